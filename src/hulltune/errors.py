@@ -1,0 +1,18 @@
+"""What hulltune raises when its input is at fault: one line, naming what was got and what was expected."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class InputError(ValueError):
+    """The caller's data or options are wrong. The message stands alone: it is shown without a traceback."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """The error for a name that is not known: it suggests the nearest one and lists them all."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return InputError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")

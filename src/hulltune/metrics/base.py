@@ -1,0 +1,56 @@
+"""What a metric is: additive statistics per output, and a score of summed statistics.
+
+Tuning sums the statistics of one output per sentence in very many combinations, so the two halves never mix:
+``prepare`` binds the references once and answers with statistics; ``score`` turns sums of them into the number
+that people report. A metric object itself is immutable and carries options only.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+References = Sequence[Sequence[str]]
+"""For each sentence its one or more references."""
+
+Statistics = NDArray[Any]
+"""int64 or float64, the statistics along the last axis."""
+
+
+class PreparedMetric(ABC):
+    """A metric bound to the references of a corpus."""
+
+    @abstractmethod
+    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+        """The statistics of ``outputs[i]`` as an output for sentence ``sentences[i]``: an (n, columns) array."""
+
+
+class Metric(ABC):
+    """Options, statistics and score of one metric."""
+
+    name: ClassVar[str]
+    higher_is_better: bool
+    columns: tuple[str, ...]
+    """The names of the statistics."""
+
+    @property
+    @abstractmethod
+    def signature(self) -> str:
+        """Everything needed to reproduce a score: name, parameters, tokenisation, version."""
+
+    @abstractmethod
+    def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
+        """Bind the references (checked here, once) and do the work that all outputs share."""
+
+    @abstractmethod
+    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+        """The score of summed statistics, vectorised: (..., columns) to (...)."""
+
+    def loss(self, statistics: Statistics) -> NDArray[np.float64]:
+        """The score turned so that smaller is better."""
+        scores = self.score(statistics)
+        return -scores if self.higher_is_better else scores
