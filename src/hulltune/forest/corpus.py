@@ -135,7 +135,9 @@ def _offsets(lengths: list[int]) -> NDArray[np.int64]:
 def _chain(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Offsets of parts laid end to end, each of which starts at 0."""
     shifts = _offsets([int(part[-1]) for part in parts])
-    return np.concatenate([[0], *(part[1:] + shift for part, shift in zip(parts, shifts, strict=False))]).astype(np.int64)
+    return np.concatenate(
+        [[0], *(part[1:] + shift for part, shift in zip(parts, shifts, strict=False))]
+    ).astype(np.int64)
 
 
 def _labels_in(forest: Forest, vocabulary: Vocabulary) -> NDArray[np.int32]:
