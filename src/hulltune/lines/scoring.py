@@ -75,4 +75,3 @@ class EdgeScorer:
         features = self.corpus.features
         assert not isinstance(features, DenseFeatures)
         return magnitudes.sparse_units(features.columns, features.values, features.width)
-

@@ -1,0 +1,219 @@
+"""Time the engine: envelopes by every method, growth, threads, start-up and memory, beside a C++ yardstick.
+
+Run: make bench   (or: python benchmarks/engine.py)
+Writes benchmarks/results/engine.json. Contenders take turns in one process; the best time of many turns counts.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+
+from benchmarks import shapes, yardstick
+from benchmarks.timing import interleaved, table, verdict, write_json
+from hulltune import Corpus, EdgeScorer, Forest, envelopes
+from hulltune.kernels import envelopes as kernel
+from hulltune.kernels.lanes import viterbi_pass
+from hulltune.kernels.simd import LANES
+from hulltune.lines.compute import METHODS
+
+FIRST_ENVELOPE = """
+import time; start = time.perf_counter()
+import hulltune; imported = time.perf_counter()
+forest = hulltune.Forest.from_nbest(["a", "b"], [[0.0, 1.0], [1.0, 0.0]])
+assert hulltune.envelope(forest, [0, 1], [1, 0]).breakpoints.tolist() == [1.0]
+print(imported - start, time.perf_counter() - start)
+"""
+PEAK_MEMORY = """
+import resource, sys; sys.path.insert(0, {root!r})
+from benchmarks import shapes; from benchmarks.engine import Case
+small, case = Case(shapes.same_envelope(1000)), Case(shapes.same_envelope({size}))
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+small.run({method!r}); before = peak()
+case.run({method!r}); print(peak() - before)
+"""
+
+
+class Case:
+    """A forest with its lines scored, ready to be searched by the kernels."""
+
+    def __init__(self, forest: Forest) -> None:
+        self.forest = forest
+        self.corpus = Corpus.pack([forest])
+        weights = np.array([shapes.ORIGIN, shapes.DIRECTION])
+        self.scores, self.exponents = EdgeScorer(self.corpus).scores(0, 1, weights)
+        self._points = np.concatenate([np.tan(np.linspace(-1.4, 1.4, LANES)), np.ones(LANES)])
+        self._tables = np.empty((3, max(forest.nodes, 4) * LANES))
+
+    def run(self, method: str, *, derivations: bool = False) -> tuple[Any, ...]:
+        """The envelope by one method, as the kernel returns it."""
+        corpus = self.corpus
+        found: tuple[Any, ...] = kernel.envelopes(
+            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, 0, 1,
+            self.scores, self.exponents, -math.inf, math.inf, METHODS.index(method), derivations,
+        )  # fmt: skip
+        return found
+
+    def viterbi(self) -> None:
+        """One pass of LANES lanes."""
+        forest, (best_slopes, best_intercepts, scratch) = self.forest, self._tables
+        viterbi_pass(
+            0, forest.nodes, forest.edge_offsets, forest.tail_offsets, forest.tails,
+            self.scores[1], self.scores[0], self._points, best_slopes, best_intercepts, scratch,
+        )  # fmt: skip
+
+
+def four_shapes(reference: yardstick.Yardstick | None) -> list[dict[str, Any]]:
+    results = []
+    rows = []
+    for name, forest in shapes.four_shapes().items():
+        case = Case(forest)
+        contenders = {method: partial(case.run, method) for method in ("hull", "lanes", "auto")}
+        contenders["lanes kernel"] = case.viterbi
+        if reference is not None:
+            contenders["C++ hull"] = partial(reference.hull_inside, forest, case.scores[1], case.scores[0])
+            for lanes in (LANES, 64):
+                etas, best = np.tan(np.linspace(-1.4, 1.4, lanes)), np.empty((2, forest.nodes, lanes))
+                contenders[f"C++ lanes, {lanes}"] = partial(
+                    reference.lanes, forest, case.scores[1], case.scores[0], etas, best
+                )
+        best_times = interleaved(contenders)  # type: ignore[arg-type]
+        found = case.run("lanes")
+        result: dict[str, Any] = {
+            "shape": name, "nodes": forest.nodes, "edges": forest.edges, "segments": len(found[1]), "passes": found[4],
+            "milliseconds": {key: value * 1e3 for key, value in best_times.items()},
+            "lanes kernel, ns per edge and lane": best_times["lanes kernel"] / forest.edges / LANES * 1e9,
+        }  # fmt: skip
+        row = [name, forest.edges, len(found[1]), found[4]]
+        row += [f"{best_times[method] * 1e3:.2f}" for method in ("hull", "lanes", "auto")]
+        row += [f"{result['lanes kernel, ns per edge and lane']:.2f}"]
+        if reference is not None:
+            yard = best_times["C++ hull"]
+            yard_lane = min(best_times[f"C++ lanes, {lanes}"] / lanes for lanes in (LANES, 64))
+            ratios = {
+                "hull / C++ hull": best_times["hull"] / yard,
+                "auto / C++ hull": best_times["auto"] / yard,
+                "lane / C++ lane": best_times["lanes kernel"] / LANES / yard_lane,
+            }
+            result["ratios"] = ratios
+            row += [f"{yard * 1e3:.2f}", *(f"{ratio:.3f}" for ratio in ratios.values())]
+        results.append(result)
+        rows.append(row)
+    header = ["shape", "edges", "segments", "passes", "hull ms", "lanes ms", "auto ms", "ns/edge/lane"]
+    if reference is not None:
+        header += ["C++ hull ms", "hull/C++", "auto/C++", "lane/C++ lane"]
+    print(table("Envelope of one forest, one core", header, rows))
+    if reference is not None:
+        for key, target in (("hull / C++ hull", 0.7), ("auto / C++ hull", 0.35), ("lane / C++ lane", 1.3)):
+            worst = max(result["ratios"][key] for result in results)
+            print(f"  worst {key}: {worst:.3f}  {verdict(worst, target)}")
+    return results
+
+
+def growth() -> dict[str, Any]:
+    sizes = (1_000, 10_000, 100_000)
+    result: dict[str, Any] = {}
+    rows = []
+    for method, make in (("hull", shapes.same_envelope), ("lanes", shapes.same_envelope), ("scan", shapes.nbest)):
+        cases = {size: Case(make(size)) for size in sizes}
+        segments = {size: len(case.run(method)[1]) for size, case in cases.items()}
+        assert len(set(segments.values())) == 1, segments
+        best = interleaved({str(size): partial(case.run, method) for size, case in cases.items()}, seconds=1.5)  # type: ignore[misc]
+        edges = [cases[size].forest.edges for size in sizes]
+        times = [best[str(size)] for size in sizes]
+        exponent = float(np.polyfit(np.log(edges), np.log(times), 1)[0])
+        memory = {str(size): _peak_memory(method, size) for size in sizes[1:]} if method != "scan" else {}
+        result[method] = {
+            "edges": edges, "segments": segments[sizes[0]], "milliseconds": [t * 1e3 for t in times],
+            "exponent": exponent, "peak memory, MB": memory,
+        }  # fmt: skip
+        per_edge = [f"{t / e * 1e9:.1f}" for t, e in zip(times, edges, strict=True)]
+        peak = ", ".join(f"{value:.1f}" for value in memory.values())
+        rows.append([method, segments[sizes[0]], *per_edge, f"{exponent:.3f} {verdict(exponent, 1.1)}", peak])
+    header = [
+        "method",
+        "segments",
+        *(f"ns/edge at {size:,}" for size in sizes),
+        "growth exponent",
+        "peak MB at 10k, 100k",
+    ]
+    print(table("Growth in edges at a fixed number of segments, one core", header, rows))
+    return result
+
+
+def _peak_memory(method: str, size: int) -> float:
+    """What one search adds to the peak memory of a process that has loaded the forest and the kernels, in MB."""
+    code = PEAK_MEMORY.format(root=str(Path(__file__).resolve().parents[1]), size=size, method=method)
+    return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+
+
+def threads() -> dict[str, Any]:
+    rng = np.random.default_rng(4)
+    corpus = Corpus.pack([shapes.lattice(30, 12, 8, rng) for _ in range(96)])
+    scorer = EdgeScorer(corpus)
+    directions = rng.standard_normal((2, 2))
+
+    def run(count: int) -> None:
+        envelopes(corpus, shapes.ORIGIN, directions, threads=count, scorer=scorer)
+
+    best = interleaved({"1": partial(run, 1), "2": partial(run, 2)}, seconds=3.0)
+    speedup = best["1"] / best["2"]
+    cpus = len(os.sched_getaffinity(0))
+    work = corpus.edges * len(directions)
+    rows = [
+        [f"{count} thread(s)", f"{best[count] * 1e3:.1f}", f"{best[count] / work * 1e9:.1f}"] for count in ("1", "2")
+    ]
+    print(
+        table(f"A corpus of {len(corpus)} lattices, {corpus.edges:,} edges, 2 directions", ["", "ms", "ns/edge"], rows)
+    )
+    print(f"  2 threads are {speedup:.2f}× as fast as 1 on {cpus} CPUs  {verdict(speedup, 1.7, at_least=True)}")
+    return {"milliseconds": {key: value * 1e3 for key, value in best.items()}, "speedup": speedup, "cpus": cpus}
+
+
+def start_up() -> dict[str, float]:
+    def run(cache: str) -> tuple[float, float]:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        output = subprocess.run(
+            [sys.executable, "-c", FIRST_ENVELOPE], check=True, capture_output=True, text=True, env=environment
+        ).stdout
+        imported, first = (float(number) for number in output.split())
+        return imported, first
+
+    with tempfile.TemporaryDirectory() as cache:
+        cold = run(cache)[1]
+        warm = [run(cache) for _ in range(5)]
+    result = {"import": min(run[0] for run in warm), "cold": cold, "warm": min(run[1] for run in warm)}
+    rows = [
+        ["import hulltune", f"{result['import']:.3f}", verdict(result["import"], 0.15)],
+        ["first envelope, kernels compiled before", f"{result['warm']:.2f}", verdict(result["warm"], 1.5)],
+        ["first envelope ever: compiles the kernels", f"{result['cold']:.1f}", ""],
+    ]
+    print(table("Start of a process", ["", "seconds", "target"], rows))
+    return result
+
+
+def main() -> None:
+    reference = yardstick.build()
+    result = {
+        "four shapes": four_shapes(reference),
+        "growth": growth(),
+        "threads": threads(),
+        "start": start_up(),
+        "peak memory of this process, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+    print(f"\nwritten: {write_json('engine', result).relative_to(Path.cwd())}")
+
+
+if __name__ == "__main__":
+    main()

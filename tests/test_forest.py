@@ -1,0 +1,249 @@
+"""Building, checking, pruning and packing forests."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hulltune import Corpus, Forest, ForestBuilder, InputError, Vocabulary
+from hulltune.forest import DenseFeatures, Pruned, SparseFeatures
+from hulltune.forest.features import dense_features, sparse_features
+from tests.oracles import count_derivations, derivations, output_of
+from tests.strategies import forests
+
+
+def diamond(**options: object) -> ForestBuilder:
+    builder = ForestBuilder(feature_names=["lm", "words"], **options)  # type: ignore[arg-type]
+    builder.add_edge("S", ["A", "B"], features=[0.5, 0], output=[1, "and", 0])
+    builder.add_edge("A", features={"lm": -1.0, "words": 1}, output=["a"])
+    builder.add_edge("B", ["A", "A"], features=[0, 2])
+    builder.add_edge("B", features=[3, 3], output=["b"])
+    return builder
+
+
+def test_edges_in_any_order_are_packed_bottom_up() -> None:
+    forest = diamond().build(root="S")
+    assert forest.node_names == ("A", "B", "S")
+    assert forest.edge_ids.tolist() == [1, 2, 3, 0]
+    assert forest.edge_offsets.tolist() == [0, 1, 3, 4]
+    assert [forest.edge_tails(edge).tolist() for edge in range(4)] == [[], [0, 0], [], [0, 1]]
+    assert forest.features.toarray().tolist() == [[-1, 1], [0, 2], [3, 3], [0.5, 0]]
+    assert forest.pruned == Pruned(0, 0)
+    assert [output_of(forest, d) for d in derivations(forest)] == [("a", "a", "and", "a"), ("b", "and", "a")]
+    assert repr(forest) == "Forest(hypergraph: 3 nodes, 4 edges, 2 features)"
+
+
+def test_unreachable_and_dead_end_parts_are_pruned_and_counted() -> None:
+    builder = diamond()
+    builder.add_edge("unreachable", ["A"])
+    builder.add_node("dead end")
+    builder.add_edge("B", ["dead end"])
+    builder.add_edge("above the dead end", ["dead end"])
+    forest = builder.build(root="S")
+    assert forest.pruned == Pruned(nodes=3, edges=3)
+    assert forest.node_names == ("A", "B", "S")
+
+
+def test_root_without_derivation_stands_alone() -> None:
+    builder = ForestBuilder(feature_names=["x"])
+    builder.add_node("A")
+    builder.add_edge("S", ["A"], features=[1])
+    forest = builder.build(root="S")
+    assert (forest.nodes, forest.edges, forest.pruned) == (1, 0, Pruned(nodes=1, edges=1))
+
+
+def test_feature_names_are_collected_from_mappings() -> None:
+    builder = ForestBuilder()
+    builder.add_edge("S", features={"b": 1.0})
+    builder.add_edge("S", features={"a": 2.0, "b": 3.0})
+    forest = builder.build(root="S")
+    assert forest.feature_names == ("b", "a")
+    assert forest.features.toarray().tolist() == [[1, 0], [3, 2]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_and_dense_hold_the_same_values(dtype: type) -> None:
+    dense, sparse = (diamond(sparse=sparse, dtype=dtype).build(root="S") for sparse in (False, True))
+    assert isinstance(dense.features, DenseFeatures)
+    assert isinstance(sparse.features, SparseFeatures)
+    assert dense.features.values.dtype == sparse.features.values.dtype == dtype
+    assert np.array_equal(dense.features.toarray(), sparse.features.toarray())
+    mixed = Corpus.pack([dense, sparse])
+    assert mixed.is_sparse
+    assert np.array_equal(mixed[0].features.toarray(), mixed[1].features.toarray())
+
+
+class TestErrorsSayWhere:
+    def test_cycle(self) -> None:
+        builder = diamond()
+        builder.add_edge("A", ["S"])
+        with pytest.raises(InputError, match="the forest has a cycle: S → A → S; expected an acyclic graph"):
+            builder.build(root="S")
+
+    def test_cycle_in_a_part_that_would_be_pruned(self) -> None:
+        builder = diamond()
+        builder.add_edge("X", ["Y"])
+        builder.add_edge("Y", ["X"])
+        with pytest.raises(InputError, match="cycle: X → Y → X"):
+            builder.build(root="S")
+
+    def test_edge_that_is_its_own_tail(self) -> None:
+        builder = diamond()
+        builder.add_edge("A", ["A"])
+        with pytest.raises(InputError, match="cycle: A → A"):
+            builder.build(root="S")
+
+    def test_unknown_node(self) -> None:
+        builder = diamond()
+        builder.add_edge("S", ["A", "C"])
+        with pytest.raises(InputError, match="edge 4 into 'S': unknown node 'C' among its tails"):
+            builder.build(root="S")
+
+    def test_missing_root(self) -> None:
+        with pytest.raises(InputError, match="root: unknown node 'T'; expected one of the 3 nodes"):
+            diamond().build(root="T")
+
+    @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+    @pytest.mark.parametrize("sparse", [False, True])
+    def test_feature_that_is_not_finite(self, value: float, sparse: bool) -> None:
+        builder = diamond(sparse=sparse)
+        builder.add_edge("A", features=[0.0, value])
+        with pytest.raises(InputError, match=f"edge 4 into 'A': feature 'words' is {value}; expected a finite number"):
+            builder.build(root="S")
+
+    def test_feature_count(self) -> None:
+        with pytest.raises(InputError, match=r"edge 4: got 3 feature values, expected 2 \(lm, words\)"):
+            diamond().add_edge("A", features=[1, 2, 3])
+        with pytest.raises(InputError, match="edge 4: got 0 feature values, expected 2"):
+            diamond().add_edge("A", features=[])
+        with pytest.raises(InputError, match="edge 0: got 1 feature values, expected names with the values"):
+            ForestBuilder().add_edge("A", features=[1])
+
+    def test_feature_name_and_value(self) -> None:
+        with pytest.raises(InputError, match="edge 4: unknown feature 'tm'; expected one of lm, words"):
+            diamond().add_edge("A", features={"tm": 1})
+        with pytest.raises(InputError, match="edge 4: feature 'lm' is 'x'; expected a number"):
+            diamond().add_edge("A", features={"lm": "x"})  # type: ignore[dict-item]
+        with pytest.raises(InputError, match="feature_names: 'a' is named twice"):
+            ForestBuilder(feature_names=["a", "b", "a"])
+
+    def test_output_slot(self) -> None:
+        with pytest.raises(InputError, match=r"edge 4: output names tail 1, but the edge has 1 tail"):
+            diamond().add_edge("S", ["A"], output=[1])
+
+    def test_tails_given_as_text(self) -> None:
+        with pytest.raises(InputError, match="tails must be a list of nodes, got the string 'AB'"):
+            diamond().add_edge("S", "AB")
+
+    def test_dtype(self) -> None:
+        with pytest.raises(InputError, match="dtype: expected float32 or float64"):
+            ForestBuilder(dtype=np.float16)  # type: ignore[arg-type]
+
+
+class TestLists:
+    def test_texts_and_tokens(self) -> None:
+        forest = Forest.from_nbest(["the cat", ["the", "big cat"], ""], [[1], [2], [3]], feature_names=["lm"])
+        assert forest.is_list
+        assert [output_of(forest, d) for d in derivations(forest)] == [("the", "cat"), ("the", "big cat"), ()]
+
+    def test_errors(self) -> None:
+        with pytest.raises(InputError, match="features: expected a row for each of the 2 outputs, got 1 rows"):
+            Forest.from_nbest(["a", "b"], [[1.0]])
+        with pytest.raises(InputError, match="feature_names: got 1 names for 2 columns"):
+            Forest.from_nbest(["a"], [[1.0, 2.0]], feature_names=["x"])
+        with pytest.raises(InputError, match="hypothesis 1: feature 'f0' is nan"):
+            Forest.from_nbest(["a", "b"], [[1.0], [math.nan]])
+        with pytest.raises(InputError, match=r"expected a matrix \(edges by features\), got 1 dimension"):
+            dense_features([1.0, 2.0])
+        with pytest.raises(InputError, match="expected a matrix of numbers"):
+            dense_features([["x"]])
+
+    def test_sparse_errors(self) -> None:
+        with pytest.raises(InputError, match="row offsets that start at 0"):
+            sparse_features([1, 2], [0], [1.0], 1)
+        with pytest.raises(InputError, match="2 columns and 1 values, but the row offsets end at 2"):
+            sparse_features([0, 2], [0, 0], [1.0], 1)
+        with pytest.raises(InputError, match=r"columns must lie in 0\.\.0, got 0\.\.3"):
+            sparse_features([0, 2], [0, 3], [1.0, 1.0], 1)
+
+
+class TestLattices:
+    def test_arcs_in_any_order_with_final_features(self) -> None:
+        arcs = [(1, 2, "b", [1.0]), (0, 1, "a", [2.0]), (0, 2, None, [4.0]), (0, 1, ["x", "y"], [8.0])]
+        forest = Forest.from_lattice(arcs, start=0, finals={2: [16.0], 1: [32.0]}, feature_names=["s"])
+        assert forest.arity == 1
+        rows = forest.features.toarray()[:, 0]
+        paths = {(output_of(forest, d), sum(rows[list(d)])) for d in derivations(forest)}
+        assert paths == {
+            (("a", "b"), 19), (("x", "y", "b"), 25), ((), 20), (("a",), 34), (("x", "y"), 40),
+        }  # fmt: skip
+
+    def test_unknown_final_state(self) -> None:
+        with pytest.raises(InputError, match="finals: unknown state 7; no arc touches it"):
+            Forest.from_lattice([(0, 1, "a", [1.0])], start=0, finals=[7], feature_names=["s"])
+
+    def test_cycle_names_states(self) -> None:
+        with pytest.raises(InputError, match="cycle: 1 → 2 → 1"):
+            Forest.from_lattice(
+                [(0, 1, "a", [1.0]), (1, 2, "b", [1.0]), (2, 1, "c", [1.0])], start=0, finals=[2], feature_names=["s"]
+            )
+
+    def test_start_that_is_final(self) -> None:
+        forest = Forest.from_lattice([(0, 1, "a", [1.0])], start=0, finals=[0, 1], feature_names=["s"])
+        assert sorted(output_of(forest, d) for d in derivations(forest)) == [(), ("a",)]
+
+
+class TestCorpus:
+    @settings(max_examples=50, deadline=None)
+    @given(st.lists(forests(sparse=False), min_size=1, max_size=4))
+    def test_slices_are_the_forests(self, parts: list[Forest]) -> None:
+        corpus = Corpus.pack(parts)
+        assert len(corpus) == len(parts)
+        for forest, again in zip(parts, corpus, strict=True):
+            for name in ("edge_offsets", "tail_offsets", "tails", "label_offsets", "edge_ids"):
+                assert np.array_equal(getattr(forest, name), getattr(again, name))
+            assert np.array_equal(forest.features.toarray(), again.features.toarray())
+            assert [output_of(forest, d) for d in derivations(forest)] == [
+                output_of(again, d) for d in derivations(again)
+            ]
+
+    def test_vocabularies_are_joined(self) -> None:
+        first = Forest.from_nbest(["a b"], [[1]], vocabulary=Vocabulary(["z", "b"]))
+        second = Forest.from_nbest(["b c"], [[1]])
+        corpus = Corpus.pack([first, second])
+        assert [output_of(forest, (0,)) for forest in corpus] == [("a", "b"), ("b", "c")]
+
+    def test_errors(self) -> None:
+        with pytest.raises(InputError, match="a corpus needs at least one forest"):
+            Corpus.pack([])
+        one = Forest.from_nbest(["a"], [[1.0]], feature_names=["x"])
+        two = Forest.from_nbest(["a"], [[1.0, 2.0]], feature_names=["x", "y"])
+        with pytest.raises(InputError, match=r"forest 1 has 2 features \(x, y\); expected the 1 of forest 0: x"):
+            Corpus.pack([one, two])
+        with pytest.raises(IndexError, match="sentence 1 of a corpus of 1"):
+            Corpus.pack([one])[1]
+
+
+@settings(max_examples=100, deadline=None)
+@given(forests(max_derivations=10**9), st.randoms(use_true_random=False))
+def test_the_order_of_edges_does_not_change_what_is_derived(forest: Forest, random: object) -> None:
+    rows = forest.features.toarray().tolist()
+    edges = [
+        (node, forest.edge_tails(edge).tolist(), rows[edge])
+        for node in range(forest.nodes)
+        for edge in range(forest.edge_offsets[node], forest.edge_offsets[node + 1])
+    ]
+    random.shuffle(edges)  # type: ignore[attr-defined]
+    builder = ForestBuilder(feature_names=forest.feature_names)
+    for head, tails, features in edges:
+        builder.add_edge(head, tails, features=features)
+    builder.add_node(forest.root)
+    again = builder.build(root=forest.root)
+    assert count_derivations(again) == count_derivations(forest)
+    for edge in range(again.edges):  # topological: every tail is below its head
+        head = int(np.searchsorted(again.edge_offsets, edge, side="right")) - 1
+        assert all(tail < head for tail in again.edge_tails(edge))

@@ -1,0 +1,184 @@
+"""The line search: no point of the line is better, ties stay put, and policies do what they say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from hulltune import Corpus, Forest, InputError, Policy, decode, line_search
+from hulltune.search import error_surface
+from hulltune.search.policies import choose, smooth
+from tests.strategies import counts, forests, lists, vectors
+
+Floats = NDArray[np.float64]
+
+
+def hits(sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+    """A trivial metric: how often "a" and "h7" occur, and the length."""
+    return np.array([[text.split().count("a") + ("7" in text), len(text.split()) + 1] for text in outputs])
+
+
+def misses(statistics: NDArray[np.int64]) -> Floats:
+    return 1.0 - statistics[..., 0] / np.maximum(statistics[..., 1], 1)
+
+
+some_corpora = st.lists(
+    st.one_of(lists(elements=counts), forests(elements=counts, sparse=False)), min_size=1, max_size=4
+).filter(lambda parts: any(forest.edges for forest in parts))
+policies = st.sampled_from([Policy("middle"), Policy("closest"), Policy("widest")])
+
+
+def _renamed(forest: Forest) -> Forest:
+    import dataclasses
+
+    return dataclasses.replace(forest, feature_names=("f0", "f1", "f2"))
+
+
+@settings(max_examples=150, deadline=None)
+@given(some_corpora, vectors(3, counts), vectors(3, counts), policies)
+def test_no_point_of_a_grid_beats_the_search_and_decoding_agrees(
+    parts: list[Forest], origin: list[float], direction: list[float], policy: Policy
+) -> None:
+    corpus = Corpus.pack([_renamed(forest) for forest in parts])
+    found = line_search(corpus, origin, direction, hits, misses, policy=policy)
+
+    def loss_at(eta: float) -> float:
+        weights = np.array(origin) + eta * np.array(direction)
+        return float(error_surface(decode(corpus, weights), hits).losses(misses)[0])
+
+    assert found.loss == loss_at(found.eta)
+    assert found.current_loss == loss_at(0.0)
+    assert found.loss <= found.current_loss
+    assert found.improved == (found.loss < found.current_loss)
+    if not found.improved:
+        assert found.eta == 0.0
+    breakpoints = set(found.surface.breakpoints.tolist())
+    for eta in np.arange(-4, 4.125, 0.125):
+        if float(eta) not in breakpoints:  # on a breakpoint decoding may take any of the tied outputs
+            assert found.loss <= loss_at(float(eta))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    some_corpora,
+    vectors(3, counts),
+    vectors(3, counts),
+    policies,
+    st.sampled_from([(0.5, 3.0), (-2.0, 0.0), (1.0, math.inf)]),
+)
+def test_the_interval_is_respected(
+    parts: list[Forest], origin: list[float], direction: list[float], policy: Policy, interval: tuple[float, float]
+) -> None:
+    corpus = Corpus.pack([_renamed(forest) for forest in parts])
+    found = line_search(corpus, origin, direction, hits, misses, policy=policy, interval=interval)
+    assert interval[0] <= found.eta <= interval[1]
+    whole = line_search(corpus, origin, direction, hits, misses, policy=policy)
+    assert whole.loss <= found.loss
+
+
+class TestPolicies:
+    breakpoints = np.array([-4.0, -3.0, 1.0, 2.0, 6.0, 7.0])
+    losses = np.array([5.0, 1.0, 3.0, 1.0, 4.0, 1.0, 2.0])
+
+    def pick(self, policy: Policy, **options: float) -> tuple[float, float]:
+        choice = choose(self.breakpoints, self.losses, policy=policy, **options)  # type: ignore[arg-type]
+        return choice.eta, choice.loss
+
+    def test_middle_takes_the_closest_of_equals(self) -> None:
+        assert self.pick(Policy("middle")) == (1.5, 1.0)
+
+    def test_closest_enters_by_a_tenth(self) -> None:
+        assert self.pick(Policy("closest")) == (1.1, 1.0)
+
+    def test_widest(self) -> None:
+        breakpoints = np.array([-4.0, -2.0, 1.0, 2.0])
+        choice = choose(breakpoints, np.array([5.0, 1.0, 3.0, 1.0, 4.0]), policy=Policy("widest"))
+        assert (choice.eta, choice.left, choice.right) == (-3.0, -4.0, -2.0)
+
+    def test_neighbours_of_equal_loss_are_merged(self) -> None:
+        choice = choose(np.array([1.0, 2.0, 5.0]), np.array([3.0, 1.0, 1.0, 2.0]), policy=Policy())
+        assert (choice.eta, choice.left, choice.right) == (3.0, 1.0, 5.0)
+
+    def test_current_point_is_not_left_for_an_equal_loss(self) -> None:
+        losses = np.array([5.0, 1.0, 1.0, 1.0, 4.0, 1.0, 2.0])
+        for name in ("middle", "closest", "widest"):
+            assert choose(self.breakpoints, losses, policy=Policy(name)).eta == 0.0
+
+    def test_current_point_on_a_breakpoint_has_the_loss_of_decoding(self) -> None:
+        breakpoints, losses = np.array([0.0]), np.array([2.0, 3.0])
+        assert choose(breakpoints, losses, policy=Policy(), current_loss=2.0).eta == 0.0
+        better = choose(breakpoints, losses, policy=Policy(), current_loss=2.5)
+        assert better.eta < 0.0
+        assert better.loss == 2.0
+
+    def test_unbounded_ends_are_entered_by_the_mean_gap(self) -> None:
+        losses = np.array([5.0, 4.0, 3.0, 2.0])
+        choice = choose(np.array([1.0, 2.0, 5.0]), losses, policy=Policy())
+        assert (choice.eta, choice.right) == (7.0, math.inf)
+        choice = choose(np.array([-5.0, -2.0, -1.0]), losses[::-1].copy(), policy=Policy())
+        assert (choice.eta, choice.left) == (-7.0, -math.inf)
+        assert choose(np.array([10.0]), losses[:2], policy=Policy()).eta == 20.0
+        assert choose(np.array([1e-3]), losses[:2], policy=Policy(), scale=5.0).eta == pytest.approx(5.001)
+
+    def test_a_far_end_is_really_entered(self) -> None:
+        choice = choose(np.array([1e20, 1e20 + 2.0**15]), np.array([3.0, 2.0, 1.0]), policy=Policy())
+        assert choice.eta > 1e20 + 2.0**15
+
+    def test_an_interval_without_a_double_inside_is_passed_over(self) -> None:
+        thin = np.nextafter(1.0, 2.0)
+        choice = choose(np.array([1.0, thin]), np.array([3.0, 1.0, 2.0]), policy=Policy())
+        assert choice.loss == 2.0
+        assert choice.eta > thin
+
+    def test_one_interval_stays_or_takes_a_feasible_point(self) -> None:
+        nothing = np.array([])
+        assert choose(nothing, np.array([1.0]), policy=Policy()).eta == 0.0
+        assert choose(nothing, np.array([1.0]), policy=Policy(), interval=(2.0, 4.0)).eta == 3.0
+        assert choose(nothing, np.array([1.0]), policy=Policy(), interval=(2.0, math.inf), scale=1.0).eta == 3.0
+
+    def test_smoothing_passes_over_a_spike(self) -> None:
+        assert smooth(self.losses, "min", 3).tolist() == [5.0, 5.0, 3.0, 4.0, 4.0, 4.0, 2.0]
+        assert smooth(np.array([1.0, 2.0, 6.0]), "mean", 3).tolist() == [1.5, 3.0, 4.0]
+        assert self.pick(Policy("middle", smoothing="min", window=3))[1] == 2.0
+        breakpoints = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+        losses = np.array([9.0, 0.0, 9.0, 2.0, 2.0, 2.0, 9.0])
+        assert choose(breakpoints, losses, policy=Policy()).eta == 1.5
+        assert choose(breakpoints, losses, policy=Policy(smoothing="min")).eta == 4.5
+        assert choose(breakpoints, losses, policy=Policy(smoothing="mean")).eta == 4.5
+
+    def test_bad_options(self) -> None:
+        with pytest.raises(InputError, match="unknown policy 'midle'; did you mean 'middle'"):
+            Policy("midle")
+        with pytest.raises(InputError, match="unknown smoothing 'max'"):
+            Policy(smoothing="max")
+        with pytest.raises(InputError, match="window: expected an odd number of intervals such as 3, got 2"):
+            Policy(window=2)
+
+
+def test_statistics_are_asked_once_for_each_distinct_output() -> None:
+    corpus = Corpus.pack([Forest.from_nbest(["a", "a", "b", "c"], [[0.0], [1.0], [-1.0], [0.5]])] * 2)
+    asked: list[tuple[int, str]] = []
+
+    def spy(sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+        asked.extend(zip(sentences.tolist(), outputs, strict=True))
+        return hits(sentences, outputs)
+
+    line_search(corpus, [0.0], [1.0], spy, misses, interval=(-1.0, 1.0).__class__((-1.0, 0.5)))
+    assert sorted(set(asked)) == [(0, "a"), (0, "b"), (1, "a"), (1, "b")]
+
+
+def test_errors() -> None:
+    empty = Corpus.pack([Forest.from_nbest([], np.zeros((0, 1)))])
+    with pytest.raises(InputError, match="no sentence has a derivation"):
+        line_search(empty, [1.0], [1.0], hits, misses)
+    corpus = Corpus.pack([Forest.from_nbest(["a"], [[1.0]])])
+    with pytest.raises(
+        InputError, match=r"statistics: expected a row for each of 1 outputs, got an array of shape \(2,\)"
+    ):
+        line_search(corpus, [1.0], [1.0], lambda sentences, outputs: np.zeros(2), misses)
