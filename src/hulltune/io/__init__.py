@@ -1,0 +1,1 @@
+"""One file per format: parse and write; errors carry file:line."""

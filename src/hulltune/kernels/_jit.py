@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -13,11 +15,30 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def kernel(function: Function) -> Function:
     """Compile ``function`` with Numba: strict floating point, no GIL, cached on disk where that is possible.
 
-    A cached kernel does not notice a change in a callee of another file: kernels that call each other live in one
-    file. Where no cache directory is writable (a read-only install without a home), the kernel is compiled in
-    every process instead of failing.
+    Where no cache directory is writable (a read-only install without a home), the kernel is compiled in every
+    process instead of failing.
     """
     try:
-        return cast(Function, numba.njit(function, nogil=True, cache=True))
+        compiled = numba.njit(function, nogil=True, cache=True)
     except RuntimeError:
         return cast(Function, numba.njit(function, nogil=True))
+    _stamp_with_the_room(compiled)
+    return cast(Function, compiled)
+
+
+def _stamp_with_the_room(compiled: Any) -> None:
+    """Make a cached kernel stale when any file of this room changes.
+
+    Numba looks only at the file of the kernel itself, so a kernel would go on calling the old version of a helper
+    that has changed in another file. If Numba's internals move, the worst that is lost is this protection.
+    """
+    cache_file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if hasattr(cache_file, "_source_stamp"):
+        cache_file._source_stamp = _room_stamp()
+
+
+@functools.cache
+def _room_stamp() -> tuple[float, int]:
+    """Newest change and total size of the files in this room: what Numba's own stamp is for one file."""
+    stats = [path.stat() for path in Path(__file__).parent.glob("*.py")]
+    return max(stat.st_mtime for stat in stats), sum(stat.st_size for stat in stats)

@@ -1,0 +1,1 @@
+"""Figures and reports: data is prepared by tested functions, drawing is thin."""

@@ -1,0 +1,159 @@
+"""Feature values of edges: a dense matrix, or compressed sparse rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class DenseFeatures:
+    """A float32 or float64 matrix, one row an edge.
+
+    Stored column by column (Fortran order): scoring adds up whole columns, which is the SIMD direction.
+    """
+
+    values: NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Edges and features."""
+        return self.values.shape[0], self.values.shape[1]
+
+    def rows(self, start: int, stop: int) -> DenseFeatures:
+        """A view of some edges."""
+        return DenseFeatures(self.values[start:stop])
+
+    def take(self, edges: NDArray[np.int64]) -> DenseFeatures:
+        """A copy with the rows in this order."""
+        return DenseFeatures(np.asfortranarray(self.values[edges]))
+
+    def toarray(self) -> NDArray[np.float64]:
+        """As an ordinary float64 matrix."""
+        return np.array(self.values, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class SparseFeatures:
+    """Compressed sparse rows: the values of edge e are ``values[offsets[e]:offsets[e + 1]]``, by column."""
+
+    offsets: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    values: NDArray[Any]
+    width: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Edges and features."""
+        return len(self.offsets) - 1, self.width
+
+    def rows(self, start: int, stop: int) -> SparseFeatures:
+        """A view of some edges (their offsets are copied)."""
+        first, last = self.offsets[start], self.offsets[stop]
+        offsets = self.offsets[start : stop + 1] - first
+        return SparseFeatures(offsets, self.columns[first:last], self.values[first:last], self.width)
+
+    def take(self, edges: NDArray[np.int64]) -> SparseFeatures:
+        """A copy with the rows in this order."""
+        offsets, index = gather_rows(self.offsets, edges)
+        return SparseFeatures(offsets, self.columns[index], self.values[index], self.width)
+
+    def toarray(self) -> NDArray[np.float64]:
+        """As an ordinary float64 matrix. A column that is named twice in a row counts twice."""
+        dense = np.zeros(self.shape)
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.offsets))
+        np.add.at(dense, (rows, self.columns), self.values)
+        return dense
+
+
+Features: TypeAlias = DenseFeatures | SparseFeatures
+
+
+def gather_rows(
+    offsets: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Offsets and element numbers of ragged ``rows`` laid end to end."""
+    lengths = offsets[rows + 1] - offsets[rows]
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    index = np.arange(ends[-1], dtype=np.int64) + np.repeat(offsets[rows] - ends[:-1], lengths)
+    return ends, index
+
+
+def dense_features(values: Any, *, what: str = "features") -> DenseFeatures:
+    """Check and adopt a matrix of feature values; float32 stays float32, everything else becomes float64."""
+    try:
+        matrix = np.asarray(values)
+        dtype = np.float32 if matrix.dtype == np.float32 else np.float64
+        matrix = np.asfortranarray(matrix, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what}: expected a matrix of numbers, one row an edge ({error})") from None
+    if matrix.ndim != 2:
+        raise InputError(f"{what}: expected a matrix (edges by features), got {matrix.ndim} dimension(s)")
+    return DenseFeatures(matrix)
+
+
+def sparse_features(
+    offsets: Any, columns: Any, values: Any, width: int, *, what: str = "features"
+) -> SparseFeatures:
+    """Check and adopt compressed sparse rows."""
+    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+    columns = np.ascontiguousarray(columns, dtype=np.int32)
+    values = np.asarray(values)
+    dtype = np.float32 if values.dtype == np.float32 else np.float64
+    values = np.ascontiguousarray(values, dtype=dtype)
+    if offsets.ndim != 1 or not len(offsets) or offsets[0] != 0 or np.any(np.diff(offsets) < 0):
+        raise InputError(f"{what}: expected row offsets that start at 0 and do not decrease")
+    if not len(columns) == len(values) == offsets[-1]:
+        raise InputError(
+            f"{what}: {len(columns)} columns and {len(values)} values, but the row offsets end at {offsets[-1]}"
+        )
+    if len(columns) and not 0 <= columns.min() <= columns.max() < width:
+        raise InputError(f"{what}: columns must lie in 0..{width - 1}, got {columns.min()}..{columns.max()}")
+    return SparseFeatures(offsets, columns, values, width)
+
+
+def check_finite(features: Features, names: Sequence[str], where: Any) -> None:
+    """Refuse NaN and infinity; ``where(edge)`` describes the edge in the message."""
+    values = features.values
+    bad = np.argwhere(~np.isfinite(values))
+    if not len(bad):
+        return
+    if isinstance(features, SparseFeatures):
+        element = int(bad[0][0])
+        edge = int(np.searchsorted(features.offsets, element, side="right")) - 1
+        column, value = int(features.columns[element]), values[element]
+    else:
+        edge, column = (int(number) for number in bad[0])
+        value = values[edge, column]
+    raise InputError(f"{where(edge)}: feature {names[column]!r} is {value}; expected a finite number")
+
+
+def concatenate_features(parts: Sequence[Features], width: int) -> Features:
+    """One block for many: sparse if any part is, float32 only if all parts are."""
+    dtype = np.float32 if parts and all(part.values.dtype == np.float32 for part in parts) else np.float64
+    if not any(isinstance(part, SparseFeatures) for part in parts):
+        matrix = np.empty((sum(part.shape[0] for part in parts), width), dtype=dtype, order="F")
+        start = 0
+        for part in parts:
+            matrix[start : start + part.shape[0]] = part.values
+            start += part.shape[0]
+        return DenseFeatures(matrix)
+    sparse = [part if isinstance(part, SparseFeatures) else _to_sparse(part) for part in parts]
+    lengths = np.concatenate([np.diff(part.offsets) for part in sparse])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    columns = np.concatenate([part.columns for part in sparse])
+    values = np.concatenate([part.values for part in sparse]).astype(dtype)
+    return SparseFeatures(offsets, columns, values, width)
+
+
+def _to_sparse(dense: DenseFeatures) -> SparseFeatures:
+    rows, columns = np.nonzero(dense.values)
+    counts = np.bincount(rows, minlength=dense.shape[0])
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return SparseFeatures(offsets, columns.astype(np.int32), dense.values[rows, columns], dense.shape[1])

@@ -1,0 +1,81 @@
+"""From edges in any order to a packed Forest: ordering, pruning and the checks that come with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.forest.features import Features, check_finite, gather_rows
+from hulltune.forest.forest import Forest, Pruned
+from hulltune.forest.vocabulary import Vocabulary
+
+
+def pack(
+    *,
+    nodes: int,
+    root: int,
+    heads: NDArray[np.int64],
+    tail_offsets: NDArray[np.int64],
+    tails: NDArray[np.int64],
+    features: Features,
+    feature_names: tuple[str, ...],
+    label_offsets: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    vocabulary: Vocabulary,
+    node_names: Sequence[Hashable] | None = None,
+    describe_edge: Callable[[int], str] = "edge {}".format,
+) -> Forest:
+    """The Forest of edges whose heads and tails number nodes from 0 in any order; linear in the input."""
+    from hulltune.kernels import graph
+
+    if features.shape != (len(heads), len(feature_names)):
+        raise InputError(
+            f"features: expected {len(heads)} rows (edges) of {len(feature_names)} values, got {features.shape}"
+        )
+    check_finite(features, feature_names, describe_edge)
+    order = graph.topological_order(nodes, heads, tail_offsets, tails)
+    if len(order) < nodes:
+        cycle = _find_cycle(set(range(nodes)) - set(order.tolist()), heads, tail_offsets, tails)
+        names = [node_names[node] if node_names is not None else node for node in cycle]
+        raise InputError(f"the forest has a cycle: {' → '.join(map(str, names))}; expected an acyclic graph")
+    kept_nodes, kept_edges, edge_offsets = graph.useful_parts(order, root, heads, tail_offsets, tails)
+    number = np.full(nodes, -1, dtype=np.int32)
+    number[kept_nodes] = np.arange(len(kept_nodes), dtype=np.int32)
+    new_tail_offsets, tail_index = gather_rows(tail_offsets, kept_edges)
+    new_label_offsets, label_index = gather_rows(label_offsets, kept_edges)
+    return Forest(
+        edge_offsets=edge_offsets,
+        tail_offsets=new_tail_offsets,
+        tails=number[tails[tail_index]],
+        features=features.take(kept_edges),
+        feature_names=feature_names,
+        label_offsets=new_label_offsets,
+        labels=labels[label_index],
+        vocabulary=vocabulary,
+        edge_ids=kept_edges,
+        node_names=None if node_names is None else tuple(node_names[node] for node in kept_nodes),
+        pruned=Pruned(nodes=nodes - len(kept_nodes), edges=len(heads) - len(kept_edges)),
+    )
+
+
+def _find_cycle(
+    stuck: set[int], heads: NDArray[np.int64], tail_offsets: NDArray[np.int64], tails: NDArray[np.int64]
+) -> list[int]:
+    """One cycle among the nodes that no topological order could place, from tail to head."""
+    a_stuck_tail: dict[int, int] = {}
+    for edge, head in enumerate(heads.tolist()):
+        if head in stuck and head not in a_stuck_tail:
+            for tail in tails[tail_offsets[edge] : tail_offsets[edge + 1]].tolist():
+                if tail in stuck:
+                    a_stuck_tail[head] = tail
+                    break
+    node = min(stuck)
+    path: list[int] = []
+    while node not in path:
+        path.append(node)
+        node = a_stuck_tail[node]
+    cycle = path[path.index(node) :]
+    return [node, *reversed(cycle)]
