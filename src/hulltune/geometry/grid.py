@@ -39,8 +39,6 @@ def snap(values: ArrayLike, step: float) -> NDArray[np.float64]:
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():
         raise InputError("values to snap must be finite, got NaN or infinity")
-    fine = (
-        np.abs(array) < step * 2.0**52
-    )  # larger ones are multiples of the step already, and scaling may overflow
+    fine = np.abs(array) < step * 2.0**52  # larger ones are multiples of the step already, and scaling may overflow
     scaled = np.ldexp(np.where(fine, array, 0.0), 1 - exponent)  # exact; 1/step itself may overflow
     return np.where(fine, np.ldexp(np.rint(scaled), exponent - 1), array) + 0.0

@@ -122,9 +122,7 @@ def _merged_edges(a: Chain, b: Chain) -> Iterator[Point]:
 def _sum(p: Point, q: Point) -> Point:
     x, y = p[0] + q[0], p[1] + q[1]
     if not (math.isfinite(x) and math.isfinite(y)):
-        raise InputError(
-            f"the sum of the points {p} and {q} is beyond the range of doubles: scale the values down"
-        )
+        raise InputError(f"the sum of the points {p} and {q} is beyond the range of doubles: scale the values down")
     return (x, y)
 
 
@@ -133,4 +131,4 @@ def _slope(p: Point, q: Point) -> float:
     try:
         return float(rise / (Fraction(q[0]) - Fraction(p[0])))
     except OverflowError:
-        return math.copysign(math.inf, rise)
+        return math.inf if rise > 0 else -math.inf

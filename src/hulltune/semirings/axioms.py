@@ -17,17 +17,13 @@ Instance = tuple[str, tuple[T, ...], T, T]
 class AxiomError(AssertionError):
     """A law that does not hold. The message shows the law, the values and both sides; so do the attributes."""
 
-    def __init__(
-        self, semiring: object, law: str, values: tuple[object, ...], left: object, right: object
-    ) -> None:
+    def __init__(self, semiring: object, law: str, values: tuple[object, ...], left: object, right: object) -> None:
         names = ", ".join(f"{name} = {value!r}" for name, value in zip("abc", values, strict=False))
         super().__init__(f"{semiring!r}: {law} fails for {names}: {left!r} is not {right!r}")
         self.law, self.values, self.left, self.right = law, values, left, right
 
 
-def check_axioms(
-    semiring: Semiring[T], samples: Iterable[T], *, equal: Callable[[T, T], bool] | None = None
-) -> None:
+def check_axioms(semiring: Semiring[T], samples: Iterable[T], *, equal: Callable[[T, T], bool] | None = None) -> None:
     """Raise AxiomError unless every law holds for all pairs and triples of the samples, O(n³) operations.
 
     zero and one are always among the samples. Commutativity of ⊗ and idempotence are checked where the

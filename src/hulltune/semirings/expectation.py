@@ -55,9 +55,7 @@ class ExpectationSemiring(Semiring[Expectation]):
     def weight(self, p: float, quantities: Sequence[float]) -> Expectation:
         """The value of an edge of weight p that contributes these quantities: (p, p·r)."""
         if len(quantities) != self.size:
-            raise InputError(
-                f"got {len(quantities)} quantities, expected {self.size}, the size of the semiring"
-            )
+            raise InputError(f"got {len(quantities)} quantities, expected {self.size}, the size of the semiring")
         return Expectation(p, tuple(p * quantity for quantity in quantities))
 
     def plus(self, a: Expectation, b: Expectation) -> Expectation:

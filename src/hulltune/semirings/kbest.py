@@ -66,9 +66,7 @@ class KBestSemiring(Semiring[Best]):
             found.setdefault(derivation.labels, derivation)
             if j + 1 < len(b):
                 heappush(frontier, (a[i].then(b[j + 1]), i, j + 1))
-            if j == 0 and i + 1 < len(
-                a
-            ):  # each pair is reached once: down the first column, then along its row
+            if j == 0 and i + 1 < len(a):  # each pair is reached once: down the first column, then along its row
                 heappush(frontier, (a[i + 1].then(b[0]), i + 1, 0))
         return self.value(found.values())
 
