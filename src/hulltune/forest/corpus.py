@@ -104,24 +104,6 @@ class Corpus:
         """The edges of sentence i are ``sentence_edges[i]`` up to ``sentence_edges[i + 1]``."""
         return self.edge_offsets[self.node_offsets]
 
-    @cached_property
-    def magnitudes(self) -> NDArray[np.float64]:
-        """Per sentence and feature, a bound on the sum of its absolute values over any derivation: what the grid
-        of exact arithmetic is chosen by. O(edges × features), once.
-        """
-        from hulltune.kernels import magnitudes
-
-        return magnitudes.magnitudes(self)
-
-    @cached_property
-    def units(self) -> NDArray[np.float64]:
-        """Per sentence and feature, the power of two that divides all its values if they are small multiples of one
-        (counts are), otherwise 0. O(edges × features), once.
-        """
-        from hulltune.kernels import magnitudes
-
-        return magnitudes.units(self)
-
     @property
     def is_sparse(self) -> bool:
         """Whether the features are stored as sparse rows."""

@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
 
-if TYPE_CHECKING:
-    from hulltune.forest.corpus import Corpus
-
 COUNT_BITS = 20
 """A feature is count-like if no derivation sums to more than 2^20 of its units: its weight then keeps 31 bits."""
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
-
-
-def magnitudes(corpus: Corpus) -> Floats:
-    """Per sentence and feature, the largest sum of absolute values over a derivation; O(edges × features)."""
-    values = corpus.features.toarray() if corpus.is_sparse else corpus.features.values
-    return _magnitudes(corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, values.T)
-
-
-def units(corpus: Corpus) -> Floats:
-    """Per sentence and feature, the unit of a count-like feature, otherwise 0 (see Corpus.units)."""
-    values = corpus.features.toarray() if corpus.is_sparse else corpus.features.values
-    return _units(corpus.sentence_edges, values.T, corpus.magnitudes)
+Int32s = NDArray[np.int32]
 
 
 @kernel
-def _magnitudes(
-    node_offsets: Int64s, edge_offsets: Int64s, tail_offsets: Int64s, tails: NDArray[np.int32], columns: NDArray[Any]
+def magnitudes(
+    node_offsets: Int64s, edge_offsets: Int64s, tail_offsets: Int64s, tails: Int32s, columns: NDArray[Any]
 ) -> Floats:
+    """Per sentence and column, the largest sum of absolute values over a derivation; O(edges × columns)."""
     sentences = node_offsets.size - 1
     result = np.zeros((sentences, columns.shape[0]))
     largest = 0
@@ -58,21 +45,63 @@ def _magnitudes(
 
 
 @kernel
-def _units(sentence_edges: Int64s, columns: NDArray[Any], magnitudes: Floats) -> Floats:
+def units(sentence_edges: Int64s, columns: NDArray[Any], magnitudes: Floats) -> Floats:
+    """Per sentence and column, a power of two that divides all values and is at least 2^-20 of the column's magnitude;
+    0 where there is none: the column is not count-like.
+    """
     result = np.zeros(magnitudes.shape)
     for s in range(magnitudes.shape[0]):
         for k in range(columns.shape[0]):
-            bound = magnitudes[s, k]
-            if bound == 0.0 or not 1e-280 < bound < 1e280:
-                continue
-            # The smallest power of two that could still be the unit; every value must be a multiple of it.
-            unit = math.ldexp(1.0, math.frexp(bound)[1] - COUNT_BITS)
-            divides = True
+            unit = _unit_for(magnitudes[s, k], COUNT_BITS)
             for edge in range(sentence_edges[s], sentence_edges[s + 1]):
-                quotient = np.float64(columns[k, edge]) / unit
-                if quotient != np.floor(quotient):
-                    divides = False
-                    break
-            if divides:
-                result[s, k] = unit
+                if unit != 0.0 and not _is_multiple(np.float64(columns[k, edge]), unit):
+                    unit = 0.0
+            result[s, k] = unit
     return result
+
+
+@kernel
+def sparse_units(columns: Int32s, values: NDArray[Any], width: int) -> Floats:
+    """The same per column of sparse rows, over the whole corpus, leaving half of the bits for the number of edges."""
+    largest = np.zeros(width)
+    for i in range(columns.size):
+        largest[columns[i]] = max(largest[columns[i]], abs(np.float64(values[i])))
+    result = np.empty(width)
+    for k in range(width):
+        result[k] = _unit_for(largest[k], COUNT_BITS // 2)
+    for i in range(columns.size):
+        unit = result[columns[i]]
+        if unit != 0.0 and not _is_multiple(np.float64(values[i]), unit):
+            result[columns[i]] = 0.0
+    return result
+
+
+@kernel
+def _unit_for(magnitude: float, bits: int) -> float:
+    """The smallest power of two that is at least ``magnitude`` / 2^bits; 0 for what is too extreme to scale safely."""
+    if not 1e-250 < magnitude < 1e250:
+        return 0.0
+    return math.ldexp(1.0, math.frexp(magnitude)[1] - bits)
+
+
+@kernel
+def _is_multiple(value: float, unit: float) -> bool:
+    quotient = value / unit
+    return quotient == np.floor(quotient)
+
+
+@kernel
+def sum_bound(
+    first_node: int, last_node: int, edge_offsets: Int64s, tail_offsets: Int64s, tails: Int32s, sizes: Floats, base: int
+) -> float:
+    """The largest sum over a derivation of one sentence of ``sizes``, whose first entry is edge ``base``."""
+    best = np.zeros(last_node - first_node)
+    for node in range(first_node, last_node):
+        top = 0.0
+        for edge in range(edge_offsets[node], edge_offsets[node + 1]):
+            total = sizes[edge - base]
+            for slot in range(tail_offsets[edge], tail_offsets[edge + 1]):
+                total += best[tails[slot]]
+            top = max(top, total)
+        best[node - first_node] = top
+    return best[-1]

@@ -4,7 +4,7 @@ For each sentence and weight vector a power of two, the grid, is chosen such tha
 every partial sum, is an integer of magnitude at most 2^52 in its units. Scores are held as integer-valued doubles:
 sums and differences are exact, their order does not matter, and nothing over- or underflows.
 
-A count-like feature (Corpus.units) has its weight rounded instead of its products, so that the products are exact too:
+A count-like feature (magnitudes.units) has its weight rounded instead of its products, so that the products are exact too:
 derivations with equal sums of counts get equal scores however the counts are spread over their edges.
 """
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
+from hulltune.kernels.magnitudes import sum_bound
 
 GRID_BITS = 51
 ROUND = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to an integer, for |x| <= 2^51
@@ -101,34 +102,53 @@ def score_dense(
 
 @kernel
 def score_sparse(
-    offsets: Int64s,
+    node_offsets: Int64s,
+    edge_offsets: Int64s,
+    tail_offsets: Int64s,
+    tails: NDArray[np.int32],
+    row_offsets: Int64s,
     columns: NDArray[np.int32],
     values: NDArray[Any],
-    sentence_edges: Int64s,
     first: int,
     last: int,
     weights: Floats,
-    magnitudes: Floats,
     units: Floats,
 ) -> tuple[Floats, Int64s]:
-    """The same for compressed sparse rows."""
-    rows, width = weights.shape
-    base = sentence_edges[first]
-    scores = np.zeros((rows, sentence_edges[last] - base))
-    exponents = np.empty((rows, last - first), np.int64)
-    scaled = np.empty((rows, width))
-    for s in range(first, last):
-        for r in range(rows):
-            exponents[r, s - first] = _grid_weights(weights[r], magnitudes[s], units[s], scaled[r])
-        for e in range(sentence_edges[s], sentence_edges[s + 1]):
-            for r in range(rows):
+    """The same for compressed sparse rows, whose bound is computed anew for each row of weights: a table of sentences
+    by features would not be sparse. ``units`` are per column.
+    """
+    rows = weights.shape[0]
+    base = edge_offsets[node_offsets[first]]
+    scores = np.zeros((rows, edge_offsets[node_offsets[last]] - base))
+    exponents = np.zeros((rows, last - first), np.int64)
+    for r in range(rows):
+        top_weight = 0.0
+        for weight in weights[r]:
+            top_weight = max(top_weight, abs(weight))
+        weight_exponent = math.frexp(top_weight)[1]
+        for s in range(first, last):
+            begin = edge_offsets[node_offsets[s]]
+            end = edge_offsets[node_offsets[s + 1]]
+            for e in range(begin, end):
+                for i in range(row_offsets[e], row_offsets[e + 1]):
+                    weight = math.ldexp(weights[r, columns[i]], -weight_exponent)
+                    scores[r, e - base] += abs(weight * np.float64(values[i]))
+            sizes = scores[r, begin - base : end - base]
+            bound = sum_bound(node_offsets[s], node_offsets[s + 1], edge_offsets, tail_offsets, tails, sizes, begin)
+            if bound == 0.0:
+                continue
+            shift = GRID_BITS - math.frexp(bound)[1]
+            exponents[r, s - first] = weight_exponent - shift
+            for e in range(begin, end):
                 real = 0.0
                 counted = 0.0
-                for i in range(offsets[e], offsets[e + 1]):
-                    product = scaled[r, columns[i]] * np.float64(values[i])
-                    if units[s, columns[i]] == 0.0:
-                        real += product
+                for i in range(row_offsets[e], row_offsets[e + 1]):
+                    column = columns[i]
+                    weight = math.ldexp(math.ldexp(weights[r, column], -weight_exponent), shift)
+                    if units[column] == 0.0:
+                        real += weight * np.float64(values[i])
                     else:
-                        counted += product
+                        weight = ((weight * units[column] + ROUND) - ROUND) / units[column]
+                        counted += weight * np.float64(values[i])
                 scores[r, e - base] = ((real + ROUND) - ROUND) + counted
     return scores, exponents

@@ -1,0 +1,195 @@
+"""Envelopes of one forest or of a whole corpus, and decoding, which is an envelope along no direction."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.envelope.result import CorpusEnvelopes, Envelope
+from hulltune.envelope.scoring import EdgeScorer
+from hulltune.errors import InputError, unknown_name
+from hulltune.forest.corpus import Corpus
+from hulltune.forest.forest import Forest, feature_vector
+
+METHODS = ("auto", "scan", "lanes", "hull")
+SHARD_SCORES = 1 << 18
+"""Edge scores (edges × directions) computed at a time: 2 MB, which stays in the cache until it is searched."""
+
+
+def envelope(
+    forest: Forest,
+    origin: Any,
+    direction: Any,
+    *,
+    interval: tuple[float, float] = (-math.inf, math.inf),
+    method: str = "auto",
+) -> Envelope:
+    """The upper envelope of all derivations of ``forest`` along w = origin + η · direction, for η in ``interval``.
+
+    ``origin`` and ``direction`` are vectors in the order of ``forest.feature_names``, or mappings from feature names.
+    Methods, all exact and equal in their results:
+
+    - "scan": for n-best lists; N · K SIMD steps for N hypotheses and K winners.
+    - "lanes": parametric search by Viterbi passes, at most 2h − 1 evaluations for h segments.
+    - "hull": the inside algorithm under the convex hull semiring.
+    - "auto": "scan" for lists, "lanes" otherwise (docs/theory.md has the measurements).
+    """
+    return envelopes(
+        Corpus.pack([forest]), origin, [direction], interval=interval, method=method, threads=1
+    ).envelope(0)
+
+
+def envelopes(
+    corpus: Corpus,
+    origin: Any,
+    directions: Any,
+    *,
+    interval: tuple[float, float] = (-math.inf, math.inf),
+    method: str = "auto",
+    threads: int | None = None,
+    derivations: bool = True,
+    scorer: EdgeScorer | None = None,
+) -> CorpusEnvelopes:
+    """The envelopes of every sentence along each of ``directions`` from ``origin``.
+
+    Edge scores come from one matrix product for all directions. Sentences are searched in parallel threads (as many
+    as there are CPUs by default) with the GIL released; the result does not depend on their number. ``scorer`` keeps
+    what depends on the features alone from one call to the next. Without ``derivations`` only lines are computed
+    (lists name their winners anyway).
+    """
+    low, high = _check_interval(interval)
+    if method not in METHODS:
+        raise unknown_name("method", method, METHODS)
+    if method == "scan":
+        _check_lists(corpus)
+    rows = [feature_vector(origin, corpus.feature_names, "origin")]
+    rows += [
+        feature_vector(direction, corpus.feature_names, f"direction {i}" if len(directions) > 1 else "direction")
+        for i, direction in enumerate(directions)
+    ]
+    weights = np.stack(rows)
+    threads = _check_threads(threads)
+    scorer = EdgeScorer(corpus) if scorer is None else scorer
+    scorer.prepare()
+    shards = _shards(corpus, len(rows), threads)
+
+    def search(shard: tuple[int, int]) -> tuple[Any, ...]:
+        from hulltune.kernels import envelopes as kernel
+
+        first, last = shard
+        scores, exponents = scorer.scores(first, last, weights)
+        found: tuple[Any, ...] = kernel.envelopes(
+            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
+            first, last, scores, exponents, low, high, METHODS.index(method), derivations,
+        )  # fmt: skip
+        return found
+
+    if threads == 1 or len(shards) == 1:
+        parts = [search(shard) for shard in shards]
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            parts = list(pool.map(search, shards))
+    return _gather(corpus, (low, high), len(rows) - 1, shards, parts)
+
+
+def decode(
+    corpus: Corpus, weights: Any, *, threads: int | None = None, scorer: EdgeScorer | None = None
+) -> CorpusEnvelopes:
+    """The best derivation of every sentence under ``weights``: envelopes of one segment each.
+
+    Ties are broken as everywhere: from the root down, the first edge in the forest's order among equals. Scores are
+    compared on the exact grid, so derivations with the same edges in another order are equals.
+    """
+    nowhere = np.zeros(len(corpus.feature_names))
+    return envelopes(corpus, weights, [nowhere], threads=threads, scorer=scorer)
+
+
+def _gather(
+    corpus: Corpus,
+    interval: tuple[float, float],
+    directions: int,
+    shards: Sequence[tuple[int, int]],
+    parts: Sequence[tuple[Any, ...]],
+) -> CorpusEnvelopes:
+    """One result from those of the shards: the same arrays, ordered by direction, then sentence."""
+    counts = np.concatenate(
+        [np.diff(part[0]).reshape(directions, -1) for part in parts], axis=1
+    )  # segments of (direction, sentence)
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    offsets = np.empty((directions, len(corpus) + 1), dtype=np.int64)
+    offsets[:, :-1] = ends[:-1].reshape(directions, -1)
+    offsets[:, -1] = ends[len(corpus) :: len(corpus)]
+    segments, lengths, edges = [], [], []
+    for direction in range(directions):
+        for (first, last), part in zip(shards, parts, strict=True):
+            part_offsets, part_segments, derivation_offsets, derivation_edges, _ = part
+            begin = part_offsets[direction * (last - first)]
+            end = part_offsets[(direction + 1) * (last - first)]
+            segments.append(part_segments[begin:end])
+            lengths.append(np.diff(derivation_offsets[begin : end + 1]))
+            edges.append(derivation_edges[derivation_offsets[begin] : derivation_offsets[end]])
+    columns = np.concatenate(segments).T.copy()
+    return CorpusEnvelopes(
+        corpus=corpus,
+        interval=interval,
+        offsets=offsets,
+        lefts=columns[0],
+        slopes=columns[1],
+        intercepts=columns[2],
+        derivation_offsets=np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64),
+        derivation_edges=np.concatenate(edges),
+        passes=sum(part[4] for part in parts),
+    )
+
+
+def _shards(corpus: Corpus, rows: int, threads: int) -> list[tuple[int, int]]:
+    """Ranges of sentences of about equal work: small enough for the cache, and enough of them for the threads."""
+    edges: NDArray[np.int64] = corpus.sentence_edges
+    size = min(SHARD_SCORES // rows, int(edges[-1]) // (4 * threads) if threads > 1 else SHARD_SCORES)
+    shards = []
+    first = 0
+    while first < len(corpus):
+        last = int(np.searchsorted(edges, edges[first] + max(size, 1), side="right")) - 1
+        last = min(max(last, first + 1), len(corpus))
+        shards.append((first, last))
+        first = last
+    return shards
+
+
+def _check_interval(interval: tuple[float, float]) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in interval)
+    except (TypeError, ValueError):
+        raise InputError(f"interval: expected two numbers (low, high), got {interval!r}") from None
+    if not low < high or low == math.inf or high == -math.inf:
+        raise InputError(f"interval: expected low < high, got ({low}, {high})")
+    return low, high
+
+
+def _check_lists(corpus: Corpus) -> None:
+    nodes = np.diff(corpus.node_offsets)
+    if np.any(nodes > 1):
+        sentence = int(np.argmax(nodes > 1))
+        raise InputError(
+            f'method "scan" is for n-best lists, but sentence {sentence} has {nodes[sentence]} nodes; '
+            'use "lanes", "hull" or "auto"'
+        )
+
+
+def _check_threads(threads: int | None) -> int:
+    if threads is None:
+        return available_cpus()
+    if threads < 1:
+        raise InputError(f"threads: expected a positive number, got {threads}")
+    return threads
+
+
+def available_cpus() -> int:
+    """The CPUs this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

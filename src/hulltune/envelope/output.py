@@ -1,0 +1,39 @@
+"""The outputs of derivations: token numbers and texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.forest.forest import Forest
+
+if TYPE_CHECKING:
+    from hulltune.envelope.result import CorpusEnvelopes
+
+
+def derivation_tokens(forest: Forest, edges: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The token numbers that a derivation of ``forest`` puts out."""
+    from hulltune.kernels import output
+
+    tokens, count = output.derivation_output(
+        edges, forest.tail_offsets, forest.label_offsets, forest.labels, 0, np.empty(64, np.int32), 0
+    )
+    return tokens[:count]
+
+
+def segment_texts(envelopes: CorpusEnvelopes, direction: int) -> list[list[str]]:
+    """Per sentence, the texts of its segments along one direction (tokens joined by spaces)."""
+    from hulltune.kernels import output
+
+    corpus = envelopes.corpus
+    rows = envelopes.offsets[direction]
+    sentences = np.repeat(np.arange(len(corpus)), np.diff(rows))
+    offsets, tokens = output.outputs(
+        sentences, corpus.sentence_edges, envelopes.derivation_offsets[rows[0] : rows[-1] + 1],
+        envelopes.derivation_edges, corpus.tail_offsets, corpus.label_offsets, corpus.labels,
+    )  # fmt: skip
+    words = corpus.vocabulary.words(tokens.tolist())
+    texts = [" ".join(words[begin:end]) for begin, end in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [texts[begin - rows[0] : end - rows[0]] for begin, end in zip(rows[:-1], rows[1:], strict=True)]

@@ -1,0 +1,146 @@
+"""What an envelope is, as plain data: segments of the line and the derivation that wins on each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.forest.corpus import Corpus
+from hulltune.forest.forest import Forest
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of the line and its winner: score(η) = slope · η + intercept for left < η < right."""
+
+    left: float
+    right: float
+    slope: float
+    intercept: float
+    edges: tuple[int, ...]
+    """The winning derivation: edges of the forest, the root's first, each followed by those of its tails in order."""
+    tokens: tuple[str, ...]
+    """What the derivation puts out."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Envelope:
+    """The upper envelope of all derivations of one forest along w = origin + η · direction.
+
+    ``breakpoints`` strictly increase, one fewer than the segments; slopes strictly increase too. A forest without
+    derivations has an envelope without segments. Ties: where derivations share a line, the winner takes, from the root
+    down, the first edge in the forest's order; at a breakpoint both neighbours have the same score.
+    """
+
+    forest: Forest
+    interval: tuple[float, float]
+    breakpoints: Floats
+    slopes: Floats
+    intercepts: Floats
+    _derivation_offsets: NDArray[np.int64]
+    _derivation_edges: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.slopes)
+
+    def __repr__(self) -> str:
+        return f"Envelope({len(self)} segments on ({self.interval[0]:g}, {self.interval[1]:g}) of {self.forest!r})"
+
+    def __getitem__(self, index: int) -> Segment:
+        index = range(len(self))[index]
+        ends = [self.interval[0], *self.breakpoints.tolist(), self.interval[1]]
+        return Segment(
+            left=ends[index],
+            right=ends[index + 1],
+            slope=float(self.slopes[index]),
+            intercept=float(self.intercepts[index]),
+            edges=tuple(self.edges(index).tolist()),
+            tokens=self.tokens(index),
+        )
+
+    def __iter__(self) -> Iterator[Segment]:
+        return (self[index] for index in range(len(self)))
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """All segments, from left to right."""
+        return tuple(self)
+
+    def index_at(self, eta: float) -> int:
+        """The segment that wins at η (at a breakpoint, that to its right)."""
+        if not len(self):
+            raise InputError("this envelope has no segments: the forest has no derivation")
+        return int(np.searchsorted(self.breakpoints, eta, side="right"))
+
+    def at(self, eta: float) -> float:
+        """The best score at η."""
+        index = self.index_at(eta)
+        return float(self.slopes[index] * eta + self.intercepts[index])
+
+    def edges(self, index: int) -> NDArray[np.int32]:
+        """The edges of the winning derivation of a segment."""
+        return self._derivation_edges[self._derivation_offsets[index] : self._derivation_offsets[index + 1]]
+
+    def tokens(self, index: int) -> tuple[str, ...]:
+        """The output of the winning derivation of a segment."""
+        from hulltune.envelope.output import derivation_tokens
+
+        return self.forest.vocabulary.words(derivation_tokens(self.forest, self.edges(index)).tolist())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CorpusEnvelopes:
+    """The envelopes of every sentence along several directions, packed.
+
+    The segments of sentence s along direction d are ``offsets[d, s]`` up to ``offsets[d, s + 1]``; each has its left
+    end (the interval's own for the first), slope, intercept, and derivation.
+    """
+
+    corpus: Corpus
+    interval: tuple[float, float]
+    offsets: NDArray[np.int64]
+    lefts: Floats
+    slopes: Floats
+    intercepts: Floats
+    derivation_offsets: NDArray[np.int64]
+    derivation_edges: NDArray[np.int32]
+    """Edges numbered within their sentence."""
+    passes: int
+    """Viterbi passes made by the method "lanes"."""
+
+    @property
+    def directions(self) -> int:
+        """The number of directions."""
+        return len(self.offsets)
+
+    def __len__(self) -> int:
+        return self.offsets.shape[1] - 1
+
+    def __repr__(self) -> str:
+        return f"CorpusEnvelopes({len(self)} sentences × {self.directions} directions, {len(self.slopes)} segments)"
+
+    def envelope(self, sentence: int, direction: int = 0) -> Envelope:
+        """The envelope of one sentence along one direction."""
+        first, last = self.offsets[direction, sentence], self.offsets[direction, sentence + 1]
+        offsets = self.derivation_offsets[first : last + 1]
+        return Envelope(
+            forest=self.corpus[sentence],
+            interval=self.interval,
+            breakpoints=self.lefts[first + 1 : last],
+            slopes=self.slopes[first:last],
+            intercepts=self.intercepts[first:last],
+            _derivation_offsets=offsets - offsets[0],
+            _derivation_edges=self.derivation_edges[offsets[0] : offsets[-1]],
+        )
+
+    def outputs(self, direction: int = 0) -> Sequence[Sequence[str]]:
+        """Per sentence, the output texts of its segments from left to right."""
+        from hulltune.envelope.output import segment_texts
+
+        return segment_texts(self, direction)

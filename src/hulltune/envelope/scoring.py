@@ -1,0 +1,88 @@
+"""Scores of edges on the exact grid, for whatever the features are stored as."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.forest.corpus import Corpus
+from hulltune.forest.features import DenseFeatures
+
+Floats = NDArray[np.float64]
+
+LARGEST_EXPONENT = 970  # a score has up to 52 bits above the grid's exponent, and 2^1023 is the largest double
+SMALLEST, LARGEST = 1e-250, 1e250  # feature magnitudes that can be scaled to the grid
+
+
+class EdgeScorer:
+    """Scores the edges of a corpus under weight vectors, as integers on a grid per sentence (kernels/scores.py).
+
+    What depends on the features alone is computed once, at the first use: O(edges × features).
+    """
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
+
+    def scores(self, first: int, last: int, weights: Floats) -> tuple[Floats, NDArray[np.int64]]:
+        """Grid scores (rows of weights, edges of sentences ``first`` to ``last``) and exponents (rows, sentences)."""
+        from hulltune.kernels import scores
+
+        corpus = self.corpus
+        if isinstance(corpus.features, DenseFeatures):
+            magnitudes, units = self._dense_tables
+            result = scores.score_dense(
+                self._columns, corpus.sentence_edges, first, last, weights, magnitudes, units
+            )
+        else:
+            result = scores.score_sparse(
+                corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
+                corpus.features.offsets, corpus.features.columns, corpus.features.values,
+                first, last, weights, self._sparse_units,
+            )  # fmt: skip
+        if result[1].max(initial=0) > LARGEST_EXPONENT:
+            raise InputError("weights: the scores of derivations overflow; use smaller weights or rescale the features")
+        return result
+
+    def prepare(self) -> None:
+        """Compute the tables now, before several threads would at once."""
+        _ = self._dense_tables if isinstance(self.corpus.features, DenseFeatures) else self._sparse_units
+
+    @property
+    def _columns(self) -> NDArray[Any]:
+        # Columns must be contiguous, also in a corpus that is a view of rows of a larger one.
+        return np.ascontiguousarray(self.corpus.features.values.T)
+
+    @cached_property
+    def _dense_tables(self) -> tuple[Floats, Floats]:
+        from hulltune.kernels import magnitudes
+
+        corpus = self.corpus
+        bounds = magnitudes.magnitudes(
+            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, self._columns
+        )
+        _check_range(bounds.max(axis=1, initial=0.0))
+        return bounds, magnitudes.units(corpus.sentence_edges, self._columns, bounds)
+
+    @cached_property
+    def _sparse_units(self) -> Floats:
+        from hulltune.kernels import magnitudes
+
+        features = self.corpus.features
+        assert not isinstance(features, DenseFeatures)
+        _check_range(np.abs(features.values, dtype=np.float64).max(initial=0.0, keepdims=True))
+        return magnitudes.sparse_units(features.columns, features.values, features.width)
+
+
+def _check_range(magnitudes: Floats) -> None:
+    """Refuse features so extreme that scaling them would over- or underflow."""
+    bad = np.flatnonzero((magnitudes != 0.0) & ~((magnitudes > SMALLEST) & (magnitudes < LARGEST)))
+    if len(bad):
+        where = f"sentence {bad[0]}: " if len(magnitudes) > 1 else ""
+        raise InputError(
+            f"{where}feature values add up to {magnitudes[bad[0]]:g}; expected magnitudes between {SMALLEST:g} and "
+            f"{LARGEST:g}: rescale the features"
+        )

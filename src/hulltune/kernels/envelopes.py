@@ -1,0 +1,271 @@
+"""Envelopes of many sentences along many directions in one call: what the rest of the package asks this room for."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+from hulltune.kernels.exact import FAR, NEAR, compare_products
+from hulltune.kernels.hull import hull_envelope
+from hulltune.kernels.lanes import END, backtrack, crossing_point, lanes_envelope, viterbi_pass
+from hulltune.kernels.scan import scan_envelope
+from hulltune.kernels.simd import LANES
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+
+AUTO, SCAN, LANES_METHOD, HULL = 0, 1, 2, 3
+
+
+@kernel
+def _to_grid(eta: float, shift: int, at_zero: float) -> float:
+    """A point of the line in grid units: eta * 2^shift, kept where it can be told apart from infinity and from 0.
+
+    All crossings of lines are 0 or lie between 2^-53 and 2^53 in magnitude, so no winner is lost. Zero itself becomes
+    ``at_zero``, the point just right of it (for a lower end) or left of it (for an upper end).
+    """
+    if eta == 0.0:
+        return at_zero
+    magnitude = abs(eta)
+    exponent = math.frexp(magnitude)[1] + shift if magnitude < math.inf else 2000
+    if exponent > 54:
+        magnitude = FAR
+    elif exponent < -53:
+        magnitude = NEAR
+    else:
+        magnitude = math.ldexp(magnitude, shift)
+    return math.copysign(magnitude, eta)
+
+
+@kernel
+def _clip(slopes: Floats, intercepts: Floats, low: float, high: float) -> tuple[int, int]:
+    """The range of lines that win somewhere strictly between ``low`` and ``high``."""
+    begin, end = 0, slopes.size
+    while begin + 1 < end:
+        fall, run = intercepts[begin] - intercepts[begin + 1], slopes[begin + 1] - slopes[begin]
+        if compare_products(low, run, 1.0, fall) < 0:
+            break
+        begin += 1
+    while end - 1 > begin:
+        fall, run = intercepts[end - 2] - intercepts[end - 1], slopes[end - 1] - slopes[end - 2]
+        if compare_products(high, run, 1.0, fall) > 0:
+            break
+        end -= 1
+    return begin, end
+
+
+@kernel
+def _derive_lines(
+    first: int,
+    last: int,
+    edge_offsets: Int64s,
+    tail_offsets: Int64s,
+    tails: Int32s,
+    slopes: Floats,
+    intercepts: Floats,
+    line_slopes: Floats,
+    line_intercepts: Floats,
+    low: float,
+    best_slopes: Floats,
+    best_intercepts: Floats,
+    edges: Int32s,
+    edge_count: int,
+) -> tuple[Int64s, Int32s, int]:
+    """A derivation for each line of an envelope that starts at ``low``: Viterbi passes at the breakpoints."""
+    count = line_slopes.size
+    places = np.empty(count, np.int64)
+    points = np.empty(2 * LANES)
+    scratch = np.empty(4 * LANES)
+    for begin in range(0, count, LANES):
+        for lane in range(LANES):
+            line = min(begin + lane, count - 1)
+            if line == 0:
+                points[lane], points[LANES + lane] = low, 1.0
+            else:
+                points[lane], points[LANES + lane] = crossing_point(
+                    line_slopes[line - 1], line_intercepts[line - 1], line_slopes[line], line_intercepts[line]
+                )
+        viterbi_pass(
+            first, last, edge_offsets, tail_offsets, tails,
+            slopes, intercepts, points, best_slopes, best_intercepts, scratch,
+        )  # fmt: skip
+        for lane in range(min(LANES, count - begin)):
+            places[begin + lane] = edge_count
+            edges, edge_count = backtrack(
+                lane, first, last, edge_offsets, tail_offsets, tails,
+                slopes, intercepts, best_slopes, best_intercepts, edges, edge_count,
+            )  # fmt: skip
+    return places, edges, edge_count
+
+
+@kernel
+def _sentence_lines(
+    first: int,
+    last: int,
+    edge_offsets: Int64s,
+    tail_offsets: Int64s,
+    tails: Int32s,
+    slopes: Floats,
+    intercepts: Floats,
+    low: float,
+    high: float,
+    method: int,
+    with_derivations: bool,
+    best_slopes: Floats,
+    best_intercepts: Floats,
+    padded: Floats,
+    edges: Int32s,
+    edge_count: int,
+) -> tuple[Floats, Floats, Int64s, Int32s, int, int]:
+    """The lines of one sentence between ``low`` and ``high``, the places of their derivations, and the passes."""
+    if method == SCAN or (method == AUTO and last - first == 1):
+        line_slopes, line_intercepts, winners = scan_envelope(slopes, intercepts, low, high, padded)
+        places = np.empty(winners.size, np.int64)
+        for line in range(winners.size):
+            if edge_count + 2 > edges.size:
+                edges = np.concatenate((edges, np.empty_like(edges)))
+            places[line] = edge_count
+            edges[edge_count], edges[edge_count + 1] = winners[line], END
+            edge_count += 2
+        return line_slopes, line_intercepts, places, edges, edge_count, 0
+    if method == HULL:
+        line_slopes, line_intercepts = hull_envelope(first, last, edge_offsets, tail_offsets, tails, slopes, intercepts)
+        begin, end = _clip(line_slopes, line_intercepts, low, high)
+        line_slopes, line_intercepts = line_slopes[begin:end], line_intercepts[begin:end]
+        places = np.full(end - begin, -1)
+        if with_derivations:
+            places, edges, edge_count = _derive_lines(
+                first, last, edge_offsets, tail_offsets, tails, slopes, intercepts,
+                line_slopes, line_intercepts, low, best_slopes, best_intercepts, edges, edge_count,
+            )  # fmt: skip
+        return line_slopes, line_intercepts, places, edges, edge_count, 0
+    line_slopes, line_intercepts, places, edges, edge_count, passes = lanes_envelope(
+        first, last, edge_offsets, tail_offsets, tails, slopes, intercepts, low, high,
+        with_derivations, best_slopes, best_intercepts, edges, edge_count,
+    )  # fmt: skip
+    begin, end = _clip(line_slopes, line_intercepts, low, high)
+    return line_slopes[begin:end], line_intercepts[begin:end], places[begin:end], edges, edge_count, passes
+
+
+@kernel
+def _write_segments(
+    line_slopes: Floats,
+    line_intercepts: Floats,
+    line_places: Int64s,
+    slope_exponent: int,
+    intercept_exponent: int,
+    low_end: float,
+    high_end: float,
+    segments: Floats,
+    places: Int64s,
+    total: int,
+) -> int:
+    """Append the lines as segments (left end, slope, intercept) in the user's units; returns the new total."""
+    start = total
+    for line in range(line_slopes.size):
+        left = low_end
+        if line:
+            fall = line_intercepts[line - 1] - line_intercepts[line]
+            run = line_slopes[line] - line_slopes[line - 1]
+            left = math.ldexp(fall / run, intercept_exponent - slope_exponent)
+            if left >= high_end:
+                break
+        # A line that starts where the one before it does leaves that one no double: it takes its place.
+        if total > start and left <= segments[total - 1, 0]:
+            total -= 1
+            left = segments[total, 0]
+        segments[total, 0] = left
+        segments[total, 1] = math.ldexp(line_slopes[line], slope_exponent)
+        segments[total, 2] = math.ldexp(line_intercepts[line], intercept_exponent)
+        places[total] = line_places[line]
+        total += 1
+    return total
+
+
+@kernel
+def _compact_derivations(places: Int64s, edges: Int32s) -> tuple[Int64s, Int32s]:
+    """The derivations in the order of their segments, as offsets and edges."""
+    offsets = np.zeros(places.size + 1, np.int64)
+    for segment in range(places.size):
+        length = 0
+        if places[segment] >= 0:
+            while edges[places[segment] + length] != END:
+                length += 1
+        offsets[segment + 1] = offsets[segment] + length
+    packed = np.empty(offsets[-1], np.int32)
+    for segment in range(places.size):
+        for i in range(offsets[segment + 1] - offsets[segment]):
+            packed[offsets[segment] + i] = edges[places[segment] + i]
+    return offsets, packed
+
+
+@kernel
+def envelopes(
+    node_offsets: Int64s,
+    edge_offsets: Int64s,
+    tail_offsets: Int64s,
+    tails: Int32s,
+    first_sentence: int,
+    last_sentence: int,
+    scores: Floats,
+    exponents: Int64s,
+    low_end: float,
+    high_end: float,
+    method: int,
+    with_derivations: bool,
+) -> tuple[Int64s, Floats, Int64s, Int32s, int]:
+    """Envelopes of sentences along the directions in rows 1, 2, … of ``scores``; row 0 holds the intercepts.
+
+    Answers packed arrays: ``offsets`` of the segments of each (direction, sentence), in that order; per segment its
+    left end (the interval's own for the first), slope and intercept; offsets and edges of their derivations; and the
+    number of Viterbi passes. Segments too thin for a double between their ends are left out.
+    """
+    directions = scores.shape[0] - 1
+    sentences = last_sentence - first_sentence
+    offsets = np.zeros(directions * sentences + 1, np.int64)
+    segments = np.empty((1024, 3))
+    places = np.empty(1024, np.int64)
+    edges = np.empty(1024, np.int32)
+    edge_count = 0
+    total = 0
+    passes = 0
+    most_nodes, most_edges = 1, 1
+    for s in range(first_sentence, last_sentence):
+        most_nodes = max(most_nodes, node_offsets[s + 1] - node_offsets[s])
+        most_edges = max(most_edges, edge_offsets[node_offsets[s + 1]] - edge_offsets[node_offsets[s]])
+    best_slopes, best_intercepts = np.empty(most_nodes * LANES), np.empty(most_nodes * LANES)
+    padded = np.empty(2 * (most_edges + LANES))
+    base = edge_offsets[node_offsets[first_sentence]]
+    for direction in range(directions):
+        for s in range(first_sentence, last_sentence):
+            cell = direction * sentences + s - first_sentence
+            offsets[cell + 1] = total
+            first, last = node_offsets[s], node_offsets[s + 1]
+            begin, end = edge_offsets[first] - base, edge_offsets[last] - base
+            if begin == end:  # no derivation, no segment
+                continue
+            slope_exponent = exponents[direction + 1, s - first_sentence]
+            intercept_exponent = exponents[0, s - first_sentence]
+            low = _to_grid(low_end, slope_exponent - intercept_exponent, NEAR)
+            high = _to_grid(high_end, slope_exponent - intercept_exponent, -NEAR)
+            line_slopes, line_intercepts, line_places, edges, edge_count, sentence_passes = _sentence_lines(
+                first, last, edge_offsets, tail_offsets, tails,
+                scores[direction + 1, begin:end], scores[0, begin:end], low, high, method,
+                with_derivations, best_slopes, best_intercepts, padded, edges, edge_count,
+            )  # fmt: skip
+            passes += sentence_passes
+            if total + line_slopes.size > places.size:
+                extra = max(places.size, line_slopes.size)
+                segments = np.concatenate((segments, np.empty((extra, 3))))
+                places = np.concatenate((places, np.empty(extra, np.int64)))
+            total = _write_segments(
+                line_slopes, line_intercepts, line_places, slope_exponent, intercept_exponent,
+                low_end, high_end, segments, places, total,
+            )  # fmt: skip
+            offsets[cell + 1] = total
+    derivation_offsets, derivation_edges = _compact_derivations(places[:total], edges)
+    return offsets, segments[:total], derivation_offsets, derivation_edges, passes
