@@ -228,6 +228,7 @@ def test_a_hypergraph_with_exponentially_many_segments(rounds: int) -> None:
     assert forest.edges == 3 * rounds + 4
     hull = inside(forest, HullSemiring(), hull_weights(forest))[forest.root]
     assert len(hull) == 2**rounds + 1
+    assert list(hull.breakpoints) == list(range(1 - 2**rounds, 2**rounds, 2))  # the odd integers between
 
 
 def test_outside_needs_commutativity() -> None:
