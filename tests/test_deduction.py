@@ -357,6 +357,14 @@ def test_generators_give_as_many_values_as_they_bind() -> None:
 def test_a_function_must_name_its_parameters() -> None:
     with pytest.raises(InputError, match="does not name its parameters"):
         _ = Condition(max).inputs
+    with pytest.raises(InputError, match=r"has a parameter '\*values'; expected the names of variables"):
+        _ = Condition(lambda *values: True).inputs
+
+
+def test_parameters_with_defaults_are_not_variables() -> None:
+    rules = [Rule((j,), [(i,)], [where(lambda i, n=n: i == n), each(j, lambda i: [i + 1])]) for n in range(3)]
+    assert count(deduce([Axiom((0,))], rules, goal=(3,))) == 1
+    assert count(deduce([Axiom((0,))], rules, goal=(4,))) == 0
 
 
 def test_the_example_in_the_documentation() -> None:

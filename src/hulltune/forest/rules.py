@@ -145,9 +145,16 @@ def bind(bindings: Bindings, names: tuple[str, ...], values: Sequence[Any]) -> B
 
 
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of a function's parameters, which say which variables it is called with."""
+    """The names of a function's parameters, which say which variables it is called with.
+
+    Those with a default value are not variables: ``lambda i, n=n: i < n`` keeps a loop's n.
+    """
     try:
-        signature = inspect.signature(function)
+        all_parameters = inspect.signature(function).parameters.values()
     except ValueError:
         raise InputError(f"{function!r} does not name its parameters: wrap it in a lambda that does") from None
-    return tuple(signature.parameters)
+    needed = [parameter for parameter in all_parameters if parameter.default is parameter.empty]
+    for parameter in needed:
+        if parameter.kind not in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            raise InputError(f"{function!r} has a parameter {str(parameter)!r}; expected the names of variables")
+    return tuple(parameter.name for parameter in needed)
