@@ -1,5 +1,56 @@
-"""hulltune: tune the weights of linear models exactly, against the metric you report."""
+"""hulltune: tune the weights of linear models exactly, against the metric you report.
+
+Everything public is here, and nothing heavy is imported until it is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from hulltune._version import __version__
+from hulltune.errors import InputError
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from hulltune.forest import Corpus, Forest, ForestBuilder, Vocabulary
+    from hulltune.lines import CorpusEnvelopes, EdgeScorer, Envelope, Segment, decode, envelope, envelopes
+    from hulltune.search import LineSearch, Policy, line_search
+    from hulltune.surface import ErrorSurface
+
+_ROOMS = {
+    "hulltune.lines": ("CorpusEnvelopes", "EdgeScorer", "Envelope", "Segment", "decode", "envelope", "envelopes"),
+    "hulltune.forest": ("Corpus", "Forest", "ForestBuilder", "Vocabulary"),
+    "hulltune.search": ("LineSearch", "Policy", "line_search"),
+    "hulltune.surface": ("ErrorSurface",),
+}
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+
+__all__ = [
+    "Corpus",
+    "CorpusEnvelopes",
+    "EdgeScorer",
+    "Envelope",
+    "ErrorSurface",
+    "Forest",
+    "ForestBuilder",
+    "InputError",
+    "LineSearch",
+    "Policy",
+    "Segment",
+    "Vocabulary",
+    "__version__",
+    "decode",
+    "envelope",
+    "envelopes",
+    "line_search",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'hulltune' has no attribute {name!r}")
+    return getattr(importlib.import_module(_ROOM_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

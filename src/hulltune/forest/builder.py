@@ -74,9 +74,7 @@ class ForestBuilder:
         if isinstance(tails, str):
             raise InputError(f"edge {edge}: tails must be a list of nodes, got the string {tails!r}")
         self._features.append(self._row(features, edge))
-        self._labels.append(
-            self._label_row(range(len(tails)) if output is None else output, len(tails), edge)
-        )
+        self._labels.append(self._label_row(range(len(tails)) if output is None else output, len(tails), edge))
         self._heads.append(self._number(head))
         self._declared.add(head)
         self._tails.append(tuple(self._number(tail) for tail in tails))
@@ -85,9 +83,7 @@ class ForestBuilder:
     def build(self, *, root: Hashable) -> Forest:
         """The packed forest: what does not take part in a derivation of ``root`` is pruned, and counted."""
         if root not in self._declared:
-            raise InputError(
-                f"root: unknown node {root!r}; expected one of the {len(self._declared)} nodes added"
-            )
+            raise InputError(f"root: unknown node {root!r}; expected one of the {len(self._declared)} nodes added")
         names = list(self._nodes)
         for edge, tails in enumerate(self._tails):
             for tail in tails:
@@ -118,26 +114,19 @@ class ForestBuilder:
         if features is None:
             return {}
         if isinstance(features, Mapping):
-            return {
-                self._column(name, edge): self._value(value, name, edge) for name, value in features.items()
-            }
+            return {self._column(name, edge): self._value(value, name, edge) for name, value in features.items()}
         if len(features) != len(self._columns):
             expected = (
-                f"{len(self._columns)} ({', '.join(self._columns)})"
-                if self._columns
-                else "names with the values"
+                f"{len(self._columns)} ({', '.join(self._columns)})" if self._columns else "names with the values"
             )
             raise InputError(f"edge {edge}: got {len(features)} feature values, expected {expected}")
         return {
-            i: self._value(value, name, edge)
-            for (name, i), value in zip(self._columns.items(), features, strict=True)
+            i: self._value(value, name, edge) for (name, i), value in zip(self._columns.items(), features, strict=True)
         }
 
     def _column(self, name: str, edge: int) -> int:
         if self._names_are_fixed and name not in self._columns:
-            raise InputError(
-                f"edge {edge}: unknown feature {name!r}; expected one of {', '.join(self._columns)}"
-            )
+            raise InputError(f"edge {edge}: unknown feature {name!r}; expected one of {', '.join(self._columns)}")
         return self._columns.setdefault(name, len(self._columns))
 
     @staticmethod

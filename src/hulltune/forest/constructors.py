@@ -22,9 +22,7 @@ def nbest(
     vocabulary: Vocabulary | None,
 ) -> Forest:
     """See Forest.from_nbest."""
-    rows: Features = (
-        features if isinstance(features, DenseFeatures | SparseFeatures) else dense_features(features)
-    )
+    rows: Features = features if isinstance(features, DenseFeatures | SparseFeatures) else dense_features(features)
     count, width = rows.shape
     if len(outputs) != count:
         raise InputError(f"features: expected a row for each of the {len(outputs)} outputs, got {count} rows")
@@ -34,9 +32,7 @@ def nbest(
     check_finite(rows, names, "hypothesis {}".format)
     vocabulary = Vocabulary() if vocabulary is None else vocabulary
     token_id = vocabulary.id
-    labels = [
-        [token_id(token) for token in (text.split() if isinstance(text, str) else text)] for text in outputs
-    ]
+    labels = [[token_id(token) for token in (text.split() if isinstance(text, str) else text)] for text in outputs]
     lengths = np.array([0, *map(len, labels)], dtype=np.int64)
     return Forest(
         edge_offsets=np.array([0, count], dtype=np.int64),

@@ -43,8 +43,8 @@ class Corpus:
         for sentence, forest in enumerate(parts):
             if forest.feature_names != names:
                 raise InputError(
-                    f"forest {sentence} has the {len(forest.feature_names)} features {', '.join(forest.feature_names)}; "
-                    f"expected the same {len(names)} as forest 0: {', '.join(names)}"
+                    f"forest {sentence} has {len(forest.feature_names)} features ({', '.join(forest.feature_names)}); "
+                    f"expected the {len(names)} of forest 0: {', '.join(names)}"
                 )
         vocabulary = parts[0].vocabulary
         return Corpus(
@@ -87,7 +87,9 @@ class Corpus:
         return (self[sentence] for sentence in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"Corpus({len(self)} sentences, {self.nodes} nodes, {self.edges} edges, {len(self.feature_names)} features)"
+        return (
+            f"Corpus({len(self)} sentences, {self.nodes} nodes, {self.edges} edges, {len(self.feature_names)} features)"
+        )
 
     @property
     def nodes(self) -> int:
@@ -117,9 +119,9 @@ def _offsets(lengths: list[int]) -> NDArray[np.int64]:
 def _chain(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Offsets of parts laid end to end, each of which starts at 0."""
     shifts = _offsets([int(part[-1]) for part in parts])
-    return np.concatenate(
-        [[0], *(part[1:] + shift for part, shift in zip(parts, shifts, strict=False))]
-    ).astype(np.int64)
+    return np.concatenate([[0], *(part[1:] + shift for part, shift in zip(parts, shifts, strict=False))]).astype(
+        np.int64
+    )
 
 
 def _labels_in(forest: Forest, vocabulary: Vocabulary) -> NDArray[np.int32]:

@@ -75,9 +75,7 @@ class SparseFeatures:
 Features: TypeAlias = DenseFeatures | SparseFeatures
 
 
-def gather_rows(
-    offsets: NDArray[np.int64], rows: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def gather_rows(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Offsets and element numbers of ragged ``rows`` laid end to end."""
     lengths = offsets[rows + 1] - offsets[rows]
     ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -98,9 +96,7 @@ def dense_features(values: Any, *, what: str = "features") -> DenseFeatures:
     return DenseFeatures(matrix)
 
 
-def sparse_features(
-    offsets: Any, columns: Any, values: Any, width: int, *, what: str = "features"
-) -> SparseFeatures:
+def sparse_features(offsets: Any, columns: Any, values: Any, width: int, *, what: str = "features") -> SparseFeatures:
     """Check and adopt compressed sparse rows."""
     offsets = np.ascontiguousarray(offsets, dtype=np.int64)
     columns = np.ascontiguousarray(columns, dtype=np.int32)

@@ -120,7 +120,7 @@ class Forest:
 
 
 def feature_vector(weights: Any, names: Sequence[str], what: str) -> NDArray[np.float64]:
-    """``weights`` as a vector in the order of ``names``: from a sequence, or a mapping in which a name left out is 0."""
+    """``weights`` in the order of ``names``: from a sequence, or from a mapping in which a name left out is 0."""
     if isinstance(weights, Mapping):
         unknown = [name for name in weights if name not in set(names)]
         if unknown:

@@ -33,7 +33,7 @@ def _stamp_with_the_room(compiled: Any) -> None:
     that has changed in another file. If Numba's internals move, the worst that is lost is this protection.
     """
     cache_file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if hasattr(cache_file, "_source_stamp"):
+    if cache_file is not None and hasattr(cache_file, "_source_stamp"):
         cache_file._source_stamp = _room_stamp()
 
 

@@ -64,7 +64,15 @@ def union(
                 left == right and compare_products(y - top_y, next_x - top_x, next_y - top_y, x - top_x) <= 0
             ):
                 continue
-        n = _push(x, y, out_slopes, out_intercepts, start, n)
+            while n >= start + 2:  # what _push does; written out, it takes a tenth off the whole method
+                x0, y0 = out_slopes[n - 2], out_intercepts[n - 2]
+                left, right = (y0 - y) * (top_x - x0), (y0 - top_y) * (x - x0)
+                if left > right or (left == right and compare_products(y0 - y, top_x - x0, y0 - top_y, x - x0) > 0):
+                    break
+                top_x, top_y = x0, y0
+                n -= 1
+        out_slopes[n], out_intercepts[n] = x, y
+        n += 1
     if j < j_end:
         i, i_end = j, j_end
     while i < i_end:
@@ -104,23 +112,33 @@ def minkowski(
     n: int,
 ) -> int:
     """⊗: the chain of sums of two chains, by merging their breakpoints; linear. Returns the end of what it wrote."""
+    i_end -= 1
+    j_end -= 1
     out_slopes[n] = a_slopes[i] + b_slopes[j]
     out_intercepts[n] = a_intercepts[i] + b_intercepts[j]
     n += 1
-    while i + 1 < i_end or j + 1 < j_end:
-        if j + 1 == j_end:
+    while i < i_end and j < j_end:
+        i_fall, i_run = a_intercepts[i] - a_intercepts[i + 1], a_slopes[i + 1] - a_slopes[i]
+        j_fall, j_run = b_intercepts[j] - b_intercepts[j + 1], b_slopes[j + 1] - b_slopes[j]
+        left, right = i_fall * j_run, j_fall * i_run
+        if left == right:
+            sign = compare_products(i_fall, j_run, j_fall, i_run)
+            i += sign <= 0
+            j += sign >= 0
+        elif left < right:
             i += 1
-        elif i + 1 == i_end:
-            j += 1
         else:
-            i_fall, i_run = a_intercepts[i] - a_intercepts[i + 1], a_slopes[i + 1] - a_slopes[i]
-            j_fall, j_run = b_intercepts[j] - b_intercepts[j + 1], b_slopes[j + 1] - b_slopes[j]
-            left, right = i_fall * j_run, j_fall * i_run
-            sign = -1 if left < right else 1 if left > right else compare_products(i_fall, j_run, j_fall, i_run)
-            if sign <= 0:
-                i += 1
-            if sign >= 0:
-                j += 1
+            j += 1
+        out_slopes[n] = a_slopes[i] + b_slopes[j]
+        out_intercepts[n] = a_intercepts[i] + b_intercepts[j]
+        n += 1
+    while i < i_end:
+        i += 1
+        out_slopes[n] = a_slopes[i] + b_slopes[j]
+        out_intercepts[n] = a_intercepts[i] + b_intercepts[j]
+        n += 1
+    while j < j_end:
+        j += 1
         out_slopes[n] = a_slopes[i] + b_slopes[j]
         out_intercepts[n] = a_intercepts[i] + b_intercepts[j]
         n += 1

@@ -232,7 +232,17 @@ def lanes_envelope(
 
     spread_points(low, high, points)
     viterbi_pass(
-        first, last, edge_offsets, tail_offsets, tails, slopes, intercepts, points, best_slopes, best_intercepts, scratch
+        first,
+        last,
+        edge_offsets,
+        tail_offsets,
+        tails,
+        slopes,
+        intercepts,
+        points,
+        best_slopes,
+        best_intercepts,
+        scratch,
     )
     passes = 1
     count = 0

@@ -46,17 +46,17 @@ def magnitudes(
 
 @kernel
 def units(sentence_edges: Int64s, columns: NDArray[Any], magnitudes: Floats) -> Floats:
-    """Per sentence and column, a power of two that divides all values and is at least 2^-20 of the column's magnitude;
-    0 where there is none: the column is not count-like.
+    """Per sentence and column, the largest power of two that divides all values, if it is at least 2^-20 of the
+    column's magnitude; otherwise 0: the column is not count-like.
     """
     result = np.zeros(magnitudes.shape)
     for s in range(magnitudes.shape[0]):
         for k in range(columns.shape[0]):
-            unit = _unit_for(magnitudes[s, k], COUNT_BITS)
+            unit = _least_unit(magnitudes[s, k], COUNT_BITS)
+            bits = 0
             for edge in range(sentence_edges[s], sentence_edges[s + 1]):
-                if unit != 0.0 and not _is_multiple(np.float64(columns[k, edge]), unit):
-                    unit = 0.0
-            result[s, k] = unit
+                bits = _join(bits, np.float64(columns[k, edge]), unit)
+            result[s, k] = _largest_unit(unit, bits)
     return result
 
 
@@ -67,27 +67,39 @@ def sparse_units(columns: Int32s, values: NDArray[Any], width: int) -> Floats:
     for i in range(columns.size):
         largest[columns[i]] = max(largest[columns[i]], abs(np.float64(values[i])))
     result = np.empty(width)
+    bits = np.zeros(width, np.int64)
     for k in range(width):
-        result[k] = _unit_for(largest[k], COUNT_BITS // 2)
+        result[k] = _least_unit(largest[k], COUNT_BITS // 2)
     for i in range(columns.size):
-        unit = result[columns[i]]
-        if unit != 0.0 and not _is_multiple(np.float64(values[i]), unit):
-            result[columns[i]] = 0.0
+        bits[columns[i]] = _join(bits[columns[i]], np.float64(values[i]), result[columns[i]])
+    for k in range(width):
+        result[k] = _largest_unit(result[k], bits[k])
     return result
 
 
 @kernel
-def _unit_for(magnitude: float, bits: int) -> float:
-    """The smallest power of two that is at least ``magnitude`` / 2^bits; 0 for what is too extreme to scale safely."""
+def _least_unit(magnitude: float, bits: int) -> float:
+    """The smallest unit for a count-like column: ``magnitude`` / 2^bits, rounded up to a power of two. 0 for what is
+    too extreme to scale safely.
+    """
     if not 1e-250 < magnitude < 1e250:
         return 0.0
     return math.ldexp(1.0, math.frexp(magnitude)[1] - bits)
 
 
 @kernel
-def _is_multiple(value: float, unit: float) -> bool:
-    quotient = value / unit
-    return quotient == np.floor(quotient)
+def _join(bits: int, value: float, unit: float) -> int:
+    """The bits of ``value`` in units added to ``bits``; −1, for good, once a value is no multiple of the unit."""
+    if bits < 0 or unit == 0.0:
+        return -1
+    quotient = abs(value / unit)
+    return bits | int(quotient) if quotient == np.floor(quotient) else -1
+
+
+@kernel
+def _largest_unit(unit: float, bits: int) -> float:
+    """The unit times the largest power of two that divides all the numbers whose bits were joined."""
+    return unit * float(bits & -bits) if bits > 0 else 0.0
 
 
 @kernel
@@ -104,4 +116,4 @@ def sum_bound(
                 total += best[tails[slot]]
             top = max(top, total)
         best[node - first_node] = top
-    return best[-1]
+    return float(best[-1])

@@ -64,9 +64,7 @@ def _next_line(
         steeper = greater(run, zero)
         sooner = both(greater(right, left), steeper)
         doubtful = both(equal(right, left), steeper)
-        if any_lane(doubtful) and any_lane(
-            both(doubtful, either(unequal(run, best_run), unequal(fall, best_fall)))
-        ):
+        if any_lane(doubtful) and any_lane(both(doubtful, either(unequal(run, best_run), unequal(fall, best_fall)))):
             store(scratch, 0, best_run)
             store(scratch, 1, best_fall)
             store(scratch, 2, run)

@@ -4,8 +4,8 @@ For each sentence and weight vector a power of two, the grid, is chosen such tha
 every partial sum, is an integer of magnitude at most 2^52 in its units. Scores are held as integer-valued doubles:
 sums and differences are exact, their order does not matter, and nothing over- or underflows.
 
-A count-like feature (magnitudes.units) has its weight rounded instead of its products, so that the products are exact too:
-derivations with equal sums of counts get equal scores however the counts are spread over their edges.
+A count-like feature (magnitudes.units) has its weight rounded instead of its products, so that the products are exact
+too: derivations with equal sums of counts get equal scores however the counts are spread over their edges.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from hulltune.kernels.magnitudes import sum_bound
 
 GRID_BITS = 51
 ROUND = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to an integer, for |x| <= 2^51
+MOST_SHIFT = 900  # bits that weights are scaled by before they meet features of 1e±250 and beyond
 BLOCK = 1024  # edges scored at a time: a column block stays in the L1 cache
 
 Floats = NDArray[np.float64]
@@ -28,10 +29,11 @@ Int64s = NDArray[np.int64]
 
 
 @kernel
-def _grid_weights(weights: Floats, magnitudes: Floats, units: Floats, scaled: Floats) -> int:
-    """Write ``weights`` in units of the grid into ``scaled`` and return the grid's exponent.
+def _grid_weights(weights: Floats, magnitudes: Floats, units: Floats, scaled: Floats) -> tuple[int, float]:
+    """Write ``weights`` in units of the grid into ``scaled``; returns the grid's exponent, and a power of two that the
+    scores of features without a unit are still to be multiplied by (1 but for extreme features).
 
-    Exponents are taken apart first, so that 1e±150 in features and weights alike does not over- or underflow.
+    Exponents are taken apart first, so that tiny and huge features and weights do not over- or underflow.
     """
     top_weight = 0.0
     top_magnitude = 0.0
@@ -45,15 +47,16 @@ def _grid_weights(weights: Floats, magnitudes: Floats, units: Floats, scaled: Fl
         bound += math.ldexp(abs(weights[k]), -weight_exponent) * math.ldexp(magnitudes[k], -magnitude_exponent)
     if bound == 0.0:
         scaled[:] = 0.0
-        return 0
+        return 0, 1.0
     shift = GRID_BITS - math.frexp(bound)[1] - magnitude_exponent
+    now = min(max(shift, -MOST_SHIFT), MOST_SHIFT)
     for k in range(weights.size):
-        value = math.ldexp(math.ldexp(weights[k], -weight_exponent), shift)
+        value = math.ldexp(math.ldexp(weights[k], -weight_exponent), now)
         if units[k] > 0.0:
             # |value * unit| <= 2^51 because the unit divides some sum that the bound counts.
             value = ((value * units[k] + ROUND) - ROUND) / units[k]
         scaled[k] = value
-    return weight_exponent - shift
+    return weight_exponent - shift, math.ldexp(1.0, shift - now)
 
 
 @kernel
@@ -76,9 +79,10 @@ def score_dense(
     scores = np.zeros((rows, sentence_edges[last] - base))
     exponents = np.empty((rows, last - first), np.int64)
     scaled = np.empty((rows, width))
+    later = np.empty(rows)
     for s in range(first, last):
         for r in range(rows):
-            exponents[r, s - first] = _grid_weights(weights[r], magnitudes[s], units[s], scaled[r])
+            exponents[r, s - first], later[r] = _grid_weights(weights[r], magnitudes[s], units[s], scaled[r])
         for begin in range(sentence_edges[s], sentence_edges[s + 1], BLOCK):
             end = min(begin + BLOCK, sentence_edges[s + 1])
             for r in range(rows):
@@ -90,7 +94,7 @@ def score_dense(
                         for e in range(out.size):
                             out[e] += weight * np.float64(column[e])
                 for e in range(out.size):
-                    out[e] = (out[e] + ROUND) - ROUND
+                    out[e] = (out[e] * later[r] + ROUND) - ROUND
                 for k in range(width):
                     if units[s, k] != 0.0 and scaled[r, k] != 0.0:
                         weight = scaled[r, k]
@@ -129,26 +133,32 @@ def score_sparse(
         for s in range(first, last):
             begin = edge_offsets[node_offsets[s]]
             end = edge_offsets[node_offsets[s + 1]]
+            top_value = 0.0
+            for i in range(row_offsets[begin], row_offsets[end]):
+                top_value = max(top_value, abs(np.float64(values[i])))
+            value_exponent = math.frexp(top_value)[1]
             for e in range(begin, end):
                 for i in range(row_offsets[e], row_offsets[e + 1]):
                     weight = math.ldexp(weights[r, columns[i]], -weight_exponent)
-                    scores[r, e - base] += abs(weight * np.float64(values[i]))
+                    scores[r, e - base] += abs(weight * math.ldexp(np.float64(values[i]), -value_exponent))
             sizes = scores[r, begin - base : end - base]
             bound = sum_bound(node_offsets[s], node_offsets[s + 1], edge_offsets, tail_offsets, tails, sizes, begin)
             if bound == 0.0:
                 continue
-            shift = GRID_BITS - math.frexp(bound)[1]
+            shift = GRID_BITS - math.frexp(bound)[1] - value_exponent
+            now = min(max(shift, -MOST_SHIFT), MOST_SHIFT)
+            later = math.ldexp(1.0, shift - now)
             exponents[r, s - first] = weight_exponent - shift
             for e in range(begin, end):
                 real = 0.0
                 counted = 0.0
                 for i in range(row_offsets[e], row_offsets[e + 1]):
                     column = columns[i]
-                    weight = math.ldexp(math.ldexp(weights[r, column], -weight_exponent), shift)
+                    weight = math.ldexp(math.ldexp(weights[r, column], -weight_exponent), now)
                     if units[column] == 0.0:
                         real += weight * np.float64(values[i])
                     else:
                         weight = ((weight * units[column] + ROUND) - ROUND) / units[column]
                         counted += weight * np.float64(values[i])
-                scores[r, e - base] = ((real + ROUND) - ROUND) + counted
+                scores[r, e - base] = ((real * later + ROUND) - ROUND) + counted
     return scores, exponents

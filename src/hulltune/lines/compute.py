@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.envelope.result import CorpusEnvelopes, Envelope
-from hulltune.envelope.scoring import EdgeScorer
 from hulltune.errors import InputError, unknown_name
 from hulltune.forest.corpus import Corpus
 from hulltune.forest.forest import Forest, feature_vector
+from hulltune.lines.result import CorpusEnvelopes, Envelope
+from hulltune.lines.scoring import EdgeScorer
 
 METHODS = ("auto", "scan", "lanes", "hull")
 SHARD_SCORES = 1 << 18
@@ -40,9 +40,9 @@ def envelope(
     - "hull": the inside algorithm under the convex hull semiring.
     - "auto": "scan" for lists, "lanes" otherwise (docs/theory.md has the measurements).
     """
-    return envelopes(
-        Corpus.pack([forest]), origin, [direction], interval=interval, method=method, threads=1
-    ).envelope(0)
+    return envelopes(Corpus.pack([forest]), origin, [direction], interval=interval, method=method, threads=1).envelope(
+        0
+    )
 
 
 def envelopes(

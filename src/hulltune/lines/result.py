@@ -89,7 +89,7 @@ class Envelope:
 
     def tokens(self, index: int) -> tuple[str, ...]:
         """The output of the winning derivation of a segment."""
-        from hulltune.envelope.output import derivation_tokens
+        from hulltune.lines.output import derivation_tokens
 
         return self.forest.vocabulary.words(derivation_tokens(self.forest, self.edges(index)).tolist())
 
@@ -120,7 +120,7 @@ class CorpusEnvelopes:
         return len(self.offsets)
 
     def __len__(self) -> int:
-        return self.offsets.shape[1] - 1
+        return int(self.offsets.shape[1]) - 1
 
     def __repr__(self) -> str:
         return f"CorpusEnvelopes({len(self)} sentences × {self.directions} directions, {len(self.slopes)} segments)"
@@ -141,6 +141,6 @@ class CorpusEnvelopes:
 
     def outputs(self, direction: int = 0) -> Sequence[Sequence[str]]:
         """Per sentence, the output texts of its segments from left to right."""
-        from hulltune.envelope.output import segment_texts
+        from hulltune.lines.output import segment_texts
 
         return segment_texts(self, direction)

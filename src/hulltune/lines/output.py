@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from hulltune.forest.forest import Forest
 
 if TYPE_CHECKING:
-    from hulltune.envelope.result import CorpusEnvelopes
+    from hulltune.lines.result import CorpusEnvelopes
 
 
 def derivation_tokens(forest: Forest, edges: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -35,5 +36,5 @@ def segment_texts(envelopes: CorpusEnvelopes, direction: int) -> list[list[str]]
         envelopes.derivation_edges, corpus.tail_offsets, corpus.label_offsets, corpus.labels,
     )  # fmt: skip
     words = corpus.vocabulary.words(tokens.tolist())
-    texts = [" ".join(words[begin:end]) for begin, end in zip(offsets[:-1], offsets[1:], strict=True)]
-    return [texts[begin - rows[0] : end - rows[0]] for begin, end in zip(rows[:-1], rows[1:], strict=True)]
+    texts = [" ".join(words[begin:end]) for begin, end in pairwise(offsets)]
+    return [texts[begin - rows[0] : end - rows[0]] for begin, end in pairwise(rows)]

@@ -15,7 +15,6 @@ from hulltune.forest.features import DenseFeatures
 Floats = NDArray[np.float64]
 
 LARGEST_EXPONENT = 970  # a score has up to 52 bits above the grid's exponent, and 2^1023 is the largest double
-SMALLEST, LARGEST = 1e-250, 1e250  # feature magnitudes that can be scaled to the grid
 
 
 class EdgeScorer:
@@ -34,9 +33,7 @@ class EdgeScorer:
         corpus = self.corpus
         if isinstance(corpus.features, DenseFeatures):
             magnitudes, units = self._dense_tables
-            result = scores.score_dense(
-                self._columns, corpus.sentence_edges, first, last, weights, magnitudes, units
-            )
+            result = scores.score_dense(self._columns, corpus.sentence_edges, first, last, weights, magnitudes, units)
         else:
             result = scores.score_sparse(
                 corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
@@ -64,7 +61,11 @@ class EdgeScorer:
         bounds = magnitudes.magnitudes(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, self._columns
         )
-        _check_range(bounds.max(axis=1, initial=0.0))
+        if not np.all(np.isfinite(bounds)):
+            sentence, column = (int(number) for number in np.argwhere(~np.isfinite(bounds))[0])
+            raise InputError(
+                f"sentence {sentence}: sums of feature {corpus.feature_names[column]!r} overflow; rescale the feature"
+            )
         return bounds, magnitudes.units(corpus.sentence_edges, self._columns, bounds)
 
     @cached_property
@@ -73,16 +74,5 @@ class EdgeScorer:
 
         features = self.corpus.features
         assert not isinstance(features, DenseFeatures)
-        _check_range(np.abs(features.values, dtype=np.float64).max(initial=0.0, keepdims=True))
         return magnitudes.sparse_units(features.columns, features.values, features.width)
 
-
-def _check_range(magnitudes: Floats) -> None:
-    """Refuse features so extreme that scaling them would over- or underflow."""
-    bad = np.flatnonzero((magnitudes != 0.0) & ~((magnitudes > SMALLEST) & (magnitudes < LARGEST)))
-    if len(bad):
-        where = f"sentence {bad[0]}: " if len(magnitudes) > 1 else ""
-        raise InputError(
-            f"{where}feature values add up to {magnitudes[bad[0]]:g}; expected magnitudes between {SMALLEST:g} and "
-            f"{LARGEST:g}: rescale the features"
-        )
