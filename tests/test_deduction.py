@@ -18,6 +18,7 @@ from hulltune.forest.deduction import Axiom, Deduction, Rule, Step, deduce, each
 from hulltune.forest.rules import Condition, Item, instantiate, match
 from hulltune.inference import inside
 from hulltune.semirings import BooleanSemiring, CountingSemiring, Derivation, TropicalSemiring, ViterbiSemiring
+from tests.oracles import output_of
 
 i, j, k, p, q, x, y, z = variables("i j k p q x y z")
 
@@ -30,16 +31,11 @@ def best_score(forest: Forest) -> float:
     return inside(forest, TropicalSemiring(), forest.features.toarray().sum(axis=1))[forest.root]
 
 
-def text(forest: Forest, node: int, choose: Callable[[int], int]) -> list[str]:
-    """The output of a node when ``choose`` picks the edge of each."""
-    edge = choose(node)
-    words: list[str] = []
-    for label in forest.labels[forest.label_offsets[edge] : forest.label_offsets[edge + 1]].tolist():
-        if label >= 0:
-            words.append(forest.vocabulary[label])
-        else:
-            words.extend(text(forest, int(forest.edge_tails(edge)[-1 - label]), choose))
-    return words
+def best_text(forest: Forest) -> list[str]:
+    """What the best derivation puts out (features are summed with weight 1)."""
+    scores = forest.features.toarray().sum(axis=1).tolist()
+    best = inside(forest, ViterbiSemiring(), lambda edge: Derivation(scores[edge], (edge,)))[forest.root]
+    return list(output_of(forest, best.labels))
 
 
 # CKY
@@ -58,7 +54,7 @@ def test_cky_counts_the_catalan_numbers(words: int) -> None:
     forest = parser.forest(("X", 0, words))
     assert count(forest) == math.comb(2 * words - 2, words - 1) // words
     assert forest.nodes == words * (words + 1) // 2
-    assert text(forest, forest.root, lambda node: int(forest.edge_offsets[node])) == ["w"] * words
+    assert best_text(forest) == ["w"] * words
     # The index leaves nothing to reject: what a join looks at is what it uses, beside the items themselves.
     binary_edges = math.comb(words + 1, 3)
     assert forest.edges == binary_edges + words
@@ -111,7 +107,7 @@ def test_paths_of_an_automaton(words: str, paths: int, score: float) -> None:
     assert best_score(forest) == score
     assert inside(forest, BooleanSemiring(), lambda edge: True)[forest.root] is (paths > 0)
     if paths:
-        assert text(forest, forest.root, lambda node: int(forest.edge_offsets[node])) == words.split()
+        assert best_text(forest) == words.split()
 
 
 # Edit distance
@@ -279,7 +275,7 @@ def test_a_beam_search_is_a_priority_an_observer_and_an_admission() -> None:
     assert (1, "a") in search.refused
     best = search.forest((3, "ccc"), feature_names=["score"])
     assert best_score(best) == 12.0
-    assert text(best, best.root, lambda node: int(best.edge_offsets[node])) == ["c", "c", "c"]
+    assert best_text(best) == ["c", "c", "c"]
     assert count(search.forest((1, "a"), feature_names=["score"])) == 0
 
 
@@ -294,10 +290,8 @@ def test_derivations_name_their_features_and_outputs() -> None:
         feature_names=["lm", "glue"],
     )
     assert count(forest) == 4
-    scores = forest.features.toarray().sum(axis=1).tolist()
-    best = inside(forest, ViterbiSemiring(), lambda edge: Derivation(scores[edge], (edge,)))[forest.root]
-    assert best.score == 4.5
-    assert text(forest, forest.root, lambda node: best.labels[0 if node == forest.root else 1]) == ["b", "+", "b"]
+    assert best_score(forest) == 4.5
+    assert best_text(forest) == ["b", "+", "b"]
 
 
 def test_a_goal_without_a_proof_is_a_root_without_edges() -> None:

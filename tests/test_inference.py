@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from hulltune import envelope
 from hulltune.errors import InputError
 from hulltune.forest import Forest, ForestBuilder
 from hulltune.inference import inside, outside
@@ -31,8 +32,12 @@ from hulltune.semirings import (
     TropicalSemiring,
     ViterbiSemiring,
 )
-from tests.counterexamples import digit_lattice, hull_weights, tent_map
-from tests.random_forests import derivations, forests
+from tests.counterexamples import DIRECTION, ORIGIN, digit_lattice, hull_weights, tent_map
+from tests.oracles import derivations
+from tests.strategies import counts, forests
+
+small_forests = forests(elements=counts, width=2, max_nodes=4, max_derivations=300)
+"""With features that every semiring but the log adds and multiplies exactly."""
 
 
 def weights_for(semiring: Semiring[Any], forest: Forest) -> list[Any]:
@@ -71,27 +76,23 @@ COMPILED = [semiring for semiring in SEMIRINGS if semiring.kernel in compiled.IN
 
 @pytest.mark.parametrize("semiring", SEMIRINGS, ids=repr)
 @settings(max_examples=40)
-@given(forest=forests())
+@given(forest=small_forests)
 def test_inside_is_the_sum_over_all_derivations(semiring: Semiring[Any], forest: Forest) -> None:
-    every = derivations(forest, limit=300)
-    assume(every is not None)
-    assert every is not None
     weights = weights_for(semiring, forest)
-    expected = semiring.sum([semiring.product(weights[edge] for edge in derivation) for derivation in every])
+    expected = semiring.sum(
+        [semiring.product(weights[edge] for edge in derivation) for derivation in derivations(forest)]
+    )
     assert semiring.close(inside(forest, semiring, weights)[forest.root], expected)
 
 
 @pytest.mark.parametrize("semiring", COMMUTATIVE, ids=repr)
 @settings(max_examples=40)
-@given(forest=forests())
+@given(forest=small_forests)
 def test_outside_times_inside_sums_over_the_uses_of_a_node(semiring: Semiring[Any], forest: Forest) -> None:
-    every = derivations(forest, limit=300)
-    assume(every is not None)
-    assert every is not None
     weights = weights_for(semiring, forest)
     heads = [v for v in range(forest.nodes) for _ in range(forest.edge_offsets[v], forest.edge_offsets[v + 1])]
     expected = [semiring.zero] * forest.nodes
-    for derivation in every:
+    for derivation in derivations(forest):
         value = semiring.product(weights[edge] for edge in derivation)
         for node, uses in Counter(heads[edge] for edge in derivation).items():
             for _ in range(uses):
@@ -120,7 +121,7 @@ numbers = {
 
 
 @pytest.mark.parametrize("semiring", COMPILED, ids=repr)
-@given(forest=forests(max_nodes=8, max_edges=4), data=st.data())
+@given(forest=forests(elements=counts, max_nodes=8, max_derivations=10**30), data=st.data())
 def test_kernels_give_the_same_bits(semiring: Semiring[Any], forest: Forest, data: st.DataObject) -> None:
     weights = data.draw(st.lists(numbers[semiring.name], min_size=forest.edges, max_size=forest.edges))
     fast, slow = inside(forest, semiring, weights), inside(forest, semiring, weights, method="generic")
@@ -182,7 +183,7 @@ def test_a_root_without_derivations_has_the_value_zero(semiring: Semiring[Any]) 
         assert outside(forest, semiring, []) == [semiring.one]
 
 
-@given(forests(), st.integers(-20, 20))
+@given(small_forests, st.integers(-20, 20))
 def test_the_hull_of_the_root_is_the_tropical_value_at_every_eta(forest: Forest, eta: int) -> None:
     """The semiring homomorphism h ↦ h(η), at integers, where nothing rounds."""
     hulls = inside(forest, HullSemiring(), weights_for(HullSemiring(), forest))
@@ -190,13 +191,13 @@ def test_the_hull_of_the_root_is_the_tropical_value_at_every_eta(forest: Forest,
     assert [hull(eta) for hull in hulls] == inside(forest, TropicalSemiring(), scores)
 
 
-@given(forests(max_arity=2), st.integers(1, 4))
+@given(small_forests, st.integers(1, 4))
 def test_k_best_starts_with_viterbi_and_follows_the_enumeration(forest: Forest, k: int) -> None:
-    every = derivations(forest)
-    assume(every)
-    assert every is not None
+    assume(forest.edges)
     scores = forest.features.toarray()[:, 0].tolist()
-    ranked = sorted(Derivation(sum(scores[edge] for edge in derivation), derivation) for derivation in every)
+    ranked = sorted(
+        Derivation(sum(scores[edge] for edge in derivation), derivation) for derivation in derivations(forest)
+    )
     best = inside(forest, KBestSemiring(k), lambda edge: (Derivation(scores[edge], (edge,)),))[forest.root]
     assert list(best) == ranked[:k]
     assert inside(forest, ViterbiSemiring(), lambda edge: Derivation(scores[edge], (edge,)))[-1] == ranked[0]
@@ -217,7 +218,7 @@ def test_the_small_lattices_by_brute_force(a: int, b: int, c: int) -> None:
     lines = forest.features.toarray()
     every = derivations(forest)
     assert every is not None
-    sums = [lines[list(derivation)].sum(axis=0) for derivation in every]
+    sums = [lines[list(derivation)].sum(axis=0) for derivation in derivations(forest)]
     envelope = Hull.from_lines((float(m), float(b)) for m, b in sums)
     assert inside(forest, HullSemiring(), hull_weights(forest))[forest.root] == envelope
 
@@ -229,6 +230,18 @@ def test_a_hypergraph_with_exponentially_many_segments(rounds: int) -> None:
     hull = inside(forest, HullSemiring(), hull_weights(forest))[forest.root]
     assert len(hull) == 2**rounds + 1
     assert list(hull.breakpoints) == list(range(1 - 2**rounds, 2**rounds, 2))  # the odd integers between
+
+
+@pytest.mark.parametrize("method", ["hull", "lanes"])
+@pytest.mark.parametrize(("build", "sizes"), [(digit_lattice, (3, 3, 5)), (digit_lattice, (5, 5, 5)), (tent_map, (8,))])
+def test_the_engine_finds_what_the_semiring_says(
+    build: Callable[..., Forest], sizes: tuple[int, ...], method: str
+) -> None:
+    forest = build(*sizes)
+    hull = inside(forest, HullSemiring(), hull_weights(forest))[forest.root]
+    found = envelope(forest, ORIGIN, DIRECTION, method=method)
+    assert tuple(zip(found.slopes.tolist(), found.intercepts.tolist(), strict=True)) == hull.lines
+    assert tuple(found.breakpoints.tolist()) == hull.breakpoints
 
 
 def test_outside_needs_commutativity() -> None:
