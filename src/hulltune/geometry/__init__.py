@@ -1,0 +1,1 @@
+"""Points, lines, hulls and exact predicates: pure geometry, no language processing."""

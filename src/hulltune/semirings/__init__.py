@@ -1,0 +1,34 @@
+"""Semirings, one file each: what inference over a forest computes is decided by the semiring alone."""
+
+from hulltune.semirings.axioms import AxiomError, check_axioms
+from hulltune.semirings.base import Semiring
+from hulltune.semirings.boolean import BooleanSemiring
+from hulltune.semirings.counting import CountingSemiring
+from hulltune.semirings.expectation import Expectation, ExpectationSemiring
+from hulltune.semirings.hull import Hull, HullSemiring
+from hulltune.semirings.kbest import KBestSemiring
+from hulltune.semirings.log import LogSemiring
+from hulltune.semirings.polygon import Polygon, PolygonSemiring
+from hulltune.semirings.real import RealSemiring
+from hulltune.semirings.tropical import TropicalSemiring
+from hulltune.semirings.viterbi import Derivation, ViterbiSemiring
+
+__all__ = [
+    "AxiomError",
+    "BooleanSemiring",
+    "CountingSemiring",
+    "Derivation",
+    "Expectation",
+    "ExpectationSemiring",
+    "Hull",
+    "HullSemiring",
+    "KBestSemiring",
+    "LogSemiring",
+    "Polygon",
+    "PolygonSemiring",
+    "RealSemiring",
+    "Semiring",
+    "TropicalSemiring",
+    "ViterbiSemiring",
+    "check_axioms",
+]

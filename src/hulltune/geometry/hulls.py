@@ -1,0 +1,134 @@
+"""Lower convex hulls of points in the plane: union, Minkowski sum, and the dual envelope of lines.
+
+A *chain* is a lower hull in canonical form: x strictly increases and every three consecutive points make a
+strict left turn. So no point is repeated, none lies on a segment between others, and of points above each
+other only the lowest remains. Equal hulls have equal chains. The line η·m + b is dual to the point (m, −b):
+the lower hull of the points is the upper envelope of the lines, and the slopes of the hull's edges are the
+envelope's breakpoints.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from heapq import merge
+from itertools import pairwise
+
+from hulltune.errors import InputError
+from hulltune.geometry.predicates import Point, orientation, turn
+
+Chain = tuple[Point, ...]
+
+
+def is_chain(points: Sequence[Point]) -> bool:
+    """Whether the points are finite and a lower hull in canonical form, O(n)."""
+    return (
+        all(math.isfinite(x) and math.isfinite(y) for x, y in points)
+        and all(p[0] < q[0] for p, q in pairwise(points))
+        and all(orientation(p, q, r) > 0 for p, q, r in zip(points, points[1:], points[2:], strict=False))
+    )
+
+
+def lower_hull(points: Iterable[Point]) -> Chain:
+    """The lower hull of finite points in any order, O(n log n) (Andrew 1979)."""
+    return _monotone_chain(sorted(points))
+
+
+def union(a: Chain, b: Chain) -> Chain:
+    """The lower hull of all points of both, by one merge, O(|a| + |b|). At most |a| + |b| points."""
+    return _monotone_chain(merge(a, b))
+
+
+def minkowski(a: Chain, b: Chain) -> Chain:
+    """The lower hull of {p + q}: merge the two edge sequences by slope, O(|a| + |b|).
+
+    The result has at most |a| + |b| − 1 points. Where sums of coordinates are exact (see grid.py) so is the
+    result; elsewhere each coordinate is rounded once, and a point that rounding has moved off the hull is
+    dropped.
+    """
+    return _monotone_chain(_merged_edges(a, b)) if a and b else ()
+
+
+def support(chain: Chain, eta: float) -> int:
+    """The index of the point with the largest η·x − y; at a breakpoint, the right one. O(log n), exact.
+
+    At η = ±inf the last and the first point win: the extreme slope (and of equal slopes the best intercept,
+    the only one that a chain keeps).
+    """
+    if math.isinf(eta):
+        return len(chain) - 1 if eta > 0 else 0
+    low, high = 0, len(chain) - 1
+    while low < high:
+        middle = (low + high) // 2
+        # The edge from middle to middle + 1 rises by at most η: the right end is at least as good.
+        if turn(chain[middle], chain[middle + 1], (0.0, 0.0), (1.0, eta)) >= 0:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def edge_slopes(chain: Chain) -> list[float]:
+    """The slopes of the hull's edges, correctly rounded: the breakpoints of the envelope, in order, O(n).
+
+    As numbers they strictly increase; two that differ by less than the doubles can tell round to the same
+    one, and one beyond their range to ±inf.
+    """
+    return [_slope(p, q) for p, q in pairwise(chain)]
+
+
+def dual(pair: Point) -> Point:
+    """The dual point (m, −b) of the line η·m + b, and back: the map is its own inverse. −0.0 becomes 0.0."""
+    return (pair[0] + 0.0, 0.0 - pair[1])
+
+
+def upper_envelope(lines: Iterable[Point]) -> tuple[list[Point], list[float]]:
+    """The lines (slope, intercept) that win somewhere, by slope, and their breakpoints, O(n log n)."""
+    chain = lower_hull(map(dual, lines))
+    return [dual(point) for point in chain], edge_slopes(chain)
+
+
+def _monotone_chain(ordered: Iterable[Point]) -> Chain:
+    """The lower hull of points in lexicographic order, O(n): each is pushed and popped at most once."""
+    hull: list[Point] = []
+    for point in ordered:
+        if hull and hull[-1][0] == point[0]:
+            if hull[-1][1] <= point[1]:
+                continue
+            hull.pop()
+        while len(hull) >= 2 and orientation(hull[-2], hull[-1], point) <= 0:
+            hull.pop()
+        hull.append(point)
+    return tuple(hull)
+
+
+def _merged_edges(a: Chain, b: Chain) -> Iterator[Point]:
+    """The vertices of the Minkowski sum from left to right; edges of equal slope become one."""
+    i, j = 0, 0
+    yield _sum(a[0], b[0])
+    while i + 1 < len(a) or j + 1 < len(b):
+        if j + 1 == len(b):
+            steeper = 1
+        elif i + 1 == len(a):
+            steeper = -1
+        else:
+            steeper = turn(a[i], a[i + 1], b[j], b[j + 1])
+        i += steeper >= 0
+        j += steeper <= 0
+        yield _sum(a[i], b[j])
+
+
+def _sum(p: Point, q: Point) -> Point:
+    x, y = p[0] + q[0], p[1] + q[1]
+    if not (math.isfinite(x) and math.isfinite(y)):
+        raise InputError(f"the sum of the points {p} and {q} is beyond the range of doubles: scale the values down")
+    return (x, y)
+
+
+def _slope(p: Point, q: Point) -> float:
+    rise = Fraction(q[1]) - Fraction(p[1])
+    try:
+        return float(rise / (Fraction(q[0]) - Fraction(p[0])))
+    except OverflowError:
+        return math.inf if rise > 0 else -math.inf

@@ -1,0 +1,125 @@
+"""Inside and outside values of a forest under any semiring.
+
+The algorithms know a semiring only by its operations. One that names a ``kernel`` is computed by the compiled code
+registered under that name (kernels/inside.py), with the same operations in the same order, hence the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.forest import Forest
+from hulltune.semirings.base import Semiring
+
+T = TypeVar("T")
+
+Weight = Callable[[int], T] | Sequence[T] | NDArray[Any]
+"""The value of each edge: a function of its number, or one value per edge in order."""
+
+Method = Literal["auto", "generic"]
+
+
+def inside(forest: Forest, semiring: Semiring[T], weight: Weight[T], *, method: Method = "auto") -> list[T]:
+    """For each node the ⊕ over its derivations of the ⊗ of their edges; the last value is that of the root.
+
+    The value of a node is the ⊕ of its edges in order, that of an edge weight ⊗ tail 0 ⊗ tail 1 ⊗ …; a node named
+    twice by an edge counts twice. A root without derivations has ``semiring.zero``. Method "generic" does without
+    compiled code, with the same result. Linear: one ⊕ per edge and one ⊗ per tail.
+    """
+    weights = _weights(forest, weight)
+    kernel = _kernel("INSIDE", semiring, method)
+    if kernel is not None:
+        return kernel(forest, weights)
+    offsets, tails = forest.tail_offsets.tolist(), forest.tails.tolist()
+    values: list[T] = []
+
+    def edge_value(edge: int) -> T:
+        value = weights[edge]
+        for position in range(offsets[edge], offsets[edge + 1]):
+            value = semiring.times(value, values[tails[position]])
+        return value
+
+    edge_offsets = forest.edge_offsets.tolist()
+    for first, last in pairwise(edge_offsets):
+        values.append(semiring.sum(map(edge_value, range(first, last))))
+    return values
+
+
+def outside(
+    forest: Forest,
+    semiring: Semiring[T],
+    weight: Weight[T],
+    *,
+    inside_values: Sequence[T] | None = None,
+    method: Method = "auto",
+) -> list[T]:
+    """For each node the ⊕, over all derivations of the root with one occurrence of it cut out, of what remains.
+
+    So outside[v] ⊗ inside[v] sums over the derivations that use v, once for each use. What an edge contributes to a
+    tail leaves out that position, not that node: an edge that names a node twice contributes twice. The root has
+    ``semiring.one`` (it is never a tail). ``inside_values`` saves the inside pass. The semiring must be commutative,
+    because what lies left and right of a node is multiplied on one side. Linear, like ``inside``.
+    """
+    if not semiring.commutative:
+        raise InputError(f"outside needs a commutative semiring, got {semiring!r}: its ⊗ depends on the order")
+    weights = _weights(forest, weight)
+    if inside_values is None:
+        inside_values = inside(forest, semiring, weights, method=method)
+    elif len(inside_values) != forest.nodes:
+        raise InputError(
+            f"inside_values: got {len(inside_values)} values, expected one for each of {forest.nodes} nodes"
+        )
+    kernel = _kernel("OUTSIDE", semiring, method)
+    if kernel is not None:
+        return kernel(forest, weights, inside_values)
+    offsets, tails = forest.tail_offsets.tolist(), forest.tails.tolist()
+    edge_offsets = forest.edge_offsets.tolist()
+    values = [semiring.zero] * forest.nodes
+    values[forest.root] = semiring.one
+    for head in reversed(range(forest.nodes)):
+        for edge in range(edge_offsets[head], edge_offsets[head + 1]):
+            edge_tails = tails[offsets[edge] : offsets[edge + 1]]
+            context = semiring.times(values[head], weights[edge])
+            for tail, value in zip(edge_tails, _contexts(semiring, context, edge_tails, inside_values), strict=True):
+                values[tail] = semiring.plus(values[tail], value)
+    return values
+
+
+def _contexts(semiring: Semiring[T], context: T, tails: Sequence[int], inside_values: Sequence[T]) -> list[T]:
+    """``context`` times the inside values of all tails but one, for each in turn: by prefixes and suffixes, linear."""
+    suffixes = [semiring.one]
+    for tail in reversed(tails[1:]):
+        suffixes.append(semiring.times(inside_values[tail], suffixes[-1]))
+    contexts = []
+    for tail in tails:
+        contexts.append(semiring.times(context, suffixes.pop()))
+        context = semiring.times(context, inside_values[tail])
+    return contexts
+
+
+def _weights(forest: Forest, weight: Weight[T]) -> Sequence[T]:
+    if callable(weight):
+        return [weight(edge) for edge in range(forest.edges)]
+    if len(weight) != forest.edges:
+        raise InputError(f"weight: got {len(weight)} values, expected one for each of {forest.edges} edges")
+    return weight.tolist() if isinstance(weight, np.ndarray) else weight
+
+
+def _kernel(
+    algorithm: Literal["INSIDE", "OUTSIDE"], semiring: Semiring[T], method: str
+) -> Callable[..., list[T]] | None:
+    """The compiled function for this semiring, if there is one and it is wanted."""
+    if method not in ("auto", "generic"):
+        raise InputError(f"method is {method!r}, expected 'auto' or 'generic'")
+    if method == "generic" or semiring.kernel is None:
+        return None
+    from hulltune.kernels import inside as compiled
+
+    registry: dict[str, Callable[..., list[T]]] = getattr(compiled, algorithm)
+    return registry.get(semiring.kernel)

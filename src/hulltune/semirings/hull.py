@@ -1,0 +1,135 @@
+"""The convex hull semiring: the envelope of all derivations, along a line through the weights.
+
+Over a line w0 + η·v, a derivation with features H scores η·m + b, m = v·H and b = w0·H. Give every edge the
+hull of its one line; the inside value of the root is then the upper envelope of all derivations (Dyer 2013).
+
+The laws hold because a hull *is* a function of η, the maximum of its lines: ⊕ is the pointwise maximum, ⊗ the
+pointwise sum. docs/theory.md has the proof.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hulltune.errors import InputError
+from hulltune.geometry.hulls import (
+    Chain,
+    dual,
+    edge_slopes,
+    is_chain,
+    lower_hull,
+    minkowski,
+    support,
+    union,
+)
+from hulltune.geometry.predicates import Point
+from hulltune.semirings.base import Semiring
+
+
+@dataclass(frozen=True, slots=True)
+class Hull:
+    """A lower convex hull of points in the plane: the upper envelope of their dual lines.
+
+    Canonical form, asserted: coordinates are finite, x strictly increases, and every three consecutive points
+    make a strict left turn. So equal hulls compare and hash equal. Build one with ``from_points`` or
+    ``from_lines``.
+
+    ``a + b`` is a ⊕ b, the hull of the union, at most |a| + |b| points; ``a * b`` is a ⊗ b, the hull of the
+    Minkowski sum, at most |a| + |b| − 1 points; both in linear time. Orientation tests are exact for all
+    doubles; sums are on grid-snapped values (geometry/grid.py), and only there do the laws hold to the bit.
+    """
+
+    points: Chain = ()
+    """The vertices (m, −b) by increasing x: the dual points of the lines."""
+
+    def __post_init__(self) -> None:
+        assert is_chain(self.points), f"not a canonical lower hull: {self.points}; use Hull.from_points"
+
+    @classmethod
+    def from_points(cls, points: Iterable[Point]) -> Hull:
+        """The lower hull of any finite points, O(n log n)."""
+        return cls(lower_hull(_finite(points)))
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[Point]) -> Hull:
+        """The upper envelope of lines (slope, intercept), in any order, O(n log n)."""
+        return cls(lower_hull(map(dual, _finite(lines))))
+
+    @property
+    def lines(self) -> tuple[Point, ...]:
+        """The lines (slope, intercept) that win somewhere, by slope: the winners from η = −∞ to ∞."""
+        return tuple(map(dual, self.points))
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Where one line takes over from the one before, correctly rounded: one fewer than lines."""
+        return tuple(edge_slopes(self.points))
+
+    def winner(self, eta: float) -> Point:
+        """The highest line (slope, intercept) at η, ±inf included; at a breakpoint the steeper. O(log n)."""
+        if not self.points:
+            raise InputError("the empty hull has no winner: there is no derivation")
+        if math.isnan(eta):
+            raise InputError("eta is NaN, expected a number or ±inf")
+        return dual(self.points[support(self.points, eta)])
+
+    def at(self, eta: float) -> float:
+        """The envelope's value at η: that of the winning line, −inf for the empty hull. O(log n)."""
+        if not self.points:
+            return -math.inf
+        slope, intercept = self.winner(eta)
+        return slope * eta + intercept if slope else intercept  # a level line at η = ±inf is not 0 · inf
+
+    __call__ = at
+
+    def __add__(self, other: Hull) -> Hull:
+        return Hull(union(self.points, other.points))
+
+    def __mul__(self, other: Hull) -> Hull:
+        return Hull(minkowski(self.points, other.points))
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+class HullSemiring(Semiring[Hull]):
+    """The hull of the union as ⊕, of the Minkowski sum as ⊗; exact on grid-snapped values."""
+
+    name = "hull"
+    commutative = True
+    idempotent = True
+    kernel: ClassVar[str | None] = "hull"
+
+    @property
+    def zero(self) -> Hull:
+        """The empty hull: −∞ everywhere."""
+        return Hull()
+
+    @property
+    def one(self) -> Hull:
+        """The point (0, 0): 0 everywhere."""
+        return Hull(((0.0, 0.0),))
+
+    def plus(self, a: Hull, b: Hull) -> Hull:
+        """The hull of the union."""
+        return a + b
+
+    def times(self, a: Hull, b: Hull) -> Hull:
+        """The hull of the Minkowski sum."""
+        return a * b
+
+    def sum(self, values: Iterable[Hull]) -> Hull:
+        """The hull of the union of all, by one sort that finds the sorted runs, O(n log k) for k hulls."""
+        return Hull(lower_hull(point for value in values for point in value.points))
+
+
+def _finite(pairs: Iterable[Point]) -> list[Point]:
+    """The pairs as floats (−0.0 as 0.0), or an error that names the first that is not finite."""
+    checked = [(float(x) + 0.0, float(y) + 0.0) for x, y in pairs]
+    for number, pair in enumerate(checked):
+        if not (math.isfinite(pair[0]) and math.isfinite(pair[1])):
+            raise InputError(f"pair {number} is {pair}, expected two finite numbers")
+    return checked

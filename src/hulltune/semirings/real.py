@@ -1,0 +1,47 @@
+"""Sums of products of real numbers: probabilities, partition functions."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from hulltune.semirings.base import Semiring
+
+TOLERANCE = 1e-12
+"""Two sides of a law differ by a few roundings (2^-53 each) where no cancellation magnifies them."""
+
+
+class RealSemiring(Semiring[float]):
+    """Sum and product of finite doubles.
+
+    The laws hold exactly where no operation rounds (small dyadic rationals), and to a relative 1e-12
+    (``close``) for numbers ≥ 0 away from over- and underflow. Between numbers of both signs cancellation
+    allows no relative bound.
+    """
+
+    name = "real"
+    commutative = True
+    idempotent = False
+    kernel: ClassVar[str | None] = "real"
+
+    @property
+    def zero(self) -> float:
+        """0.0."""
+        return 0.0
+
+    @property
+    def one(self) -> float:
+        """1.0."""
+        return 1.0
+
+    def plus(self, a: float, b: float) -> float:
+        """The sum."""
+        return a + b
+
+    def times(self, a: float, b: float) -> float:
+        """The product."""
+        return a * b
+
+    def close(self, a: float, b: float) -> bool:
+        """Equal to a relative 1e-12."""
+        return math.isclose(a, b, rel_tol=TOLERANCE)
