@@ -12,6 +12,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,9 @@ def four_shapes(reference: yardstick.Yardstick | None) -> list[dict[str, Any]]:
     rows = []
     for name, forest in shapes.four_shapes().items():
         case = Case(forest)
-        contenders = {method: partial(case.run, method) for method in ("hull", "lanes", "auto")}
+        contenders: dict[str, Callable[[], object]] = {}
+        for method in ("hull", "lanes", "auto"):
+            contenders[method] = partial(case.run, method)
         contenders["lanes kernel"] = case.viterbi
         if reference is not None:
             contenders["C++ hull"] = partial(reference.hull_inside, forest, case.scores[1], case.scores[0])
@@ -88,7 +91,7 @@ def four_shapes(reference: yardstick.Yardstick | None) -> list[dict[str, Any]]:
                 contenders[f"C++ lanes, {lanes}"] = partial(
                     reference.lanes, forest, case.scores[1], case.scores[0], etas, best
                 )
-        best_times = interleaved(contenders)  # type: ignore[arg-type]
+        best_times = interleaved(contenders)
         found = case.run("lanes")
         result: dict[str, Any] = {
             "shape": name, "nodes": forest.nodes, "edges": forest.edges, "segments": len(found[1]), "passes": found[4],
@@ -129,7 +132,7 @@ def growth() -> dict[str, Any]:
         cases = {size: Case(make(size)) for size in sizes}
         segments = {size: len(case.run(method)[1]) for size, case in cases.items()}
         assert len(set(segments.values())) == 1, segments
-        best = interleaved({str(size): partial(case.run, method) for size, case in cases.items()}, seconds=1.5)  # type: ignore[misc]
+        best = interleaved({str(size): partial(case.run, method) for size, case in cases.items()}, seconds=1.5)
         edges = [cases[size].forest.edges for size in sizes]
         times = [best[str(size)] for size in sizes]
         exponent = float(np.polyfit(np.log(edges), np.log(times), 1)[0])

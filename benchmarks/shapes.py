@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from hulltune import Forest, Vocabulary
 from hulltune.forest.features import dense_features
@@ -74,12 +75,12 @@ def same_envelope(size: int, seed: int = 2) -> Forest:
                 in_core = state < core
                 previous = arc if in_core else int(rng.integers(0, states))
                 edges.append((node, (before + previous,) if position else (0,)))
-                features.append(core_features[used] if in_core else np.array([0.0, -1e3]))
+                features.append(core_features[used] if in_core else np.array([0.0, -100.0 - rng.random()]))
                 used += in_core
     sink = 1 + positions * states
     for state in range(states):
         edges.append((sink, (1 + (positions - 1) * states + state,)))
-        features.append(core_features[-1 - state] if state < core else np.array([0.0, -1e3]))
+        features.append(core_features[-1 - state] if state < core else np.array([0.0, -100.0 - rng.random()]))
     return _forest(sink + 1, edges, rng, np.array(features))
 
 
@@ -93,7 +94,7 @@ def nbest(size: int, seed: int = 3, winners: int = 12) -> Forest:
     return Forest.from_nbest([f"h{i}" for i in range(size)], rows)
 
 
-def _forest(nodes: int, edges: Edges, rng: Generator, features: np.ndarray | None = None) -> Forest:  # type: ignore[type-arg]
+def _forest(nodes: int, edges: Edges, rng: Generator, features: NDArray[np.float64] | None = None) -> Forest:
     lengths = [len(tails) for _, tails in edges]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     values = rng.standard_normal((len(edges), 2)) if features is None else features

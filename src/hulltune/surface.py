@@ -115,6 +115,7 @@ def _exactly_summable(statistics: NDArray[Any], offsets: NDArray[np.int64]) -> N
     if not len(starts):
         return values
     totals = np.maximum.reduceat(np.abs(values), starts, axis=0).sum(axis=0)
-    grid = np.ldexp(1.0, np.frexp(totals)[1] - 52)  # two bits of room: for rounding, and for differences
+    # Two bits of room: for rounding, and for differences. No finer than the smallest double.
+    grid = np.ldexp(1.0, np.maximum(np.frexp(totals)[1] - 52, -1074))
     snapped: Floats = np.rint(values / grid) * grid
     return snapped

@@ -143,10 +143,11 @@ def _sentence_lines(
                 line_slopes, line_intercepts, low, best_slopes, best_intercepts, edges, edge_count,
             )  # fmt: skip
         return line_slopes, line_intercepts, places, edges, edge_count, 0
-    line_slopes, line_intercepts, places, edges, edge_count, passes = lanes_envelope(
+    lines, places, edges, edge_count, passes = lanes_envelope(
         first, last, edge_offsets, tail_offsets, tails, slopes, intercepts, low, high,
         with_derivations, best_slopes, best_intercepts, edges, edge_count,
     )  # fmt: skip
+    line_slopes, line_intercepts = lines[:, 0].copy(), lines[:, 1].copy()
     begin, end = _clip(line_slopes, line_intercepts, low, high)
     return line_slopes[begin:end], line_intercepts[begin:end], places[begin:end], edges, edge_count, passes
 

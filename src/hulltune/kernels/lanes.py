@@ -198,6 +198,25 @@ def crossing_point(slope: float, intercept: float, next_slope: float, next_inter
 
 
 @kernel
+def _probe(lines: Floats, gap: int, width: int, points: Floats, lane: int) -> None:
+    """``width`` (odd) points for the gap between a line and the next: their crossing in the middle, and on both sides
+    points that close in on it fourfold from where each line is known to win. These cost nothing, their lanes would be
+    idle, and they find the scale on which lines change, if that is unlike the grid's, in one pass instead of many.
+    """
+    half = width // 2
+    p, q = crossing_point(lines[gap, 0], lines[gap, 1], lines[gap + 1, 0], lines[gap + 1, 1])
+    middle = p / q
+    left = lines[gap, 3] if lines[gap, 3] > -FAR else middle - 64.0 * (1.0 + abs(middle))
+    right = lines[gap + 1, 2] if lines[gap + 1, 2] < FAR else middle + 64.0 * (1.0 + abs(middle))
+    for i in range(half):
+        share = 0.25 ** (i + 1)
+        points[lane + i], points[LANES + lane + i] = middle - (middle - left) * share, 1.0
+        mirror = lane + width - 1 - i
+        points[mirror], points[LANES + mirror] = middle + (right - middle) * share, 1.0
+    points[lane + half], points[LANES + lane + half] = p, q
+
+
+@kernel
 def lanes_envelope(
     first: int,
     last: int,
@@ -213,74 +232,54 @@ def lanes_envelope(
     best_intercepts: Floats,
     edges: Int32s,
     edge_count: int,
-) -> tuple[Floats, Floats, Int64s, Int32s, int, int]:
-    """The lines of the envelope between ``low`` and ``high`` by increasing slope, the place of each one's derivation
-    in ``edges``, and the number of passes.
+) -> tuple[Floats, Int64s, Int32s, int, int]:
+    """The lines of the envelope between ``low`` and ``high`` by increasing slope (columns slope, intercept, and the
+    least and greatest point where it is known to win), the place of each one's derivation in ``edges``, and the number
+    of passes.
 
     Evaluate at the crossings of neighbouring lines; a crossing at which the steeper neighbour wins is a breakpoint, at
-    any other a new line has been found, which lies strictly above. At most 2h − 1 evaluations for h lines, beside the
-    first LANES that are spread over the line.
+    any other a new line has been found, which lies strictly above. So h lines need at most 2h − 1 evaluations (2 for
+    h = 1) beside those of lanes that would be idle.
     """
     points = np.empty(2 * LANES)
     scratch = np.empty(4 * LANES)
     root = (last - 1 - first) * LANES
-    capacity = 4 * LANES
-    line_slopes = np.empty(capacity)
-    line_intercepts = np.empty(capacity)
-    places = np.full(capacity, -1)
-    settled = np.zeros(capacity, np.bool_)  # between this line and the next
-
-    spread_points(low, high, points)
-    viterbi_pass(
-        first,
-        last,
-        edge_offsets,
-        tail_offsets,
-        tails,
-        slopes,
-        intercepts,
-        points,
-        best_slopes,
-        best_intercepts,
-        scratch,
-    )
-    passes = 1
+    lines = np.empty((4 * LANES, 4))
+    places = np.full(4 * LANES, -1)
+    settled = np.zeros(4 * LANES, np.bool_)  # the gap between this line and the next
+    fresh = np.empty((4 * LANES, 4))
+    fresh_places = np.empty(4 * LANES, np.int64)
+    fresh_gaps = np.empty(4 * LANES, np.int64)
+    gap_of_lane = np.empty(LANES, np.int64)
     count = 0
-    for lane in range(LANES):
-        slope, intercept = best_slopes[root + lane], best_intercepts[root + lane]
-        if count and slope == line_slopes[count - 1] and intercept == line_intercepts[count - 1]:
-            continue
-        line_slopes[count], line_intercepts[count] = slope, intercept
-        if with_derivations:
-            places[count] = edge_count
-            edges, edge_count = backtrack(
-                lane, first, last, edge_offsets, tail_offsets, tails,
-                slopes, intercepts, best_slopes, best_intercepts, edges, edge_count,
-            )  # fmt: skip
-        count += 1
-
-    gaps = np.empty(LANES, np.int64)
+    passes = 0
     while True:
-        found = 0  # new lines of this round; each lies between its two neighbours, so its place is known
-        found_gaps = np.empty(count, np.int64)
-        found_slopes = np.empty(count)
-        found_intercepts = np.empty(count)
-        found_places = np.full(count, -1)
+        # Which gaps to look into: at first the whole line, with points spread over it.
+        open_gaps = 0
+        for gap in range(count - 1):
+            open_gaps += not settled[gap]
+        if count and not open_gaps:
+            return lines[:count], places[:count], edges, edge_count, passes
+        width = max(1, (LANES // max(open_gaps, 1) - 1) // 2 * 2 + 1)
+        if fresh_gaps.size < open_gaps * width + LANES:
+            fresh = np.empty((2 * open_gaps * width + LANES, 4))
+            fresh_places, fresh_gaps = np.empty(len(fresh), np.int64), np.empty(len(fresh), np.int64)
+        found = 0
         gap = 0
-        any_open = False
-        while gap < count - 1:
+        while True:
             lanes = 0
-            while gap < count - 1 and lanes < LANES:
+            if count == 0:
+                spread_points(low, high, points)
+                gap_of_lane[:] = -1
+                lanes = LANES
+            while gap < count - 1 and lanes + width <= LANES:
                 if not settled[gap]:
-                    points[lanes], points[LANES + lanes] = crossing_point(
-                        line_slopes[gap], line_intercepts[gap], line_slopes[gap + 1], line_intercepts[gap + 1]
-                    )
-                    gaps[lanes] = gap
-                    lanes += 1
+                    _probe(lines, gap, width, points, lanes)
+                    gap_of_lane[lanes : lanes + width] = gap
+                    lanes += width
                 gap += 1
             if lanes == 0:
                 break
-            any_open = True
             for lane in range(lanes, LANES):
                 points[lane], points[LANES + lane] = points[lanes - 1], points[LANES + lanes - 1]
             viterbi_pass(
@@ -290,38 +289,61 @@ def lanes_envelope(
             passes += 1
             for lane in range(lanes):
                 slope, intercept = best_slopes[root + lane], best_intercepts[root + lane]
-                right = gaps[lane] + 1
-                if slope == line_slopes[right] and intercept == line_intercepts[right]:
-                    settled[gaps[lane]] = True
+                point = points[lane] / points[LANES + lane]
+                here = gap_of_lane[lane]
+                if here >= 0:
+                    if slope == lines[here + 1, 0] and intercept == lines[here + 1, 1]:
+                        lines[here + 1, 2] = min(lines[here + 1, 2], point)
+                        if lane % width == width // 2:  # at the crossing itself
+                            settled[here] = True
+                        continue
+                    if slope == lines[here, 0] and intercept == lines[here, 1]:
+                        lines[here, 3] = max(lines[here, 3], point)
+                        continue
+                if found and slope == fresh[found - 1, 0] and intercept == fresh[found - 1, 1]:
+                    fresh[found - 1, 3] = point
                     continue
-                found_gaps[found] = gaps[lane]
-                found_slopes[found], found_intercepts[found] = slope, intercept
+                fresh[found, 0], fresh[found, 1] = slope, intercept
+                fresh[found, 2] = fresh[found, 3] = point
+                fresh_gaps[found] = here
+                fresh_places[found] = -1
                 if with_derivations:
-                    found_places[found] = edge_count
+                    fresh_places[found] = edge_count
                     edges, edge_count = backtrack(
                         lane, first, last, edge_offsets, tail_offsets, tails,
                         slopes, intercepts, best_slopes, best_intercepts, edges, edge_count,
                     )  # fmt: skip
                 found += 1
-        if not any_open:
-            break
-        if count + found > capacity:
-            extra = np.empty(count + found)
-            line_slopes = np.concatenate((line_slopes, extra))
-            line_intercepts = np.concatenate((line_intercepts, extra))
-            places = np.concatenate((places, np.full(count + found, -1)))
-            settled = np.concatenate((settled, np.zeros(count + found, np.bool_)))
-            capacity = line_slopes.size
-        target = count + found - 1
+            if count == 0:
+                break
+        if count + found > settled.size:
+            extra = max(settled.size, found)
+            lines = np.concatenate((lines, np.empty((extra, 4))))
+            places = np.concatenate((places, np.full(extra, -1)))
+            settled = np.concatenate((settled, np.zeros(extra, np.bool_)))
+        _insert(lines, places, settled, count, fresh, fresh_places, fresh_gaps, found)
         count += found
-        for line in range(count - found - 1, -1, -1):  # from the right, so that nothing is overwritten
-            line_slopes[target], line_intercepts[target] = line_slopes[line], line_intercepts[line]
-            places[target], settled[target] = places[line], settled[line]
-            target -= 1
-            if found and found_gaps[found - 1] == line - 1:
-                found -= 1
-                line_slopes[target], line_intercepts[target] = found_slopes[found], found_intercepts[found]
-                places[target], settled[target] = found_places[found], False
-                settled[line - 1] = False
-                target -= 1
-    return line_slopes[:count], line_intercepts[:count], places[:count], edges, edge_count, passes
+
+
+@kernel
+def _insert(
+    lines: Floats,
+    places: Int64s,
+    settled: NDArray[np.bool_],
+    count: int,
+    fresh: Floats,
+    fresh_places: Int64s,
+    fresh_gaps: Int64s,
+    found: int,
+) -> None:
+    """Put each fresh line after the line whose gap it was found in, from the right, so that nothing is overwritten."""
+    target = count + found - 1
+    line = count - 1
+    while found:
+        if fresh_gaps[found - 1] == line:
+            found -= 1
+            lines[target], places[target], settled[target] = fresh[found], fresh_places[found], False
+        else:
+            lines[target], places[target], settled[target] = lines[line], places[line], settled[line]
+            line -= 1
+        target -= 1

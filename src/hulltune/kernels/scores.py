@@ -48,7 +48,7 @@ def _grid_weights(weights: Floats, magnitudes: Floats, units: Floats, scaled: Fl
     if bound == 0.0:
         scaled[:] = 0.0
         return 0, 1.0
-    shift = GRID_BITS - math.frexp(bound)[1] - magnitude_exponent
+    shift = min(GRID_BITS - math.frexp(bound)[1] - magnitude_exponent, 2 * MOST_SHIFT)
     now = min(max(shift, -MOST_SHIFT), MOST_SHIFT)
     for k in range(weights.size):
         value = math.ldexp(math.ldexp(weights[k], -weight_exponent), now)
@@ -145,7 +145,7 @@ def score_sparse(
             bound = sum_bound(node_offsets[s], node_offsets[s + 1], edge_offsets, tail_offsets, tails, sizes, begin)
             if bound == 0.0:
                 continue
-            shift = GRID_BITS - math.frexp(bound)[1] - value_exponent
+            shift = min(GRID_BITS - math.frexp(bound)[1] - value_exponent, 2 * MOST_SHIFT)
             now = min(max(shift, -MOST_SHIFT), MOST_SHIFT)
             later = math.ldexp(1.0, shift - now)
             exponents[r, s - first] = weight_exponent - shift

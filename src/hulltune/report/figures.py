@@ -104,8 +104,8 @@ def duality_figure(lines: CandidateLines, *, view: tuple[float, float] | None = 
     for (x0, y0), (x1, y1), point in zip(hull[:-1], hull[1:], lines.breakpoints, strict=True):
         dual.text(
             (x0 + x1) / 2, (y0 + y1) / 2 - below, f"breakpoint {point:.3g}".replace("-", "−"),
-            ha="center", va="top", fontsize=9, color="0.3", rotation=np.degrees(np.arctan2(y1 - y0, x1 - x0)), rotation_mode="anchor",
-            transform_rotates_text=True,
+            ha="center", va="top", fontsize=9, color="0.3",
+            rotation=np.degrees(np.arctan2(y1 - y0, x1 - x0)), rotation_mode="anchor", transform_rotates_text=True,
         )  # fmt: skip
     dual.margins(0.2, 0.28)
     dual.set_title("dual: points and their lower hull")
