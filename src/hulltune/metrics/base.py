@@ -26,7 +26,10 @@ class PreparedMetric(ABC):
 
     @abstractmethod
     def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
-        """The statistics of ``outputs[i]`` as an output for sentence ``sentences[i]``: an (n, columns) array."""
+        """The statistics of ``outputs[i]`` as an output for sentence ``sentences[i]``: an (n, columns) array.
+
+        A metric that cannot answer for some of them yet raises ``hulltune.metrics.NotYet``.
+        """
 
 
 class Metric(ABC):
@@ -36,6 +39,8 @@ class Metric(ABC):
     higher_is_better: bool
     columns: tuple[str, ...]
     """The names of the statistics."""
+    storable: ClassVar[bool] = True
+    """Whether the references, the source and the output determine the statistics, so that a store may keep them."""
 
     @property
     @abstractmethod
