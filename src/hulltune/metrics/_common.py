@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,15 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import References, Statistics
 
 
-def signature(name: str, *, version: str = f"hulltune-{__version__}", **parameters: object) -> str:
+def signature(
+    name: str, parameters: Mapping[str, object], *, version: str = f"hulltune-{__version__}"
+) -> str:
     """``name|key:value|…|version:…`` with the parameters in the order given, as sacrebleu writes its own."""
     fields = [name]
     for key, value in parameters.items():
-        text = "none" if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)
+        text = (
+            "none" if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)
+        )
         # A bar inside a value would make two different settings share a signature.
         fields.append(f"{key}:{text.replace('%', '%25').replace('|', '%7C')}")
     return "|".join([*fields, f"version:{version}"])
@@ -34,17 +38,19 @@ def checked_references(
 ) -> list[tuple[str, ...]]:
     """The references as tuples, after checking that no sentence lacks what the metric needs.
 
-    Unless ``ragged``, every sentence has the same number of references: a corpus where they differ has usually
-    lost a line.
+    Unless ``ragged``, every sentence has the same number of references: a corpus where they differ has
+    usually lost a line.
     """
     if isinstance(references, str):
-        raise InputError(f"{metric}: references is a string; expected, for each sentence, a list of references")
+        raise InputError(
+            f"{metric}: references is a string; expected, for each sentence, a list of references"
+        )
     checked: list[tuple[str, ...]] = []
     for number, group in enumerate(references):
         if isinstance(group, str):
             raise InputError(
-                f"{metric}: references[{number}] is a string; expected a list of references for each sentence: "
-                "write [[text], …] for one reference each"
+                f"{metric}: references[{number}] is a string; expected a list of references for each "
+                "sentence: write [[text], …] for one reference each"
             )
         for position, text in enumerate(group):
             if not isinstance(text, str):
@@ -58,12 +64,14 @@ def checked_references(
             raise InputError(f"{metric}: sentence {number} has {len(group)} references; expected {at_most}")
         if not ragged and checked and len(group) != len(checked[0]):
             raise InputError(
-                f"{metric}: sentence {number} has {len(group)} references but sentence 0 has {len(checked[0])}; "
-                "give every sentence the same number"
+                f"{metric}: sentence {number} has {len(group)} references but sentence 0 has "
+                f"{len(checked[0])}; give every sentence the same number"
             )
         checked.append(tuple(group))
     if sources is not None and len(sources) != len(checked):
-        raise InputError(f"{metric}: {len(sources)} sources for {len(checked)} sentences; expected one for each")
+        raise InputError(
+            f"{metric}: {len(sources)} sources for {len(checked)} sentences; expected one for each"
+        )
     return checked
 
 
@@ -73,7 +81,9 @@ def check_number(
     """Raise unless ``value`` is a finite number of the interval."""
     ok = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     if not ok or not (low < value if open_low else low <= value) or value > high:
-        bounds = f"{'above' if open_low else 'at least'} {low:g}" + (f" and at most {high:g}" if high < math.inf else "")
+        bounds = f"{'above' if open_low else 'at least'} {low:g}" + (
+            f" and at most {high:g}" if high < math.inf else ""
+        )
         raise InputError(f"{metric}: {option} is {value!r}; expected a number {bounds}")
 
 
@@ -90,7 +100,9 @@ def checked_sentences(sentences: NDArray[np.int64], outputs: Sequence[str], coun
         raise InputError(f"{numbers.size} sentence numbers for {len(outputs)} outputs; expected one for each")
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < count):
         wrong = int(numbers[(numbers < 0) | (numbers >= count)][0])
-        raise InputError(f"sentence number {wrong} is out of range: there are references for {count} sentences")
+        raise InputError(
+            f"sentence number {wrong} is out of range: there are references for {count} sentences"
+        )
     result: list[int] = numbers.tolist()
     return result
 

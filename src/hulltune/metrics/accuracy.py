@@ -42,7 +42,7 @@ def _numeric(text: str) -> str:
 
 
 def _fraction(text: str) -> Fraction | None:
-    """The exact value of ``text`` if it is an integer, a decimal or a quotient of two; thousands may have commas."""
+    """The exact value of ``text`` if it is a decimal or a quotient of two; commas may mark thousands."""
     if len(text) > _LONGEST_NUMBER:
         return None
     parts = text.split("/")
@@ -72,15 +72,16 @@ PRESETS: dict[str, tuple[str, ...]] = {
     "qa": ("lower", "punctuation", "articles", "whitespace"),
     "math": ("whitespace", "numeric"),
 }
-"""Names for common sequences of steps: ``qa`` is the order of the SQuAD evaluation (Rajpurkar et al. 2016)."""
+"""Names for common sequences of steps: ``qa`` is the order of the SQuAD evaluation (Rajpurkar et al. 2016).
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Accuracy(Metric):
     """The share of outputs that equal any of their references after ``normalize``.
 
-    ``normalize`` is a sequence of steps, or of presets, applied to outputs and references alike; none by default.
-    Sentences may have different numbers of references (accepted answers).
+    ``normalize`` is a sequence of steps, or of presets, applied to outputs and references alike; none by
+    default. Sentences may have different numbers of references (accepted answers).
     """
 
     name: ClassVar[str] = "accuracy"
@@ -100,7 +101,7 @@ class Accuracy(Metric):
     @property
     def signature(self) -> str:
         """Name, normalisation and version."""
-        return signature("accuracy", normalize="+".join(self.normalize) or None)
+        return signature("accuracy", {"normalize": "+".join(self.normalize) or None})
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
         """Normalise the accepted answers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -22,18 +22,22 @@ _LINK = re.compile(r"(\d+)([-p?:])(\d+)", re.ASCII)
 def parse_alignment(text: str, *, offset: int = 0, where: str = "alignment") -> tuple[set[Link], set[Link]]:
     """The sure links of ``text`` and all its links, counted from 0.
 
-    ``i-j`` is sure; ``ipj``, ``i?j`` and ``i:j`` are possible. A sure link is possible too. ``offset`` is the number
-    of the first word in the text.
+    ``i-j`` is sure; ``ipj``, ``i?j`` and ``i:j`` are possible. A sure link is possible too. ``offset`` is the
+    number of the first word in the text.
     """
     sure: set[Link] = set()
     links: set[Link] = set()
     for item in text.split():
         match = _LINK.fullmatch(item)
         if match is None:
-            raise InputError(f"{where}: {item!r} is not a link; expected i-j (sure) or ipj, i?j, i:j (possible)")
+            raise InputError(
+                f"{where}: {item!r} is not a link; expected i-j (sure) or ipj, i?j, i:j (possible)"
+            )
         link = (int(match[1]) - offset, int(match[3]) - offset)
         if min(link) < 0:
-            raise InputError(f"{where}: link {item!r} counts from 0, but words were said to count from {offset}")
+            raise InputError(
+                f"{where}: link {item!r} counts from 0, but words were said to count from {offset}"
+            )
         links.add(link)
         if match[2] == "-":
             sure.add(link)
@@ -44,8 +48,8 @@ def parse_alignment(text: str, *, offset: int = 0, where: str = "alignment") -> 
 class AER(Metric):
     """1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|) for output links A, sure links S and possible links P ⊇ S.
 
-    ``reference_offset`` and ``output_offset`` say which number the first word has. An output's links are all alike,
-    however they are marked. Where neither side has a link there is nothing wrong: 0.
+    ``reference_offset`` and ``output_offset`` say which number the first word has. An output's links are all
+    alike, however they are marked. Where neither side has a link there is nothing wrong: 0.
     """
 
     name: ClassVar[str] = "aer"
@@ -62,13 +66,15 @@ class AER(Metric):
     @property
     def signature(self) -> str:
         """Name, offsets and version."""
-        return signature("aer", reference_offset=self.reference_offset, output_offset=self.output_offset)
+        return signature("aer", asdict(self))
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
         """Parse the gold alignments: one for each sentence."""
         groups = checked_references("aer", references, sources, at_most=1)
         gold = [
-            parse_alignment(group[0], offset=self.reference_offset, where=f"aer: reference of sentence {number}")
+            parse_alignment(
+                group[0], offset=self.reference_offset, where=f"aer: reference of sentence {number}"
+            )
             for number, group in enumerate(groups)
         ]
         return _PreparedAER(gold, self.output_offset)

@@ -1,8 +1,8 @@
 """What a metric is: additive statistics per output, and a score of summed statistics.
 
 Tuning sums the statistics of one output per sentence in very many combinations, so the two halves never mix:
-``prepare`` binds the references once and answers with statistics; ``score`` turns sums of them into the number
-that people report. A metric object itself is immutable and carries options only.
+``prepare`` binds the references once and answers with statistics; ``score`` turns sums of them into the
+number that people report. A metric object itself is immutable and carries options only.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Metric(ABC):
     columns: tuple[str, ...]
     """The names of the statistics."""
     storable: ClassVar[bool] = True
-    """Whether the references, the source and the output determine the statistics, so that a store may keep them."""
+    """Whether the references, the source and the output determine the statistics, so that a store may keep
+    them.
+    """
 
     @property
     @abstractmethod

@@ -31,13 +31,13 @@ READERS = ("words", "bio", "brackets", "pairs")
 class FMeasure(Metric):
     """F_β of matched items, summed over the corpus before dividing (micro): (1 + β²) m / (β² r + o).
 
-    m counts matches between the bags of an output's o items and the reference's r, each item as often as it occurs
-    in both. With several references the one with the best F_β of the sentence counts. No items on either side is
-    a perfect answer: 1.
+    m counts matches between the bags of an output's o items and the reference's r, each item as often as it
+    occurs in both. With several references the one with the best F_β of the sentence counts. No items on
+    either side is a perfect answer: 1.
 
-    ``items`` names a reader or is a function from text to a list of items. ``separator`` is of pairs; ``exclude`` and
-    ``strip_functions`` are of brackets. ``malformed="empty"`` reads an output that its reader refuses as no items; a
-    reference must always be readable.
+    ``items`` names a reader or is a function from text to a list of items. ``separator`` is of pairs;
+    ``exclude`` and ``strip_functions`` are of brackets. ``malformed="empty"`` reads an output that its reader
+    refuses as no items; a reference must always be readable.
     """
 
     name: ClassVar[str] = "fmeasure"
@@ -56,12 +56,16 @@ class FMeasure(Metric):
             check_choice("fmeasure", "items", self.items, READERS)
         check_number("fmeasure", "beta", self.beta, low=0.0)
         check_choice("fmeasure", "malformed", self.malformed, ("error", "empty"))
-        if isinstance(self.exclude, str):
-            raise InputError(f"fmeasure: exclude is {self.exclude!r}; expected a sequence of labels")
         object.__setattr__(self, "exclude", tuple(self.exclude))
-        for option, shape in (("separator", "pairs"), ("exclude", "brackets"), ("strip_functions", "brackets")):
+        for option, shape in (
+            ("separator", "pairs"),
+            ("exclude", "brackets"),
+            ("strip_functions", "brackets"),
+        ):
             if getattr(self, option) and self.items != shape:
-                raise InputError(f"fmeasure: {option} is an option of items={shape!r}, not of items={self.items!r}")
+                raise InputError(
+                    f"fmeasure: {option} is an option of items={shape!r}, not of items={self.items!r}"
+                )
 
     @property
     def signature(self) -> str:
@@ -74,7 +78,8 @@ class FMeasure(Metric):
             options["exclude"] = "+".join(self.exclude)
         if self.strip_functions:
             options["strip_functions"] = True
-        return signature("fmeasure", **options, beta=self.beta, malformed=self.malformed)
+        options |= {"beta": float(self.beta), "malformed": self.malformed}
+        return signature("fmeasure", options)
 
     def reader(self) -> ItemReader:
         """The function from a text to its items."""
@@ -83,7 +88,9 @@ class FMeasure(Metric):
         if self.items == "pairs":
             return partial(read_pairs, separator=self.separator)
         if self.items == "brackets":
-            return partial(read_brackets, exclude=frozenset(self.exclude), strip_functions=self.strip_functions)
+            return partial(
+                read_brackets, exclude=frozenset(self.exclude), strip_functions=self.strip_functions
+            )
         return read_bio if self.items == "bio" else read_words
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:

@@ -18,7 +18,8 @@ from hulltune.metrics._common import check_choice, checked_references, checked_s
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 WEIGHTS = ("sentence", "tokens", "reference_tokens")
-"""What one output weighs in the mean: 1, its own number of words, or that of its sentence's first reference."""
+"""What one output weighs in the mean: 1, its own number of words, or that of its sentence's first reference.
+"""
 
 
 class ScoreTable(Mapping[tuple[int, str], float]):
@@ -27,7 +28,8 @@ class ScoreTable(Mapping[tuple[int, str], float]):
     def __init__(self, sentences: Sequence[int], outputs: Sequence[str], scores: Sequence[float]) -> None:
         if not len(sentences) == len(outputs) == len(scores):
             raise InputError(
-                f"{len(sentences)} sentences, {len(outputs)} outputs and {len(scores)} scores; expected as many of each"
+                f"{len(sentences)} sentences, {len(outputs)} outputs and {len(scores)} scores; "
+                "expected as many of each"
             )
         self._scores: dict[tuple[int, str], float] = {}
         for position, entry in enumerate(zip(sentences, outputs, scores, strict=True)):
@@ -39,11 +41,15 @@ class ScoreTable(Mapping[tuple[int, str], float]):
             raise InputError(f"{where}: the score is {value}; expected a finite number")
         if self._scores.setdefault((int(sentence), output), value) != value:
             known = self._scores[int(sentence), output]
-            raise InputError(f"{where}: sentence {sentence} has the output {output!r} twice, with {known} and {value}")
+            raise InputError(
+                f"{where}: sentence {sentence} has the output {output!r} twice, with {known} and {value}"
+            )
 
     @classmethod
     def read(cls, path: str | Path) -> ScoreTable:
-        """Read a file: ``.jsonl`` lines with sentence, output and score, or ``.tsv`` lines sentence, score, output."""
+        """Read a file: ``.jsonl`` lines with sentence, output and score, or ``.tsv`` lines sentence, score,
+        output.
+        """
         parse = _parse_tsv if Path(path).suffix == ".tsv" else _parse_json
         table = cls([], [], [])
         try:
@@ -85,7 +91,12 @@ def _parse_json(where: str, line: str) -> tuple[int, str, float]:
     if isinstance(entry, dict):
         sentence, output, score = (entry.get(key) for key in ("sentence", "output", "score"))
         numbers = not isinstance(sentence, bool) and not isinstance(score, bool)
-        if numbers and isinstance(sentence, int) and isinstance(output, str) and isinstance(score, (int, float)):
+        if (
+            numbers
+            and isinstance(sentence, int)
+            and isinstance(output, str)
+            and isinstance(score, (int, float))
+        ):
             return sentence, output, float(score)
     raise InputError(f'{where}: expected {{"sentence": number, "output": text, "score": number}}')
 
@@ -95,7 +106,9 @@ def _parse_tsv(where: str, line: str) -> tuple[int, str, float]:
     try:
         return int(fields[0]), fields[2], float(fields[1])
     except (ValueError, IndexError):
-        raise InputError(f"{where}: expected sentence, score and output between tabs, got {line[:80]!r}") from None
+        raise InputError(
+            f"{where}: expected sentence, score and output between tabs, got {line[:80]!r}"
+        ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,9 +143,11 @@ class Given(Metric):
         """Name, a digest of the scores, weighting, direction and version."""
         return signature(
             "given",
-            scores=self.table.digest(),
-            weight=self.weight,
-            higher_is_better=self.higher_is_better,
+            {
+                "scores": self.table.digest(),
+                "weight": self.weight,
+                "higher_is_better": self.higher_is_better,
+            },
         )
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:

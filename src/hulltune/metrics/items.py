@@ -18,7 +18,9 @@ def read_words(text: str) -> list[Hashable]:
 
 
 def read_pairs(text: str, *, separator: str | None = None) -> list[Hashable]:
-    """``key=value`` items, between whitespace or between ``separator``; the value is all after the first ``=``."""
+    """``key=value`` items, between whitespace or between ``separator``; the value is all after the first
+    ``=``.
+    """
     items: list[Hashable] = []
     for item in text.split(separator):
         if not item.strip():
@@ -35,17 +37,20 @@ _ENDS = frozenset("ESLU")  # always the last token of a span
 
 
 def read_bio(text: str) -> list[Hashable]:
-    """The labelled spans (start, end, label) of BIO, BIOES or BILOU tags, one tag per token; end is exclusive.
+    """The labelled spans (start, end, label) of BIO, BIOES or BILOU tags, one tag per token; end is
+    exclusive.
 
-    As in conlleval, a span also begins where an inside tag follows O, a closed span, or another label, so tags that
-    break the scheme (O I-PER) still give the span that they mean.
+    As in conlleval, a span also begins where an inside tag follows O, a closed span, or another label, so
+    tags that break the scheme (O I-PER) still give the span that they mean.
     """
     spans: list[Hashable] = []
     start, label, open_span = 0, "", False
     for position, tag in enumerate(text.split()):
         prefix, _, kind = tag.partition("-")
         if tag != "O" and (prefix not in ("B", "I", "E", "S", "L", "U") or not kind):
-            raise InputError(f"{tag!r} at token {position} is not a tag; expected O, or B-, I-, E-, S-, L- or U-label")
+            raise InputError(
+                f"{tag!r} at token {position} is not a tag; expected O, or B-, I-, E-, S-, L- or U-label"
+            )
         if open_span and (tag == "O" or prefix in _BEGINS or kind != label):
             spans.append((start, position, label))
             open_span = False
@@ -66,7 +71,9 @@ _TREE_TOKEN = re.compile(r"[()]|[^\s()]+")
 
 @dataclass
 class _Node:
-    """A bracket that is still open: the words before it, its own words so far, whether it has a child bracket."""
+    """A bracket that is still open: the words before it, its own words so far, whether it has a child
+    bracket.
+    """
 
     label: str
     start: int
@@ -74,12 +81,16 @@ class _Node:
     has_child: bool = False
 
 
-def read_brackets(text: str, *, exclude: Collection[str] = (), strip_functions: bool = False) -> list[Hashable]:
-    """The labelled brackets (start, end, label) of a tree such as ``(S (NP (DT the) (NN cat)) (VP (VBD sat)))``.
+def read_brackets(
+    text: str, *, exclude: Collection[str] = (), strip_functions: bool = False
+) -> list[Hashable]:
+    """The labelled brackets (start, end, label) of a tree such as ``(S (NP (DT the) (NN cat)) (VP (VBD
+    sat)))``.
 
-    Preterminals (a label over one word) are not brackets. As evalb's DELETE_LABEL, ``exclude`` drops brackets of these
-    labels, and words whose preterminal has one, before positions are counted; brackets left without words are
-    dropped. ``strip_functions`` reads NP-SBJ and NP=2 as NP. Several trees in a row are read as one; O(length).
+    Preterminals (a label over one word) are not brackets. As evalb's DELETE_LABEL, ``exclude`` drops brackets
+    of these labels, and words whose preterminal has one, before positions are counted; brackets left without
+    words are dropped. ``strip_functions`` reads NP-SBJ and NP=2 as NP. Several trees in a row are read as
+    one; O(length).
     """
     brackets: list[Hashable] = []
     open_nodes: list[_Node] = []
