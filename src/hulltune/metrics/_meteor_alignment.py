@@ -1,10 +1,11 @@
 """The word alignment of METEOR: one-to-one, most matches, heaviest modules, fewest chunks.
 
-With repeated words the fewest chunks are a hard problem (minimum common string partition is one case), so this is
-a best-first search (A*) over output words from left to right. Its bound is the same problem without the
-one-to-one rule, solved backwards: it never overestimates, so the first complete alignment is optimal; on ordinary
-sentences it is mostly tight and the search goes straight. The number of successors that are looked at is limited;
-past the limit a beam of fixed width with the same bound finishes the sentence, so that work stays bounded.
+With repeated words the fewest chunks are a hard problem (minimum common string partition is one case), so
+this is a best-first search (A*) over output words from left to right. Its bound is the same problem without
+the one-to-one rule, solved backwards: it never overestimates, so the first complete alignment is optimal; on
+ordinary sentences it is mostly tight and the search goes straight. The number of successors that are looked
+at is limited; past the limit a beam of fixed width with the same bound finishes the sentence, so that work
+stays bounded.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 Candidate = tuple[int, int, int]
-"""A reference position, the module that matches there, and how much less than the best module it weighs (≥ 0)."""
+"""A reference position, the module that matches there, and how much less than the best it weighs (≥ 0)."""
 
 BUDGET = 20_000
 """Successors that the exact search may look at before the beam takes over."""
@@ -60,20 +61,23 @@ Path = tuple[Any, ...]
 State = tuple[int, int, int, Path]
 """The estimate of the whole cost, the used positions as bits, the previous position, the path.
 
-The previous position is ``_NONE``, or ``_must(position)`` where the run has just been opened and has to go on.
+The previous position is ``_NONE``, or ``_must(position)`` where the run has just been opened and has to go
+on.
 """
 
 
 class _Problem:
     """Words that may match the same positions, directly or through others, form a component.
 
-    In a component that is *alike* (every word may match every position at the same weight) any matches extend to a
-    largest set of matches, so only runs of two words or more are decided; its other words are *deferred* and take
-    what is left at the end. They cost 1 each, as does opening a run: the cost is a constant plus the chunks.
+    In a component that is *alike* (every word may match every position at the same weight) any matches extend
+    to a largest set of matches, so only runs of two words or more are decided; its other words are *deferred*
+    and take what is left at the end. They cost 1 each, as does opening a run: the cost is a constant plus the
+    chunks.
 
-    In other components every match is decided. A match is lost where a word is skipped although its component could
-    still match all its words to come: with f free positions and l words left it can gain min(f, l), and a skip lowers
-    that exactly when l ≤ f. So the lost matches of an alignment are a constant minus its matches.
+    In other components every match is decided. A match is lost where a word is skipped although its component
+    could still match all its words to come: with f free positions and l words left it can gain min(f, l), and
+    a skip lowers that exactly when l ≤ f. So the lost matches of an alignment are a constant minus its
+    matches.
 
     Costs are single integers that order as (lost matches, weight loss, chunks).
     """
@@ -111,7 +115,7 @@ class _Problem:
                 self.alike[component] = False
 
     def _find_runs(self, own: list[int]) -> None:
-        """opens[i]: where word i may begin a run of two. keep[i]: the positions whose use matters from word i on."""
+        """opens[i]: where word i may begin a run of two. keep[i]: positions that matter from word i on."""
         self.opens = [0] * (self.count + 1)
         self.keep = [0] * (self.count + 1)
         in_runs = decided = 0
@@ -124,7 +128,7 @@ class _Problem:
                 decided |= self.component[word]
 
     def _solve_relaxed(self) -> None:
-        """bound[i] and follow[i]: the least cost from word i on, for any, or for a certain previous position."""
+        """bound[i], follow[i]: the least cost from word i on, after any, or after a certain position."""
         self.bound = [0] * (self.count + 1)
         self.follow: list[dict[int, int]] = [{} for _ in range(self.count + 1)]
         for word in reversed(range(self.count)):
@@ -170,7 +174,9 @@ class _Problem:
         for candidate in self.candidates[word]:
             position = candidate[0]
             continues = position == next_in_run
-            if used >> position & 1 or (not continues and (forced or (alike and not openings >> position & 1))):
+            if used >> position & 1 or (
+                not continues and (forced or (alike and not openings >> position & 1))
+            ):
                 continue
             cost = spent + candidate[2] * unit + (not continues) + follow.get(position, bound)
             reached = _must(position) if alike and not continues else position
@@ -227,7 +233,7 @@ class _Problem:
         return states[0][3]
 
     def matches(self, path: Path) -> list[tuple[int, int, int]]:
-        """The matches of a complete path, with the deferred words given what is left, the first modules first."""
+        """The matches of a complete path; deferred words get what is left, the first modules first."""
         chosen: dict[int, Candidate] = {}
         while path:
             word, candidate, path = path

@@ -72,8 +72,7 @@ PRESETS: dict[str, tuple[str, ...]] = {
     "qa": ("lower", "punctuation", "articles", "whitespace"),
     "math": ("whitespace", "numeric"),
 }
-"""Names for common sequences of steps: ``qa`` is the order of the SQuAD evaluation (Rajpurkar et al. 2016).
-"""
+"""Names for common sequences: ``qa`` is the order of the SQuAD evaluation (Rajpurkar et al. 2016)."""
 
 
 @dataclass(frozen=True, kw_only=True)

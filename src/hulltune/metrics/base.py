@@ -40,9 +40,7 @@ class Metric(ABC):
     columns: tuple[str, ...]
     """The names of the statistics."""
     storable: ClassVar[bool] = True
-    """Whether the references, the source and the output determine the statistics, so that a store may keep
-    them.
-    """
+    """Whether references, source and output determine the statistics, so that a store may keep them."""
 
     @property
     @abstractmethod

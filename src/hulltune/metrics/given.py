@@ -18,8 +18,7 @@ from hulltune.metrics._common import check_choice, checked_references, checked_s
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 WEIGHTS = ("sentence", "tokens", "reference_tokens")
-"""What one output weighs in the mean: 1, its own number of words, or that of its sentence's first reference.
-"""
+"""What an output weighs in the mean: 1, its number of words, or that of its sentence's first reference."""
 
 
 class ScoreTable(Mapping[tuple[int, str], float]):
@@ -47,9 +46,7 @@ class ScoreTable(Mapping[tuple[int, str], float]):
 
     @classmethod
     def read(cls, path: str | Path) -> ScoreTable:
-        """Read a file: ``.jsonl`` lines with sentence, output and score, or ``.tsv`` lines sentence, score,
-        output.
-        """
+        """Read a file: JSON lines with sentence, output and score, or ``.tsv``: sentence, score, output."""
         parse = _parse_tsv if Path(path).suffix == ".tsv" else _parse_json
         table = cls([], [], [])
         try:

@@ -18,9 +18,7 @@ def read_words(text: str) -> list[Hashable]:
 
 
 def read_pairs(text: str, *, separator: str | None = None) -> list[Hashable]:
-    """``key=value`` items, between whitespace or between ``separator``; the value is all after the first
-    ``=``.
-    """
+    """``key=value`` items between whitespace or ``separator``; the value is all after the first ``=``."""
     items: list[Hashable] = []
     for item in text.split(separator):
         if not item.strip():
@@ -71,9 +69,7 @@ _TREE_TOKEN = re.compile(r"[()]|[^\s()]+")
 
 @dataclass
 class _Node:
-    """A bracket that is still open: the words before it, its own words so far, whether it has a child
-    bracket.
-    """
+    """A bracket that is still open: the words before it, its own words, whether it has a child."""
 
     label: str
     start: int

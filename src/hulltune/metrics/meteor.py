@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ _TOKENISERS: dict[str, Callable[[str], list[str]]] = {
 
 
 def read_synonyms(path: str | Path) -> tuple[tuple[str, ...], ...]:
-    """The groups of a synonym file: UTF-8, one group per line, words between whitespace, ``#`` starts a comment.
+    """The groups of a synonym file: UTF-8, a group per line, words between whitespace, ``#`` for comments.
 
     A word may be in several groups; two words are synonyms if some group has both.
     """
@@ -42,7 +43,9 @@ def read_synonyms(path: str | Path) -> tuple[tuple[str, ...], ...]:
             for number, line in enumerate(lines, 1):
                 words = line.split("#", 1)[0].split()
                 if len(words) == 1:
-                    raise InputError(f"{path}:{number}: the group has only {words[0]!r}; expected two words or more")
+                    raise InputError(
+                        f"{path}:{number}: the group has only {words[0]!r}; expected two or more"
+                    )
                 if words:
                     groups.append(tuple(words))
     except OSError as error:
@@ -54,11 +57,12 @@ def read_synonyms(path: str | Path) -> tuple[tuple[str, ...], ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class METEOR(Metric):
-    """(1 − γ (chunks / matches)^β) · P R / (α P + (1 − α) R) over matches summed over the corpus; 0 without a match.
+    """(1 − γ (chunks / matches)^β) · P R / (α P + (1 − α) R) of summed matches; 0 without a match.
 
-    P and R are the matches, each weighted by its module, over the words of outputs and references. The alignment has
-    the most matches, among those the heaviest modules, among those the fewest chunks. With several references the
-    one with the best score of the sentence counts. The defaults of α, β, γ are those of 2005 (and of nltk).
+    P and R are the matches, each weighted by its module, over the words of outputs and references. The
+    alignment has the most matches, among those the heaviest modules, among those the fewest chunks. With
+    several references the one with the best score of the sentence counts. The defaults of α, β, γ are those
+    of 2005 (and of nltk).
     """
 
     name: ClassVar[str] = "meteor"
@@ -125,12 +129,11 @@ class METEOR(Metric):
 def _snowball() -> Any:
     """The stemmers: a module without types, imported only where a stem module is asked for."""
     try:
-        import snowballstemmer
+        return importlib.import_module("snowballstemmer")
     except ImportError:
         raise InputError(
-            "meteor: the stem module needs the package snowballstemmer; install it or turn it off with stemmer=None"
+            "meteor: the stem module needs the package snowballstemmer; install it, or set stemmer=None"
         ) from None
-    return snowballstemmer
 
 
 class _Words:
