@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import types
-import typing
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import Metric
 from hulltune.metrics.expression import parse_metric
+from hulltune.metrics.options import convert_option, option_parameters
 
 MetricClass = TypeVar("MetricClass", bound=type[Metric])
 
@@ -83,7 +81,7 @@ def _from_text(text: str, options: Mapping[str, Any]) -> Metric:
             raise InputError(
                 f"the options {sorted(options)} could be of any metric in {text!r}; write them inside it"
             )
-        converted = {key: _convert(name, cls, key, value) for key, value in given.items()}
+        converted = {key: convert_option(name, cls, key, value) for key, value in given.items()}
         return _make(name, cls, {**implied, **converted, **options})
 
     return parse_metric(text, make)
@@ -97,6 +95,9 @@ def _find(name: str) -> tuple[type[Metric], dict[str, Any]]:
     if name in _registered:
         return _registered[name], {}
     if ":" in name:
+        before, _, after = name.partition(":")
+        if before in _BUILT_IN or before in _registered:
+            raise InputError(f"metric {name!r}: expected option=value after the colon, got {after!r}")
         return _import_class(name), {}
     points = _entry_points()
     if name in points:
@@ -121,7 +122,11 @@ def _import_class(path: str) -> type[Metric]:
             ) from None
         raise
     if not hasattr(module, class_name):
-        classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
+        classes = [
+            key
+            for key, value in vars(module).items()
+            if inspect.isclass(value) and issubclass(value, Metric) and value is not Metric
+        ]
         raise unknown_name(f"metric class of {module_name}", class_name, classes)
     return _checked_class(getattr(module, class_name), repr(path))
 
@@ -132,26 +137,13 @@ def _checked_class(cls: object, where: str) -> type[Metric]:
     if inspect.isabstract(cls):
         missing = ", ".join(sorted(cls.__abstractmethods__))
         raise InputError(f"{where} is not complete as a metric: it lacks {missing}")
-    for attribute in ("name", "columns", "higher_is_better"):
-        # A dataclass may have them as fields, other classes may set them when they are made.
-        if attribute == "name" and not isinstance(getattr(cls, attribute, None), str):
-            raise InputError(f"{where} has no name; expected a class attribute name = '…'")
+    if not isinstance(getattr(cls, "name", None), str):
+        raise InputError(f"{where} has no name; expected a class attribute name = '…'")
     return cls
 
 
-def _parameters(cls: type[Metric]) -> tuple[dict[str, inspect.Parameter], bool]:
-    """The options of a class, and whether it takes any other."""
-    parameters = inspect.signature(cls).parameters
-    named = {
-        name: parameter
-        for name, parameter in parameters.items()
-        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    }
-    return named, any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-
-
 def _make(name: str, cls: type[Metric], options: Mapping[str, Any]) -> Metric:
-    known, any_other = _parameters(cls)
+    known, any_other = option_parameters(cls)
     for option in options:
         if option not in known and not any_other:
             raise unknown_name(f"option of {name}", option, known)
@@ -159,86 +151,3 @@ def _make(name: str, cls: type[Metric], options: Mapping[str, Any]) -> Metric:
         if parameter.default is parameter.empty and option not in options:
             raise InputError(f"{name} needs the option {option}")
     return cls(**options)
-
-
-def _convert(name: str, cls: type[Metric], option: str, text: str) -> Any:
-    """The value of an option that was written as text, by the annotation of its parameter."""
-    known, any_other = _parameters(cls)
-    if option not in known:
-        if any_other:
-            return text
-        raise unknown_name(f"option of {name}", option, known)
-    try:
-        hint = typing.get_type_hints(cls.__init__).get(option, Any)
-    except NameError:  # an annotation that exists only for type checkers
-        hint = Any
-    for kind in _alternatives(hint):
-        try:
-            return _as_kind(kind, text)
-        except ValueError:
-            continue
-    expected = " or ".join(dict.fromkeys(_described(kind) for kind in _alternatives(hint)))
-    hint_space = "; put a space before + - * /" if any(sign in text for sign in "+-*/") else ""
-    raise InputError(f"option {option} of {name} is {text!r}; expected {expected}{hint_space}")
-
-
-_ORDER = (types.NoneType, bool, int, float, tuple, Path, str)
-
-
-def _alternatives(hint: Any) -> list[Any]:
-    """The kinds of value that a hint allows, the narrow ones first: a text may always be a str."""
-    arguments: list[Any] = [hint]
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        arguments = list(typing.get_args(hint))
-    if hint is Any:
-        return [types.NoneType, bool, int, float, str]
-
-    def rank(kind: Any) -> int:
-        plain = tuple if _is_sequence(kind) else kind
-        return _ORDER.index(plain) if plain in _ORDER else -1
-
-    if str in arguments:  # a str that may also be a Path or a sequence is left as it is written
-        arguments = [kind for kind in arguments if kind in (types.NoneType, bool, int, float, str)]
-    return sorted(arguments, key=rank)
-
-
-def _is_sequence(kind: Any) -> bool:
-    origin = typing.get_origin(kind) or kind
-    return inspect.isclass(origin) and origin in (tuple, list, set, frozenset, *_ABSTRACT_SEQUENCES)
-
-
-_ABSTRACT_SEQUENCES = tuple(
-    typing.get_origin(kind) for kind in (typing.Sequence[str], typing.Collection[str], typing.Iterable[str])
-)
-
-
-def _as_kind(kind: Any, text: str) -> Any:
-    """``text`` as a value of ``kind``; ValueError if it is none."""
-    if kind is types.NoneType:
-        return _one_of({"none": None}, text)
-    if kind is bool:
-        return _one_of({"true": True, "yes": True, "false": False, "no": False}, text)
-    if typing.get_origin(kind) is typing.Literal:
-        return _one_of({str(value): value for value in typing.get_args(kind)}, text)
-    if _is_sequence(kind):
-        items = [item for item in text.split("+") if item]
-        origin = typing.get_origin(kind) or kind
-        return cast(type, origin)(items) if origin in (list, set, frozenset) else tuple(items)
-    if kind in (int, float, Path, str):
-        return kind(text)
-    raise ValueError(kind)
-
-
-def _one_of(values: Mapping[str, Any], text: str) -> Any:
-    if text not in values and text.lower() not in values:
-        raise ValueError(text)
-    return values[text if text in values else text.lower()]
-
-
-def _described(kind: Any) -> str:
-    if typing.get_origin(kind) is typing.Literal:
-        return " or ".join(str(value) for value in typing.get_args(kind))
-    if _is_sequence(kind):
-        return "items between +"
-    names = {types.NoneType: "none", bool: "true or false", int: "a whole number", float: "a number"}
-    return names.get(kind, "a text")

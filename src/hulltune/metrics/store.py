@@ -69,8 +69,7 @@ class Store:
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._connection: sqlite3.Connection | None = None
-        with self._connected() as connection:
-            self._set_up(connection)
+        self._set_up()
 
     def get(self, ids: Sequence[bytes], columns: int) -> tuple[NDArray[np.int64], Statistics]:
         """Which of the ids are known, as positions, and their statistics; O(log size) each."""
@@ -183,6 +182,10 @@ class Store:
     ) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        if getattr(self, "_connection", None) is not None:
+            self.close()
+
     def __repr__(self) -> str:
         return f"Store({str(self.path)!r})"
 
@@ -221,6 +224,8 @@ class Store:
                     self._connection = sqlite3.connect(
                         self.path, timeout=self._timeout, isolation_level=None, check_same_thread=False
                     )
+                    # In write-ahead mode a killed process loses nothing by this, only a power cut may.
+                    self._connection.execute("PRAGMA synchronous = NORMAL")
                 yield self._connection
             except sqlite3.Error as error:
                 raise InputError(self._explain(error)) from error
@@ -247,12 +252,11 @@ class Store:
                 raise
             connection.execute("COMMIT")
 
-    def _set_up(self, connection: sqlite3.Connection) -> None:
+    def _set_up(self) -> None:
         """Create the tables in an empty file; refuse a file that somebody else made."""
-        self._enter_write_ahead_mode(connection)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with self._connected() as connection:
+            self._enter_write_ahead_mode(connection)
+        with self._transaction() as connection:
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -263,14 +267,12 @@ class Store:
                 connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
             elif application != _APPLICATION_ID:
                 raise InputError(
-                    f"{self.path}: is a database of another program, not a store of hulltune; name another file"
+                    f"{self.path}: is a database of another program, not a store; name another file"
                 )
             elif version != _SCHEMA_VERSION:
                 raise InputError(
                     f"{self.path}: is a store of version {version}; expected version {_SCHEMA_VERSION}"
                 )
-        finally:
-            connection.execute("COMMIT")
 
     def _enter_write_ahead_mode(self, connection: sqlite3.Connection) -> None:
         """Two processes that create the file at once collide here, and SQLite does not wait by itself."""
