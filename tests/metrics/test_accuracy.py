@@ -61,7 +61,15 @@ def test_equal_numbers(reference: str, output: str) -> None:
 
 @pytest.mark.parametrize(
     ("reference", "output"),
-    [("0.5", "50%"), ("1", "1.0000001"), ("1/0", "0/1"), ("12", "1,2"), ("1", "one"), ("1e999999999", "1"), ("1/2/3", "1/6")],
+    [
+        ("0.5", "50%"),
+        ("1", "1.0000001"),
+        ("1/0", "0/1"),
+        ("12", "1,2"),
+        ("1", "one"),
+        ("1e999999999", "1"),
+        ("1/2/3", "1/6"),
+    ],
 )
 def test_different_numbers(reference: str, output: str) -> None:
     assert not right(Accuracy(normalize="math"), [reference], output)
@@ -84,7 +92,9 @@ def test_sums_give_the_share(corpus: list[tuple[str, str]]) -> None:
 
 def test_options() -> None:
     assert Accuracy(normalize="qa") == Accuracy(normalize=("lower", "punctuation", "articles", "whitespace"))
-    assert Accuracy(normalize="lower+numeric").signature.startswith("accuracy|normalize:lower+numeric|version:")
+    assert Accuracy(normalize="lower+numeric").signature.startswith(
+        "accuracy|normalize:lower+numeric|version:"
+    )
     assert "normalize:none" in Accuracy().signature
     with pytest.raises(InputError, match="did you mean 'articles'"):
         Accuracy(normalize="article")

@@ -100,8 +100,8 @@ def test_known_error_rates_on_the_hansards() -> None:
 
 
 def system_output(candidates: list[tuple[str, dict[str, float]]], feature: str) -> str:
-    """A candidate that several systems gave is listed once, so a system is known by its feature: all the links of its
-    own alignment are links of it, and no candidate has more of them.
+    """A candidate that several systems gave is listed once, so a system is known by its feature: all the
+    links of its own alignment are links of it, and no candidate has more of them.
     """
     most = max(named[feature] for _, named in candidates)
     return next(text for text, named in candidates if named[feature] == most == named["links"])

@@ -108,7 +108,7 @@ def test_bio_equals_its_definition(tags: list[str]) -> None:
     assert sorted(map(str, read_bio(" ".join(tags)))) == sorted(map(str, slow_bio(tags)))
 
 
-Tree = tuple[str, list["Tree"]] | tuple[str, str]  # type: ignore[misc]
+Tree = tuple[str, list["Tree"]] | tuple[str, str]
 
 preterminals = st.tuples(st.sampled_from(["DT", "NN", "."]), st.sampled_from(["the", "cat", "x"]))
 trees = st.recursive(
@@ -158,7 +158,11 @@ def test_brackets_over_bare_words() -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("(S (NN a)", "1 .* never closed"), ("(S a b))", r"'\)' stands outside"), ("word", "'word' stands outside")],
+    [
+        ("(S (NN a)", "1 .* never closed"),
+        ("(S a b))", r"'\)' stands outside"),
+        ("word", "'word' stands outside"),
+    ],
 )
 def test_broken_trees(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
@@ -177,7 +181,9 @@ def test_words_are_between_whitespace() -> None:
 
 
 def test_malformed_output() -> None:
-    with pytest.raises(InputError, match=r"fmeasure: output for sentence 0: 'x' is not a pair.*malformed='empty'"):
+    with pytest.raises(
+        InputError, match=r"fmeasure: output for sentence 0: 'x' is not a pair.*malformed='empty'"
+    ):
         counts(FMeasure(items="pairs"), ["a=1"], "x")
     assert counts(FMeasure(items="pairs", malformed="empty"), ["a=1"], "x") == [0, 0, 1]
     with pytest.raises(InputError, match="fmeasure: reference of sentence 0"):

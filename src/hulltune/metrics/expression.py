@@ -15,11 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric
 from hulltune.metrics.combination import Combination
 
+Made = TypeVar("Made")
 MakeMetric = Callable[[str, Mapping[str, str]], Metric]
 """From a name and its options, as text, to the metric."""
 
@@ -33,16 +35,16 @@ _DEEPEST = 100
 
 
 @dataclass
-class _Linear:
+class _Linear(Generic[Made]):
     """constant + Σ weight · metric."""
 
     constant: float = 0.0
-    terms: list[tuple[float, Metric]] = field(default_factory=list)
+    terms: list[tuple[float, Made]] = field(default_factory=list)
 
-    def scaled(self, by: float) -> _Linear:
+    def scaled(self, by: float) -> _Linear[Made]:
         return _Linear(self.constant * by, [(weight * by, metric) for weight, metric in self.terms])
 
-    def plus(self, other: _Linear) -> _Linear:
+    def plus(self, other: _Linear[Made]) -> _Linear[Made]:
         return _Linear(self.constant + other.constant, self.terms + other.terms)
 
 
@@ -57,10 +59,21 @@ def parse_metric(text: str, make: MakeMetric) -> Metric:
     return Combination(linear.terms, constant=linear.constant)
 
 
-class _Parser:
+def names_in(text: str) -> list[str]:
+    """The names of the metrics in ``text``, without making any of them."""
+    names: list[str] = []
+
+    def collect(name: str, options: Mapping[str, str]) -> None:
+        names.append(name)
+
+    _Parser(text, collect).whole()
+    return names
+
+
+class _Parser(Generic[Made]):
     """Recursive descent over the text, one function per rule of the grammar above."""
 
-    def __init__(self, text: str, make: MakeMetric) -> None:
+    def __init__(self, text: str, make: Callable[[str, Mapping[str, str]], Made]) -> None:
         self._text = text
         self._make = make
         self._at = 0
@@ -76,20 +89,20 @@ class _Parser:
             self._at += 1
         return self._text[self._at : self._at + 1]
 
-    def whole(self) -> _Linear:
+    def whole(self) -> _Linear[Made]:
         result = self._sum()
         if self._peek():
             raise self.error("expected + - * / or the end", self._at)
         return result
 
-    def _sum(self) -> _Linear:
+    def _sum(self) -> _Linear[Made]:
         result = self._product()
         while (sign := self._peek()) and sign in "+-":
             self._at += 1
             result = result.plus(self._product().scaled(1.0 if sign == "+" else -1.0))
         return result
 
-    def _product(self) -> _Linear:
+    def _product(self) -> _Linear[Made]:
         result = self._factor()
         while (operator := self._peek()) and operator in "*/":
             start = self._at
@@ -110,7 +123,7 @@ class _Parser:
                 result = linear.scaled(number.constant)
         return result
 
-    def _factor(self) -> _Linear:
+    def _factor(self) -> _Linear[Made]:
         start = self._peek()
         self._depth += 1
         if self._depth > _DEEPEST:
@@ -130,7 +143,7 @@ class _Parser:
             self._depth -= 1
         raise self.error("expected a metric, a number or (", self._at)
 
-    def _parenthesis(self) -> _Linear:
+    def _parenthesis(self) -> _Linear[Made]:
         opened = self._at
         self._at += 1
         result = self._sum()
@@ -139,7 +152,7 @@ class _Parser:
         self._at += 1
         return result
 
-    def _metric(self, match: re.Match[str]) -> _Linear:
+    def _metric(self, match: re.Match[str]) -> _Linear[Made]:
         name = match[0]
         self._at = match.end()
         if in_module := _CLASS.match(self._text, self._at):

@@ -82,7 +82,8 @@ class LazyStatistics(PreparedMetric):
 
     def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
         """The statistics of each output."""
-        chosen: Statistics = self.table[self.rows(sentences, outputs)]
+        rows = self.rows(sentences, outputs)  # before the table, which may be another one afterwards
+        chosen: Statistics = self.table[rows]
         return chosen
 
     def _compute(self, pairs: Sequence[tuple[int, str]]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import Metric
-from hulltune.metrics.expression import parse_metric
+from hulltune.metrics.expression import names_in, parse_metric
 from hulltune.metrics.options import convert_option, option_parameters
 
 MetricClass = TypeVar("MetricClass", bound=type[Metric])
@@ -72,15 +72,13 @@ def register_metric(cls: MetricClass, *, name: str | None = None) -> MetricClass
 
 
 def _from_text(text: str, options: Mapping[str, Any]) -> Metric:
-    used = []
+    if options and len(names_in(text)) > 1:
+        raise InputError(
+            f"the options {sorted(options)} could be of any metric in {text!r}; write them inside it"
+        )
 
     def make(name: str, given: Mapping[str, str]) -> Metric:
         cls, implied = _find(name)
-        used.append(name)
-        if len(used) > 1 and options:
-            raise InputError(
-                f"the options {sorted(options)} could be of any metric in {text!r}; write them inside it"
-            )
         converted = {key: convert_option(name, cls, key, value) for key, value in given.items()}
         return _make(name, cls, {**implied, **converted, **options})
 
