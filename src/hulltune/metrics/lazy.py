@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
+from hulltune.metrics._common import checked_sentences
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions
 from hulltune.metrics.remembered import bind
@@ -62,15 +63,8 @@ class LazyStatistics(PreparedMetric):
 
     def rows(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
         """The row of each output, after computing what is not known yet; O(1) for each known output."""
-        numbers: list[int] = np.asarray(sentences, dtype=np.int64).tolist()
         known = self._known
-        if len(numbers) != len(outputs):
-            raise InputError(
-                f"{len(numbers)} sentence numbers for {len(outputs)} outputs; expected one for each"
-            )
-        if numbers and (min(numbers) < 0 or max(numbers) >= len(known)):
-            wrong = next(number for number in numbers if not 0 <= number < len(known))
-            raise InputError(f"sentence number {wrong} is out of range: there are {len(known)} sentences")
+        numbers = checked_sentences(sentences, outputs, len(known))
         found = [known[number].get(output, -1) for number, output in zip(numbers, outputs, strict=True)]
         rows = np.array(found, dtype=np.int64)
         missing = np.flatnonzero(rows < 0).tolist()
