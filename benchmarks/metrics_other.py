@@ -1,14 +1,16 @@
-"""Speed of METEOR, F-measure, AER, accuracy, given scores, and of lazy statistics, on synthetic sentences, one core.
+"""Speed of METEOR, F-measure, AER, accuracy, given scores and lazy statistics, synthetic sentences, one core.
 
     python benchmarks/metrics_other.py
 
-Prints microseconds per output for statistics, nanoseconds per row for scores, and per known output for the lazy table.
-Sentences have about 24 words with frequencies as in natural text (Zipf), outputs are references with a fifth of the
-words changed, removed or moved. Where nltk is installed its METEOR (without WordNet) is timed on the same sentences.
+Prints microseconds per output for statistics and nanoseconds per row for scores. Sentences have about 24
+words with frequencies as in natural text (Zipf); outputs are references with a fifth of the words changed,
+removed or moved.
+Where nltk is installed, its METEOR without WordNet is timed on the same sentences.
 """
 
 from __future__ import annotations
 
+import importlib
 import tempfile
 import time
 from collections.abc import Callable
@@ -79,7 +81,7 @@ def time_statistics(
 
 def time_nltk(references: list[list[str]], numbers: np.ndarray[Any, Any], outputs: list[list[str]]) -> None:
     try:
-        from nltk.translate.meteor_score import single_meteor_score
+        single_meteor_score = importlib.import_module("nltk.translate.meteor_score").single_meteor_score
     except ImportError:
         print("nltk is not installed: its METEOR is not timed")
         return

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,10 @@ from hulltune.metrics._common import (
     ratio,
     signature,
 )
-from hulltune.metrics._meteor_alignment import Candidate, align
+from hulltune.metrics._meteor_alignment import align
+from hulltune.metrics._meteor_words import EXACT, STEM, SYNONYM, Reference, TypePool, Words
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
-_EXACT, _STEM, _SYNONYM = range(3)
 _TOKENISERS: dict[str, Callable[[str], list[str]]] = {
     "space": str.split,
     "words": re.compile(r"\w+|[^\w\s]").findall,
@@ -115,11 +115,11 @@ class METEOR(Metric):
         """The score between 0 and 1."""
         counts = np.asarray(statistics)
         weighted = (
-            self.exact_weight * counts[..., _EXACT]
-            + self.stem_weight * counts[..., _STEM]
-            + self.synonym_weight * counts[..., _SYNONYM]
+            self.exact_weight * counts[..., EXACT]
+            + self.stem_weight * counts[..., STEM]
+            + self.synonym_weight * counts[..., SYNONYM]
         )
-        matches = counts[..., _EXACT] + counts[..., _STEM] + counts[..., _SYNONYM]
+        matches = counts[..., EXACT] + counts[..., STEM] + counts[..., SYNONYM]
         # P R / (α P + (1 − α) R) with P = w/o and R = w/r is w / (α r + (1 − α) o).
         mean = ratio(weighted, self.alpha * counts[..., 5] + (1.0 - self.alpha) * counts[..., 4], empty=0.0)
         fragmentation = ratio(counts[..., 3], matches, empty=0.0)
@@ -136,90 +136,70 @@ def _snowball() -> Any:
         ) from None
 
 
-class _Words:
-    """How a text becomes words, and a word its stem and groups; stems are remembered."""
-
-    def __init__(self, metric: METEOR) -> None:
-        self._split = _TOKENISERS[metric.tokenize]
-        self._lowercase = metric.lowercase
-        self._stems: dict[str, str] | None = None if metric.stemmer is None else {}
-        self._stem = None if metric.stemmer is None else _snowball().stemmer(metric.stemmer).stemWord
-        self.groups: dict[str, list[int]] = {}
-        for number, group in enumerate(metric._groups):
-            for word in group:
-                self.groups.setdefault(word.lower() if metric.lowercase else word, []).append(number)
-
-    def split(self, text: str) -> list[str]:
-        return self._split(text.lower() if self._lowercase else text)
-
-    def stem(self, word: str) -> str | None:
-        if self._stems is None:
-            return None
-        stem = self._stems.get(word)
-        if stem is None:
-            stem = self._stems[word] = cast(Callable[[str], str], self._stem)(word)
-        return stem
-
-
-class _Reference:
-    """One reference, indexed: the possible matches of a word are found once and remembered."""
-
-    def __init__(self, text: str, words: _Words, weights: tuple[float, float, float]) -> None:
-        tokens = words.split(text)
-        self.length = len(tokens)
-        self._words = words
-        # Deficits are integers so that equal sums are equal whatever their order.
-        self._deficits = tuple(round(1_000_000 * (max(weights) - weight)) for weight in weights)
-        self._by_key: tuple[dict[Any, list[int]], ...] = ({}, {}, {})
-        for position, token in enumerate(tokens):
-            for module, keys in enumerate(self._keys(token)):
-                for key in keys:
-                    self._by_key[module].setdefault(key, []).append(position)
-        self._known: dict[str, tuple[Candidate, ...]] = {}
-
-    def _keys(self, word: str) -> tuple[Sequence[object], Sequence[object], Sequence[object]]:
-        stem = self._words.stem(word)
-        return (word,), () if stem is None else (stem,), self._words.groups.get(word, ())
-
-    def candidates(self, word: str) -> tuple[Candidate, ...]:
-        """The positions that ``word`` may match, each with its heaviest module (the first among equals)."""
-        known = self._known.get(word)
-        if known is None:
-            best: dict[int, Candidate] = {}
-            for module, keys in enumerate(self._keys(word)):
-                for key in keys:
-                    for position in self._by_key[module].get(key, ()):
-                        candidate = (position, module, self._deficits[module])
-                        if position not in best or candidate[2] < best[position][2]:
-                            best[position] = candidate
-            known = self._known[word] = tuple(best[position] for position in sorted(best))
-        return known
-
-
 class _PreparedMETEOR(PreparedMetric):
+    """Exact and stem matches go through the kernel; synonyms, long references and hard cases do not."""
+
     def __init__(self, metric: METEOR, groups: list[tuple[str, ...]]) -> None:
         self._metric = metric
-        self._words = _Words(metric)
+        stem = None if metric.stemmer is None else _snowball().stemmer(metric.stemmer).stemWord
+        split = _TOKENISERS[metric.tokenize]
+        self._words = Words(split, lowercase=metric.lowercase, stem=stem, groups=metric._groups)
         weights = (metric.exact_weight, metric.stem_weight, metric.synonym_weight)
-        self._references = [[_Reference(text, self._words, weights) for text in group] for group in groups]
+        self._references = [[Reference(text, self._words, weights) for text in group] for group in groups]
+        self._pool = TypePool()
 
     def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
         numbers = checked_sentences(sentences, outputs, len(self._references))
         if not numbers:
             return np.zeros((0, 6), dtype=np.int64)
-        rows = []
-        for number, output in zip(numbers, outputs, strict=True):
-            words = self._words.split(output)
-            rows.append([self._row(words, reference) for reference in self._references[number]])
-        counts = np.array(rows, dtype=np.int64)
+        pairs = [
+            (words, reference)
+            for number, words in zip(numbers, map(self._words.split, outputs), strict=True)
+            for reference in self._references[number]
+        ]
+        counts = self._rows(pairs).reshape(len(outputs), -1, 6)
         best = self._metric.score(counts).argmax(axis=1)
-        chosen: Statistics = counts[np.arange(len(rows)), best]
+        chosen: Statistics = counts[np.arange(len(outputs)), best]
         return chosen
 
-    def _row(self, words: list[str], reference: _Reference) -> list[int]:
-        """The statistics of one output against one reference."""
+    def _rows(self, pairs: list[tuple[list[str], Reference]]) -> NDArray[np.int64]:
+        """The statistics of each output against one reference."""
+        rows = np.zeros((len(pairs), 6), dtype=np.int64)
+        rows[:, 4] = [len(words) for words, _ in pairs]
+        rows[:, 5] = [reference.length for _, reference in pairs]
+        rows[:, 3] = -1
+        metric = self._metric
+        if metric.synonyms is None and metric.stem_weight <= metric.exact_weight:
+            self._fill_in_by_kernel(pairs, rows)
+        for k in np.flatnonzero(rows[:, 3] < 0).tolist():
+            rows[k, :4] = self._row_by_search(*pairs[k])
+        return rows
+
+    def _fill_in_by_kernel(self, pairs: list[tuple[list[str], Reference]], rows: NDArray[np.int64]) -> None:
+        from hulltune.kernels.meteor import BUDGET, LONGEST, match_rows
+
+        short = np.flatnonzero(rows[:, 5] <= LONGEST)
+        types: list[int] = []
+        for k in short.tolist():
+            words, reference = pairs[k]
+            known = reference.types
+            for word in words:
+                if word not in known:
+                    reference.add_type(word, self._pool)
+            types += [known[word] for word in words]
+        offsets = np.concatenate([[0], np.cumsum(rows[short, 4])])
+        alike = self._metric.stem_weight == self._metric.exact_weight
+        numbers = np.array(types, dtype=np.int64)
+        found = match_rows(numbers, offsets, self._pool.classes, self._pool.forms, alike, BUDGET)
+        rows[short, 0], rows[short, 1], rows[short, 3] = found[:, 0], found[:, 1], found[:, 2]
+
+    def _row_by_search(self, words: list[str], reference: Reference) -> list[int]:
+        """Exact, stem and synonym matches and chunks."""
         alignment = align([reference.candidates(word) for word in words])
-        row = [0, 0, 0, alignment.chunks, len(words), reference.length]
+        row = [0, 0, 0, alignment.chunks]
         for _, _, module in alignment.matches:
             row[module] += 1
+        if self._metric.synonyms is None and self._metric.stem_weight == self._metric.exact_weight:
+            exact = reference.most_exact(words)  # as the kernel counts
+            row[EXACT], row[STEM] = exact, row[EXACT] + row[STEM] - exact
         return row
