@@ -53,7 +53,7 @@ def _alternatives(hint: Any) -> list[Any]:
     arguments: list[Any] = [hint]
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         arguments = list(typing.get_args(hint))
-    if hint is Any:
+    if Any in arguments:
         return [types.NoneType, bool, int, float, str]
 
     def rank(kind: Any) -> int:

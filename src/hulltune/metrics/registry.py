@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar, get_origin
 
 from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import Metric
@@ -120,17 +120,18 @@ def _import_class(path: str) -> type[Metric]:
             ) from None
         raise
     if not hasattr(module, class_name):
-        classes = [
-            key
-            for key, value in vars(module).items()
-            if inspect.isclass(value) and issubclass(value, Metric) and value is not Metric
-        ]
+        classes = [key for key, value in vars(module).items() if _is_metric(value) and value is not Metric]
         raise unknown_name(f"metric class of {module_name}", class_name, classes)
     return _checked_class(getattr(module, class_name), repr(path))
 
 
+def _is_metric(value: object) -> TypeGuard[type[Metric]]:
+    # An alias such as list[str] is a class to Python 3.10, but not one that issubclass takes.
+    return inspect.isclass(value) and get_origin(value) is None and issubclass(value, Metric)
+
+
 def _checked_class(cls: object, where: str) -> type[Metric]:
-    if not (inspect.isclass(cls) and issubclass(cls, Metric)):
+    if not _is_metric(cls):
         raise InputError(f"{where} is not a metric; expected a subclass of hulltune.metrics.Metric")
     if inspect.isabstract(cls):
         missing = ", ".join(sorted(cls.__abstractmethods__))
