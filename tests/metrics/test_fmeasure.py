@@ -62,6 +62,10 @@ def test_order_of_items_does_not_matter(reference: list[str], output: list[str],
 
 def test_the_best_reference_counts() -> None:
     assert counts(FMeasure(), ["a b c d", "a x"], "a x") == [2, 2, 2]
+    with pytest.raises(InputError, match="or give variable_references=True"):
+        FMeasure().prepare([["a"], ["b", "c"]])
+    prepared = FMeasure(variable_references=True).prepare([["a"], ["b", "c"]])
+    assert prepared.statistics(np.array([1, 0]), ["c", "c"]).tolist() == [[1, 1, 1], [0, 1, 1]]
 
 
 @pytest.mark.parametrize(

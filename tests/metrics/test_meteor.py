@@ -175,8 +175,18 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
         METEOR(**options)
 
 
+def test_numbers_of_references_may_differ_if_that_is_meant() -> None:
+    groups = [["a b c d", "x y"], ["x y"], ["a", "b", "a"]]
+    prepared = METEOR(variable_references=True).prepare(groups)
+    sentences, outputs = np.array([2, 0, 1, 0]), ["b", "a b c", "y", "x y"]
+    alone = [row(METEOR(), groups[number], output) for number, output in zip(sentences, outputs, strict=True)]
+    assert prepared.statistics(sentences, outputs).tolist() == alone
+
+
 def test_bad_references_and_synonyms(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="meteor: sentence 1 has 1 references but sentence 0 has 2"):
+    with pytest.raises(
+        InputError, match="meteor: sentence 1 has 1 references but sentence 0 has 2; complete them"
+    ):
         METEOR().prepare([["a", "b"], ["c"]])
     (tmp_path / "lonely.txt").write_text("a b\nc\n")
     with pytest.raises(InputError, match=r"lonely\.txt:2: the group has only 'c'"):

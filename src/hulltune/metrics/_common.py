@@ -65,7 +65,7 @@ def checked_references(
         if not ragged and checked and len(group) != len(checked[0]):
             raise InputError(
                 f"{metric}: sentence {number} has {len(group)} references but sentence 0 has "
-                f"{len(checked[0])}; give every sentence the same number"
+                f"{len(checked[0])}; complete them, or give variable_references=True if this is meant"
             )
         checked.append(tuple(group))
     if sources is not None and len(sources) != len(checked):

@@ -50,6 +50,7 @@ class FMeasure(Metric):
     exclude: tuple[str, ...] = ()
     strip_functions: bool = False
     malformed: str = "error"
+    variable_references: bool = False
 
     def __post_init__(self) -> None:
         if not callable(self.items):
@@ -95,7 +96,7 @@ class FMeasure(Metric):
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
         """Read the items of the references."""
-        groups = checked_references("fmeasure", references, sources)
+        groups = checked_references("fmeasure", references, sources, ragged=self.variable_references)
         reader = self.reader()
         bags = [
             [Counter(_read(reader, text, f"reference of sentence {number}")) for text in group]

@@ -79,6 +79,7 @@ class METEOR(Metric):
     synonyms: str | Path | None = None
     lowercase: bool = True
     tokenize: str = "space"
+    variable_references: bool = False
     _groups: tuple[tuple[str, ...], ...] = field(init=False, repr=False, default=())
 
     def __post_init__(self) -> None:
@@ -109,7 +110,9 @@ class METEOR(Metric):
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
         """Index the words of the references by form, stem and synonyms."""
-        return _PreparedMETEOR(self, checked_references("meteor", references, sources))
+        return _PreparedMETEOR(
+            self, checked_references("meteor", references, sources, ragged=self.variable_references)
+        )
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """The score between 0 and 1."""
@@ -157,10 +160,12 @@ class _PreparedMETEOR(PreparedMetric):
             for number, words in zip(numbers, map(self._words.split, outputs), strict=True)
             for reference in self._references[number]
         ]
-        counts = self._rows(pairs).reshape(len(outputs), -1, 6)
-        best = self._metric.score(counts).argmax(axis=1)
-        chosen: Statistics = counts[np.arange(len(outputs)), best]
-        return chosen
+        rows = self._rows(pairs)
+        if len(rows) == len(outputs):
+            return rows
+        sizes = np.array([len(self._references[number]) for number in numbers])
+        best: Statistics = rows[_first_largest(self._metric.score(rows), sizes)]
+        return best
 
     def _rows(self, pairs: list[tuple[list[str], Reference]]) -> NDArray[np.int64]:
         """The statistics of each output against one reference."""
@@ -203,3 +208,12 @@ class _PreparedMETEOR(PreparedMetric):
             exact = reference.most_exact(words)  # as the kernel counts
             row[EXACT], row[STEM] = exact, row[EXACT] + row[STEM] - exact
         return row
+
+
+def _first_largest(scores: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each group of consecutive scores, sizes[k] in the k-th, the place of the first largest one."""
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    is_largest = scores == np.repeat(np.maximum.reduceat(scores, starts), sizes)
+    places = np.where(is_largest, np.arange(len(scores)), len(scores))
+    first: NDArray[np.int64] = np.minimum.reduceat(places, starts)
+    return first
