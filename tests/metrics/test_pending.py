@@ -9,6 +9,7 @@ import pytest
 
 from hulltune.errors import InputError
 from hulltune.metrics.ask import Ask
+from hulltune.metrics.base import PreparedMetric, Statistics
 from hulltune.metrics.combination import Combination
 from hulltune.metrics.lazy import LazyStatistics
 from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions, import_answers
@@ -240,6 +241,29 @@ def test_not_yet_needs_the_other_rows() -> None:
     with pytest.raises(InputError, match="needs the statistics of the rest"):
         NotYet([0])
     assert NotYet().unanswered is None
+
+
+def test_sentences_with_the_same_content_ask_once(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    lazy = LazyStatistics(Ask(), [["r"], ["r"]], ["s", "s"], store=store, questions=path, batch_size=1)
+    with pytest.raises(Unanswered, match="1 output has no answer yet"):
+        lazy.rows(np.array([0, 1]), ["out", "out"])
+    fill_in(path, {"out": 2})
+    import_answers(store, path)
+    assert lazy.statistics(np.array([0, 1]), ["out", "out"]).tolist() == [[2, 1], [2, 1]]
+
+
+def test_not_yet_with_positions_that_do_not_exist() -> None:
+    class Wrong(Length):
+        def prepare(self, references: object, sources: object = None) -> PreparedMetric:
+            class Prepared(PreparedMetric):
+                def statistics(self, sentences: object, outputs: object) -> Statistics:
+                    raise NotYet([5], np.zeros((1, 2)))
+
+            return Prepared()
+
+    with pytest.raises(InputError, match=r"length: NotYet names the positions \[5\] of a batch of 1 outputs"):
+        LazyStatistics(Wrong(), REFERENCES).rows(np.array([0]), ["out"])
 
 
 def test_ask_needs_something_to_show() -> None:

@@ -86,13 +86,17 @@ class LazyStatistics(PreparedMetric):
             if not isinstance(output, str):
                 raise InputError(f"an output for sentence {number} is {output!r}; expected a string")
         distinct = [pair for pair in dict.fromkeys(pairs) if pair[1] not in self._known[pair[0]]]
-        questions: list[Question] = []
+        questions: dict[str, Question] = {}  # by id: sentences with the same content ask only once
         for start in range(0, len(distinct), self._batch_size):
-            questions.extend(self._compute_batch(distinct[start : start + self._batch_size]))
+            asked = self._compute_batch(distinct[start : start + self._batch_size])
+            for question in asked:
+                questions.setdefault(question.id, question)
         if questions:
             if self._questions_path is not None:
-                export_questions(questions, self._questions_path, store=self._store)
-            raise Unanswered(questions, path=self._questions_path, stored=self._store is not None)
+                export_questions(questions.values(), self._questions_path, store=self._store)
+            raise Unanswered(
+                tuple(questions.values()), path=self._questions_path, stored=self._store is not None
+            )
 
     def _compute_batch(self, batch: list[tuple[int, str]]) -> tuple[Question, ...]:
         sentences = np.array([number for number, _ in batch], dtype=np.int64)

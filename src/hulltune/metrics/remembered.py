@@ -22,8 +22,7 @@ def bind(
     *,
     store: Store | None = None,
 ) -> PreparedMetric:
-    """``metric.prepare`` with a store in front and questions behind it; the parts of a combination each on
-    its own.
+    """``metric.prepare`` with a store in front of it; the parts of a combination each on its own.
 
     So the answers and statistics of one metric are shared by all the combinations that it is a part of.
     """
@@ -82,7 +81,7 @@ class _Remembered(PreparedMetric):
                 self._prepared.statistics(sentences, outputs), sentences, outputs, set()
             )
         except NotYet as answer:
-            unanswered = sorted(range(len(outputs)) if answer.unanswered is None else set(answer.unanswered))
+            unanswered = self._positions(answer, len(outputs))
             statistics = self._checked(answer.statistics, sentences, outputs, set(unanswered))
             self._put(statistics, ids, set(unanswered))
             questions = self._questions(sentences, outputs, unanswered)
@@ -91,6 +90,15 @@ class _Remembered(PreparedMetric):
             raise NotYet(unanswered, statistics, questions=questions) from None
         self._put(statistics, ids, set())
         return statistics
+
+    def _positions(self, answer: NotYet, count: int) -> list[int]:
+        """The unanswered positions in order, checked."""
+        positions = sorted(range(count) if answer.unanswered is None else set(answer.unanswered))
+        if positions and not 0 <= positions[0] <= positions[-1] < count:
+            raise InputError(
+                f"{self._metric.name}: NotYet names the positions {positions} of a batch of {count} outputs"
+            )
+        return positions
 
     def _put(self, statistics: Statistics, ids: list[bytes] | None, unanswered: set[int]) -> None:
         if self._store is not None and ids is not None:
