@@ -1,0 +1,72 @@
+"""Metrics: additive statistics per output, and scores of their sums. Everything is imported on first use."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hulltune.metrics.accuracy import Accuracy as Accuracy
+    from hulltune.metrics.aer import AER as AER
+    from hulltune.metrics.ask import Ask as Ask
+    from hulltune.metrics.base import Metric as Metric
+    from hulltune.metrics.base import PreparedMetric as PreparedMetric
+    from hulltune.metrics.combination import Combination as Combination
+    from hulltune.metrics.fmeasure import FMeasure as FMeasure
+    from hulltune.metrics.given import Given as Given
+    from hulltune.metrics.given import ScoreTable as ScoreTable
+    from hulltune.metrics.lazy import LazyStatistics as LazyStatistics
+    from hulltune.metrics.meteor import METEOR as METEOR
+    from hulltune.metrics.pending import NotYet as NotYet
+    from hulltune.metrics.pending import Question as Question
+    from hulltune.metrics.pending import Unanswered as Unanswered
+    from hulltune.metrics.pending import export_questions as export_questions
+    from hulltune.metrics.pending import import_answers as import_answers
+    from hulltune.metrics.registry import get_metric as get_metric
+    from hulltune.metrics.registry import metric_names as metric_names
+    from hulltune.metrics.registry import register_metric as register_metric
+    from hulltune.metrics.store import Store as Store
+
+_MODULES = {
+    "AER": "aer",
+    "Accuracy": "accuracy",
+    "Ask": "ask",
+    "BLEU": "bleu",
+    "CER": "wer",
+    "CHRF": "chrf",
+    "Combination": "combination",
+    "FMeasure": "fmeasure",
+    "Given": "given",
+    "LazyStatistics": "lazy",
+    "MER": "wer",
+    "METEOR": "meteor",
+    "Metric": "base",
+    "NotYet": "pending",
+    "PreparedMetric": "base",
+    "Question": "pending",
+    "ScoreTable": "given",
+    "Store": "store",
+    "TER": "ter",
+    "Unanswered": "pending",
+    "WER": "wer",
+    "export_questions": "pending",
+    "get_metric": "registry",
+    "import_answers": "pending",
+    "metric_names": "registry",
+    "register_metric": "registry",
+}
+
+__all__ = list(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module of a public name when it is first asked for."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})

@@ -1,8 +1,8 @@
 """What a metric is: additive statistics per output, and a score of summed statistics.
 
 Tuning sums the statistics of one output per sentence in very many combinations, so the two halves never mix:
-``prepare`` binds the references once and answers with statistics; ``score`` turns sums of them into the number
-that people report. A metric object itself is immutable and carries options only.
+``prepare`` binds the references once and answers with statistics; ``score`` turns sums of them into the
+number that people report. A metric object itself is immutable and carries options only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ class PreparedMetric(ABC):
 
     @abstractmethod
     def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
-        """The statistics of ``outputs[i]`` as an output for sentence ``sentences[i]``: an (n, columns) array."""
+        """The statistics of ``outputs[i]`` as an output for sentence ``sentences[i]``: an (n, columns) array.
+
+        A metric that cannot answer for some of them yet raises ``hulltune.metrics.NotYet``.
+        """
 
 
 class Metric(ABC):
@@ -36,6 +39,8 @@ class Metric(ABC):
     higher_is_better: bool
     columns: tuple[str, ...]
     """The names of the statistics."""
+    storable: ClassVar[bool] = True
+    """Whether references, source and output determine the statistics, so that a store may keep them."""
 
     @property
     @abstractmethod

@@ -1,0 +1,115 @@
+"""What the metrics share: signatures, and the checks of references and options, made once at the edge."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune._version import __version__
+from hulltune.errors import InputError, unknown_name
+from hulltune.metrics.base import References, Statistics
+
+
+def signature(
+    name: str, parameters: Mapping[str, object], *, version: str = f"hulltune-{__version__}"
+) -> str:
+    """``name|key:value|…|version:…`` with the parameters in the order given, as sacrebleu writes its own."""
+    fields = [name]
+    for key, value in parameters.items():
+        text = (
+            "none" if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)
+        )
+        # A bar inside a value would make two different settings share a signature.
+        fields.append(f"{key}:{text.replace('%', '%25').replace('|', '%7C')}")
+    return "|".join([*fields, f"version:{version}"])
+
+
+def checked_references(
+    metric: str,
+    references: References,
+    sources: Sequence[str] | None = None,
+    *,
+    ragged: bool = False,
+    at_most: int | None = None,
+    at_least: int = 1,
+) -> list[tuple[str, ...]]:
+    """The references as tuples, after checking that no sentence lacks what the metric needs.
+
+    Unless ``ragged``, every sentence has the same number of references: a corpus where they differ has
+    usually lost a line.
+    """
+    if isinstance(references, str):
+        raise InputError(
+            f"{metric}: references is a string; expected, for each sentence, a list of references"
+        )
+    checked: list[tuple[str, ...]] = []
+    for number, group in enumerate(references):
+        if isinstance(group, str):
+            raise InputError(
+                f"{metric}: references[{number}] is a string; expected a list of references for each "
+                "sentence: write [[text], …] for one reference each"
+            )
+        for position, text in enumerate(group):
+            if not isinstance(text, str):
+                raise InputError(
+                    f"{metric}: reference {position} of sentence {number} is {text!r}; expected a string "
+                    "(an empty reference is '')"
+                )
+        if len(group) < at_least:
+            raise InputError(f"{metric}: sentence {number} has no reference; expected at least {at_least}")
+        if at_most is not None and len(group) > at_most:
+            raise InputError(f"{metric}: sentence {number} has {len(group)} references; expected {at_most}")
+        if not ragged and checked and len(group) != len(checked[0]):
+            raise InputError(
+                f"{metric}: sentence {number} has {len(group)} references but sentence 0 has "
+                f"{len(checked[0])}; complete them, or give variable_references=True if this is meant"
+            )
+        checked.append(tuple(group))
+    if sources is not None and len(sources) != len(checked):
+        raise InputError(
+            f"{metric}: {len(sources)} sources for {len(checked)} sentences; expected one for each"
+        )
+    return checked
+
+
+def check_number(
+    metric: str, option: str, value: float, *, low: float, high: float = math.inf, open_low: bool = False
+) -> None:
+    """Raise unless ``value`` is a finite number of the interval."""
+    ok = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not ok or not (low < value if open_low else low <= value) or value > high:
+        bounds = f"{'above' if open_low else 'at least'} {low:g}" + (
+            f" and at most {high:g}" if high < math.inf else ""
+        )
+        raise InputError(f"{metric}: {option} is {value!r}; expected a number {bounds}")
+
+
+def check_choice(metric: str, option: str, value: object, choices: Collection[str]) -> None:
+    """Raise, with the nearest choice, unless ``value`` is one of them."""
+    if value not in choices:
+        raise unknown_name(f"{option} of {metric}", str(value), choices)
+
+
+def checked_sentences(sentences: NDArray[np.int64], outputs: Sequence[str], count: int) -> list[int]:
+    """The sentence numbers as a list, after checking that each output has one and that it exists."""
+    numbers = np.asarray(sentences, dtype=np.int64)
+    if numbers.shape != (len(outputs),):
+        raise InputError(f"{numbers.size} sentence numbers for {len(outputs)} outputs; expected one for each")
+    if numbers.size and not (numbers.min() >= 0 and numbers.max() < count):
+        wrong = int(numbers[(numbers < 0) | (numbers >= count)][0])
+        raise InputError(
+            f"sentence number {wrong} is out of range: there are references for {count} sentences"
+        )
+    result: list[int] = numbers.tolist()
+    return result
+
+
+def ratio(numerator: Statistics, denominator: Statistics, *, empty: float) -> NDArray[np.float64]:
+    """``numerator / denominator``, and ``empty`` where the denominator is zero."""
+    top, bottom = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
+    result = np.full(np.broadcast_shapes(top.shape, bottom.shape), empty)
+    np.divide(top, bottom, out=result, where=bottom != 0)
+    return result

@@ -1,0 +1,134 @@
+"""Accuracy, or exact match: the share of outputs that are equal to one of their references."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.metrics._common import check_choice, checked_references, checked_sentences, ratio, signature
+from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+_LATEX_FRACTION = re.compile(r"([+-]?)\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}")
+_BOXED = re.compile(r"\\boxed\{(.*)\}")
+_LONGEST_NUMBER = 400
+
+
+def _whitespace(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _numeric(text: str) -> str:
+    """A number in lowest terms ("0.50", "1/2" and "\\frac{1}{2}" are one answer); any other text as it is."""
+    bare = text.strip().removesuffix(".").strip("$ ")
+    if boxed := _BOXED.fullmatch(bare):
+        bare = boxed[1].strip("$ ")
+    percent = bare.endswith(("%", r"\%"))
+    bare = bare.removesuffix("%").removesuffix("\\").strip("$ ").replace("\N{MINUS SIGN}", "-")
+    bare = _LATEX_FRACTION.sub(r"\1\2/\3", bare)
+    value = _fraction(bare)
+    if value is None:
+        return text
+    return f"{value}%" if percent else str(value)
+
+
+def _fraction(text: str) -> Fraction | None:
+    """The exact value of ``text`` if it is a decimal or a quotient of two; commas may mark thousands."""
+    if len(text) > _LONGEST_NUMBER:
+        return None
+    parts = text.split("/")
+    values = []
+    for part in parts:
+        digits = part.strip()
+        if "," in digits and re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?", digits):
+            digits = digits.replace(",", "")
+        if not _DECIMAL.fullmatch(digits):
+            return None
+        values.append(Fraction(digits))
+    if len(values) == 1:
+        return values[0]
+    return values[0] / values[1] if len(values) == 2 and values[1] else None
+
+
+STEPS: dict[str, Callable[[str], str]] = {
+    "whitespace": _whitespace,
+    "lower": str.lower,
+    "punctuation": lambda text: text.translate(_PUNCTUATION),
+    "articles": lambda text: _ARTICLES.sub(" ", text),
+    "numeric": _numeric,
+}
+"""The named steps of a normalisation."""
+
+PRESETS: dict[str, tuple[str, ...]] = {
+    "qa": ("lower", "punctuation", "articles", "whitespace"),
+    "math": ("whitespace", "numeric"),
+}
+"""Names for common sequences: ``qa`` is the order of the SQuAD evaluation (Rajpurkar et al. 2016)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accuracy(Metric):
+    """The share of outputs that equal any of their references after ``normalize``.
+
+    ``normalize`` is a sequence of steps, or of presets, applied to outputs and references alike; none by
+    default. Sentences may have different numbers of references (accepted answers).
+    """
+
+    name: ClassVar[str] = "accuracy"
+    higher_is_better = True
+    columns = ("correct", "count")
+
+    normalize: tuple[str, ...] | str = ()
+
+    def __post_init__(self) -> None:
+        names = self.normalize.split("+") if isinstance(self.normalize, str) else list(self.normalize)
+        steps: list[str] = []
+        for name in filter(None, names):
+            check_choice("accuracy", "normalize", name, [*STEPS, *PRESETS])
+            steps.extend(PRESETS.get(name, (name,)))
+        object.__setattr__(self, "normalize", tuple(steps))
+
+    @property
+    def signature(self) -> str:
+        """Name, normalisation and version."""
+        return signature("accuracy", {"normalize": "+".join(self.normalize) or None})
+
+    def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
+        """Normalise the accepted answers."""
+        groups = checked_references("accuracy", references, sources, ragged=True)
+        steps = [STEPS[name] for name in self.normalize]
+        return _PreparedAccuracy([{_apply(steps, text) for text in group} for group in groups], steps)
+
+    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+        """The share that is right, between 0 and 1; 0 of no outputs."""
+        counts = np.asarray(statistics)
+        return ratio(counts[..., 0], counts[..., 1], empty=0.0)
+
+
+def _apply(steps: list[Callable[[str], str]], text: str) -> str:
+    for step in steps:
+        text = step(text)
+    return text
+
+
+class _PreparedAccuracy(PreparedMetric):
+    def __init__(self, answers: list[set[str]], steps: list[Callable[[str], str]]) -> None:
+        self._answers = answers
+        self._steps = steps
+
+    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+        numbers = checked_sentences(sentences, outputs, len(self._answers))
+        answers, steps = self._answers, self._steps
+        correct = [_apply(steps, output) in answers[n] for n, output in zip(numbers, outputs, strict=True)]
+        counts = np.ones((len(outputs), 2), dtype=np.int64)
+        counts[:, 0] = correct
+        return counts

@@ -1,0 +1,102 @@
+"""Alignment error rate over word alignments with sure and possible links (Och & Ney 2003)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.metrics._common import check_number, checked_references, checked_sentences, ratio, signature
+from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+
+Link = tuple[int, int]
+
+_LINK = re.compile(r"(\d+)([-p?:])(\d+)", re.ASCII)
+
+
+def parse_alignment(text: str, *, offset: int = 0, where: str = "alignment") -> tuple[set[Link], set[Link]]:
+    """The sure links of ``text`` and all its links, counted from 0.
+
+    ``i-j`` is sure; ``ipj``, ``i?j`` and ``i:j`` are possible. A sure link is possible too. ``offset`` is the
+    number of the first word in the text.
+    """
+    sure: set[Link] = set()
+    links: set[Link] = set()
+    for item in text.split():
+        match = _LINK.fullmatch(item)
+        if match is None:
+            raise InputError(
+                f"{where}: {item!r} is not a link; expected i-j (sure) or ipj, i?j, i:j (possible)"
+            )
+        link = (int(match[1]) - offset, int(match[3]) - offset)
+        if min(link) < 0:
+            raise InputError(
+                f"{where}: link {item!r} counts from 0, but words were said to count from {offset}"
+            )
+        links.add(link)
+        if match[2] == "-":
+            sure.add(link)
+    return sure, links
+
+
+@dataclass(frozen=True, kw_only=True)
+class AER(Metric):
+    """1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|) for output links A, sure links S and possible links P ⊇ S.
+
+    ``reference_offset`` and ``output_offset`` say which number the first word has. An output's links are all
+    alike, however they are marked. Where neither side has a link there is nothing wrong: 0.
+    """
+
+    name: ClassVar[str] = "aer"
+    higher_is_better = False
+    columns = ("sure_matches", "possible_matches", "links", "sure_links")
+
+    reference_offset: int = 0
+    output_offset: int = 0
+
+    def __post_init__(self) -> None:
+        for option in ("reference_offset", "output_offset"):
+            check_number("aer", option, getattr(self, option), low=0, high=1)
+
+    @property
+    def signature(self) -> str:
+        """Name, offsets and version."""
+        return signature("aer", asdict(self))
+
+    def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
+        """Parse the gold alignments: one for each sentence."""
+        groups = checked_references("aer", references, sources, at_most=1)
+        gold = [
+            parse_alignment(
+                group[0], offset=self.reference_offset, where=f"aer: reference of sentence {number}"
+            )
+            for number, group in enumerate(groups)
+        ]
+        return _PreparedAER(gold, self.output_offset)
+
+    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+        """The error rate, between 0 and 1."""
+        counts = np.asarray(statistics)
+        matched = counts[..., 0] + counts[..., 1]
+        return 1.0 - ratio(matched, counts[..., 2] + counts[..., 3], empty=1.0)
+
+
+class _PreparedAER(PreparedMetric):
+    def __init__(self, gold: list[tuple[set[Link], set[Link]]], output_offset: int) -> None:
+        self._gold = gold
+        self._output_offset = output_offset
+
+    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+        numbers = checked_sentences(sentences, outputs, len(self._gold))
+        counts = np.zeros((len(outputs), 4), dtype=np.int64)
+        for row, (number, output) in enumerate(zip(numbers, outputs, strict=True)):
+            sure, possible = self._gold[number]
+            where = f"aer: output for sentence {number}"
+            _, links = parse_alignment(output, offset=self._output_offset, where=where)
+            counts[row] = len(links & sure), len(links & possible), len(links), len(sure)
+        return counts

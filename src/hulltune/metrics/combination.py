@@ -1,0 +1,144 @@
+"""Weighted sums of metrics, such as 0.5*bleu - 0.5*ter: a function of their concatenated statistics."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.pending import NotYet, Question
+
+
+class Combination(Metric):
+    """constant + Σ weight · score, each score as its metric reports it.
+
+    The weights must agree on what is better: then higher is better if every gain of a metric raises the value
+    (0.5*bleu - 0.5*ter), and lower is better if every gain lowers it (0.5*wer + 0.5*cer). A mixture (bleu +
+    ter) is an error. A metric that occurs twice, with the same signature, occurs once with the summed weight.
+    """
+
+    name: ClassVar[str] = "combination"
+
+    def __init__(self, terms: Sequence[tuple[float, Metric]], *, constant: float = 0.0) -> None:
+        merged: dict[str, tuple[float, Metric]] = {}
+        for weight, metric in terms:
+            parts = [(weight, metric)]
+            if isinstance(metric, Combination):
+                parts = [(weight * inner, part) for inner, part in metric.terms]
+                constant += weight * metric.constant
+            for inner, part in parts:
+                before = merged.get(part.signature, (0.0, part))[0]
+                merged[part.signature] = (before + inner, part)
+        self.terms: tuple[tuple[float, Metric], ...] = tuple(merged.values())
+        self.constant: float = float(constant)
+        self._check()
+        self.higher_is_better = self._gains()[0]
+        names = _numbered([metric.name for metric in self.metrics])
+        self.columns = tuple(
+            f"{name}.{column}"
+            for name, metric in zip(names, self.metrics, strict=True)
+            for column in metric.columns
+        )
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics, in the order of their statistics."""
+        return tuple(metric for _, metric in self.terms)
+
+    def _gains(self) -> list[bool]:
+        """For each term, whether a better score raises the value."""
+        return [(weight > 0) == metric.higher_is_better for weight, metric in self.terms]
+
+    def _check(self) -> None:
+        if not self.terms:
+            raise InputError("a combination has no metric; expected at least one")
+        for weight, metric in self.terms:
+            if not math.isfinite(weight) or weight == 0:
+                raise InputError(f"{metric.name} has the weight {weight:g}; expected a number other than 0")
+        if not math.isfinite(self.constant):
+            raise InputError(f"the constant of a combination is {self.constant}; expected a finite number")
+        gains = self._gains()
+        if len(set(gains)) > 1:
+            (_, first), (weight, other) = self.terms[0], self.terms[gains.index(not gains[0])]
+            raise InputError(
+                f"{first.name} and {other.name} pull against each other: "
+                f"{' and '.join(_direction(metric) for metric in (first, other))}; "
+                f"did you mean the weight {-weight:g} for {other.name}?"
+            )
+
+    @property
+    def signature(self) -> str:
+        """The expression with the signature of each metric in place of its name."""
+        terms = " ".join(f"{weight:+.17g}*[{metric.signature}]" for weight, metric in self.terms)
+        return terms + (f" {self.constant:+.17g}" if self.constant else "")
+
+    def __repr__(self) -> str:
+        terms = " ".join(f"{weight:+g}*{metric!r}" for weight, metric in self.terms)
+        return f"Combination({terms}{f' {self.constant:+g}' if self.constant else ''})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Combination) and (self.terms, self.constant) == (other.terms, other.constant)
+
+    def __hash__(self) -> int:
+        return hash(self.signature)
+
+    def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
+        """Prepare every metric."""
+        return PreparedCombination([metric.prepare(references, sources) for metric in self.metrics])
+
+    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+        """The value of the expression."""
+        sums = np.asarray(statistics)
+        total = np.full(sums.shape[:-1], self.constant)
+        start = 0
+        for weight, metric in self.terms:
+            end = start + len(metric.columns)
+            total += weight * metric.score(sums[..., start:end])
+            start = end
+        return total
+
+
+def _direction(metric: Metric) -> str:
+    return f"{metric.name} is better when {'higher' if metric.higher_is_better else 'lower'}"
+
+
+def _numbered(names: list[str]) -> list[str]:
+    """The names, with 2, 3, … at later ones of the same name."""
+    seen: Counter[str] = Counter()
+    result = []
+    for name in names:
+        seen[name] += 1
+        result.append(name if seen[name] == 1 else f"{name}{seen[name]}")
+    return result
+
+
+class PreparedCombination(PreparedMetric):
+    """The statistics of several prepared metrics side by side; "not yet" if any of them says so."""
+
+    def __init__(self, parts: Sequence[PreparedMetric]) -> None:
+        self._parts = list(parts)
+
+    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+        """(n, all columns); float64 if any part is."""
+        blocks: list[Statistics] = []
+        unanswered: set[int] = set()
+        questions: list[Question] = []
+        for part in self._parts:
+            try:
+                blocks.append(part.statistics(sentences, outputs))
+            except NotYet as answer:
+                if answer.unanswered is None or answer.statistics is None:
+                    raise
+                unanswered.update(answer.unanswered)
+                questions.extend(answer.questions)
+                blocks.append(answer.statistics)
+        statistics = np.concatenate(blocks, axis=1)
+        if unanswered:
+            raise NotYet(sorted(unanswered), statistics, questions=questions)
+        return statistics

@@ -1,0 +1,149 @@
+"""F-measure over the bag of items that each output stands for: spans, brackets, pairs, words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.metrics._common import (
+    check_choice,
+    check_number,
+    checked_references,
+    checked_sentences,
+    ratio,
+    signature,
+)
+from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.items import ItemReader, read_bio, read_brackets, read_pairs, read_words
+
+READERS = ("words", "bio", "brackets", "pairs")
+"""The shapes of items that have a reader."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FMeasure(Metric):
+    """F_β of matched items, summed over the corpus before dividing (micro): (1 + β²) m / (β² r + o).
+
+    m counts matches between the bags of an output's o items and the reference's r, each item as often as it
+    occurs in both. With several references the one with the best F_β of the sentence counts. No items on
+    either side is a perfect answer: 1.
+
+    ``items`` names a reader or is a function from text to a list of items. ``separator`` is of pairs;
+    ``exclude`` and ``strip_functions`` are of brackets. ``malformed="empty"`` reads an output that its reader
+    refuses as no items; a reference must always be readable.
+    """
+
+    name: ClassVar[str] = "fmeasure"
+    higher_is_better = True
+    columns = ("matches", "output_items", "reference_items")
+
+    items: str | Callable[[str], list[Hashable]] = "words"
+    beta: float = 1.0
+    separator: str | None = None
+    exclude: tuple[str, ...] = ()
+    strip_functions: bool = False
+    malformed: str = "error"
+    variable_references: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.items):
+            check_choice("fmeasure", "items", self.items, READERS)
+        check_number("fmeasure", "beta", self.beta, low=0.0)
+        check_choice("fmeasure", "malformed", self.malformed, ("error", "empty"))
+        object.__setattr__(self, "exclude", tuple(self.exclude))
+        for option, shape in (
+            ("separator", "pairs"),
+            ("exclude", "brackets"),
+            ("strip_functions", "brackets"),
+        ):
+            if getattr(self, option) and self.items != shape:
+                raise InputError(
+                    f"fmeasure: {option} is an option of items={shape!r}, not of items={self.items!r}"
+                )
+
+    @property
+    def signature(self) -> str:
+        """Name, reader with its options, β and version."""
+        name = f"{self.items.__module__}.{self.items.__qualname__}" if callable(self.items) else self.items
+        options: dict[str, object] = {"items": name}
+        if self.separator is not None:
+            options["separator"] = self.separator
+        if self.exclude:
+            options["exclude"] = "+".join(self.exclude)
+        if self.strip_functions:
+            options["strip_functions"] = True
+        options |= {"beta": float(self.beta), "malformed": self.malformed}
+        return signature("fmeasure", options)
+
+    def reader(self) -> ItemReader:
+        """The function from a text to its items."""
+        if callable(self.items):
+            return self.items
+        if self.items == "pairs":
+            return partial(read_pairs, separator=self.separator)
+        if self.items == "brackets":
+            return partial(
+                read_brackets, exclude=frozenset(self.exclude), strip_functions=self.strip_functions
+            )
+        return read_bio if self.items == "bio" else read_words
+
+    def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
+        """Read the items of the references."""
+        groups = checked_references("fmeasure", references, sources, ragged=self.variable_references)
+        reader = self.reader()
+        bags = [
+            [Counter(_read(reader, text, f"reference of sentence {number}")) for text in group]
+            for number, group in enumerate(groups)
+        ]
+        return _PreparedFMeasure(self, bags)
+
+    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+        """F_β between 0 and 1."""
+        counts = np.asarray(statistics)
+        weight = self.beta * self.beta
+        return ratio((1 + weight) * counts[..., 0], weight * counts[..., 2] + counts[..., 1], empty=1.0)
+
+
+def _read(reader: ItemReader, text: str, where: str) -> list[Hashable]:
+    try:
+        return reader(text)
+    except InputError as error:
+        raise InputError(f"fmeasure: {where}: {error}") from None
+
+
+class _PreparedFMeasure(PreparedMetric):
+    def __init__(self, metric: FMeasure, bags: list[list[Counter[Hashable]]]) -> None:
+        self._metric = metric
+        self._reader = metric.reader()
+        self._bags = bags
+
+    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+        numbers = checked_sentences(sentences, outputs, len(self._bags))
+        counts = np.zeros((len(outputs), 3), dtype=np.int64)
+        for row, (number, output) in enumerate(zip(numbers, outputs, strict=True)):
+            bag = Counter(self._output_items(output, number))
+            counts[row] = self._against_best(bag, self._bags[number])
+        return counts
+
+    def _output_items(self, output: str, number: int) -> list[Hashable]:
+        try:
+            return _read(self._reader, output, f"output for sentence {number}")
+        except InputError as error:
+            if self._metric.malformed == "empty":
+                return []
+            raise InputError(f"{error}; malformed='empty' counts such an output as no items") from None
+
+    def _against_best(self, bag: Counter[Hashable], references: list[Counter[Hashable]]) -> tuple[int, ...]:
+        """The counts against the reference with the best F of this sentence; the first among equals."""
+        size = sum(bag.values())
+        rows = [((bag & reference).total(), size, reference.total()) for reference in references]
+        if len(rows) == 1:
+            return rows[0]
+        return rows[int(np.argmax(self._metric.score(np.array(rows))))]

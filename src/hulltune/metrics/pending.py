@@ -1,0 +1,197 @@
+"""The answer "not yet": outputs whose statistics have to come from outside, as JSON lines out and in.
+
+A metric that cannot answer raises NotYet. The run then collects every such output as a Question, writes them
+to a file, and stops with Unanswered (exit code 3). Answers are put into the file, imported into the store,
+and the same run started again finds them there: whatever it had computed before is remembered too, so it goes
+on where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from hulltune.errors import InputError
+from hulltune.metrics.base import Statistics
+
+if TYPE_CHECKING:
+    from hulltune.metrics.store import Store
+
+
+@dataclass(frozen=True)
+class Question:
+    """One output that waits for an answer. The id is a digest of metric, source, references and output."""
+
+    id: str
+    metric: str
+    sentence: int
+    source: str | None
+    references: tuple[str, ...]
+    output: str
+
+    def to_json(self) -> str:
+        """One line: id, metric, sentence, source (if known), references, output, and room for the answer."""
+        entry: dict[str, Any] = {"id": self.id, "metric": self.metric, "sentence": self.sentence}
+        if self.source is not None:
+            entry["source"] = self.source
+        entry |= {"references": list(self.references), "output": self.output, "answer": None}
+        return json.dumps(entry, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, line: str) -> Question:
+        """The inverse of ``to_json``."""
+        entry = json.loads(line)
+        references = tuple(entry["references"])
+        source = entry.get("source")
+        return cls(entry["id"], entry["metric"], entry["sentence"], source, references, entry["output"])
+
+
+class NotYet(Exception):  # noqa: N818 - an answer, not an error
+    """Raised by ``PreparedMetric.statistics`` when some outputs of the batch cannot be answered yet.
+
+    ``unanswered`` are their positions in the batch (all by default). ``statistics`` has the rows of the
+    others, so that these are not asked for again; its rows at ``unanswered`` are ignored.
+    """
+
+    def __init__(
+        self,
+        unanswered: Sequence[int] | None = None,
+        statistics: Statistics | None = None,
+        *,
+        questions: Sequence[Question] = (),
+    ) -> None:
+        super().__init__("some outputs have no answer yet")
+        if unanswered is not None and statistics is None:
+            raise InputError("NotYet for a part of a batch needs the statistics of the rest; got None")
+        self.unanswered = unanswered
+        self.statistics = statistics
+        self.questions = tuple(questions)
+
+
+class Unanswered(Exception):  # noqa: N818 - the run is not wrong, it waits
+    """A run cannot go on before its questions are answered. Show the message and end with ``exit_code``."""
+
+    exit_code: ClassVar[int] = 3
+
+    def __init__(self, questions: Sequence[Question], *, path: str | Path | None, stored: bool) -> None:
+        self.questions = tuple(questions)
+        self.path = path
+        count = f"{len(questions)} output{'s have' if len(questions) != 1 else ' has'} no answer yet"
+        where = (
+            f"; the questions are in {path}: put in each answer"
+            if path is not None
+            else "; export the questions"
+        )
+        then = (
+            "import the answers into the store and run again"
+            if stored
+            else "run again with a store to keep them"
+        )
+        super().__init__(f"{count}{where}, {then}")
+
+
+def export_questions(questions: Iterable[Question], path: str | Path, *, store: Store | None = None) -> int:
+    """Write the questions as JSON lines and return how many; the file appears whole or not at all.
+
+    An existing file is replaced, unless it has answers that ``store`` does not know: those are somebody's
+    work.
+    """
+    target = Path(path)
+    if target.exists():
+        _refuse_to_lose_answers(target, store)
+    lines = [question.to_json() for question in questions]
+    draft = target.with_name(f"{target.name}.{os.getpid()}.tmp")
+    draft.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    draft.replace(target)
+    return len(lines)
+
+
+def _refuse_to_lose_answers(path: Path, store: Store | None) -> None:
+    for where, entry in _read_lines(path):
+        if _has_answer(entry) and (store is None or not store.has(entry["id"])):
+            raise InputError(
+                f"{where}: has an answer that is not imported; import {path} first, or move it out of the way"
+            )
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What ``import_answers`` found: lines with an answer, now in the store, and lines still without one."""
+
+    answered: int
+    still_open: int
+
+
+def import_answers(store: Store, path: str | Path) -> Imported:
+    """Put the answers of a JSON-lines file into the store: all of them, or none if a line is wrong.
+
+    A line needs only ``id`` and ``answer``. The answer is a number where the metric has the statistics
+    (total, weight), meaning that number with weight 1, or a single statistic; otherwise a list of all
+    statistics or an object with each by its name. ``null`` leaves the question open. A later answer to the
+    same id replaces the earlier one.
+    """
+    rows: list[tuple[str, list[float]]] = []
+    still_open = 0
+    for where, entry in _read_lines(Path(path)):
+        if not _has_answer(entry):
+            still_open += 1
+            continue
+        columns = store.columns_of(entry["id"])
+        if columns is None:
+            raise InputError(f"{where}: id {entry['id']!r} is not a question of {store.path}")
+        rows.append((entry["id"], _row(where, entry["answer"], columns)))
+    store.answer(rows)
+    return Imported(len(rows), still_open)
+
+
+def _has_answer(entry: dict[str, Any]) -> bool:
+    return entry.get("answer") is not None
+
+
+def _read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each line's place and its object, with an id."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        where = f"{path}:{number}"
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{where}: is not JSON: {error.msg} at column {error.colno}") from None
+        if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
+            raise InputError(f'{where}: expected an object with an "id", as in the exported questions')
+        yield where, entry
+
+
+def _row(where: str, answer: Any, columns: tuple[str, ...]) -> list[float]:
+    """The statistics that an answer means."""
+    values = answer
+    if isinstance(answer, dict):
+        if set(answer) != set(columns):
+            raise InputError(
+                f"{where}: the answer has {sorted(answer)}; expected the statistics {sorted(columns)}"
+            )
+        values = [answer[column] for column in columns]
+    elif not isinstance(answer, list):
+        if columns != ("total", "weight") and len(columns) != 1:
+            raise InputError(
+                f"{where}: the answer is {answer!r}; expected a list of the statistics {list(columns)}"
+            )
+        values = [answer, 1] if len(columns) == 2 else [answer]
+    if len(values) != len(columns):
+        raise InputError(
+            f"{where}: the answer has {len(values)} numbers; expected {len(columns)}: {list(columns)}"
+        )
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise InputError(f"{where}: {value!r} is not an answer; expected a finite number")
+    return list(values)

@@ -1,0 +1,152 @@
+"""Metrics by name: built-in ones, registered classes, entry points of other packages, dotted paths."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from typing import Any, TypeGuard, TypeVar, get_origin
+
+from hulltune.errors import InputError, unknown_name
+from hulltune.metrics.base import Metric
+from hulltune.metrics.expression import names_in, parse_metric
+from hulltune.metrics.options import convert_option, option_parameters
+
+MetricClass = TypeVar("MetricClass", bound=type[Metric])
+
+ENTRY_POINT_GROUP = "hulltune.metrics"
+
+_BUILT_IN: dict[str, tuple[str, dict[str, Any]]] = {
+    "accuracy": ("hulltune.metrics.accuracy:Accuracy", {}),
+    "aer": ("hulltune.metrics.aer:AER", {}),
+    "ask": ("hulltune.metrics.ask:Ask", {}),
+    "bleu": ("hulltune.metrics.bleu:BLEU", {}),
+    "cer": ("hulltune.metrics.wer:CER", {}),
+    "chrf": ("hulltune.metrics.chrf:CHRF", {}),
+    "chrf++": ("hulltune.metrics.chrf:CHRF", {"word_order": 2}),
+    "exact_match": ("hulltune.metrics.accuracy:Accuracy", {}),
+    "fmeasure": ("hulltune.metrics.fmeasure:FMeasure", {}),
+    "given": ("hulltune.metrics.given:Given", {}),
+    "mer": ("hulltune.metrics.wer:MER", {}),
+    "meteor": ("hulltune.metrics.meteor:METEOR", {}),
+    "ter": ("hulltune.metrics.ter:TER", {}),
+    "wer": ("hulltune.metrics.wer:WER", {}),
+}
+"""Where each built-in metric is, imported on use, and the options that its name implies."""
+
+_registered: dict[str, type[Metric]] = {}
+
+
+def get_metric(metric: str | Metric | type[Metric], /, **options: Any) -> Metric:
+    """The metric of a name, an expression (see ``hulltune.metrics.expression``), a class or an object.
+
+    ``options`` go to a single name or class. In an expression, options are text and are converted by the
+    annotations of the class.
+    """
+    if isinstance(metric, str):
+        return _from_text(metric, options)
+    if isinstance(metric, Metric):
+        if options:
+            raise InputError(f"the options {sorted(options)} come too late: {metric.name} is made already")
+        return metric
+    return _make(getattr(metric, "name", metric.__name__), _checked_class(metric, repr(metric)), options)
+
+
+def metric_names() -> list[str]:
+    """All names that ``get_metric`` knows, sorted."""
+    return sorted({*_BUILT_IN, *_registered, *_entry_points()})
+
+
+def register_metric(cls: MetricClass, *, name: str | None = None) -> MetricClass:
+    """Make a metric class known by ``name`` (its own by default); also usable as a class decorator."""
+    known_as = cls.name if name is None else name
+    _checked_class(cls, repr(cls))
+    taken = _registered.get(known_as)
+    same = taken is not None and (taken.__module__, taken.__qualname__) == (cls.__module__, cls.__qualname__)
+    if known_as in _BUILT_IN or (taken is not None and not same):
+        raise InputError(
+            f"the metric name {known_as!r} is taken; register {cls.__qualname__} under another name"
+        )
+    _registered[known_as] = cls
+    return cls
+
+
+def _from_text(text: str, options: Mapping[str, Any]) -> Metric:
+    if options and len(names_in(text)) > 1:
+        raise InputError(
+            f"the options {sorted(options)} could be of any metric in {text!r}; write them inside it"
+        )
+
+    def make(name: str, given: Mapping[str, str]) -> Metric:
+        cls, implied = _find(name)
+        converted = {key: convert_option(name, cls, key, value) for key, value in given.items()}
+        return _make(name, cls, {**implied, **converted, **options})
+
+    return parse_metric(text, make)
+
+
+def _find(name: str) -> tuple[type[Metric], dict[str, Any]]:
+    """The class of a name and the options that the name implies."""
+    if name in _BUILT_IN:
+        path, implied = _BUILT_IN[name]
+        return _import_class(path), implied
+    if name in _registered:
+        return _registered[name], {}
+    if ":" in name:
+        before, _, after = name.partition(":")
+        if before in _BUILT_IN or before in _registered:
+            raise InputError(f"metric {name!r}: expected option=value after the colon, got {after!r}")
+        return _import_class(name), {}
+    points = _entry_points()
+    if name in points:
+        return _checked_class(points[name].load(), f"the entry point {name!r}"), {}
+    raise unknown_name("metric", name, metric_names())
+
+
+def _entry_points() -> dict[str, Any]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+
+
+def _import_class(path: str) -> type[Metric]:
+    module_name, _, class_name = path.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module_name + ".").startswith(error.name + "."):
+            raise InputError(
+                f"metric {path!r}: there is no module {error.name!r} on the Python path"
+            ) from None
+        raise
+    if not hasattr(module, class_name):
+        classes = [key for key, value in vars(module).items() if _is_metric(value) and value is not Metric]
+        raise unknown_name(f"metric class of {module_name}", class_name, classes)
+    return _checked_class(getattr(module, class_name), repr(path))
+
+
+def _is_metric(value: object) -> TypeGuard[type[Metric]]:
+    # An alias such as list[str] is a class to Python 3.10, but not one that issubclass takes.
+    return inspect.isclass(value) and get_origin(value) is None and issubclass(value, Metric)
+
+
+def _checked_class(cls: object, where: str) -> type[Metric]:
+    if not _is_metric(cls):
+        raise InputError(f"{where} is not a metric; expected a subclass of hulltune.metrics.Metric")
+    if inspect.isabstract(cls):
+        missing = ", ".join(sorted(cls.__abstractmethods__))
+        raise InputError(f"{where} is not complete as a metric: it lacks {missing}")
+    if not isinstance(getattr(cls, "name", None), str):
+        raise InputError(f"{where} has no name; expected a class attribute name = '…'")
+    return cls
+
+
+def _make(name: str, cls: type[Metric], options: Mapping[str, Any]) -> Metric:
+    known, any_other = option_parameters(cls)
+    for option in options:
+        if option not in known and not any_other:
+            raise unknown_name(f"option of {name}", option, known)
+    for option, parameter in known.items():
+        if parameter.default is parameter.empty and option not in options:
+            raise InputError(f"{name} needs the option {option}")
+    return cls(**options)

@@ -1,0 +1,167 @@
+"""A metric with a store in front of it: what is stored is not computed, what is computed is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.combination import Combination, PreparedCombination
+from hulltune.metrics.pending import NotYet, Question
+from hulltune.metrics.store import Store, output_ids, sentence_key
+
+
+def bind(
+    metric: Metric,
+    references: References,
+    sources: Sequence[str] | None = None,
+    *,
+    store: Store | None = None,
+) -> PreparedMetric:
+    """``metric.prepare`` with a store in front of it; the parts of a combination each on its own.
+
+    So the answers and statistics of one metric are shared by all the combinations that it is a part of.
+    """
+    if isinstance(metric, Combination):
+        return PreparedCombination([bind(part, references, sources, store=store) for part in metric.metrics])
+    return _Remembered(metric, references, sources, store if metric.storable else None)
+
+
+class _Remembered(PreparedMetric):
+    """One metric's answers: from the store, or else from the metric, checked, and then stored."""
+
+    def __init__(
+        self, metric: Metric, references: References, sources: Sequence[str] | None, store: Store | None
+    ) -> None:
+        self._metric = metric
+        self._prepared = metric.prepare(references, sources)
+        self._references = [tuple(group) for group in references]
+        self._sources = sources
+        self._store = store
+        self._signature = metric.signature
+        self._keys: dict[int, bytes] = {}
+
+    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+        if self._store is None:
+            return self._ask_metric(sentences, outputs, None)
+        ids = self._ids(sentences, outputs)
+        positions, stored = self._store.get(ids, len(self._metric.columns))
+        if len(positions) == len(outputs):
+            return stored
+        missing = np.setdiff1d(np.arange(len(outputs)), positions)
+        missing_ids = [ids[k] for k in missing]
+        try:
+            fresh = self._ask_metric(sentences[missing], [outputs[k] for k in missing], missing_ids)
+        except NotYet as answer:
+            computed, still_open = cast(Statistics, answer.statistics), cast(list[int], answer.unanswered)
+            together = _interleave(len(outputs), positions, stored, missing, computed)
+            unanswered = missing[still_open].tolist()
+            raise NotYet(unanswered, together, questions=answer.questions) from None
+        return _interleave(len(outputs), positions, stored, missing, fresh)
+
+    def _ids(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> list[bytes]:
+        keys = []
+        for number in sentences.tolist():
+            if number not in self._keys:
+                source = None if self._sources is None else self._sources[number]
+                self._keys[number] = sentence_key(self._references[number], source)
+            keys.append(self._keys[number])
+        return output_ids(self._signature, keys, outputs)
+
+    def _ask_metric(
+        self, sentences: NDArray[np.int64], outputs: Sequence[str], ids: list[bytes] | None
+    ) -> Statistics:
+        """The metric's answer to a batch, stored; a NotYet that leaves here has statistics and questions."""
+        try:
+            statistics = self._checked(
+                self._prepared.statistics(sentences, outputs), sentences, outputs, set()
+            )
+        except NotYet as answer:
+            unanswered = self._positions(answer, len(outputs))
+            statistics = self._checked(answer.statistics, sentences, outputs, set(unanswered))
+            self._put(statistics, ids, set(unanswered))
+            questions = self._questions(sentences, outputs, unanswered)
+            if self._store is not None:
+                self._store.ask(self._metric.columns, questions)
+            raise NotYet(unanswered, statistics, questions=questions) from None
+        self._put(statistics, ids, set())
+        return statistics
+
+    def _positions(self, answer: NotYet, count: int) -> list[int]:
+        """The unanswered positions in order, checked."""
+        positions = sorted(range(count) if answer.unanswered is None else set(answer.unanswered))
+        if positions and not 0 <= positions[0] <= positions[-1] < count:
+            raise InputError(
+                f"{self._metric.name}: NotYet names the positions {positions} of a batch of {count} outputs"
+            )
+        return positions
+
+    def _put(self, statistics: Statistics, ids: list[bytes] | None, unanswered: set[int]) -> None:
+        if self._store is not None and ids is not None:
+            answered = [k for k in range(len(ids)) if k not in unanswered]
+            self._store.put(
+                self._signature, self._metric.columns, [ids[k] for k in answered], statistics[answered]
+            )
+
+    def _questions(
+        self, sentences: NDArray[np.int64], outputs: Sequence[str], unanswered: list[int]
+    ) -> list[Question]:
+        chosen = sentences[unanswered]
+        texts = [outputs[k] for k in unanswered]
+        return [
+            Question(
+                id=key.hex(),
+                metric=self._signature,
+                sentence=number,
+                source=None if self._sources is None else self._sources[number],
+                references=self._references[number],
+                output=output,
+            )
+            for key, number, output in zip(self._ids(chosen, texts), chosen.tolist(), texts, strict=True)
+        ]
+
+    def _checked(
+        self,
+        answer: Statistics | None,
+        sentences: NDArray[np.int64],
+        outputs: Sequence[str],
+        unanswered: set[int],
+    ) -> Statistics:
+        """The statistics as int64 or float64 of the right shape; zeros where there is no answer yet."""
+        name, shape = self._metric.name, (len(outputs), len(self._metric.columns))
+        if answer is None:
+            return np.zeros(shape, dtype=np.int64)
+        statistics = np.asarray(answer)
+        if statistics.shape != shape or statistics.dtype.kind not in "iufb":
+            raise InputError(
+                f"{name}: its statistics are {statistics.dtype} of shape {statistics.shape}; expected shape "
+                f"{shape}: a row for each output, a column for each of {list(self._metric.columns)}"
+            )
+        statistics = statistics.astype(np.float64 if statistics.dtype.kind == "f" else np.int64)
+        statistics[sorted(unanswered)] = 0
+        bad = np.flatnonzero(~np.isfinite(statistics).all(axis=1))
+        if bad.size:
+            k = int(bad[0])
+            raise InputError(
+                f"{name}: the statistics of {outputs[k][:80]!r} for sentence {sentences[k]} are "
+                f"{statistics[k].tolist()}; expected finite numbers"
+            )
+        return statistics
+
+
+def _interleave(
+    count: int,
+    left: NDArray[np.int64],
+    left_rows: Statistics,
+    right: NDArray[np.int64],
+    right_rows: Statistics,
+) -> Statistics:
+    """Rows from two places in their common order."""
+    both = [rows for rows in (left_rows, right_rows) if len(rows)]
+    result = np.empty((count, left_rows.shape[1]), dtype=np.result_type(*both))
+    result[left], result[right] = left_rows, right_rows
+    return result

@@ -1,0 +1,299 @@
+"""Statistics on disk (SQLite): kept across runs, shared by processes, keyed by what determines them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.metrics.base import Statistics
+from hulltune.metrics.pending import Question
+
+_APPLICATION_ID = 0x68756C6C  # "hull": what makes an SQLite file one of ours
+_SCHEMA_VERSION = 1
+_KEYS_PER_QUERY = 500
+_SCHEMA = """
+CREATE TABLE metrics (number INTEGER PRIMARY KEY, signature TEXT NOT NULL UNIQUE, columns TEXT NOT NULL);
+CREATE TABLE statistics (
+    id BLOB PRIMARY KEY, metric INTEGER NOT NULL, is_float INTEGER NOT NULL, numbers BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE questions (id BLOB PRIMARY KEY, metric INTEGER NOT NULL, line TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+def sentence_key(references: Sequence[str], source: str | None) -> bytes:
+    """A digest of what a sentence is: its references in order, and its source if known. Not its number."""
+    content = hashlib.blake2b(digest_size=16)
+    for text in (*references, source):
+        encoded = b"" if text is None else text.encode("utf-8", "surrogatepass")
+        content.update(b"%d:" % (-1 if text is None else len(encoded)))
+        content.update(encoded)
+    return content.digest()
+
+
+def output_ids(signature: str, keys: Sequence[bytes], outputs: Sequence[str]) -> list[bytes]:
+    """A digest of (metric signature, sentence key, output) for each output."""
+    start = hashlib.blake2b(signature.encode(), digest_size=16)
+    start.update(b"\0")
+    ids = []
+    for key, output in zip(keys, outputs, strict=True):
+        content = start.copy()
+        content.update(key)
+        content.update(output.encode("utf-8", "surrogatepass"))
+        ids.append(content.digest())
+    return ids
+
+
+class Store:
+    """A file of statistics that several processes and threads may use at once.
+
+    Each ``put`` is one transaction: a killed process loses at most the batch that it had not put yet. The
+    file is in write-ahead mode, so readers and the writer do not wait for each other; writers wait up to
+    ``timeout`` seconds.
+    """
+
+    def __init__(self, path: str | Path, *, timeout: float = 60.0) -> None:
+        self.path = Path(path)
+        self._timeout = timeout
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+        self._connection: sqlite3.Connection | None = None
+        self._set_up()
+
+    def get(self, ids: Sequence[bytes], columns: int) -> tuple[NDArray[np.int64], Statistics]:
+        """Which of the ids are known, as positions, and their statistics; O(log size) each."""
+        found: dict[bytes, tuple[int, bytes]] = {}
+        with self._connected() as connection:
+            for start in range(0, len(ids), _KEYS_PER_QUERY):
+                part = ids[start : start + _KEYS_PER_QUERY]
+                marks = ",".join("?" * len(part))
+                query = f"SELECT id, is_float, numbers FROM statistics WHERE id IN ({marks})"
+                found.update((key, (kind, numbers)) for key, kind, numbers in connection.execute(query, part))
+        positions = [position for position, key in enumerate(ids) if key in found]
+        rows = [found[ids[position]] for position in positions]
+        return np.array(positions, dtype=np.int64), self._decode(rows, columns)
+
+    def _decode(self, rows: list[tuple[int, bytes]], columns: int) -> Statistics:
+        if any(len(numbers) != 8 * columns for _, numbers in rows):
+            raise InputError(f"{self.path}: a row does not have {columns} statistics: the store is damaged")
+        integers = np.frombuffer(b"".join(numbers for _, numbers in rows), dtype="<i8").reshape(-1, columns)
+        is_float = np.array([kind for kind, _ in rows], dtype=bool)
+        if not is_float.any():
+            return integers.astype(np.int64)
+        result = integers.view("<f8").astype(np.float64)
+        result[~is_float] = integers[~is_float]
+        return result
+
+    def put(
+        self, signature: str, columns: Sequence[str], ids: Sequence[bytes], statistics: Statistics
+    ) -> None:
+        """Keep the statistics of the ids, and close their questions, in one transaction."""
+        if not len(ids):
+            return
+        is_float = int(statistics.dtype.kind == "f")
+        encoded = np.ascontiguousarray(statistics, dtype="<f8" if is_float else "<i8").tobytes()
+        width = 8 * len(columns)
+        with self._transaction() as connection:
+            metric = self._metric_number(connection, signature, columns)
+            connection.executemany(
+                "INSERT OR REPLACE INTO statistics VALUES (?, ?, ?, ?)",
+                (
+                    (key, metric, is_float, encoded[row * width : (row + 1) * width])
+                    for row, key in enumerate(ids)
+                ),
+            )
+            connection.executemany("DELETE FROM questions WHERE id = ?", ((key,) for key in ids))
+
+    def ask(self, columns: Sequence[str], questions: Sequence[Question]) -> None:
+        """Keep questions of one metric, so that their answers can be imported."""
+        if not questions:
+            return
+        with self._transaction() as connection:
+            metric = self._metric_number(connection, questions[0].metric, columns)
+            rows = ((bytes.fromhex(question.id), metric, question.to_json()) for question in questions)
+            connection.executemany("INSERT OR IGNORE INTO questions VALUES (?, ?, ?)", rows)
+
+    def questions(self) -> list[Question]:
+        """The questions without an answer, by metric, sentence and output."""
+        with self._connected() as connection:
+            rows = connection.execute("SELECT line FROM questions").fetchall()
+        questions = [Question.from_json(line) for (line,) in rows]
+        return sorted(questions, key=lambda question: (question.metric, question.sentence, question.output))
+
+    def answer(self, rows: Sequence[tuple[str, Sequence[float]]]) -> None:
+        """Keep answers by id, all or none; each id is a question or has statistics already."""
+        with self._transaction() as connection:
+            for name, row in rows:
+                key = bytes.fromhex(name)
+                is_float = int(any(isinstance(value, float) for value in row))
+                numbers = np.array(row, dtype="<f8" if is_float else "<i8").tobytes()
+                metric = self._metric_of(connection, key)
+                values = (key, metric, is_float, numbers)
+                connection.execute("INSERT OR REPLACE INTO statistics VALUES (?, ?, ?, ?)", values)
+                connection.execute("DELETE FROM questions WHERE id = ?", (key,))
+
+    def has(self, name: str) -> bool:
+        """Whether the id (hexadecimal, as in a question) has statistics."""
+        with self._connected() as connection:
+            query = "SELECT 1 FROM statistics WHERE id = ?"
+            return connection.execute(query, (_id_from_hex(name),)).fetchone() is not None
+
+    def columns_of(self, name: str) -> tuple[str, ...] | None:
+        """The statistics that an answer to the id consists of, or None if the id is unknown."""
+        with self._connected() as connection:
+            number = self._metric_of(connection, _id_from_hex(name))
+            if number is None:
+                return None
+            row = connection.execute("SELECT columns FROM metrics WHERE number = ?", (number,)).fetchone()
+        return tuple(json.loads(row[0]))
+
+    def count(self, signature: str | None = None) -> int:
+        """How many outputs have statistics: of one metric, or in all."""
+        query, values = "SELECT count(*) FROM statistics", []
+        if signature is not None:
+            query += " WHERE metric = (SELECT number FROM metrics WHERE signature = ?)"
+            values.append(signature)
+        with self._connected() as connection:
+            return int(connection.execute(query, values).fetchone()[0])
+
+    def close(self) -> None:
+        """Let go of the file; a later use opens it again."""
+        with self._lock:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_connection", None) is not None:
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"Store({str(self.path)!r})"
+
+    @staticmethod
+    def _metric_number(connection: sqlite3.Connection, signature: str, columns: Sequence[str]) -> int:
+        names = json.dumps(list(columns))
+        connection.execute(
+            "INSERT OR IGNORE INTO metrics (signature, columns) VALUES (?, ?)", (signature, names)
+        )
+        row = connection.execute(
+            "SELECT number, columns FROM metrics WHERE signature = ?", (signature,)
+        ).fetchone()
+        if row[1] != names:
+            raise InputError(
+                f"the store has the metric {signature!r} with the statistics {row[1]}, now it has {names}; "
+                "a metric that changes must change its signature"
+            )
+        return int(row[0])
+
+    @staticmethod
+    def _metric_of(connection: sqlite3.Connection, key: bytes) -> int | None:
+        for table in ("questions", "statistics"):
+            row = connection.execute(f"SELECT metric FROM {table} WHERE id = ?", (key,)).fetchone()
+            if row is not None:
+                return int(row[0])
+        return None
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """The connection of this process, under the lock; SQLite's complaints become clear errors."""
+        with self._lock:
+            try:
+                # SQLite forbids to carry a connection across a fork.
+                if self._connection is None or self._process != os.getpid():
+                    self._process = os.getpid()
+                    self._connection = sqlite3.connect(
+                        self.path, timeout=self._timeout, isolation_level=None, check_same_thread=False
+                    )
+                    # In write-ahead mode a killed process loses nothing by this, only a power cut may.
+                    self._connection.execute("PRAGMA synchronous = NORMAL")
+                yield self._connection
+            except sqlite3.Error as error:
+                raise InputError(self._explain(error)) from error
+
+    def _explain(self, error: sqlite3.Error) -> str:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            return f"{self.path}: another process has held the store for {self._timeout:g} s; try again"
+        if isinstance(error, sqlite3.OperationalError) and "unable to open" in text:
+            return f"{self.path}: cannot be opened or created; expected a file in a writable folder"
+        if "not a database" in text or "malformed" in text or "no such" in text:
+            return f"{self.path}: is damaged or not a store of hulltune ({text}); name another file"
+        return f"{self.path}: the store failed: {text}"
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._connected() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def _set_up(self) -> None:
+        """Create the tables in an empty file; refuse a file that somebody else made."""
+        with self._connected() as connection:
+            self._enter_write_ahead_mode(connection)
+        with self._transaction() as connection:
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if application == 0 and tables == 0:
+                for statement in filter(str.strip, _SCHEMA.split(";")):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
+            elif application != _APPLICATION_ID:
+                raise InputError(
+                    f"{self.path}: is a database of another program, not a store; name another file"
+                )
+            elif version != _SCHEMA_VERSION:
+                raise InputError(
+                    f"{self.path}: is a store of version {version}; expected version {_SCHEMA_VERSION}"
+                )
+
+    def _enter_write_ahead_mode(self, connection: sqlite3.Connection) -> None:
+        """Two processes that create the file at once collide here, and SQLite does not wait by itself."""
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if application != _APPLICATION_ID and tables:
+            return  # not ours: leave it as it is, the caller refuses it
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+
+
+def _id_from_hex(name: str) -> bytes:
+    """The bytes of an id; text that is no id is nobody's id."""
+    try:
+        return bytes.fromhex(name)
+    except ValueError:
+        return b""

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hulltune.errors import InputError
+from hulltune.metrics.base import Metric, PreparedMetric, Statistics
+from hulltune.metrics.combination import Combination
+from hulltune.metrics.given import Given, ScoreTable
+from hulltune.metrics.lazy import LazyStatistics
+from hulltune.metrics.store import Store
+from tests.metrics.fake_metrics import Length, LowerLength
+
+calls = st.lists(
+    st.lists(st.tuples(st.integers(0, 2), st.text(alphabet="ab", max_size=3)), max_size=8), max_size=6
+)
+
+
+@given(calls, st.integers(1, 4), st.booleans())
+@settings(deadline=None)
+def test_each_output_is_asked_for_once_in_batches(
+    wanted: list[list[tuple[int, str]]], batch_size: int, floats: bool
+) -> None:
+    metric = Length(floats=floats)
+    lazy = LazyStatistics(metric, [["r"]] * 3, batch_size=batch_size)
+    first_rows: dict[tuple[int, str], int] = {}
+    for pairs in wanted:
+        sentences = np.array([number for number, _ in pairs], dtype=np.int64)
+        outputs = [output for _, output in pairs]
+        rows = lazy.rows(sentences, outputs)
+        expected = np.array([[len(o), 1] for o in outputs]).reshape(-1, 2) + 0.5 * floats
+        assert np.array_equal(lazy.table[rows], expected)
+        assert np.array_equal(lazy.statistics(sentences, outputs), expected)
+        for pair, row in zip(pairs, rows.tolist(), strict=True):
+            assert first_rows.setdefault(pair, row) == row
+    asked = [pair for batch in metric.asked for pair in batch]
+    assert sorted(asked) == sorted(first_rows)
+    assert all(len(batch) <= batch_size for batch in metric.asked)
+    assert len(lazy) == len(lazy.table) == len(first_rows)
+    assert lazy.table.dtype == (np.float64 if floats and first_rows else np.int64)
+
+
+def test_nothing_is_asked_before_it_is_wanted() -> None:
+    metric = Length()
+    lazy = LazyStatistics(metric, [["r"]])
+    assert lazy.rows(np.array([], dtype=np.int64), []).shape == (0,)
+    assert lazy.table.shape == (0, 2)
+    assert metric.asked == []
+
+
+def test_what_was_computed_before_an_error_is_kept() -> None:
+    class Fails(Length):
+        def prepare(self, references: object, sources: object = None) -> PreparedMetric:
+            inner = super().prepare([])
+
+            class Prepared(PreparedMetric):
+                def statistics(self, sentences: object, outputs: object) -> Statistics:
+                    if "bad" in list(outputs):  # type: ignore[call-overload]
+                        raise RuntimeError("no network")
+                    return inner.statistics(sentences, outputs)  # type: ignore[arg-type]
+
+            return Prepared()
+
+    metric = Fails()
+    lazy = LazyStatistics(metric, [["r"]], batch_size=2)
+    with pytest.raises(RuntimeError, match="no network"):
+        lazy.rows(np.zeros(4, dtype=np.int64), ["a", "b", "bad", "c"])
+    assert lazy.rows(np.zeros(2, dtype=np.int64), ["b", "a"]).tolist() == [1, 0]
+    assert len(metric.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("sentences", "outputs", "message"),
+    [
+        ([0, 0], ["a"], "2 sentence numbers for 1 outputs"),
+        ([3], ["a"], "sentence number 3 is out of range: there are references for 2"),
+        ([-1], ["a"], "sentence number -1 is out of range"),
+        ([1], [None], "an output for sentence 1 is None; expected a string"),
+    ],
+)
+def test_bad_input(sentences: list[int], outputs: list[str], message: str) -> None:
+    lazy = LazyStatistics(Length(), [["r"]] * 2)
+    with pytest.raises(InputError, match=message):
+        lazy.rows(np.array(sentences), outputs)
+
+
+def test_a_batch_of_nothing() -> None:
+    with pytest.raises(InputError, match="batch_size is 0; expected at least 1"):
+        LazyStatistics(Length(), [["r"]], batch_size=0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (np.array([1, 2]), r"length: its statistics are int64 of shape \(2,\); expected .*\(1, 2\)"),
+        (np.array([[1, 2, 3]]), r"of shape \(1, 3\)"),
+        (np.array([["a", "b"]]), r"its statistics are <U1"),
+        (
+            np.array([[1.0, np.nan]]),
+            r"the statistics of 'out' for sentence 0 are \[1.0, nan\]; expected finite",
+        ),
+    ],
+)
+def test_a_metric_that_answers_nonsense(answer: Statistics, message: str) -> None:
+    class Nonsense(Length):
+        def prepare(self, references: object, sources: object = None) -> PreparedMetric:
+            class Prepared(PreparedMetric):
+                def statistics(self, sentences: object, outputs: object) -> Statistics:
+                    return answer
+
+            return Prepared()
+
+    with pytest.raises(InputError, match=message):
+        LazyStatistics(Nonsense(), [["r"]]).rows(np.array([0]), ["out"])
+
+
+def test_parts_of_a_combination_are_stored_each_for_itself(tmp_path: object) -> None:
+    store = Store(f"{tmp_path}/store.sqlite")
+    alone = Length()
+    LazyStatistics(alone, [["r"]], store=store).rows(np.array([0]), ["out"])
+    part, other = Length(), LowerLength()
+    metric = Combination([(1.0, part), (-1.0, other)])
+    lazy = LazyStatistics(metric, [["r"]], store=store)
+    assert lazy.statistics(np.array([0, 0]), ["out", "x"]).tolist() == [[3, 1, 3, 1], [1, 1, 1, 1]]
+    assert part.asked == [[(0, "x")]]
+    assert other.asked == [[(0, "out"), (0, "x")]]
+    assert store.count(part.signature) == 2
+
+
+def test_given_scores_are_never_stored(tmp_path: object) -> None:
+    # The two sentences have the same content, but not the same score.
+    store = Store(f"{tmp_path}/store.sqlite")
+    metric: Metric = Given(scores=ScoreTable([0, 1], ["out", "out"], [1.0, 2.0]))
+    lazy = LazyStatistics(metric, [["r"], ["r"]], store=store)
+    assert lazy.statistics(np.array([0, 1]), ["out", "out"])[:, 0].tolist() == [1.0, 2.0]
+    assert store.count() == 0
+
+
+def test_threads_share_the_table() -> None:
+    metric = Length()
+    lazy = LazyStatistics(metric, [["r"]] * 4, batch_size=7)
+    failures: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        try:
+            random = np.random.default_rng(seed)
+            for _ in range(30):
+                sentences = random.integers(0, 4, 20)
+                outputs = ["x" * int(k) for k in random.integers(0, 60, 20)]
+                assert lazy.statistics(sentences, outputs)[:, 0].tolist() == [
+                    len(output) for output in outputs
+                ]
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    asked = [pair for batch in metric.asked for pair in batch]
+    assert len(asked) == len(set(asked)) == len(lazy)
