@@ -74,9 +74,7 @@ def time_statistics(
     seconds = best_of(lambda: prepared.statistics(numbers, outputs))
     rows = np.tile(prepared.statistics(numbers, outputs), (20, 1))
     scoring = best_of(lambda: metric.score(rows))
-    print(
-        f"{name:34}{1e6 * seconds / len(outputs):10.2f} µs/output{1e9 * scoring / len(rows):10.1f} ns/score"
-    )
+    print(f"{name:34}{1e6 * seconds / len(outputs):10.2f} µs/output{1e9 * scoring / len(rows):10.1f} ns/score")
 
 
 def time_nltk(references: list[list[str]], numbers: np.ndarray[Any, Any], outputs: list[list[str]]) -> None:

@@ -69,9 +69,7 @@ def run(folder: Path) -> NDArray[np.float64]:
     metric = Ask(question="How good is the translation, from 1 to 5?")
     with Store(folder / "ratings.sqlite") as store:
         references: list[list[str]] = [[] for _ in SOURCES]
-        ratings = LazyStatistics(
-            metric, references, SOURCES, store=store, questions=folder / "questions.jsonl"
-        )
+        ratings = LazyStatistics(metric, references, SOURCES, store=store, questions=folder / "questions.jsonl")
         weights = np.array([1.0, 0.0, 0.0])
         for direction in ([0.0, 1.0, 0.0], [0.0, 0.0, 1.0]):
             step, rating = line_search(ratings, metric, weights, np.array(direction))

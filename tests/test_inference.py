@@ -112,7 +112,10 @@ def bits(values: list[Any]) -> list[Any]:
     return [struct.pack("<d", value) if isinstance(value, float) else value for value in values]
 
 
-numbers = {
+dyadic = st.builds(lambda n, k: float(n) * 2.0**k, st.integers(-999, 999), st.integers(-4, 4))
+one_line = st.builds(lambda m, b: Hull.from_lines([(m, b)]), dyadic, dyadic)
+numbers: dict[str, st.SearchStrategy[Any]] = {
+    "hull": one_line,
     "boolean": st.booleans(),
     "real": st.floats(-1e6, 1e6) | st.sampled_from([0.0, -0.0, 1e-200, 1e200, 5e-324]),
     "log": st.floats(-50.0, 50.0) | st.floats(-1e3, 1e3) | st.just(-math.inf),
@@ -128,6 +131,24 @@ def test_kernels_give_the_same_bits(semiring: Semiring[Any], forest: Forest, dat
     assert bits(fast) == bits(slow)
     assert [type(value) for value in fast] == [type(value) for value in slow]
     assert bits(outside(forest, semiring, weights)) == bits(outside(forest, semiring, weights, method="generic"))
+
+
+@pytest.mark.parametrize(
+    "odd_one", [Hull(), Hull.from_lines([(0.0, 0.0), (1.0, -1.0)]), Hull.from_lines([(0.1, 1e30)])], ids=repr
+)
+def test_hulls_that_the_kernel_cannot_serve_are_left_to_the_generic_algorithm(odd_one: Hull) -> None:
+    """No line, two lines, or lines whose sums are not exact."""
+    forest = twice()
+    weights = [Hull.from_lines([(1.0, 1e-3)]), odd_one, Hull.from_lines([(0.5, 0.25)])]
+    assert compiled.INSIDE["hull"](forest, weights) is None
+    fast, slow = inside(forest, HullSemiring(), weights), inside(forest, HullSemiring(), weights, method="generic")
+    assert fast == slow
+    assert len(slow[forest.root]) >= 1
+
+
+def test_the_hull_kernel_serves_lines_on_a_grid() -> None:
+    weights = [Hull.from_lines([(1.0, 0.5)]), Hull.from_lines([(2.0, -0.5)]), Hull.from_lines([(0.0, 0.0)])]
+    assert compiled.INSIDE["hull"](twice(), weights) == inside(twice(), HullSemiring(), weights, method="generic")
 
 
 def long_lattice(length: int, width: int, seed: int) -> Forest:

@@ -171,6 +171,9 @@ def test_statistics_are_asked_once_for_each_distinct_output() -> None:
 
     line_search(corpus, [1.0], [1.0], spy, misses)
     assert sorted(asked) == [(0, "a"), (0, "b"), (1, "a"), (1, "b")]
+    asked.clear()
+    line_search(corpus, [0.0], [1.0], spy, misses)  # the origin is a tie, and is decoded as well
+    assert sorted(asked) == [(0, "a"), (0, "b"), (1, "a"), (1, "b")]
 
 
 def test_errors() -> None:

@@ -13,12 +13,14 @@ from hulltune.errors import InputError
 
 if TYPE_CHECKING:
     from hulltune.forest import Corpus, Forest, ForestBuilder, Vocabulary
+    from hulltune.inference import inside, outside
     from hulltune.lines import CorpusEnvelopes, EdgeScorer, Envelope, Segment, decode, envelope, envelopes
     from hulltune.search import LineSearch, Policy, line_search
     from hulltune.surface import ErrorSurface
 
 _ROOMS = {
     "hulltune.lines": ("CorpusEnvelopes", "EdgeScorer", "Envelope", "Segment", "decode", "envelope", "envelopes"),
+    "hulltune.inference": ("inside", "outside"),
     "hulltune.forest": ("Corpus", "Forest", "ForestBuilder", "Vocabulary"),
     "hulltune.search": ("LineSearch", "Policy", "line_search"),
     "hulltune.surface": ("ErrorSurface",),
@@ -42,7 +44,9 @@ __all__ = [
     "decode",
     "envelope",
     "envelopes",
+    "inside",
     "line_search",
+    "outside",
 ]
 
 

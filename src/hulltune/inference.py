@@ -34,8 +34,9 @@ def inside(forest: Forest, semiring: Semiring[T], weight: Weight[T], *, method: 
     """
     weights = _weights(forest, weight)
     kernel = _kernel("INSIDE", semiring, method)
-    if kernel is not None:
-        return kernel(forest, weights)
+    compiled = kernel(forest, weights) if kernel is not None else None
+    if compiled is not None:
+        return compiled
     offsets, tails = forest.tail_offsets.tolist(), forest.tails.tolist()
     values: list[T] = []
 
@@ -76,8 +77,9 @@ def outside(
             f"inside_values: got {len(inside_values)} values, expected one for each of {forest.nodes} nodes"
         )
     kernel = _kernel("OUTSIDE", semiring, method)
-    if kernel is not None:
-        return kernel(forest, weights, inside_values)
+    compiled = kernel(forest, weights, inside_values) if kernel is not None else None
+    if compiled is not None:
+        return compiled
     offsets, tails = forest.tail_offsets.tolist(), forest.tails.tolist()
     edge_offsets = forest.edge_offsets.tolist()
     values = [semiring.zero] * forest.nodes
@@ -113,13 +115,13 @@ def _weights(forest: Forest, weight: Weight[T]) -> Sequence[T]:
 
 def _kernel(
     algorithm: Literal["INSIDE", "OUTSIDE"], semiring: Semiring[T], method: str
-) -> Callable[..., list[T]] | None:
+) -> Callable[..., list[T] | None] | None:
     """The compiled function for this semiring, if there is one and it is wanted."""
     if method not in ("auto", "generic"):
         raise InputError(f"method is {method!r}, expected 'auto' or 'generic'")
     if method == "generic" or semiring.kernel is None:
         return None
-    from hulltune.kernels import inside as compiled
+    from hulltune.kernels import inside as kernels
 
-    registry: dict[str, Callable[..., list[T]]] = getattr(compiled, algorithm)
+    registry: dict[str, Callable[..., list[T] | None]] = getattr(kernels, algorithm)
     return registry.get(semiring.kernel)

@@ -46,9 +46,7 @@ class _PreparedLength(PreparedMetric):
         metric.asked.append(list(zip(sentences.tolist(), outputs, strict=True)))
         rows = np.array([[metric.scale * len(output), 1] for output in outputs])
         rows = rows.reshape(-1, 2).astype(float) + 0.5 if metric.floats else rows.reshape(-1, 2)
-        unanswered = [
-            k for k, output in enumerate(outputs) if metric.unanswered and metric.unanswered in output
-        ]
+        unanswered = [k for k, output in enumerate(outputs) if metric.unanswered and metric.unanswered in output]
         if unanswered:
             raise NotYet(unanswered, rows)
         return rows

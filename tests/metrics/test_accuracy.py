@@ -92,9 +92,7 @@ def test_sums_give_the_share(corpus: list[tuple[str, str]]) -> None:
 
 def test_options() -> None:
     assert Accuracy(normalize="qa") == Accuracy(normalize=("lower", "punctuation", "articles", "whitespace"))
-    assert Accuracy(normalize="lower+numeric").signature.startswith(
-        "accuracy|normalize:lower+numeric|version:"
-    )
+    assert Accuracy(normalize="lower+numeric").signature.startswith("accuracy|normalize:lower+numeric|version:")
     assert "normalize:none" in Accuracy().signature
     with pytest.raises(InputError, match="did you mean 'articles'"):
         Accuracy(normalize="article")

@@ -108,8 +108,6 @@ def test_bleu_and_ter() -> None:
     outputs = ["the cat sat on a mat", "dogs bark at the moon"]
     numbers = np.arange(2)
     total = metric.prepare(references).statistics(numbers, outputs).sum(axis=0)
-    alone = [
-        float(m.score(m.prepare(references).statistics(numbers, outputs).sum(axis=0))) for m in (bleu, ter)
-    ]
+    alone = [float(m.score(m.prepare(references).statistics(numbers, outputs).sum(axis=0))) for m in (bleu, ter)]
     assert float(metric.score(total)) == pytest.approx(0.5 * alone[0] - 0.5 * alone[1], rel=1e-12)
     assert metric.higher_is_better

@@ -72,9 +72,7 @@ def test_the_person_step_by_step(tmp_path: Path) -> None:
     rounds = []
     while (result := run_example("run", folder)).returncode == 3:
         assert "no answer yet" in result.stderr
-        questions = [
-            json.loads(line) for line in (tmp_path / "questions.jsonl").read_text("utf-8").splitlines()
-        ]
+        questions = [json.loads(line) for line in (tmp_path / "questions.jsonl").read_text("utf-8").splitlines()]
         assert all(question["answer"] is None and question["source"] for question in questions)
         rounds.append({question["output"] for question in questions})
         assert run_example("answer", folder).returncode == 0

@@ -25,9 +25,7 @@ def test_bags_count_repeated_items() -> None:
     assert float(FMeasure().score(np.array([2, 4, 3]))) == 4 / 7
 
 
-@pytest.mark.parametrize(
-    ("row", "expected"), [([0, 0, 0], 1.0), ([0, 3, 0], 0.0), ([0, 0, 3], 0.0), ([3, 3, 3], 1.0)]
-)
+@pytest.mark.parametrize(("row", "expected"), [([0, 0, 0], 1.0), ([0, 3, 0], 0.0), ([0, 0, 3], 0.0), ([3, 3, 3], 1.0)])
 def test_empty_sides(row: list[int], expected: float) -> None:
     assert float(FMeasure().score(np.array(row))) == expected
 
@@ -185,9 +183,7 @@ def test_words_are_between_whitespace() -> None:
 
 
 def test_malformed_output() -> None:
-    with pytest.raises(
-        InputError, match=r"fmeasure: output for sentence 0: 'x' is not a pair.*malformed='empty'"
-    ):
+    with pytest.raises(InputError, match=r"fmeasure: output for sentence 0: 'x' is not a pair.*malformed='empty'"):
         counts(FMeasure(items="pairs"), ["a=1"], "x")
     assert counts(FMeasure(items="pairs", malformed="empty"), ["a=1"], "x") == [0, 0, 1]
     with pytest.raises(InputError, match="fmeasure: reference of sentence 0"):

@@ -15,9 +15,7 @@ from hulltune.metrics.lazy import LazyStatistics
 from hulltune.metrics.store import Store
 from tests.metrics.fake_metrics import Length, LowerLength
 
-calls = st.lists(
-    st.lists(st.tuples(st.integers(0, 2), st.text(alphabet="ab", max_size=3)), max_size=8), max_size=6
-)
+calls = st.lists(st.lists(st.tuples(st.integers(0, 2), st.text(alphabet="ab", max_size=3)), max_size=8), max_size=6)
 
 
 @given(calls, st.integers(1, 4), st.booleans())
@@ -151,9 +149,7 @@ def test_threads_share_the_table() -> None:
             for _ in range(30):
                 sentences = random.integers(0, 4, 20)
                 outputs = ["x" * int(k) for k in random.integers(0, 60, 20)]
-                assert lazy.statistics(sentences, outputs)[:, 0].tolist() == [
-                    len(output) for output in outputs
-                ]
+                assert lazy.statistics(sentences, outputs)[:, 0].tolist() == [len(output) for output in outputs]
         except BaseException as error:
             failures.append(error)
 

@@ -66,10 +66,7 @@ def stem_candidates(draw: st.DrawFn) -> list[list[Candidate]]:
     """Words in two forms: the same form matches for free, the other form of the word costs 1."""
     forms = st.lists(st.sampled_from(["a", "A", "b", "B", "c"]), max_size=6)
     output, reference = draw(forms), draw(forms)
-    return [
-        [(k, int(o != r), int(o != r)) for k, r in enumerate(reference) if o.lower() == r.lower()]
-        for o in output
-    ]
+    return [[(k, int(o != r), int(o != r)) for k, r in enumerate(reference) if o.lower() == r.lower()] for o in output]
 
 
 short = st.lists(st.sampled_from("abc"), max_size=6)

@@ -45,9 +45,7 @@ def test_a_person_is_the_metric(store: Store, tmp_path: Path) -> None:
     with pytest.raises(Unanswered) as stop:
         run()
     assert stop.value.exit_code == 3
-    expected = (
-        "3 outputs have no answer yet; the questions are in .*questions.jsonl: put in each answer, import"
-    )
+    expected = "3 outputs have no answer yet; the questions are in .*questions.jsonl: put in each answer, import"
     assert stop.match(expected)
     assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == [
         {
@@ -59,9 +57,7 @@ def test_a_person_is_the_metric(store: Store, tmp_path: Path) -> None:
             "output": output,
             "answer": None,
         }
-        for question, (number, output) in zip(
-            stop.value.questions, [(0, "a"), (1, "b"), (1, "ü")], strict=True
-        )
+        for question, (number, output) in zip(stop.value.questions, [(0, "a"), (1, "b"), (1, "ü")], strict=True)
     ]
     assert {question.output for question in store.questions()} == {"a", "b", "ü"}
 
@@ -94,9 +90,7 @@ def test_what_is_answered_is_kept_and_the_rest_is_still_tried(store: Store) -> N
     metric = Length(unanswered="?")
     lazy = LazyStatistics(metric, REFERENCES, store=store, batch_size=2)
     outputs = ["a?", "bb", "ccc", "d?d"]
-    with pytest.raises(
-        Unanswered, match="2 outputs have no answer yet; export the questions, import"
-    ) as stop:
+    with pytest.raises(Unanswered, match="2 outputs have no answer yet; export the questions, import") as stop:
         lazy.rows(np.zeros(4, dtype=np.int64), outputs)
     assert [question.output for question in stop.value.questions] == ["a?", "d?d"]
     assert [question.source for question in stop.value.questions] == [None, None]
@@ -126,9 +120,7 @@ def test_a_person_as_a_part_of_a_combination(store: Store, tmp_path: Path) -> No
     import_answers(store, path)
     assert lazy.statistics(np.array([0, 1]), ["a", "bb"]).tolist() == [[2, 1, 1, 1], [3, 1, 2, 1]]
     # The same answers serve the metric alone.
-    assert LazyStatistics(Ask(), REFERENCES, store=store).statistics(np.array([1]), ["bb"]).tolist() == [
-        [3, 1]
-    ]
+    assert LazyStatistics(Ask(), REFERENCES, store=store).statistics(np.array([1]), ["bb"]).tolist() == [[3, 1]]
 
 
 def test_stored_and_open_outputs_in_one_batch(store: Store) -> None:
@@ -207,9 +199,7 @@ def test_importing_twice_and_correcting(store: Store, tmp_path: Path) -> None:
     for value in (1, 1, 2):
         path.write_text(json.dumps({"id": name, "answer": [value, 1]}))
         assert import_answers(store, path).answered == 1
-        rows = LazyStatistics(Length(unanswered="?"), REFERENCES, store=store).statistics(
-            np.array([0]), ["?"]
-        )
+        rows = LazyStatistics(Length(unanswered="?"), REFERENCES, store=store).statistics(np.array([0]), ["?"])
         assert rows.tolist() == [[value, 1]]
 
 
@@ -219,9 +209,7 @@ def test_an_export_never_loses_answers(store: Store, tmp_path: Path) -> None:
     fill_in(path, {"?": [1, 1]})
     content = path.read_text()
     with pytest.raises(InputError, match=r"questions.jsonl:1: has an answer that is not imported; import"):
-        LazyStatistics(Length(unanswered="?"), REFERENCES, store=store, questions=path).rows(
-            np.array([0]), ["?"]
-        )
+        LazyStatistics(Length(unanswered="?"), REFERENCES, store=store, questions=path).rows(np.array([0]), ["?"])
     with pytest.raises(InputError, match="not imported"):
         export_questions(store.questions(), path)
     assert path.read_text() == content

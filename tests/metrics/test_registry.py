@@ -226,9 +226,7 @@ def test_your_own_metric_by_entry_point(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_all_built_in_names_are_listed() -> None:
-    assert {"bleu", "chrf", "chrf++", "ter", "wer", "cer", "mer", "meteor", "fmeasure", "aer"} <= set(
-        metric_names()
-    )
+    assert {"bleu", "chrf", "chrf++", "ter", "wer", "cer", "mer", "meteor", "fmeasure", "aer"} <= set(metric_names())
     assert {"accuracy", "exact_match", "given", "ask"} <= set(metric_names())
 
 

@@ -146,7 +146,7 @@ def minkowski(
 
 
 @kernel
-def hull_envelope(
+def hull_inside(
     first: int,
     last: int,
     edge_offsets: Int64s,
@@ -154,8 +154,9 @@ def hull_envelope(
     tails: Int32s,
     slopes: Floats,
     intercepts: Floats,
-) -> tuple[Floats, Floats]:
-    """The lines of the envelope of one sentence (nodes ``first`` to ``last``), over the whole line.
+) -> tuple[Floats, Floats, Int64s, Int64s, Floats, Floats]:
+    """The chains of all nodes of one sentence (nodes ``first`` to ``last``): a pool of slopes and one of intercepts,
+    and for each node the start and size of its chain there, and the slope and intercept to be added to it.
 
     The chains of a node's edges are united in pairs, then pairs of pairs: each round drops what it hides, so that the
     later rounds are short. A node with a single edge and a single tail shares the tail's chain, shifted.
@@ -255,6 +256,22 @@ def hull_envelope(
             pool_slopes[pool_size + i], pool_intercepts[pool_size + i] = work_slopes[i], work_intercepts[i]
         start[node], size[node] = pool_size, n
         pool_size += n
-    root = nodes - 1
-    chain = slice(start[root], start[root] + size[root])
-    return pool_slopes[chain] + shift_slope[root], pool_intercepts[chain] + shift_intercept[root]
+    return pool_slopes, pool_intercepts, start, size, shift_slope, shift_intercept
+
+
+@kernel
+def hull_envelope(
+    first: int,
+    last: int,
+    edge_offsets: Int64s,
+    tail_offsets: Int64s,
+    tails: Int32s,
+    slopes: Floats,
+    intercepts: Floats,
+) -> tuple[Floats, Floats]:
+    """The lines of the envelope of one sentence, over the whole line: the chain of its root."""
+    pool_slopes, pool_intercepts, start, size, shift_slope, shift_intercept = hull_inside(
+        first, last, edge_offsets, tail_offsets, tails, slopes, intercepts
+    )
+    chain = slice(start[-1], start[-1] + size[-1])
+    return pool_slopes[chain] + shift_slope[-1], pool_intercepts[chain] + shift_intercept[-1]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
+from hulltune.kernels.inside_hull import inside_hull
 
 if TYPE_CHECKING:
     from hulltune.forest import Forest
@@ -121,8 +122,11 @@ def _unpack(semiring: int, values: Floats) -> list[Any]:
 
 _CODES = {"boolean": BOOLEAN, "real": REAL, "log": LOG, "tropical": TROPICAL}
 
-INSIDE: dict[str, Callable[..., list[Any]]] = {name: partial(_run_inside, code) for name, code in _CODES.items()}
-"""For each kernel name a function (forest, weights) → the inside value of each node."""
+INSIDE: dict[str, Callable[..., list[Any] | None]] = {
+    **{name: partial(_run_inside, code) for name, code in _CODES.items()},
+    "hull": inside_hull,
+}
+"""For each kernel name a function (forest, weights) → the inside value of each node, or None if it cannot serve."""
 
 OUTSIDE: dict[str, Callable[..., list[Any]]] = {name: partial(_run_outside, code) for name, code in _CODES.items()}
 """For each kernel name a function (forest, weights, inside values) → the outside value of each node."""

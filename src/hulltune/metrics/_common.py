@@ -13,15 +13,11 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import References, Statistics
 
 
-def signature(
-    name: str, parameters: Mapping[str, object], *, version: str = f"hulltune-{__version__}"
-) -> str:
+def signature(name: str, parameters: Mapping[str, object], *, version: str = f"hulltune-{__version__}") -> str:
     """``name|key:value|…|version:…`` with the parameters in the order given, as sacrebleu writes its own."""
     fields = [name]
     for key, value in parameters.items():
-        text = (
-            "none" if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)
-        )
+        text = "none" if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)
         # A bar inside a value would make two different settings share a signature.
         fields.append(f"{key}:{text.replace('%', '%25').replace('|', '%7C')}")
     return "|".join([*fields, f"version:{version}"])
@@ -42,9 +38,7 @@ def checked_references(
     usually lost a line.
     """
     if isinstance(references, str):
-        raise InputError(
-            f"{metric}: references is a string; expected, for each sentence, a list of references"
-        )
+        raise InputError(f"{metric}: references is a string; expected, for each sentence, a list of references")
     checked: list[tuple[str, ...]] = []
     for number, group in enumerate(references):
         if isinstance(group, str):
@@ -69,9 +63,7 @@ def checked_references(
             )
         checked.append(tuple(group))
     if sources is not None and len(sources) != len(checked):
-        raise InputError(
-            f"{metric}: {len(sources)} sources for {len(checked)} sentences; expected one for each"
-        )
+        raise InputError(f"{metric}: {len(sources)} sources for {len(checked)} sentences; expected one for each")
     return checked
 
 
@@ -100,9 +92,7 @@ def checked_sentences(sentences: NDArray[np.int64], outputs: Sequence[str], coun
         raise InputError(f"{numbers.size} sentence numbers for {len(outputs)} outputs; expected one for each")
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < count):
         wrong = int(numbers[(numbers < 0) | (numbers >= count)][0])
-        raise InputError(
-            f"sentence number {wrong} is out of range: there are references for {count} sentences"
-        )
+        raise InputError(f"sentence number {wrong} is out of range: there are references for {count} sentences")
     result: list[int] = numbers.tolist()
     return result
 

@@ -48,9 +48,7 @@ def align(candidates: Sequence[Sequence[Candidate]], *, budget: int = BUDGET, be
         path = problem.beam(beam)
     matches = problem.matches(path)
     chunks = sum(
-        1
-        for k, (word, position, _) in enumerate(matches)
-        if k == 0 or matches[k - 1][:2] != (word - 1, position - 1)
+        1 for k, (word, position, _) in enumerate(matches) if k == 0 or matches[k - 1][:2] != (word - 1, position - 1)
     )
     return Alignment(tuple(matches), chunks, exact)
 
@@ -174,9 +172,7 @@ class _Problem:
         for candidate in self.candidates[word]:
             position = candidate[0]
             continues = position == next_in_run
-            if used >> position & 1 or (
-                not continues and (forced or (alike and not openings >> position & 1))
-            ):
+            if used >> position & 1 or (not continues and (forced or (alike and not openings >> position & 1))):
                 continue
             cost = spent + candidate[2] * unit + (not continues) + follow.get(position, bound)
             reached = _must(position) if alike and not continues else position

@@ -30,14 +30,10 @@ def parse_alignment(text: str, *, offset: int = 0, where: str = "alignment") -> 
     for item in text.split():
         match = _LINK.fullmatch(item)
         if match is None:
-            raise InputError(
-                f"{where}: {item!r} is not a link; expected i-j (sure) or ipj, i?j, i:j (possible)"
-            )
+            raise InputError(f"{where}: {item!r} is not a link; expected i-j (sure) or ipj, i?j, i:j (possible)")
         link = (int(match[1]) - offset, int(match[3]) - offset)
         if min(link) < 0:
-            raise InputError(
-                f"{where}: link {item!r} counts from 0, but words were said to count from {offset}"
-            )
+            raise InputError(f"{where}: link {item!r} counts from 0, but words were said to count from {offset}")
         links.add(link)
         if match[2] == "-":
             sure.add(link)
@@ -72,9 +68,7 @@ class AER(Metric):
         """Parse the gold alignments: one for each sentence."""
         groups = checked_references("aer", references, sources, at_most=1)
         gold = [
-            parse_alignment(
-                group[0], offset=self.reference_offset, where=f"aer: reference of sentence {number}"
-            )
+            parse_alignment(group[0], offset=self.reference_offset, where=f"aer: reference of sentence {number}")
             for number, group in enumerate(groups)
         ]
         return _PreparedAER(gold, self.output_offset)

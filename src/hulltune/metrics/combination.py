@@ -41,9 +41,7 @@ class Combination(Metric):
         self.higher_is_better = self._gains()[0]
         names = _numbered([metric.name for metric in self.metrics])
         self.columns = tuple(
-            f"{name}.{column}"
-            for name, metric in zip(names, self.metrics, strict=True)
-            for column in metric.columns
+            f"{name}.{column}" for name, metric in zip(names, self.metrics, strict=True) for column in metric.columns
         )
 
     @property

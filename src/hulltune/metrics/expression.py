@@ -113,9 +113,7 @@ class _Parser(Generic[Made]):
                     raise self.error("a metric may be divided only by a number", start)
                 if other.constant == 0:
                     raise self.error("a division by zero", start)
-                result = _Linear(
-                    result.constant / other.constant, [(w / other.constant, m) for w, m in result.terms]
-                )
+                result = _Linear(result.constant / other.constant, [(w / other.constant, m) for w, m in result.terms])
             elif result.terms and other.terms:
                 raise self.error("a metric may be multiplied only by a number", start)
             else:

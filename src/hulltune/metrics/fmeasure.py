@@ -64,9 +64,7 @@ class FMeasure(Metric):
             ("strip_functions", "brackets"),
         ):
             if getattr(self, option) and self.items != shape:
-                raise InputError(
-                    f"fmeasure: {option} is an option of items={shape!r}, not of items={self.items!r}"
-                )
+                raise InputError(f"fmeasure: {option} is an option of items={shape!r}, not of items={self.items!r}")
 
     @property
     def signature(self) -> str:
@@ -89,9 +87,7 @@ class FMeasure(Metric):
         if self.items == "pairs":
             return partial(read_pairs, separator=self.separator)
         if self.items == "brackets":
-            return partial(
-                read_brackets, exclude=frozenset(self.exclude), strip_functions=self.strip_functions
-            )
+            return partial(read_brackets, exclude=frozenset(self.exclude), strip_functions=self.strip_functions)
         return read_bio if self.items == "bio" else read_words
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:

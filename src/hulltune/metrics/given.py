@@ -27,8 +27,7 @@ class ScoreTable(Mapping[tuple[int, str], float]):
     def __init__(self, sentences: Sequence[int], outputs: Sequence[str], scores: Sequence[float]) -> None:
         if not len(sentences) == len(outputs) == len(scores):
             raise InputError(
-                f"{len(sentences)} sentences, {len(outputs)} outputs and {len(scores)} scores; "
-                "expected as many of each"
+                f"{len(sentences)} sentences, {len(outputs)} outputs and {len(scores)} scores; expected as many of each"
             )
         self._scores: dict[tuple[int, str], float] = {}
         for position, entry in enumerate(zip(sentences, outputs, scores, strict=True)):
@@ -40,9 +39,7 @@ class ScoreTable(Mapping[tuple[int, str], float]):
             raise InputError(f"{where}: the score is {value}; expected a finite number")
         if self._scores.setdefault((int(sentence), output), value) != value:
             known = self._scores[int(sentence), output]
-            raise InputError(
-                f"{where}: sentence {sentence} has the output {output!r} twice, with {known} and {value}"
-            )
+            raise InputError(f"{where}: sentence {sentence} has the output {output!r} twice, with {known} and {value}")
 
     @classmethod
     def read(cls, path: str | Path) -> ScoreTable:
@@ -88,12 +85,7 @@ def _parse_json(where: str, line: str) -> tuple[int, str, float]:
     if isinstance(entry, dict):
         sentence, output, score = (entry.get(key) for key in ("sentence", "output", "score"))
         numbers = not isinstance(sentence, bool) and not isinstance(score, bool)
-        if (
-            numbers
-            and isinstance(sentence, int)
-            and isinstance(output, str)
-            and isinstance(score, (int, float))
-        ):
+        if numbers and isinstance(sentence, int) and isinstance(output, str) and isinstance(score, (int, float)):
             return sentence, output, float(score)
     raise InputError(f'{where}: expected {{"sentence": number, "output": text, "score": number}}')
 
@@ -103,9 +95,7 @@ def _parse_tsv(where: str, line: str) -> tuple[int, str, float]:
     try:
         return int(fields[0]), fields[2], float(fields[1])
     except (ValueError, IndexError):
-        raise InputError(
-            f"{where}: expected sentence, score and output between tabs, got {line[:80]!r}"
-        ) from None
+        raise InputError(f"{where}: expected sentence, score and output between tabs, got {line[:80]!r}") from None
 
 
 @dataclass(frozen=True, kw_only=True)

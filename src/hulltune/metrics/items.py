@@ -46,9 +46,7 @@ def read_bio(text: str) -> list[Hashable]:
     for position, tag in enumerate(text.split()):
         prefix, _, kind = tag.partition("-")
         if tag != "O" and (prefix not in ("B", "I", "E", "S", "L", "U") or not kind):
-            raise InputError(
-                f"{tag!r} at token {position} is not a tag; expected O, or B-, I-, E-, S-, L- or U-label"
-            )
+            raise InputError(f"{tag!r} at token {position} is not a tag; expected O, or B-, I-, E-, S-, L- or U-label")
         if open_span and (tag == "O" or prefix in _BEGINS or kind != label):
             spans.append((start, position, label))
             open_span = False
@@ -77,9 +75,7 @@ class _Node:
     has_child: bool = False
 
 
-def read_brackets(
-    text: str, *, exclude: Collection[str] = (), strip_functions: bool = False
-) -> list[Hashable]:
+def read_brackets(text: str, *, exclude: Collection[str] = (), strip_functions: bool = False) -> list[Hashable]:
     """The labelled brackets (start, end, label) of a tree such as ``(S (NP (DT the) (NN cat)) (VP (VBD
     sat)))``.
 

@@ -94,9 +94,7 @@ class LazyStatistics(PreparedMetric):
         if questions:
             if self._questions_path is not None:
                 export_questions(questions.values(), self._questions_path, store=self._store)
-            raise Unanswered(
-                tuple(questions.values()), path=self._questions_path, stored=self._store is not None
-            )
+            raise Unanswered(tuple(questions.values()), path=self._questions_path, stored=self._store is not None)
 
     def _compute_batch(self, batch: list[tuple[int, str]]) -> tuple[Question, ...]:
         sentences = np.array([number for number, _ in batch], dtype=np.int64)

@@ -43,9 +43,7 @@ def read_synonyms(path: str | Path) -> tuple[tuple[str, ...], ...]:
             for number, line in enumerate(lines, 1):
                 words = line.split("#", 1)[0].split()
                 if len(words) == 1:
-                    raise InputError(
-                        f"{path}:{number}: the group has only {words[0]!r}; expected two or more"
-                    )
+                    raise InputError(f"{path}:{number}: the group has only {words[0]!r}; expected two or more")
                 if words:
                     groups.append(tuple(words))
     except OSError as error:
@@ -110,9 +108,7 @@ class METEOR(Metric):
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
         """Index the words of the references by form, stem and synonyms."""
-        return _PreparedMETEOR(
-            self, checked_references("meteor", references, sources, ragged=self.variable_references)
-        )
+        return _PreparedMETEOR(self, checked_references("meteor", references, sources, ragged=self.variable_references))
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """The score between 0 and 1."""

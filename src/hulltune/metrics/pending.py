@@ -82,16 +82,8 @@ class Unanswered(Exception):  # noqa: N818 - the run is not wrong, it waits
         self.questions = tuple(questions)
         self.path = path
         count = f"{len(questions)} output{'s have' if len(questions) != 1 else ' has'} no answer yet"
-        where = (
-            f"; the questions are in {path}: put in each answer"
-            if path is not None
-            else "; export the questions"
-        )
-        then = (
-            "import the answers into the store and run again"
-            if stored
-            else "run again with a store to keep them"
-        )
+        where = f"; the questions are in {path}: put in each answer" if path is not None else "; export the questions"
+        then = "import the answers into the store and run again" if stored else "run again with a store to keep them"
         super().__init__(f"{count}{where}, {then}")
 
 
@@ -177,20 +169,14 @@ def _row(where: str, answer: Any, columns: tuple[str, ...]) -> list[float]:
     values = answer
     if isinstance(answer, dict):
         if set(answer) != set(columns):
-            raise InputError(
-                f"{where}: the answer has {sorted(answer)}; expected the statistics {sorted(columns)}"
-            )
+            raise InputError(f"{where}: the answer has {sorted(answer)}; expected the statistics {sorted(columns)}")
         values = [answer[column] for column in columns]
     elif not isinstance(answer, list):
         if columns != ("total", "weight") and len(columns) != 1:
-            raise InputError(
-                f"{where}: the answer is {answer!r}; expected a list of the statistics {list(columns)}"
-            )
+            raise InputError(f"{where}: the answer is {answer!r}; expected a list of the statistics {list(columns)}")
         values = [answer, 1] if len(columns) == 2 else [answer]
     if len(values) != len(columns):
-        raise InputError(
-            f"{where}: the answer has {len(values)} numbers; expected {len(columns)}: {list(columns)}"
-        )
+        raise InputError(f"{where}: the answer has {len(values)} numbers; expected {len(columns)}: {list(columns)}")
     for value in values:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
             raise InputError(f"{where}: {value!r} is not an answer; expected a finite number")

@@ -64,18 +64,14 @@ def register_metric(cls: MetricClass, *, name: str | None = None) -> MetricClass
     taken = _registered.get(known_as)
     same = taken is not None and (taken.__module__, taken.__qualname__) == (cls.__module__, cls.__qualname__)
     if known_as in _BUILT_IN or (taken is not None and not same):
-        raise InputError(
-            f"the metric name {known_as!r} is taken; register {cls.__qualname__} under another name"
-        )
+        raise InputError(f"the metric name {known_as!r} is taken; register {cls.__qualname__} under another name")
     _registered[known_as] = cls
     return cls
 
 
 def _from_text(text: str, options: Mapping[str, Any]) -> Metric:
     if options and len(names_in(text)) > 1:
-        raise InputError(
-            f"the options {sorted(options)} could be of any metric in {text!r}; write them inside it"
-        )
+        raise InputError(f"the options {sorted(options)} could be of any metric in {text!r}; write them inside it")
 
     def make(name: str, given: Mapping[str, str]) -> Metric:
         cls, implied = _find(name)
@@ -115,9 +111,7 @@ def _import_class(path: str) -> type[Metric]:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is not None and (module_name + ".").startswith(error.name + "."):
-            raise InputError(
-                f"metric {path!r}: there is no module {error.name!r} on the Python path"
-            ) from None
+            raise InputError(f"metric {path!r}: there is no module {error.name!r} on the Python path") from None
         raise
     if not hasattr(module, class_name):
         classes = [key for key, value in vars(module).items() if _is_metric(value) and value is not Metric]

@@ -72,14 +72,10 @@ class _Remembered(PreparedMetric):
             keys.append(self._keys[number])
         return output_ids(self._signature, keys, outputs)
 
-    def _ask_metric(
-        self, sentences: NDArray[np.int64], outputs: Sequence[str], ids: list[bytes] | None
-    ) -> Statistics:
+    def _ask_metric(self, sentences: NDArray[np.int64], outputs: Sequence[str], ids: list[bytes] | None) -> Statistics:
         """The metric's answer to a batch, stored; a NotYet that leaves here has statistics and questions."""
         try:
-            statistics = self._checked(
-                self._prepared.statistics(sentences, outputs), sentences, outputs, set()
-            )
+            statistics = self._checked(self._prepared.statistics(sentences, outputs), sentences, outputs, set())
         except NotYet as answer:
             unanswered = self._positions(answer, len(outputs))
             statistics = self._checked(answer.statistics, sentences, outputs, set(unanswered))
@@ -103,13 +99,9 @@ class _Remembered(PreparedMetric):
     def _put(self, statistics: Statistics, ids: list[bytes] | None, unanswered: set[int]) -> None:
         if self._store is not None and ids is not None:
             answered = [k for k in range(len(ids)) if k not in unanswered]
-            self._store.put(
-                self._signature, self._metric.columns, [ids[k] for k in answered], statistics[answered]
-            )
+            self._store.put(self._signature, self._metric.columns, [ids[k] for k in answered], statistics[answered])
 
-    def _questions(
-        self, sentences: NDArray[np.int64], outputs: Sequence[str], unanswered: list[int]
-    ) -> list[Question]:
+    def _questions(self, sentences: NDArray[np.int64], outputs: Sequence[str], unanswered: list[int]) -> list[Question]:
         chosen = sentences[unanswered]
         texts = [outputs[k] for k in unanswered]
         return [

@@ -95,9 +95,7 @@ class Store:
         result[~is_float] = integers[~is_float]
         return result
 
-    def put(
-        self, signature: str, columns: Sequence[str], ids: Sequence[bytes], statistics: Statistics
-    ) -> None:
+    def put(self, signature: str, columns: Sequence[str], ids: Sequence[bytes], statistics: Statistics) -> None:
         """Keep the statistics of the ids, and close their questions, in one transaction."""
         if not len(ids):
             return
@@ -108,10 +106,7 @@ class Store:
             metric = self._metric_number(connection, signature, columns)
             connection.executemany(
                 "INSERT OR REPLACE INTO statistics VALUES (?, ?, ?, ?)",
-                (
-                    (key, metric, is_float, encoded[row * width : (row + 1) * width])
-                    for row, key in enumerate(ids)
-                ),
+                ((key, metric, is_float, encoded[row * width : (row + 1) * width]) for row, key in enumerate(ids)),
             )
             connection.executemany("DELETE FROM questions WHERE id = ?", ((key,) for key in ids))
 
@@ -192,12 +187,8 @@ class Store:
     @staticmethod
     def _metric_number(connection: sqlite3.Connection, signature: str, columns: Sequence[str]) -> int:
         names = json.dumps(list(columns))
-        connection.execute(
-            "INSERT OR IGNORE INTO metrics (signature, columns) VALUES (?, ?)", (signature, names)
-        )
-        row = connection.execute(
-            "SELECT number, columns FROM metrics WHERE signature = ?", (signature,)
-        ).fetchone()
+        connection.execute("INSERT OR IGNORE INTO metrics (signature, columns) VALUES (?, ?)", (signature, names))
+        row = connection.execute("SELECT number, columns FROM metrics WHERE signature = ?", (signature,)).fetchone()
         if row[1] != names:
             raise InputError(
                 f"the store has the metric {signature!r} with the statistics {row[1]}, now it has {names}; "
@@ -266,13 +257,9 @@ class Store:
                 connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
             elif application != _APPLICATION_ID:
-                raise InputError(
-                    f"{self.path}: is a database of another program, not a store; name another file"
-                )
+                raise InputError(f"{self.path}: is a database of another program, not a store; name another file")
             elif version != _SCHEMA_VERSION:
-                raise InputError(
-                    f"{self.path}: is a store of version {version}; expected version {_SCHEMA_VERSION}"
-                )
+                raise InputError(f"{self.path}: is a store of version {version}; expected version {_SCHEMA_VERSION}")
 
     def _enter_write_ahead_mode(self, connection: sqlite3.Connection) -> None:
         """Two processes that create the file at once collide here, and SQLite does not wait by itself."""

@@ -72,6 +72,7 @@ def line_search(
     policy = Policy(policy) if isinstance(policy, str) else policy
     start = feature_vector(origin, corpus.feature_names, "origin")
     along = feature_vector(direction, corpus.feature_names, "direction")
+    statistics = _ask_once(statistics)
     found = envelopes(corpus, start, [along], interval=interval, method=method, threads=threads, scorer=scorer)
     surface = error_surface(found, statistics)
     losses = surface.losses(loss)
@@ -97,6 +98,25 @@ def line_search(
         right=choice.right,
         surface=surface,
     )
+
+
+def _ask_once(statistics: StatisticsOf) -> StatisticsOf:
+    """The same, remembering its answers: decoding at the origin meets outputs that the line has met."""
+    known: dict[tuple[int, str], NDArray[Any]] = {}
+
+    def remembered(sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[Any]:
+        asked = list(zip(sentences.tolist(), outputs, strict=True))
+        missing = [i for i, key in enumerate(asked) if key not in known]
+        if len(missing) == len(asked):  # an answer of the wrong shape is the caller's to refuse
+            rows = np.asarray(statistics(sentences, outputs))
+            known.update(zip(asked, rows, strict=False))
+            return rows
+        if missing:
+            rows = statistics(sentences[missing], [outputs[i] for i in missing])
+            known.update(zip([asked[i] for i in missing], rows, strict=True))
+        return np.stack([known[key] for key in asked])
+
+    return remembered
 
 
 def error_surface(found: CorpusEnvelopes, statistics: StatisticsOf, direction: int = 0) -> ErrorSurface:
