@@ -42,9 +42,9 @@ def _to_grid(eta: float, shift: int, at_zero: float) -> float:
 
 
 @kernel
-def _clip(slopes: Floats, intercepts: Floats, low: float, high: float) -> tuple[int, int]:
-    """The range of lines that win somewhere strictly between ``low`` and ``high``."""
-    begin, end = 0, slopes.size
+def _clip(slopes: Floats, intercepts: Floats, count: int, low: float, high: float) -> tuple[int, int]:
+    """Which of the first ``count`` lines win somewhere strictly between ``low`` and ``high``: a range."""
+    begin, end = 0, count
     while begin + 1 < end:
         fall, run = intercepts[begin] - intercepts[begin + 1], slopes[begin + 1] - slopes[begin]
         if compare_products(low, run, 1.0, fall) < 0:
@@ -103,7 +103,7 @@ def _derive_lines(
 
 
 @kernel
-def _sentence_lines(
+def _forest_lines(
     first: int,
     last: int,
     edge_offsets: Int64s,
@@ -117,24 +117,13 @@ def _sentence_lines(
     with_derivations: bool,
     best_slopes: Floats,
     best_intercepts: Floats,
-    padded: Floats,
     edges: Int32s,
     edge_count: int,
 ) -> tuple[Floats, Floats, Int64s, Int32s, int, int]:
-    """The lines of one sentence between ``low`` and ``high``, the places of their derivations, and the passes."""
-    if method == SCAN or (method == AUTO and last - first == 1):
-        line_slopes, line_intercepts, winners = scan_envelope(slopes, intercepts, low, high, padded)
-        places = np.empty(winners.size, np.int64)
-        for line in range(winners.size):
-            if edge_count + 2 > edges.size:
-                edges = np.concatenate((edges, np.empty_like(edges)))
-            places[line] = edge_count
-            edges[edge_count], edges[edge_count + 1] = winners[line], END
-            edge_count += 2
-        return line_slopes, line_intercepts, places, edges, edge_count, 0
+    """The lines of one forest between ``low`` and ``high``, the places of their derivations, and the passes."""
     if method == HULL:
         line_slopes, line_intercepts = hull_envelope(first, last, edge_offsets, tail_offsets, tails, slopes, intercepts)
-        begin, end = _clip(line_slopes, line_intercepts, low, high)
+        begin, end = _clip(line_slopes, line_intercepts, line_slopes.size, low, high)
         line_slopes, line_intercepts = line_slopes[begin:end], line_intercepts[begin:end]
         places = np.full(end - begin, -1)
         if with_derivations:
@@ -148,7 +137,7 @@ def _sentence_lines(
         with_derivations, best_slopes, best_intercepts, edges, edge_count,
     )  # fmt: skip
     line_slopes, line_intercepts = lines[:, 0].copy(), lines[:, 1].copy()
-    begin, end = _clip(line_slopes, line_intercepts, low, high)
+    begin, end = _clip(line_slopes, line_intercepts, line_slopes.size, low, high)
     return line_slopes[begin:end], line_intercepts[begin:end], places[begin:end], edges, edge_count, passes
 
 
@@ -157,6 +146,8 @@ def _write_segments(
     line_slopes: Floats,
     line_intercepts: Floats,
     line_places: Int64s,
+    first: int,
+    last: int,
     slope_exponent: int,
     intercept_exponent: int,
     low_end: float,
@@ -165,11 +156,13 @@ def _write_segments(
     places: Int64s,
     total: int,
 ) -> int:
-    """Append the lines as segments (left end, slope, intercept) in the user's units; returns the new total."""
+    """Append lines ``first`` to ``last`` as segments (left end, slope, intercept) in the user's units; returns the new
+    total.
+    """
     start = total
-    for line in range(line_slopes.size):
+    for line in range(first, last):
         left = low_end
-        if line:
+        if line > first:
             fall = line_intercepts[line - 1] - line_intercepts[line]
             run = line_slopes[line] - line_slopes[line - 1]
             left = math.ldexp(fall / run, intercept_exponent - slope_exponent)
@@ -239,7 +232,10 @@ def envelopes(
         most_nodes = max(most_nodes, node_offsets[s + 1] - node_offsets[s])
         most_edges = max(most_edges, edge_offsets[node_offsets[s + 1]] - edge_offsets[node_offsets[s]])
     best_slopes, best_intercepts = np.empty(most_nodes * LANES), np.empty(most_nodes * LANES)
-    padded = np.empty(2 * (most_edges + LANES))
+    wide_slopes, wide_intercepts = np.empty(most_edges + LANES), np.empty(most_edges + LANES)
+    list_slopes, list_intercepts = np.empty(most_edges + LANES), np.empty(most_edges + LANES)
+    numbers, winners = np.empty(most_edges + LANES, np.int64), np.empty(most_edges + LANES, np.int64)
+    scratch = np.empty(5 * LANES)
     base = edge_offsets[node_offsets[first_sentence]]
     for direction in range(directions):
         for s in range(first_sentence, last_sentence):
@@ -253,18 +249,33 @@ def envelopes(
             intercept_exponent = exponents[0, s - first_sentence]
             low = _to_grid(low_end, slope_exponent - intercept_exponent, NEAR)
             high = _to_grid(high_end, slope_exponent - intercept_exponent, -NEAR)
-            line_slopes, line_intercepts, line_places, edges, edge_count, sentence_passes = _sentence_lines(
-                first, last, edge_offsets, tail_offsets, tails,
-                scores[direction + 1, begin:end], scores[0, begin:end], low, high, method,
-                with_derivations, best_slopes, best_intercepts, padded, edges, edge_count,
-            )  # fmt: skip
-            passes += sentence_passes
-            if total + line_slopes.size > places.size:
-                extra = max(places.size, line_slopes.size)
+            if last - first == 1 and method in (AUTO, SCAN):
+                line_slopes, line_intercepts, line_places = list_slopes, list_intercepts, winners
+                count = scan_envelope(
+                    scores[direction + 1], scores[0], begin, end,
+                    wide_slopes, wide_intercepts, scratch, numbers, list_slopes, list_intercepts, winners,
+                )  # fmt: skip
+                line_begin, line_end = _clip(list_slopes, list_intercepts, count, low, high)
+                if edge_count + 2 * count > edges.size:
+                    edges = np.concatenate((edges, np.empty(edges.size + 2 * count, np.int32)))
+                for line in range(line_begin, line_end):
+                    edges[edge_count], edges[edge_count + 1] = winners[line], END
+                    winners[line] = edge_count
+                    edge_count += 2
+            else:
+                line_slopes, line_intercepts, line_places, edges, edge_count, more_passes = _forest_lines(
+                    first, last, edge_offsets, tail_offsets, tails,
+                    scores[direction + 1, begin:end], scores[0, begin:end], low, high, method,
+                    with_derivations, best_slopes, best_intercepts, edges, edge_count,
+                )  # fmt: skip
+                passes += more_passes
+                line_begin, line_end = 0, line_slopes.size
+            if total + line_end > places.size:
+                extra = max(places.size, line_end)
                 segments = np.concatenate((segments, np.empty((extra, 3))))
                 places = np.concatenate((places, np.empty(extra, np.int64)))
             total = _write_segments(
-                line_slopes, line_intercepts, line_places, slope_exponent, intercept_exponent,
+                line_slopes, line_intercepts, line_places, line_begin, line_end, slope_exponent, intercept_exponent,
                 low_end, high_end, segments, places, total,
             )  # fmt: skip
             offsets[cell + 1] = total

@@ -64,7 +64,7 @@ def union(
                 left == right and compare_products(y - top_y, next_x - top_x, next_y - top_y, x - top_x) <= 0
             ):
                 continue
-            while n >= start + 2:  # what _push does; written out, it takes a tenth off the whole method
+            while n >= start + 2:  # drop_hidden, written out: a call costs as much as the test
                 x0, y0 = out_slopes[n - 2], out_intercepts[n - 2]
                 left, right = (y0 - y) * (top_x - x0), (y0 - top_y) * (x - x0)
                 if left > right or (left == right and compare_products(y0 - y, top_x - x0, y0 - top_y, x - x0) > 0):
@@ -76,25 +76,25 @@ def union(
     if j < j_end:
         i, i_end = j, j_end
     while i < i_end:
-        n = _push(slopes[i], intercepts[i], out_slopes, out_intercepts, start, n)
+        n = drop_hidden(slopes[i], intercepts[i], out_slopes, out_intercepts, start, n)
+        out_slopes[n], out_intercepts[n] = slopes[i], intercepts[i]
+        n += 1
         i += 1
     return n
 
 
 @kernel
-def _push(x: float, y: float, chain_x: Floats, chain_y: Floats, start: int, n: int) -> int:
-    """Append a point to the right of the chain ``start:n`` and drop what it hides."""
+def drop_hidden(x: float, y: float, chain_x: Floats, chain_y: Floats, start: int, n: int) -> int:
+    """How far the chain ``start:n`` stays when the point (x, y) is appended on its right: what it hides is dropped."""
     while n >= start + 2:
         x0, y0 = chain_x[n - 2], chain_y[n - 2]
         left, right = (y0 - y) * (chain_x[n - 1] - x0), (y0 - chain_y[n - 1]) * (x - x0)
-        if left < right or (
-            left == right and compare_products(y0 - y, chain_x[n - 1] - x0, y0 - chain_y[n - 1], x - x0) <= 0
+        if left > right or (
+            left == right and compare_products(y0 - y, chain_x[n - 1] - x0, y0 - chain_y[n - 1], x - x0) > 0
         ):
-            n -= 1
-        else:
             break
-    chain_x[n], chain_y[n] = x, y
-    return n + 1
+        n -= 1
+    return n
 
 
 @kernel

@@ -21,6 +21,7 @@ from hulltune.kernels.magnitudes import sum_bound
 
 GRID_BITS = 51
 ROUND = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to an integer, for |x| <= 2^51
+NO_SHIFT = -9999  # all scores are 0
 MOST_SHIFT = 900  # bits that weights are scaled by before they meet features of 1e±250 and beyond
 BLOCK = 1024  # edges scored at a time: a column block stays in the L1 cache
 
@@ -29,34 +30,75 @@ Int64s = NDArray[np.int64]
 
 
 @kernel
-def _grid_weights(weights: Floats, magnitudes: Floats, units: Floats, scaled: Floats) -> tuple[int, float]:
-    """Write ``weights`` in units of the grid into ``scaled``; returns the grid's exponent, and a power of two that the
-    scores of features without a unit are still to be multiplied by (1 but for extreme features).
+def _normalised(values: Floats, out: Floats) -> int:
+    """Write ``values`` over the power of two above the largest of them; returns its exponent."""
+    top = 0.0
+    for value in values:
+        top = max(top, abs(value))
+    exponent = math.frexp(top)[1]
+    for k in range(values.size):
+        out[k] = math.ldexp(values[k], -exponent)
+    return exponent
 
-    Exponents are taken apart first, so that tiny and huge features and weights do not over- or underflow.
+
+@kernel
+def _grid_weights(
+    weights: Floats, magnitudes: Floats, exponent: int, units: Floats, scaled: Floats
+) -> tuple[int, float]:
+    """Write ``weights`` in units of the grid into ``scaled``; returns how many bits they were shifted by, and a power
+    of two that the scores of features without a unit are still to be multiplied by (1 but for extreme features).
+
+    Weights and magnitudes are normalised, the latter by 2^exponent, so that nothing over- or underflows.
     """
-    top_weight = 0.0
-    top_magnitude = 0.0
-    for k in range(weights.size):
-        top_weight = max(top_weight, abs(weights[k]))
-        top_magnitude = max(top_magnitude, magnitudes[k])
-    weight_exponent = math.frexp(top_weight)[1]
-    magnitude_exponent = math.frexp(top_magnitude)[1]
     bound = 0.0
     for k in range(weights.size):
-        bound += math.ldexp(abs(weights[k]), -weight_exponent) * math.ldexp(magnitudes[k], -magnitude_exponent)
+        bound += abs(weights[k]) * magnitudes[k]
     if bound == 0.0:
         scaled[:] = 0.0
-        return 0, 1.0
-    shift = min(GRID_BITS - math.frexp(bound)[1] - magnitude_exponent, 2 * MOST_SHIFT)
+        return NO_SHIFT, 1.0
+    shift = min(GRID_BITS - math.frexp(bound)[1] - exponent, 2 * MOST_SHIFT)
     now = min(max(shift, -MOST_SHIFT), MOST_SHIFT)
+    factor = math.ldexp(1.0, now)
     for k in range(weights.size):
-        value = math.ldexp(math.ldexp(weights[k], -weight_exponent), now)
+        value = weights[k] * factor
         if units[k] > 0.0:
             # |value * unit| <= 2^51 because the unit divides some sum that the bound counts.
             value = ((value * units[k] + ROUND) - ROUND) / units[k]
         scaled[k] = value
-    return weight_exponent - shift, math.ldexp(1.0, shift - now)
+    return shift, 1.0 if shift == now else math.ldexp(1.0, shift - now)
+
+
+@kernel
+def _add_columns(
+    columns: NDArray[Any],
+    which: Int64s,
+    count: int,
+    weights: Floats,
+    begin: int,
+    end: int,
+    out: Floats,
+) -> None:
+    """Add some columns, from edge ``begin`` to ``end``, times their weights to ``out``: in order, four at a time.
+
+    Written with slices, because only then does the compiler know that no index is negative, and use SIMD.
+    """
+    i = 0
+    while i + 4 <= count:
+        w0, w1, w2, w3 = weights[which[i]], weights[which[i + 1]], weights[which[i + 2]], weights[which[i + 3]]
+        c0, c1 = columns[which[i], begin:end], columns[which[i + 1], begin:end]
+        c2, c3 = columns[which[i + 2], begin:end], columns[which[i + 3], begin:end]
+        for e in range(out.size):
+            total = out[e] + w0 * np.float64(c0[e])
+            total += w1 * np.float64(c1[e])
+            total += w2 * np.float64(c2[e])
+            out[e] = total + w3 * np.float64(c3[e])
+        i += 4
+    while i < count:
+        w0 = weights[which[i]]
+        c0 = columns[which[i], begin:end]
+        for e in range(out.size):
+            out[e] += w0 * np.float64(c0[e])
+        i += 1
 
 
 @kernel
@@ -80,27 +122,33 @@ def score_dense(
     exponents = np.empty((rows, last - first), np.int64)
     scaled = np.empty((rows, width))
     later = np.empty(rows)
+    real_columns, counted_columns = np.empty(width, np.int64), np.empty(width, np.int64)
+    normal_weights, weight_exponents = np.empty((rows, width)), np.empty(rows, np.int64)
+    for r in range(rows):
+        weight_exponents[r] = _normalised(weights[r], normal_weights[r])
+    normal_magnitudes = np.empty(width)
     for s in range(first, last):
+        exponent = _normalised(magnitudes[s], normal_magnitudes)
         for r in range(rows):
-            exponents[r, s - first], later[r] = _grid_weights(weights[r], magnitudes[s], units[s], scaled[r])
+            shift, later[r] = _grid_weights(normal_weights[r], normal_magnitudes, exponent, units[s], scaled[r])
+            exponents[r, s - first] = weight_exponents[r] - shift if shift != NO_SHIFT else 0
+        real, counted = 0, 0
+        for k in range(width):
+            if units[s, k] == 0.0:
+                real_columns[real] = k
+                real += 1
+            else:
+                counted_columns[counted] = k
+                counted += 1
         for begin in range(sentence_edges[s], sentence_edges[s + 1], BLOCK):
             end = min(begin + BLOCK, sentence_edges[s + 1])
             for r in range(rows):
                 out = scores[r, begin - base : end - base]
-                for k in range(width):
-                    if units[s, k] == 0.0 and scaled[r, k] != 0.0:
-                        weight = scaled[r, k]
-                        column = columns[k, begin:end]
-                        for e in range(out.size):
-                            out[e] += weight * np.float64(column[e])
+                _add_columns(columns, real_columns, real, scaled[r], begin, end, out)
+                factor = later[r]
                 for e in range(out.size):
-                    out[e] = (out[e] * later[r] + ROUND) - ROUND
-                for k in range(width):
-                    if units[s, k] != 0.0 and scaled[r, k] != 0.0:
-                        weight = scaled[r, k]
-                        column = columns[k, begin:end]
-                        for e in range(out.size):
-                            out[e] += weight * np.float64(column[e])
+                    out[e] = (out[e] * factor + ROUND) - ROUND
+                _add_columns(columns, counted_columns, counted, scaled[r], begin, end, out)
     return scores, exponents
 
 

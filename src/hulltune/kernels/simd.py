@@ -111,6 +111,7 @@ add = _elementwise(lambda builder, a, b: builder.fadd(a, b), lanes_type, lanes_t
 subtract = _elementwise(lambda builder, a, b: builder.fsub(a, b), lanes_type, lanes_type)
 multiply = _elementwise(lambda builder, a, b: builder.fmul(a, b), lanes_type, lanes_type)
 greater = _elementwise(lambda builder, a, b: builder.fcmp_ordered(">", a, b), mask_type, lanes_type)
+at_least = _elementwise(lambda builder, a, b: builder.fcmp_ordered(">=", a, b), mask_type, lanes_type)
 equal = _elementwise(lambda builder, a, b: builder.fcmp_ordered("==", a, b), mask_type, lanes_type)
 unequal = _elementwise(lambda builder, a, b: builder.fcmp_unordered("!=", a, b), mask_type, lanes_type)
 both = _elementwise(lambda builder, a, b: builder.and_(a, b), mask_type, mask_type)
