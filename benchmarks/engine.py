@@ -46,6 +46,9 @@ case.run({method!r}); print(peak() - before)
 """
 
 
+WHOLE_LINE = np.array([[-math.inf, math.inf]])
+
+
 class Case:
     """A forest with its lines scored, ready to be searched by the kernels."""
 
@@ -62,7 +65,7 @@ class Case:
         corpus = self.corpus
         found: tuple[Any, ...] = kernel.envelopes(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, 0, 1,
-            self.scores, self.exponents, -math.inf, math.inf, METHODS.index(method), derivations,
+            self.scores, self.exponents, WHOLE_LINE, METHODS.index(method), derivations,
         )  # fmt: skip
         return found
 

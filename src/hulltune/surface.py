@@ -57,32 +57,30 @@ class ErrorSurface:
                 )
             if np.any(np.diff(points) <= 0):
                 raise InputError(f"sentence {sentence}: breakpoints must strictly increase")
+        if not tables:
+            raise InputError("statistics: expected at least one sentence, got none")
         offsets = np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
         lefts = [
             np.concatenate([[-np.inf], points]) for points, table in zip(breakpoints, tables, strict=True) if len(table)
         ]
-        if not tables:
-            raise InputError("statistics: expected at least one sentence, got none")
-        return ErrorSurface.from_packed(offsets, np.concatenate([*lefts, []]), np.concatenate(tables))
+        rows = np.arange(offsets[-1], dtype=np.int64)
+        return ErrorSurface.from_rows(offsets, np.concatenate([*lefts, []]), rows, np.concatenate(tables))
 
     @staticmethod
-    def from_packed(offsets: NDArray[np.int64], lefts: Floats, statistics: NDArray[Any]) -> ErrorSurface:
-        """The same from segments laid end to end: those of sentence i are ``offsets[i]`` up to ``offsets[i + 1]``.
+    def from_rows(
+        offsets: NDArray[np.int64], lefts: Floats, rows: NDArray[np.int64], table: NDArray[Any]
+    ) -> ErrorSurface:
+        """The same from segments laid end to end: those of sentence i are ``offsets[i]`` up to ``offsets[i + 1]``, and
+        segment j has the statistics ``table[rows[j]]`` from ``lefts[j]`` on.
 
-        One sort of the breakpoints at which anything changes, then running sums: O(n log n) for n segments.
+        One sort of the places where a row changes, then running sums: O(n log n) for n segments.
         """
-        statistics = _exactly_summable(statistics, offsets)
-        is_first = np.zeros(len(statistics), dtype=bool)
-        is_first[offsets[:-1][np.diff(offsets) > 0]] = True
-        changes = np.diff(statistics, axis=0, prepend=statistics[:1])
-        moved = np.flatnonzero(~is_first & np.any(changes != 0, axis=1))
-        order = moved[np.argsort(lefts[moved], kind="stable")]
-        start = statistics[is_first].sum(axis=0, dtype=statistics.dtype)[None]
-        totals = np.concatenate([start, start + np.cumsum(changes[order], axis=0)])
-        points = lefts[order]
-        last_of_equals = np.ones(len(points), dtype=bool)
-        last_of_equals[:-1] = points[1:] != points[:-1]
-        return ErrorSurface(breakpoints=points[last_of_equals], statistics=totals[np.append(True, last_of_equals)])
+        from hulltune.kernels import surface as kernel
+
+        rows, table = _exactly_summable(offsets, rows, table)
+        places, segments = kernel.changes(offsets, lefts, rows)
+        breakpoints, totals = kernel.sweep(offsets, rows, table, places, segments, np.argsort(places))
+        return ErrorSurface(breakpoints=breakpoints, statistics=totals)
 
     def at(self, eta: float) -> NDArray[Any]:
         """The corpus statistics at η (at a breakpoint, those to its right)."""
@@ -102,20 +100,21 @@ class ErrorSurface:
         return losses
 
 
-def _exactly_summable(statistics: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[Any]:
-    """Statistics whose sums over one segment a sentence are exact, in any order."""
-    if statistics.dtype.kind in "biu":
-        return statistics.astype(np.int64)
-    values = statistics.astype(np.float64)
+def _exactly_summable(
+    offsets: NDArray[np.int64], rows: NDArray[np.int64], table: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Rows of a table whose sums over one segment a sentence are exact, in any order."""
+    if table.dtype.kind in "biu":
+        return rows, np.ascontiguousarray(table, dtype=np.int64)
+    values = table[rows].astype(np.float64)
     if not np.all(np.isfinite(values)):
         bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
         sentence = int(np.searchsorted(offsets, bad, side="right")) - 1
         raise InputError(f"statistics: sentence {sentence} has {values[bad].tolist()}; expected finite numbers")
     starts = offsets[:-1][np.diff(offsets) > 0]
-    if not len(starts):
-        return values
-    totals = np.maximum.reduceat(np.abs(values), starts, axis=0).sum(axis=0)
-    # Two bits of room: for rounding, and for differences. No finer than the smallest double.
-    grid = np.ldexp(1.0, np.maximum(np.frexp(totals)[1] - 52, -1074))
-    snapped: Floats = np.rint(values / grid) * grid
-    return snapped
+    if len(starts):
+        totals = np.maximum.reduceat(np.abs(values), starts, axis=0).sum(axis=0)
+        # Two bits of room: for rounding, and for differences. No finer than the smallest double.
+        grid = np.ldexp(1.0, np.maximum(np.frexp(totals)[1] - 52, -1074))
+        values = np.rint(values / grid) * grid
+    return np.arange(len(rows), dtype=np.int64), values

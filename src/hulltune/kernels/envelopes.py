@@ -207,12 +207,12 @@ def envelopes(
     last_sentence: int,
     scores: Floats,
     exponents: Int64s,
-    low_end: float,
-    high_end: float,
+    intervals: Floats,
     method: int,
     with_derivations: bool,
 ) -> tuple[Int64s, Floats, Int64s, Int32s, int]:
     """Envelopes of sentences along the directions in rows 1, 2, … of ``scores``; row 0 holds the intercepts.
+    Each direction has its own interval.
 
     Answers packed arrays: ``offsets`` of the segments of each (direction, sentence), in that order; per segment its
     left end (the interval's own for the first), slope and intercept; offsets and edges of their derivations; and the
@@ -238,6 +238,7 @@ def envelopes(
     scratch = np.empty(5 * LANES)
     base = edge_offsets[node_offsets[first_sentence]]
     for direction in range(directions):
+        low_end, high_end = intervals[direction, 0], intervals[direction, 1]
         for s in range(first_sentence, last_sentence):
             cell = direction * sentences + s - first_sentence
             offsets[cell + 1] = total

@@ -17,6 +17,8 @@ from hulltune.forest.forest import Forest, feature_vector
 from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
 
+Floats = NDArray[np.float64]
+
 METHODS = ("auto", "scan", "lanes", "hull")
 SHARD_SCORES = 1 << 18
 """Edge scores (edges × directions) computed at a time: 2 MB, which stays in the cache until it is searched."""
@@ -50,7 +52,7 @@ def envelopes(
     origin: Any,
     directions: Any,
     *,
-    interval: tuple[float, float] = (-math.inf, math.inf),
+    interval: Any = (-math.inf, math.inf),
     method: str = "auto",
     threads: int | None = None,
     derivations: bool = True,
@@ -59,11 +61,12 @@ def envelopes(
     """The envelopes of every sentence along each of ``directions`` from ``origin``.
 
     Edge scores come from one matrix product for all directions. Sentences are searched in parallel threads (as many
-    as there are CPUs by default) with the GIL released; the result does not depend on their number. ``scorer`` keeps
+    as there are CPUs by default) with the GIL released; the result does not depend on their number. ``interval`` is one
+    for all directions, or one for each. ``scorer`` keeps
     what depends on the features alone from one call to the next. Without ``derivations`` only lines are computed
     (lists name their winners anyway).
     """
-    low, high = _check_interval(interval)
+    intervals = _check_intervals(interval, len(directions))
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
     if method == "scan":
@@ -86,7 +89,7 @@ def envelopes(
         scores, exponents = scorer.scores(first, last, weights)
         found: tuple[Any, ...] = kernel.envelopes(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
-            first, last, scores, exponents, low, high, METHODS.index(method), derivations,
+            first, last, scores, exponents, intervals, METHODS.index(method), derivations,
         )  # fmt: skip
         return found
 
@@ -95,7 +98,7 @@ def envelopes(
     else:
         with ThreadPoolExecutor(threads) as pool:
             parts = list(pool.map(search, shards))
-    return _gather(corpus, (low, high), len(rows) - 1, shards, parts)
+    return _gather(corpus, intervals, shards, parts)
 
 
 def decode(
@@ -112,12 +115,12 @@ def decode(
 
 def _gather(
     corpus: Corpus,
-    interval: tuple[float, float],
-    directions: int,
+    intervals: Floats,
     shards: Sequence[tuple[int, int]],
     parts: Sequence[tuple[Any, ...]],
 ) -> CorpusEnvelopes:
     """One result from those of the shards: the same arrays, ordered by direction, then sentence."""
+    directions = len(intervals)
     counts = np.concatenate(
         [np.diff(part[0]).reshape(directions, -1) for part in parts], axis=1
     )  # segments of (direction, sentence)
@@ -137,7 +140,7 @@ def _gather(
     columns = np.concatenate(segments).T.copy()
     return CorpusEnvelopes(
         corpus=corpus,
-        interval=interval,
+        intervals=intervals,
         offsets=offsets,
         lefts=columns[0],
         slopes=columns[1],
@@ -162,14 +165,21 @@ def _shards(corpus: Corpus, rows: int, threads: int) -> list[tuple[int, int]]:
     return shards
 
 
-def _check_interval(interval: tuple[float, float]) -> tuple[float, float]:
+def _check_intervals(interval: Any, directions: int) -> Floats:
     try:
-        low, high = (float(end) for end in interval)
+        ends = np.array(interval, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"interval: expected two numbers (low, high), got {interval!r}") from None
-    if not low < high or low == math.inf or high == -math.inf:
-        raise InputError(f"interval: expected low < high, got ({low}, {high})")
-    return low, high
+    if ends.shape == (2,):
+        ends = np.tile(ends, (directions, 1))
+    if ends.shape != (directions, 2):
+        raise InputError(
+            f"interval: expected (low, high), or {directions} such pairs, got an array of shape {ends.shape}"
+        )
+    for low, high in ends.tolist():
+        if not low < high or low == math.inf or high == -math.inf:
+            raise InputError(f"interval: expected low < high, got ({low}, {high})")
+    return ends
 
 
 def _check_lists(corpus: Corpus) -> None:

@@ -103,7 +103,7 @@ class CorpusEnvelopes:
     """
 
     corpus: Corpus
-    interval: tuple[float, float]
+    intervals: Floats
     offsets: NDArray[np.int64]
     lefts: Floats
     slopes: Floats
@@ -131,7 +131,7 @@ class CorpusEnvelopes:
         offsets = self.derivation_offsets[first : last + 1]
         return Envelope(
             forest=self.corpus[sentence],
-            interval=self.interval,
+            interval=(float(self.intervals[direction, 0]), float(self.intervals[direction, 1])),
             breakpoints=self.lefts[first + 1 : last],
             slopes=self.slopes[first:last],
             intercepts=self.intercepts[first:last],

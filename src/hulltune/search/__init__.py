@@ -1,4 +1,4 @@
-"""Line search and its policies."""
+"""Line search and its policies, directions, and climbing to a local optimum."""
 
 from hulltune.search.line import LineSearch, error_surface, line_search
 from hulltune.search.policies import Choice, Policy

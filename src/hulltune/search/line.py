@@ -138,4 +138,4 @@ def error_surface(found: CorpusEnvelopes, statistics: StatisticsOf, direction: i
         )
     offsets = found.offsets[direction]
     lefts = found.lefts[offsets[0] : offsets[-1]]
-    return ErrorSurface.from_packed(offsets - offsets[0], lefts, table[rows])
+    return ErrorSurface.from_rows(offsets - offsets[0], lefts, np.array(rows, dtype=np.int64), table)

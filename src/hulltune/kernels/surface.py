@@ -1,0 +1,66 @@
+"""Sweeping a line: the corpus statistics on every interval from the statistics of each sentence's segments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+
+
+@kernel
+def changes(offsets: Int64s, lefts: Floats, rows: Int64s) -> tuple[Floats, Int64s]:
+    """Where the row of statistics of some sentence changes: the places, and the segments that begin there."""
+    places = np.empty(rows.size)
+    segments = np.empty(rows.size, np.int64)
+    count = 0
+    for sentence in range(offsets.size - 1):
+        for segment in range(offsets[sentence] + 1, offsets[sentence + 1]):
+            if rows[segment] != rows[segment - 1]:
+                places[count] = lefts[segment]
+                segments[count] = segment
+                count += 1
+    return places[:count], segments[:count]
+
+
+@kernel
+def sweep(
+    offsets: Int64s, rows: Int64s, table: NDArray[Any], places: Floats, segments: Int64s, order: Int64s
+) -> tuple[Floats, NDArray[Any]]:
+    """The breakpoints at which the sum over sentences of ``table[rows]`` changes, and its values between them.
+
+    ``order`` sorts ``places``. Changes at one place count together, and those that cancel out are left out.
+    """
+    width = table.shape[1]
+    total = np.zeros(width, table.dtype)
+    for sentence in range(offsets.size - 1):
+        if offsets[sentence] < offsets[sentence + 1]:
+            for k in range(width):
+                total[k] += table[rows[offsets[sentence]], k]
+    breakpoints = np.empty(places.size)
+    totals = np.empty((places.size + 1, width), table.dtype)
+    totals[0] = total
+    count = 0
+    i = 0
+    while i < order.size:
+        place = places[order[i]]
+        while i < order.size and places[order[i]] == place:
+            segment = segments[order[i]]
+            new, old = rows[segment], rows[segment - 1]
+            for k in range(width):
+                total[k] += table[new, k] - table[old, k]
+            i += 1
+        changed = False
+        for k in range(width):
+            changed |= total[k] != totals[count, k]
+        if changed:
+            breakpoints[count] = place
+            count += 1
+            for k in range(width):
+                totals[count, k] = total[k]
+    return breakpoints[:count], totals[: count + 1]

@@ -1,0 +1,181 @@
+"""What weights may be: fixed, bounded, signed, tied, and on which scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError, unknown_name
+
+Floats = NDArray[np.float64]
+
+SCALES = ("l1", "l2", "none")
+FARTHEST = 1e6
+"""How far a weight may go on a fixed scale, in units of its feature or of the start: never off to infinity."""
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Constraints by feature name. They restrict the interval of every line search; nothing is clipped afterwards.
+
+    ``scale`` says how weights are written where only their direction matters: "l1" or "l2" norm 1. A weight that is
+    fixed, or bounded by anything but 0, sets the scale itself; weights are then left as they are.
+    """
+
+    fixed: Mapping[str, float] = field(default_factory=dict)
+    minimum: Mapping[str, float] = field(default_factory=dict)
+    maximum: Mapping[str, float] = field(default_factory=dict)
+    signs: Mapping[str, str] = field(default_factory=dict)
+    """"+" for a weight of at least 0, "-" for one of at most 0."""
+    tied: Sequence[Sequence[str]] = ()
+    """Groups of features that share one weight."""
+    scale: str = "l1"
+
+    def compile(self, names: Sequence[str]) -> CompiledConstraints:
+        """The constraints over these features, checked against each other."""
+        if self.scale not in SCALES:
+            raise unknown_name("scale", self.scale, SCALES)
+        column = {name: k for k, name in enumerate(names)}
+
+        def place(name: str, what: str) -> int:
+            if name not in column:
+                raise unknown_name(f"feature in {what}:", name, names)
+            return column[name]
+
+        lower, upper = np.full(len(names), -math.inf), np.full(len(names), math.inf)
+        for name, sign in self.signs.items():
+            if sign not in ("+", "-"):
+                raise InputError(f"signs: the sign of {name!r} is {sign!r}; expected '+' or '-'")
+            (lower if sign == "+" else upper)[place(name, "signs")] = 0.0
+        for what, given, bound, pick in (
+            ("minimum", self.minimum, lower, max),
+            ("maximum", self.maximum, upper, min),
+        ):
+            for name, value in given.items():
+                k = place(name, what)
+                bound[k] = pick(float(bound[k]), _number(value, what, name))
+        for name, value in self.fixed.items():
+            k = place(name, "fixed")
+            number = _number(value, "fixed", name)
+            if not lower[k] <= number <= upper[k]:
+                raise InputError(f"{name!r} is fixed at {number:g}, outside its bounds [{lower[k]:g}, {upper[k]:g}]")
+            lower[k] = upper[k] = number
+        for k, name in enumerate(names):
+            if lower[k] > upper[k] or lower[k] == math.inf or upper[k] == -math.inf:
+                raise InputError(f"{name!r}: no weight lies between {lower[k]:g} and {upper[k]:g}")
+        groups = self._groups(column, place)
+        for group in groups:
+            low, high = float(lower[group].max()), float(upper[group].min())
+            if low > high:
+                tied = ", ".join(names[k] for k in group)
+                raise InputError(f"tied: no weight fits all of {tied}: at least {low:g} and at most {high:g}")
+            lower[group], upper[group] = low, high
+        return CompiledConstraints(tuple(names), lower, upper, groups, self.scale)
+
+    def _groups(self, column: Mapping[str, int], place: Any) -> tuple[NDArray[np.int64], ...]:
+        taken: dict[int, str] = {}
+        groups = []
+        for names in self.tied:
+            members = sorted({place(name, "tied") for name in names})
+            for k in members:
+                if k in taken:
+                    raise InputError(f"tied: a feature stands in two groups ({taken[k]} and {', '.join(names)})")
+                taken[k] = ", ".join(names)
+            groups.append(np.array(members, dtype=np.int64))
+        groups += [np.array([k], dtype=np.int64) for k in column.values() if k not in taken]
+        return tuple(sorted(groups, key=lambda group: int(group[0])))
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledConstraints:
+    """Bounds per feature, and groups of features that move together."""
+
+    names: tuple[str, ...]
+    lower: Floats
+    upper: Floats
+    groups: tuple[NDArray[np.int64], ...]
+    scale: str
+
+    @property
+    def free_groups(self) -> tuple[NDArray[np.int64], ...]:
+        """The groups whose weight can change."""
+        return tuple(group for group in self.groups if self.lower[group[0]] < self.upper[group[0]])
+
+    @property
+    def only_direction_matters(self) -> bool:
+        """Whether weights may be multiplied by any positive number: all bounds are 0 or infinite."""
+        return bool(
+            np.all(np.isinf(self.lower) | (self.lower == 0)) and np.all(np.isinf(self.upper) | (self.upper == 0))
+        )
+
+    def restrict(self, direction: Floats) -> Floats:
+        """The direction with fixed weights held and tied ones moved together (by their mean)."""
+        restricted = np.zeros_like(direction)
+        for group in self.free_groups:
+            restricted[group] = direction[group].mean()
+        return restricted
+
+    def interval(self, weights: Floats, direction: Floats, reach: Floats | None = None) -> tuple[float, float] | None:
+        """The steps η for which weights + η · direction keeps all bounds (and stays within ±``reach`` where only that
+        bounds it); None if there is no room to move.
+        """
+        lower, upper = self.lower, self.upper
+        if reach is not None and not self.only_direction_matters:
+            lower = np.where(np.isinf(lower), -reach, lower)
+            upper = np.where(np.isinf(upper), reach, upper)
+        moving = direction != 0.0
+        if not np.any(moving):
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            a = (lower[moving] - weights[moving]) / direction[moving]
+            b = (upper[moving] - weights[moving]) / direction[moving]
+        low, high = float(np.minimum(a, b).max()), float(np.maximum(a, b).min())
+        return (low, high) if low < high and low < math.inf and high > -math.inf else None
+
+    def violation(self, weights: Floats) -> str | None:
+        """What is wrong with ``weights``, if anything."""
+        for k, name in enumerate(self.names):
+            if not self.lower[k] <= weights[k] <= self.upper[k]:
+                wanted = (
+                    f"exactly {self.lower[k]:g}"
+                    if self.lower[k] == self.upper[k]
+                    else (f"between {self.lower[k]:g} and {self.upper[k]:g}")
+                )
+                return f"the weight of {name!r} is {weights[k]:g}; its constraints ask for {wanted}"
+        for group in self.groups:
+            if np.ptp(weights[group]) != 0.0:
+                return f"the weights of {', '.join(self.names[k] for k in group)} are tied, but differ"
+        return None
+
+    def normalised(self, weights: Floats) -> Floats:
+        """The same direction with norm 1, where the scale is free."""
+        if self.scale == "none" or not self.only_direction_matters:
+            return weights
+        size = float(np.abs(weights).sum() if self.scale == "l1" else np.sqrt((weights**2).sum()))
+        return weights / size if size > 0.0 and math.isfinite(size) else weights
+
+    def start(self, units: Floats) -> Floats:
+        """Equal weights over scaled features (1 / unit each), as far as the constraints allow."""
+        weights = np.zeros(len(self.names))
+        for group in self.groups:
+            size = float(np.mean([1.0 / units[k] if units[k] > 0.0 else 0.0 for k in group]))
+            low, high = float(self.lower[group[0]]), float(self.upper[group[0]])
+            if high <= 0.0:
+                size = -size
+            weights[group] = min(max(size, low), high)
+        return weights
+
+
+def _number(value: Any, what: str, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: {name!r} is {value!r}; expected a number") from None
+    if math.isnan(number) or (what == "fixed" and math.isinf(number)):
+        raise InputError(f"{what}: {name!r} is {number}; expected a finite number")
+    return number

@@ -1,0 +1,52 @@
+"""Directions to search along: one feature at a time, at random, and those that earlier steps suggest."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from hulltune.forest.corpus import Corpus
+from hulltune.forest.features import DenseFeatures
+
+Floats = NDArray[np.float64]
+
+
+def feature_units(corpus: Corpus) -> Floats:
+    """A typical difference of each feature between candidates of a sentence: the mean over sentences of its range.
+
+    0 for a feature that never differs within a sentence, whose weight changes nothing. Duplicates and the order of
+    sentences do not change it.
+    """
+    import math
+
+    width = len(corpus.feature_names)
+    edges = corpus.sentence_edges
+    starts = edges[:-1][np.diff(edges) > 0]
+    if not len(starts):
+        return np.zeros(width)
+    values = corpus.features.values if isinstance(corpus.features, DenseFeatures) else corpus.features.toarray()
+    units = np.empty(width)
+    for k in range(width):
+        column = np.asarray(values[:, k], dtype=np.float64)
+        ranges = np.maximum.reduceat(column, starts) - np.minimum.reduceat(column, starts)
+        units[k] = math.fsum(ranges.tolist()) / len(starts)
+    return units
+
+
+def axes(groups: tuple[NDArray[np.int64], ...], units: Floats) -> list[Floats]:
+    """One direction for each group of features that differ at all, a unit long."""
+    directions = []
+    for group in groups:
+        size = np.where(units[group] > 0.0, 1.0 / np.where(units[group] > 0.0, units[group], 1.0), 0.0).mean()
+        if size > 0.0:
+            direction = np.zeros(len(units))
+            direction[group] = size
+            directions.append(direction)
+    return directions
+
+
+def random_directions(count: int, units: Floats, rng: Generator) -> Floats:
+    """Gaussian directions, of equal size in every feature once it is scaled (Cer et al. 2008)."""
+    inverse = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
+    return rng.standard_normal((count, len(units))) * inverse

@@ -1,0 +1,181 @@
+"""What is tuned: candidates with features, and a metric that knows the statistics of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.forest.corpus import Corpus
+from hulltune.lines.compute import decode, envelopes
+from hulltune.lines.result import CorpusEnvelopes
+from hulltune.lines.scoring import EdgeScorer
+from hulltune.metrics.base import Metric, References
+from hulltune.metrics.lazy import LazyStatistics
+from hulltune.surface import ErrorSurface
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Picks:
+    """One candidate for each sentence (−1 where there is none), and the statistics of each sentence's output."""
+
+    candidates: Int64s
+    statistics: NDArray[Any]
+
+    @property
+    def total(self) -> NDArray[Any]:
+        """The statistics of the corpus."""
+        return exact_sum(self.statistics)
+
+
+class ListProblem:
+    """n-best lists, their references and a metric.
+
+    Statistics are asked for once per distinct text of a sentence, when a candidate first wins somewhere. A sentence
+    without candidates counts as an empty output, as it would in the file that reranking writes.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        text: Callable[[int], str],
+        metric: Metric,
+        references: References,
+        *,
+        sources: Sequence[str] | None = None,
+        totals: Floats | None = None,
+        statistics: LazyStatistics | None = None,
+    ) -> None:
+        if len(references) != len(corpus):
+            raise InputError(
+                f"references: got {len(references)} lines, expected one for each of {len(corpus)} sentences"
+            )
+        self.corpus = corpus
+        self.metric = metric
+        self.references = references
+        self.totals = totals
+        self.scorer = EdgeScorer(corpus)
+        self._text = text
+        self._statistics = LazyStatistics(metric, references, sources) if statistics is None else statistics
+        self._rows = np.full(corpus.edges, -1, dtype=np.int64)
+        empty = np.flatnonzero(np.diff(corpus.sentence_edges) == 0)
+        self._empty_rows = np.full(len(corpus), -1, dtype=np.int64)
+        if len(empty):
+            self._empty_rows[empty] = self._statistics.rows(empty, [""] * len(empty))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the weights."""
+        return self.corpus.feature_names
+
+    def text(self, candidate: int) -> str:
+        """The text of a candidate of the corpus, or nothing for −1."""
+        return self._text(candidate) if candidate >= 0 else ""
+
+    def rows(self, candidates: Int64s) -> Int64s:
+        """Rows of ``table`` for candidates of the corpus; asks the metric for those not seen before."""
+        rows = self._rows[candidates]
+        if len(rows) and rows.min() < 0:
+            missing = np.unique(candidates[rows < 0])
+            sentences = np.searchsorted(self.corpus.sentence_edges, missing, side="right") - 1
+            texts = [self._text(int(candidate)) for candidate in missing]
+            self._rows[missing] = self._statistics.rows(sentences, texts)
+            rows = self._rows[candidates]
+        return rows
+
+    @property
+    def table(self) -> NDArray[Any]:
+        """The statistics behind the rows."""
+        return self._statistics.table
+
+    def surface(self, found: CorpusEnvelopes, direction: int) -> ErrorSurface:
+        """The error surface along one of the directions that were searched."""
+        offsets = found.offsets[direction]
+        begin, end = int(offsets[0]), int(offsets[-1])
+        winners = found.derivation_edges[found.derivation_offsets[begin] : found.derivation_offsets[end]]
+        starts = np.repeat(self.corpus.sentence_edges[:-1], np.diff(offsets))
+        rows = self.rows(winners + starts)
+        lefts = found.lefts[begin:end]
+        if self._empty_rows.max(initial=-1) >= 0:  # sentences without candidates: one segment, always the same
+            empty = np.flatnonzero(self._empty_rows >= 0)
+            rows = np.concatenate([rows, self._empty_rows[empty]])
+            lefts = np.concatenate([lefts, np.full(len(empty), -np.inf)])
+            offsets = np.concatenate([offsets, end + 1 + np.arange(len(empty))])
+        return ErrorSurface.from_rows(offsets - begin, lefts, rows, self.table)
+
+    def search(self, origin: Floats, directions: Floats, intervals: Floats, *, threads: int = 1) -> CorpusEnvelopes:
+        """The envelopes of all sentences along several directions, each within its interval."""
+        return envelopes(self.corpus, origin, directions, interval=intervals, threads=threads, scorer=self.scorer)
+
+    def picks(self, weights: Floats, *, threads: int = 1) -> Picks:
+        """What reranking with ``weights`` picks: the highest score, of equals the first in the list."""
+        found = decode(self.corpus, weights, threads=threads, scorer=self.scorer)
+        candidates = np.full(len(self.corpus), -1, dtype=np.int64)
+        filled = np.diff(found.offsets[0]) > 0
+        candidates[filled] = found.derivation_edges + self.corpus.sentence_edges[:-1][filled]
+        return self.picked(candidates)
+
+    def picked(self, candidates: Int64s) -> Picks:
+        """The statistics of given picks."""
+        rows = self._empty_rows.copy()
+        chosen = candidates >= 0
+        rows[chosen] = self.rows(candidates[chosen])
+        return Picks(candidates, self.table[rows])
+
+    def baseline(self) -> Picks:
+        """The list's own first choice: the highest total score where there is one, otherwise the first hypothesis."""
+        edges = self.corpus.sentence_edges
+        candidates = np.where(np.diff(edges) > 0, edges[:-1], -1)
+        if self.totals is not None:
+            for sentence in np.flatnonzero(candidates >= 0):
+                first, last = edges[sentence], edges[sentence + 1]
+                candidates[sentence] = first + int(np.argmax(self.totals[first:last]))
+        return self.picked(candidates)
+
+    def score(self, weights: Floats, *, threads: int = 1) -> float:
+        """The metric of what reranking with ``weights`` picks."""
+        return float(self.metric.score(self.picks(weights, threads=threads).total))
+
+
+class Subset(ListProblem):
+    """Some sentences of a problem, in the order given; statistics are shared with the whole."""
+
+    def __init__(self, whole: ListProblem, sentences: Int64s) -> None:
+        edges = whole.corpus.sentence_edges
+        self._whole = whole
+        self._candidates = np.concatenate([np.arange(edges[i], edges[i + 1]) for i in sentences] or [edges[:0]])
+        self.corpus = Corpus.pack([whole.corpus[int(i)] for i in sentences])
+        self.metric = whole.metric
+        self.references = [whole.references[int(i)] for i in sentences]
+        self.totals = None if whole.totals is None else whole.totals[self._candidates]
+        self.scorer = EdgeScorer(self.corpus)
+        self._empty_rows = whole._empty_rows[sentences]
+
+    def text(self, candidate: int) -> str:
+        """The text of a candidate of the subset."""
+        return self._whole.text(int(self._candidates[candidate]) if candidate >= 0 else -1)
+
+    def rows(self, candidates: Int64s) -> Int64s:
+        """Rows of the whole's table."""
+        return self._whole.rows(self._candidates[candidates])
+
+    @property
+    def table(self) -> NDArray[Any]:
+        """The whole's table."""
+        return self._whole.table
+
+
+def exact_sum(statistics: NDArray[Any]) -> NDArray[Any]:
+    """The sum over sentences: integers stay integers, reals are rounded once, whatever their order."""
+    if statistics.dtype.kind in "biu":
+        total: NDArray[Any] = statistics.sum(axis=0, dtype=np.int64)
+        return total
+    return np.array([math.fsum(column) for column in statistics.T.tolist()])

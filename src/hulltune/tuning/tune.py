@@ -1,0 +1,350 @@
+"""Tune weights over candidate lists: many climbs from many starts, the best of them checked and described."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune._version import __version__
+from hulltune.errors import InputError
+from hulltune.forest.forest import feature_vector
+from hulltune.lines.compute import available_cpus
+from hulltune.metrics.pending import Unanswered
+from hulltune.search.constraints import FARTHEST, CompiledConstraints, Constraints
+from hulltune.search.directions import feature_units, random_directions
+from hulltune.search.gradient import expected_metric_direction
+from hulltune.search.optimise import Position, SearchOptions, climb
+from hulltune.search.problem import ListProblem, Subset
+from hulltune.tuning.evaluation import oracle, paired_bootstrap, without_each_feature
+from hulltune.tuning.result import HeldOut, TuneResult
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is: for a progress bar."""
+
+    starts_done: int
+    starts: int
+    line_searches: int
+    seconds: float
+    best_score: float
+    baseline: float
+
+
+@dataclass(frozen=True)
+class TuneOptions:
+    """Everything that can be chosen about a run but its data."""
+
+    constraints: Constraints = field(default_factory=Constraints)
+    search: SearchOptions = field(default_factory=SearchOptions)
+    restarts: int = 19
+    """Climbs beside that from the start: half from random weights, then half from around the best so far."""
+    seed: int = 1
+    threads: int | None = None
+    samples: int = 1000
+    """Bootstrap samples."""
+
+    def __post_init__(self) -> None:
+        if self.restarts < 0:
+            raise InputError(f"restarts: expected 0 or more, got {self.restarts}")
+        if self.seed < 0:
+            raise InputError(f"seed: expected a whole number of at least 0, got {self.seed}")
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The outcome of all climbs."""
+
+    weights: Floats
+    start: Floats
+    start_loss: float
+    loss: float
+    line_searches: int
+    history: tuple[Mapping[str, float], ...]
+    interrupted: bool
+
+
+def tune_problem(
+    problem: ListProblem,
+    options: TuneOptions,
+    *,
+    start: Mapping[str, float] | Sequence[float] | None = None,
+    heldout: ListProblem | None = None,
+    folds: int = 0,
+    others: Sequence[ListProblem] = (),
+    progress: Callable[[Progress], None] | None = None,
+) -> TuneResult:
+    """Tune the weights of ``problem`` and describe the result.
+
+    ``heldout`` is scored with the tuned weights; ``folds`` tunes on all but one fold in turn and scores the rest;
+    ``others`` are the same lists under metrics that were not tuned on. An interrupt (Ctrl-C) ends the search with the
+    best so far. The seed alone decides the result: not the number of threads.
+    """
+    began = time.perf_counter()
+    baseline = problem.baseline()
+    report = _reporter(problem, baseline.total, progress, began)
+    found = _search(problem, options, start, report)
+    tuned = problem.picks(found.weights)
+    score = float(problem.metric.score(tuned.total))
+    if float(problem.metric.loss(tuned.total)) != found.loss:  # the invariant that all rests on
+        raise AssertionError(f"reranking scores {score}, but the search saw {found.loss}")
+    names = problem.feature_names
+    result = TuneResult(
+        weights=dict(zip(names, found.weights.tolist(), strict=True)),
+        start=dict(zip(names, found.start.tolist(), strict=True)),
+        score=score,
+        baseline=float(problem.metric.score(baseline.total)),
+        start_score=_as_score(problem, found.start_loss),
+        oracle=_oracle_score(problem, found.weights),
+        metric=problem.metric.signature,
+        higher_is_better=problem.metric.higher_is_better,
+        seed=options.seed,
+        sentences=len(problem.corpus),
+        candidates=problem.corpus.edges,
+        line_searches=found.line_searches,
+        seconds=0.0,
+        version=__version__,
+        gain=paired_bootstrap(
+            problem.metric, baseline.statistics, tuned.statistics, samples=options.samples, seed=options.seed
+        ),
+        without=without_each_feature(problem, found.weights),
+        others={
+            other.metric.signature: (
+                float(other.metric.score(other.picked(baseline.candidates).total)),
+                float(other.metric.score(other.picked(tuned.candidates).total)),
+            )
+            for other in others
+        },
+        heldout=_held_out(heldout, found.weights, options) if heldout is not None else None,
+        history=found.history,
+        interrupted=found.interrupted,
+    )
+    if folds and not found.interrupted:
+        result = replace(result, heldout=cross_validate(problem, options, folds, start=start))
+    return replace(result, seconds=time.perf_counter() - began)
+
+
+def cross_validate(
+    problem: ListProblem,
+    options: TuneOptions,
+    folds: int,
+    *,
+    start: Mapping[str, float] | Sequence[float] | None = None,
+) -> HeldOut:
+    """Every sentence scored with weights tuned on the folds it is not in. Folds are drawn at random by the seed."""
+    sentences = len(problem.corpus)
+    if not 2 <= folds <= sentences:
+        raise InputError(f"folds: expected 2 to {sentences} (one sentence a fold), got {folds}")
+    fold_of = np.random.default_rng([options.seed, 7]).permutation(sentences) % folds
+    statistics = problem.baseline().statistics
+    tuned = statistics.copy()
+    for fold in range(folds):
+        inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+        found = _search(Subset(problem, inside), options, start, None)
+        tuned[outside] = Subset(problem, outside).picks(found.weights).statistics
+    return _compare(problem, statistics, tuned, options, "folds")
+
+
+def _held_out(problem: ListProblem, weights: Floats, options: TuneOptions) -> HeldOut:
+    return _compare(problem, problem.baseline().statistics, problem.picks(weights).statistics, options, "file")
+
+
+def _compare(
+    problem: ListProblem, baseline: NDArray[Any], tuned: NDArray[Any], options: TuneOptions, how: str
+) -> HeldOut:
+    from hulltune.search.problem import exact_sum
+
+    return HeldOut(
+        how=how,
+        sentences=len(baseline),
+        baseline=float(problem.metric.score(exact_sum(baseline))),
+        score=float(problem.metric.score(exact_sum(tuned))),
+        gain=paired_bootstrap(problem.metric, baseline, tuned, samples=options.samples, seed=options.seed),
+    )
+
+
+def _oracle_score(problem: ListProblem, weights: Floats) -> float | None:
+    try:
+        return float(problem.metric.score(oracle(problem, problem.picks(weights)).total))
+    except Unanswered:  # a metric that answers by and by is not asked for every candidate
+        return None
+
+
+def _as_score(problem: ListProblem, loss: float) -> float:
+    return -loss if problem.metric.higher_is_better else loss
+
+
+def _reporter(
+    problem: ListProblem, baseline: NDArray[Any], progress: Callable[[Progress], None] | None, began: float
+) -> Callable[[int, int, int, float], None] | None:
+    if progress is None:
+        return None
+    baseline_score = float(problem.metric.score(baseline))
+
+    def report(done: int, starts: int, line_searches: int, loss: float) -> None:
+        seconds = time.perf_counter() - began
+        progress(Progress(done, starts, line_searches, seconds, _as_score(problem, loss), baseline_score))
+
+    return report
+
+
+def _search(
+    problem: ListProblem,
+    options: TuneOptions,
+    start: Mapping[str, float] | Sequence[float] | None,
+    report: Callable[[int, int, int, float], None] | None,
+) -> _Found:
+    """All climbs: from the start and from random weights first, then from around the best of these."""
+    constraints = options.constraints.compile(problem.feature_names)
+    units = feature_units(problem.corpus)
+    first = _first_weights(problem, constraints, units, start)
+    reach = FARTHEST * np.maximum(np.divide(1.0, units, out=np.ones_like(units), where=units > 0.0), np.abs(first))
+    rngs = [np.random.default_rng([options.seed, number]) for number in range(options.restarts + 1)]
+    wide = (options.restarts + 1) // 2
+    starts = [first] + [_random_start(constraints, units, rngs[i]) for i in range(1, wide + 1)]
+    run = _Run(problem, options, constraints, units, reach, report)
+    run.climb_all(list(enumerate(starts)), rngs)
+    best = run.best()
+    if not run.stop.is_set():
+        near = [
+            (number, _near(constraints, units, best.weights, rngs[number]))
+            for number in range(wide + 1, options.restarts + 1)
+        ]
+        run.climb_all(near, rngs)
+        best = run.best()
+    start_position = run.paths[0][0]
+    return _Found(
+        weights=best.weights,
+        start=start_position.weights,
+        start_loss=start_position.loss,
+        loss=best.loss,
+        line_searches=sum(path[-1].line_searches for path in run.paths.values()),
+        history=run.history(),
+        interrupted=run.stop.is_set(),
+    )
+
+
+class _Run:
+    """Climbs in parallel threads. Each has its own random numbers, so that threads change nothing but the time."""
+
+    def __init__(
+        self,
+        problem: ListProblem,
+        options: TuneOptions,
+        constraints: CompiledConstraints,
+        units: Floats,
+        reach: Floats,
+        report: Callable[[int, int, int, float], None] | None,
+    ) -> None:
+        self.problem, self.options, self.constraints = problem, options, constraints
+        self.units, self.reach, self.report = units, reach, report
+        self.paths: dict[int, list[Position]] = {}
+        self.stop = threading.Event()
+        self.threads = options.threads or available_cpus()
+
+    def climb_all(self, starts: list[tuple[int, Floats]], rngs: list[np.random.Generator]) -> None:
+        with ThreadPoolExecutor(max(1, min(self.threads, len(starts)))) as pool:
+            waiting: set[Future[None]] = {
+                pool.submit(self._climb, number, weights, rngs[number]) for number, weights in starts
+            }
+            while waiting:
+                try:
+                    done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        future.result()
+                    self._report()
+                except KeyboardInterrupt:
+                    self.stop.set()
+                except BaseException:
+                    self.stop.set()
+                    raise
+
+    def _climb(self, number: int, weights: Floats, rng: np.random.Generator) -> None:
+        path = self.paths.setdefault(number, [])
+        for position in climb(
+            self.problem, weights, self.constraints, self.options.search, self.units, rng,
+            reach=self.reach, more_directions=self._gradient() if self.options.search.search == "gradient" else None,
+        ):  # fmt: skip
+            path.append(position)
+            if self.stop.is_set():
+                return
+
+    def _gradient(self) -> Callable[[Floats], list[Floats]]:
+        return lambda weights: [expected_metric_direction(self.problem, weights, units=self.units)]
+
+    def best(self) -> Position:
+        """The smallest loss; of equals the climb with the smallest number."""
+        ends = [(path[-1].loss, number) for number, path in self.paths.items() if path]
+        return self.paths[min(ends)[1]][-1]
+
+    def history(self) -> tuple[Mapping[str, float], ...]:
+        """Every improvement over all climbs before it."""
+        events: list[Mapping[str, float]] = []
+        spent, best = 0, np.inf
+        for number in sorted(self.paths):
+            for position in self.paths[number]:
+                if position.loss < best:
+                    best = position.loss
+                    events.append(
+                        {"start": number, "line_searches": spent + position.line_searches,
+                         "score": _as_score(self.problem, best)}
+                    )  # fmt: skip
+            spent += self.paths[number][-1].line_searches
+        return tuple(events)
+
+    def _report(self) -> None:
+        paths = [path for path in list(self.paths.values()) if path]
+        if self.report is not None and paths:
+            spent = sum(path[-1].line_searches for path in paths)
+            self.report(len(paths), self.options.restarts + 1, spent, min(path[-1].loss for path in paths))
+
+
+def _first_weights(
+    problem: ListProblem,
+    constraints: CompiledConstraints,
+    units: Floats,
+    start: Mapping[str, float] | Sequence[float] | None,
+) -> Floats:
+    if start is None:
+        weights = constraints.start(units)
+        if not np.any(weights):
+            raise InputError("constraints: every weight is fixed at 0, or no feature differs between candidates")
+        return weights
+    weights = feature_vector(start, problem.feature_names, "start")
+    violation = constraints.violation(weights)
+    if violation is not None:
+        raise InputError(f"start: {violation}")
+    if not np.any(weights):
+        raise InputError("start: all weights are 0, which ties all candidates; give at least one another value")
+    return weights
+
+
+def _random_start(constraints: CompiledConstraints, units: Floats, rng: np.random.Generator) -> Floats:
+    return _feasible(constraints, random_directions(1, units, rng)[0], constraints.start(units))
+
+
+def _near(constraints: CompiledConstraints, units: Floats, best: Floats, rng: np.random.Generator) -> Floats:
+    """Weights around the best: every scaled weight moved by a third of their mean size."""
+    size = float(np.mean(np.abs(best * units)))
+    return _feasible(constraints, best + random_directions(1, units, rng)[0] * size / 3.0, best)
+
+
+def _feasible(constraints: CompiledConstraints, weights: Floats, fallback: Floats) -> Floats:
+    """A start within the constraints: mirrored at bounds of 0, otherwise as near as may be."""
+    feasible = weights.copy()
+    for group in constraints.groups:
+        value = float(weights[group].mean())
+        low, high = float(constraints.lower[group[0]]), float(constraints.upper[group[0]])
+        if not low <= value <= high and low <= -value <= high:
+            value = -value
+        feasible[group] = min(max(value, low), high)
+    return feasible if np.any(feasible) else fallback
