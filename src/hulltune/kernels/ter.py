@@ -1,0 +1,225 @@
+"""Translation edit rate (Snover et al., 2006): edit distance with greedy block shifts, over token ids.
+
+Limits, beam and ranking of shifts are those of sacrebleu, which follows tercom. What differs is only how the same
+numbers are come by: a candidate shift reuses the rows of the edit matrix above the first word that it moves, and is
+given up as soon as a whole row is too dear for it to win.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+
+_MOST_WORDS_SHIFTED = 10
+_LONGEST_SHIFT = 50
+_BEAM = 25
+_MOST_CANDIDATES = 1000
+_FAR = np.int32(1 << 29)  # outside the beam; still far after any number of additions of 1
+
+Ids = NDArray[np.int32]
+Integers = NDArray[np.int64]
+
+
+@kernel
+def _fill_row(above: Ids, row: Ids, word: int, reference: Ids, at: int, length: int) -> int:
+    """Row ``at`` of the edit matrix, 1 <= at <= length, from the row above: its cells in the beam, and their minimum.
+
+    The beam follows the diagonal of the (hypothesis, reference) rectangle; the last row reaches to the end.
+    """
+    columns = len(reference) + 1
+    ratio = len(reference) / length
+    beam = math.ceil(ratio / 2 + _BEAM) if ratio / 2 > _BEAM else _BEAM
+    diagonal = math.floor(at * ratio)
+    first = max(0, diagonal - beam)
+    last = columns if at == length else min(columns, diagonal + beam)
+    row[:] = _FAR
+    smallest = _FAR
+    left = _FAR
+    if first == 0:
+        left = above[0] + np.int32(1)
+        row[0] = left
+        smallest = left
+        first = 1
+    for column in range(first, last):
+        cost = above[column - 1] + np.int32(reference[column - 1] != word)
+        cost = min(cost, above[column] + np.int32(1), left + np.int32(1), _FAR)
+        row[column] = cost
+        smallest = min(smallest, cost)
+        left = cost
+    return smallest
+
+
+@kernel
+def _align(matrix: Ids, words: Ids, reference: Ids, aligned: Ids, word_errors: Ids, reference_errors: Ids) -> None:
+    """Trace the edit matrix back: the last hypothesis word at or before each reference word, and running errors.
+
+    ``aligned[j]`` is -1 before the first word. ``word_errors[k]`` counts the words before k that were not matched,
+    ``reference_errors`` likewise. A match or substitution is preferred to a deletion, that to an insertion.
+    """
+    row, column = len(words), len(reference)
+    word_errors[:] = 0
+    reference_errors[:] = 0
+    while row > 0 or column > 0:
+        here = matrix[row, column]
+        if row > 0 and column > 0:
+            wrong = np.int32(reference[column - 1] != words[row - 1])
+            diagonal = matrix[row - 1, column - 1] + wrong == here
+        else:
+            wrong, diagonal = np.int32(1), False
+        if diagonal:
+            row -= 1
+            column -= 1
+            aligned[column] = row
+            word_errors[row + 1] = wrong
+            reference_errors[column + 1] = wrong
+        elif column == 0 or (row > 0 and matrix[row - 1, column] + 1 == here):
+            row -= 1
+            word_errors[row + 1] = 1
+        else:
+            column -= 1
+            aligned[column] = row - 1
+            reference_errors[column + 1] = 1
+    for k in range(1, len(words) + 1):
+        word_errors[k] += word_errors[k - 1]
+    for k in range(1, len(reference) + 1):
+        reference_errors[k] += reference_errors[k - 1]
+
+
+@kernel
+def _shift_into(words: Ids, start: int, length: int, target: int, shifted: Ids) -> int:
+    """Move ``words[start:start + length]`` to ``target``; the first position that changes may be wrong by less."""
+    count = len(words)
+    if target < start:
+        # words[:target] + block + words[target:start] + rest
+        shifted[:target] = words[:target]
+        shifted[target : target + length] = words[start : start + length]
+        shifted[target + length : start + length] = words[target:start]
+        shifted[start + length :] = words[start + length :]
+        return target
+    # The words that the block jumps over end at ``target``, or at ``target + length`` if that lies within the block.
+    over = min(count, target if target > start + length else target + length)
+    moved = over - start - length
+    shifted[:start] = words[:start]
+    shifted[start : start + moved] = words[start + length : over]
+    shifted[start + moved : over] = words[start : start + length]
+    shifted[over:] = words[over:]
+    return start
+
+
+@kernel
+def _shifted_distance(
+    matrix: Ids, rows: Ids, shifted: Ids, unchanged: int, reference: Ids, too_many: int
+) -> int:
+    """The edit distance of the shifted words, or some number of at least ``too_many``."""
+    length = len(shifted)
+    above = matrix[unchanged]
+    for at in range(unchanged + 1, length + 1):
+        row = rows[at & 1]
+        if _fill_row(above, row, shifted[at - 1], reference, at, length) >= too_many:
+            return too_many
+        above = row
+    return above[len(reference)]
+
+
+@kernel
+def _edits(hypothesis: Ids, reference: Ids) -> int:
+    """Shifts and edits from one hypothesis to one reference."""
+    count, columns = len(hypothesis), len(reference) + 1
+    if columns == 1:
+        return count
+    if count == 0:
+        return columns - 1
+    words = hypothesis.copy()
+    shifted = np.empty_like(words)
+    best_words = np.empty_like(words)
+    matrix = np.empty((count + 1, columns), np.int32)
+    for column in range(columns):
+        matrix[0, column] = column
+    rows = np.empty((2, columns), np.int32)
+    aligned = np.empty(columns - 1, np.int32)
+    word_errors = np.empty(count + 1, np.int32)
+    reference_errors = np.empty(columns, np.int32)
+    shifts, candidates, unchanged = 0, 0, 0
+    while True:
+        for at in range(unchanged + 1, count + 1):
+            _fill_row(matrix[at - 1], matrix[at], words[at - 1], reference, at, count)
+        distance = np.int64(matrix[count, columns - 1])
+        _align(matrix, words, reference, aligned, word_errors, reference_errors)
+        # Shifts are ranked by gain, then length, then earlier start, then earlier target. Only a gain counts.
+        best_gain, best_length, best_start, best_target, best_unchanged = 0, count + 1, 0, 0, 0
+        for start in range(count):
+            for match in range(max(0, start - _LONGEST_SHIFT), min(columns - 1, start + _LONGEST_SHIFT + 1)):
+                longest = min(_MOST_WORDS_SHIFTED, count - start, columns - 1 - match)
+                length = 0
+                while length < longest and words[start + length] == reference[match + length]:
+                    length += 1
+                    if (
+                        word_errors[start + length] == word_errors[start]
+                        or reference_errors[match + length] == reference_errors[match]
+                        or start <= aligned[match] < start + length
+                    ):
+                        continue
+                    previous = -1
+                    for position in range(match - 1, match + length):
+                        target = np.int64(aligned[position]) + 1 if position >= 0 else 0
+                        if target == previous:
+                            continue
+                        previous = target
+                        candidates += 1
+                        kept = _shift_into(words, start, length, target, shifted)
+                        # A shift must gain something; with the same gain as the best it may still win by its rank.
+                        too_many = distance - max(best_gain, 1) + 1
+                        cost = _shifted_distance(matrix, rows, shifted, kept, reference, too_many)
+                        if cost >= too_many:
+                            continue
+                        gain = distance - cost
+                        if (gain, length, -start, -target) > (
+                            best_gain,
+                            best_length,
+                            -best_start,
+                            -best_target,
+                        ):
+                            best_gain, best_length, best_start, best_target = gain, length, start, target
+                            best_unchanged = kept
+                            best_words[:] = shifted
+                    if candidates >= _MOST_CANDIDATES:
+                        return shifts + distance
+        if best_gain <= 0:
+            return shifts + distance
+        shifts += 1
+        words[:] = best_words
+        unchanged = best_unchanged
+
+
+@kernel
+def ter_statistics(
+    ids: Ids,
+    offsets: Integers,
+    sentences: Integers,
+    reference_ids: Ids,
+    reference_offsets: Integers,
+    references: Integers,
+) -> NDArray[np.float64]:
+    """(fewest edits to any reference, mean length of the references) of each output.
+
+    A pair of n words costs O(n) a candidate row in the beam, at most 1000 candidates: O(1000 n * 50).
+    """
+    rows = np.empty((len(sentences), 2), np.float64)
+    for output in range(len(sentences)):
+        hypothesis = ids[offsets[output] : offsets[output + 1]]
+        first, last = references[sentences[output]], references[sentences[output] + 1]
+        fewest = np.int64(-1)
+        total_length = 0
+        for k in range(first, last):
+            reference = reference_ids[reference_offsets[k] : reference_offsets[k + 1]]
+            edits = _edits(hypothesis, reference)
+            total_length += len(reference)
+            if fewest < 0 or edits < fewest:
+                fewest = edits
+        rows[output, 0] = fewest
+        rows[output, 1] = total_length / (last - first)
+    return rows
