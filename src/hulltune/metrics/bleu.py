@@ -146,15 +146,13 @@ class Bleu(Metric):
         from hulltune.kernels import tokens
 
         text = "\0".join(lines)
-        awkward = [mark for mark in _REWRITTEN_BY_13A if mark in text]
-        if not awkward:
+        if not any(sign in text for sign in "\n<&"):  # one character is found ten times faster than a string
             return lines, tokens.MTEVAL_13A
-        tokenize = sacrebleu_tokenizer("13a")
         modes = np.full(len(lines), tokens.MTEVAL_13A, np.int8)
         done = list(lines)
         for k, line in enumerate(lines):
-            if any(mark in line for mark in awkward):
-                done[k] = tokenize(line.rstrip())
+            if any(mark in line for mark in _REWRITTEN_BY_13A):
+                done[k] = sacrebleu_tokenizer("13a")(line.rstrip())
                 modes[k] = tokens.SPACES
         return done, modes
 
@@ -176,9 +174,12 @@ class PreparedBleu(PreparedMetric):
 
     def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
         """The columns of the metric for each output, as int64."""
+        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
+        return _text.in_batches(self._statistics, sentences, outputs)
+
+    def _statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
         from hulltune.kernels.ngrams import bleu_statistics
 
-        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
         tokenised = self._vocabulary.encode(*self._metric.tokenised(outputs))
         return bleu_statistics(
             *tokenised, sentences, self._trie, self._lengths, self._offsets, self._metric.max_ngram_order

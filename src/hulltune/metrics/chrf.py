@@ -107,11 +107,14 @@ class PreparedChrF(PreparedMetric):
 
     def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
         """The columns of the metric for each output, as int64."""
+        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
+        return _text.in_batches(self._statistics, sentences, outputs)
+
+    def _statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
         from hulltune.kernels import tokens
         from hulltune.kernels.ngrams import chrf_statistics
 
         metric = self._metric
-        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=metric.name)
         outputs = self._cased(outputs)
         characters = self._characters(outputs)
         words = self._vocabulary.encode(outputs if metric.word_order else [], tokens.CHRF_WORDS)

@@ -87,9 +87,12 @@ class PreparedTer(PreparedMetric):
 
     def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.float64]:
         """(edits, mean reference length) of each output."""
+        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
+        return _text.in_batches(self._statistics, sentences, outputs)
+
+    def _statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.float64]:
         from hulltune.kernels.ter import ter_statistics
         from hulltune.kernels.tokens import SPACES
 
-        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
         tokenised = self._vocabulary.encode(self._metric.tokenised(outputs), SPACES)
         return ter_statistics(*tokenised, sentences, *self._vocabulary.references, self._offsets)

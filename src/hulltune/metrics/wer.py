@@ -111,9 +111,12 @@ class PreparedEditRate(PreparedMetric):
 
     def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
         """(hits, substitutions, deletions, insertions) of each output, as int64."""
+        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
+        return _text.in_batches(self._statistics, sentences, outputs)
+
+    def _statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
         from hulltune.kernels.edits import edit_statistics
 
-        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
         encoded = self._symbols.encode(self._metric.normalised(outputs))
         rows, too_long = edit_statistics(
             *encoded, sentences, *self._symbols.references, self._offsets, self._symbols.size
