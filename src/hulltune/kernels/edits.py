@@ -20,7 +20,11 @@ Integers = NDArray[np.int64]
 
 @kernel
 def _count_edits(
-    reference: Ids, hypothesis: Ids, masks: NDArray[np.uint64], positive: NDArray[np.uint64], negative: NDArray[np.uint64]
+    reference: Ids,
+    hypothesis: Ids,
+    masks: NDArray[np.uint64],
+    positive: NDArray[np.uint64],
+    negative: NDArray[np.uint64],
 ) -> tuple[int, int, int]:
     """(substitutions, deletions, insertions), or -1s if the reference is too long once common ends are cut off."""
     first = 0
@@ -99,7 +103,9 @@ def edit_statistics(
         fewest = np.int64(-1)
         for k in range(references[sentences[output]], references[sentences[output] + 1]):
             reference = reference_ids[reference_offsets[k] : reference_offsets[k + 1]]
-            substitutions, deletions, insertions = _count_edits(reference, hypothesis, masks, positive, negative)
+            substitutions, deletions, insertions = _count_edits(
+                reference, hypothesis, masks, positive, negative
+            )
             if substitutions < 0:
                 too_long[output] = True
                 break

@@ -1,4 +1,4 @@
-"""n-gram matches of many outputs against prepared references: the statistics of BLEU and chrF, and chrF's score.
+"""n-gram matches of many outputs against prepared references: the statistics of BLEU and chrF.
 
 Only n-grams that a reference has can match, and the prefix of one is one too. So the n-grams of each group of
 references make a trie, held as a hash table from (node, symbol) to child, and an output is counted by walks down the
@@ -199,15 +199,6 @@ def _f_score(row: NDArray[np.int64], orders: int, beta: float, eps_smoothing: bo
     score = (1 + factor) * mean_precision * mean_recall
     score /= factor * mean_precision + mean_recall
     return 100 * score
-
-
-@kernel
-def chrf_scores(rows: NDArray[np.int64], orders: int, beta: float, eps_smoothing: bool) -> NDArray[np.float64]:
-    """The chrF score of each row of summed statistics."""
-    scores = np.empty(len(rows), np.float64)
-    for k in range(len(rows)):
-        scores[k] = _f_score(rows[k], orders, beta, eps_smoothing)
-    return scores
 
 
 @kernel

@@ -54,7 +54,9 @@ def _fill_row(above: Ids, row: Ids, word: int, reference: Ids, at: int, length: 
 
 
 @kernel
-def _align(matrix: Ids, words: Ids, reference: Ids, aligned: Ids, word_errors: Ids, reference_errors: Ids) -> None:
+def _align(
+    matrix: Ids, words: Ids, reference: Ids, aligned: Ids, word_errors: Ids, reference_errors: Ids
+) -> None:
     """Trace the edit matrix back: the last hypothesis word at or before each reference word, and running errors.
 
     ``aligned[j]`` is -1 before the first word. ``word_errors[k]`` counts the words before k that were not matched,

@@ -29,7 +29,7 @@ def _ascii_classes() -> NDArray[np.int8]:
     Each of the punctuation characters but ' , - . is a token wherever it stands.
     """
     classes = np.full(128, _WORD, np.int8)
-    classes[[ord(c) for c in "!\"#$%&()*+/:;<=>?@[\\]^_`{|}~"]] = _SYMBOL
+    classes[[ord(c) for c in '!"#$%&()*+/:;<=>?@[\\]^_`{|}~']] = _SYMBOL
     classes[[ord(c) for c in "0123456789"]] = _DIGIT
     classes[[ord(c) for c in ".,"]] = _POINT
     classes[ord("-")] = _DASH
@@ -60,9 +60,7 @@ def is_space(code: int) -> bool:
         return False
     if code <= 32:
         return code == 32 or 9 <= code <= 13 or 28 <= code <= 31
-    return (
-        code in (0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000) or 0x2000 <= code <= 0x200A
-    )
+    return code in (0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000) or 0x2000 <= code <= 0x200A
 
 
 @kernel
@@ -135,9 +133,7 @@ def _mteval_token(codes: NDArray[np.int32], start: int, first: int, last: int) -
                 if kind == _DASH:
                     if after_digit:
                         break
-                elif not (
-                    kind == _POINT and after_digit and end + 1 < last and 48 <= codes[end + 1] <= 57
-                ):
+                elif not (kind == _POINT and after_digit and end + 1 < last and 48 <= codes[end + 1] <= 57):
                     break
         packed = (packed << 7) | code
         seen |= code

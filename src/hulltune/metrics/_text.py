@@ -106,7 +106,9 @@ def statistic_rows(statistics: NDArray[np.generic], columns: int, *, metric: str
     """Statistics of any shape (..., columns) as a table of int64 or float64 rows."""
     table = np.asarray(statistics)
     if table.ndim == 0 or table.shape[-1] != columns:
-        raise InputError(f"{metric}: got statistics of shape {table.shape}, expected {columns} in the last axis")
+        raise InputError(
+            f"{metric}: got statistics of shape {table.shape}, expected {columns} in the last axis"
+        )
     kind = np.int64 if table.dtype.kind in "iub" else np.float64
     return np.ascontiguousarray(table, kind).reshape(-1, columns)  # type: ignore[return-value]
 
@@ -131,7 +133,9 @@ def yes_no(flag: bool) -> str:
 
 def make_signature(name: str, **parts: object) -> str:
     """``name|key:value|...|version:...``, as sacrebleu writes its signatures."""
-    return "|".join([name, *(f"{key}:{value}" for key, value in parts.items()), f"version:hulltune-{__version__}"])
+    return "|".join(
+        [name, *(f"{key}:{value}" for key, value in parts.items()), f"version:hulltune-{__version__}"]
+    )
 
 
 class Tokenised(NamedTuple):

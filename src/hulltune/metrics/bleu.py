@@ -76,10 +76,17 @@ class Bleu(Metric):
             if not 0 <= self.smooth_value < float("inf"):
                 raise InputError(f"smooth_value is {self.smooth_value!r}, expected a number of at least 0")
         orders = range(1, self.max_ngram_order + 1)
-        columns = ("length", "reference_length", *(f"matches_{n}" for n in orders), *(f"ngrams_{n}" for n in orders))
+        columns = (
+            "length",
+            "reference_length",
+            *(f"matches_{n}" for n in orders),
+            *(f"ngrams_{n}" for n in orders),
+        )
         object.__setattr__(self, "columns", columns)
         if self.tokenize not in ("none", "char", "13a"):
-            sacrebleu_tokenizer(self.tokenize)  # a missing package is better told now than in the middle of a run
+            sacrebleu_tokenizer(
+                self.tokenize
+            )  # a missing package is better told now than in the middle of a run
 
     @property
     def signature(self) -> str:

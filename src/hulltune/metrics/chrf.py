@@ -45,9 +45,7 @@ class ChrF(Metric):
             raise InputError(f"beta is {self.beta!r}, expected a positive number")
         orders = [f"char_{n + 1}" for n in range(self.char_order)]
         orders += [f"word_{n + 1}" for n in range(self.word_order)]
-        columns = tuple(
-            f"{kind}_{order}" for order in orders for kind in ("output", "reference", "matches")
-        )
+        columns = tuple(f"{kind}_{order}" for order in orders for kind in ("output", "reference", "matches"))
         object.__setattr__(self, "columns", columns)
 
     @property
@@ -69,10 +67,11 @@ class ChrF(Metric):
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """ChrF of each row, 0 to 100."""
-        from hulltune.kernels.ngrams import chrf_scores
+        from hulltune.kernels.scores import chrf_eps_scores, chrf_scores
 
         rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
-        scores = chrf_scores(rows, self.char_order + self.word_order, float(self.beta), self.eps_smoothing)
+        compute = chrf_eps_scores if self.eps_smoothing else chrf_scores
+        scores = compute(rows, self.char_order + self.word_order, float(self.beta))
         return scores.reshape(np.shape(statistics)[:-1])
 
 

@@ -51,10 +51,10 @@ class Ter(Metric):
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """100 * edits / reference length of each row."""
-        from hulltune.kernels.scores import edit_rates
+        from hulltune.kernels.scores import ter_scores
 
         rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
-        return edit_rates(rows, 0, 1, 1, 2, 100.0, True).reshape(np.shape(statistics)[:-1])
+        return ter_scores(rows).reshape(np.shape(statistics)[:-1])
 
     def tokenised(self, lines: Sequence[str]) -> Sequence[str]:
         """The lines such that splitting them at white space gives tercom's tokens."""
@@ -83,7 +83,8 @@ class PreparedTer(PreparedMetric):
         flat, self._offsets = _text.flatten_references(
             references, metric=metric.name, variable_references=metric.variable_references
         )
-        self._vocabulary = _text.ReferenceVocabulary(metric.tokenised(flat), SPACES)
+        # Twice, because sacrebleu does so: normalising "..5" again cuts off the last point too.
+        self._vocabulary = _text.ReferenceVocabulary(metric.tokenised(metric.tokenised(flat)), SPACES)
 
     def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.float64]:
         """(edits, mean reference length) of each output."""

@@ -42,8 +42,8 @@ class EditRate(Metric):
     variable_references: bool = False
 
     unit: ClassVar[str] = "word"
-    length_columns: ClassVar[int] = 3
-    """How many of the columns, from the first on, add up to the length that edits are divided by."""
+    insertions_count: ClassVar[bool] = False
+    """Whether insertions count into the length that edits are divided by."""
 
     def __post_init__(self) -> None:
         _text.check_choice("normalization", self.normalization, NORMALIZATIONS)
@@ -59,11 +59,10 @@ class EditRate(Metric):
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """Edits by length of each row. Where that length is 0: the number of edits, as jiwer has it."""
-        from hulltune.kernels.scores import edit_rates
+        from hulltune.kernels.scores import error_rates
 
         rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
-        rates = edit_rates(rows, 1, 4, 0, self.length_columns, 1.0, False)
-        return rates.reshape(np.shape(statistics)[:-1])
+        return error_rates(rows, self.insertions_count).reshape(np.shape(statistics)[:-1])
 
     def normalised(self, lines: Sequence[str]) -> Sequence[str]:
         """The lines after the chosen normalisation."""
@@ -87,7 +86,7 @@ class Mer(EditRate):
     """Match error rate: edits / (hits + edits), never above 1 (Morris, Maier and Green, 2004)."""
 
     name: ClassVar[str] = "mer"
-    length_columns: ClassVar[int] = 4
+    insertions_count: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +138,8 @@ class PreparedEditRate(PreparedMetric):
             first, last = self._offsets[sentences[k] : sentences[k] + 2]
             # min() keeps the first of equals, as the kernel does.
             rows[k] = min(
-                (_aligned(references[r], outputs[k]) for r in range(first, last)), key=lambda row: sum(row[1:])
+                (_aligned(references[r], outputs[k]) for r in range(first, last)),
+                key=lambda row: sum(row[1:]),
             )
 
 
@@ -172,9 +172,7 @@ class _Characters:
 
     def encode(self, lines: Sequence[str]) -> _text.Tokenised:
         packed = _text.pack(list(map(str.strip, lines)))
-        return _text.Tokenised(
-            self._id_of[np.minimum(packed.codes, len(self._id_of) - 1)], packed.offsets
-        )
+        return _text.Tokenised(self._id_of[np.minimum(packed.codes, len(self._id_of) - 1)], packed.offsets)
 
 
 class _Slices:
@@ -184,7 +182,9 @@ class _Slices:
         self._offsets = lines.offsets
         used = lines.ids[: lines.offsets[-1]]
         if int(used.max(initial=0)) >= sys.maxunicode:
-            raise InputError(f"more than {sys.maxunicode} distinct words in the references; use fewer sentences")
+            raise InputError(
+                f"more than {sys.maxunicode} distinct words in the references; use fewer sentences"
+            )
         codes = (used + 1).astype("<u4")
         self._text = codes.tobytes().decode("utf-32-le", "surrogatepass")
 
