@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sacrebleu.metrics import TER
 from sacrebleu.metrics.lib_ter import translation_edit_rate
+from sacrebleu.metrics.ter import TER
 
 from hulltune.errors import InputError
 from hulltune.metrics.ter import Ter

@@ -1,16 +1,21 @@
-"""Substitutions, deletions and insertions between token ids, counted on the alignment that rapidfuzz would pick.
+"""Substitutions, deletions and insertions between token ids, counted on the alignment that rapidfuzz would
+pick.
 
-Bit-parallel edit distance (Hyyrö 2003), one machine word per row, with the rows kept for the trace. Of several best
-alignments this takes rapidfuzz's: common ends are matched first, then from the end a deletion is preferred, then an
-insertion. A pair that does not fit into 64 bits is left to rapidfuzz itself.
+Bit-parallel edit distance (Hyyrö 2003), one machine word per row, with the rows kept for the trace. Of
+several best alignments this takes rapidfuzz's: common ends are matched first, then from the end a deletion is
+preferred, then an insertion. A pair that does not fit into 64 bits is left to rapidfuzz itself.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
+
+Int = Any  # a Python int or a NumPy integer: the same thing once compiled
 
 WORD_BITS = 64
 
@@ -25,8 +30,9 @@ def _count_edits(
     masks: NDArray[np.uint64],
     positive: NDArray[np.uint64],
     negative: NDArray[np.uint64],
-) -> tuple[int, int, int]:
-    """(substitutions, deletions, insertions), or -1s if the reference is too long once common ends are cut off."""
+) -> tuple[Int, Int, Int]:
+    """(substitutions, deletions, insertions), or -1s if the reference is too long once common ends are cut
+    off."""
     first = 0
     last, last_hypothesis = len(reference), len(hypothesis)
     while first < min(last, last_hypothesis) and reference[first] == hypothesis[first]:
@@ -83,12 +89,13 @@ def edit_statistics(
     reference_ids: Ids,
     reference_offsets: Integers,
     references: Integers,
-    vocabulary_size: int,
+    vocabulary_size: Int,
 ) -> tuple[Integers, NDArray[np.bool_]]:
-    """(hits, substitutions, deletions, insertions) of each output against the reference with the fewest edits.
+    """(hits, substitutions, deletions, insertions) of each output against the reference with the fewest
+    edits.
 
-    Of references with equally few the first counts. Outputs with a pair too long for the kernel are flagged instead.
-    O(output length) a pair.
+    Of references with equally few the first counts. Outputs with a pair too long for the kernel are flagged
+    instead. O(output length) a pair.
     """
     statistics = np.zeros((len(sentences), 4), np.int64)
     too_long = np.zeros(len(sentences), np.bool_)

@@ -1,18 +1,22 @@
 """n-gram matches of many outputs against prepared references: the statistics of BLEU and chrF.
 
 Only n-grams that a reference has can match, and the prefix of one is one too. So the n-grams of each group of
-references make a trie, held as a hash table from (node, symbol) to child, and an output is counted by walks down the
-trie: no n-gram is ever built. Symbols are token ids or code points; a negative symbol is in no reference.
+references make a trie, held as a hash table from (node, symbol) to child, and an output is counted by walks
+down the trie: no n-gram is ever built. Symbols are token ids or code points; a negative symbol is in no
+reference.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
+
+Int = Any  # a Python int or a NumPy integer: the same thing once compiled
+Float = Any
 
 _MIX = np.int64(-7046029254386353131)  # 2^64 / golden ratio, odd, as a signed number: Fibonacci hashing
 
@@ -23,9 +27,10 @@ Symbols = NDArray[np.int32]
 class Trie(NamedTuple):
     """The n-grams of each group of references, and how often each may match.
 
-    Node 0 of a group is its root, the other nodes are numbered from 1. ``edges`` holds parent << 32 | symbol and
-    ``limits`` the largest count in one reference of the group, both from ``first_node[group]`` on. ``table`` is an
-    open-addressing table of node numbers, 0 for empty, of a power-of-two size, from ``first_slot[group]`` on.
+    Node 0 of a group is its root, the other nodes are numbered from 1. ``edges`` holds parent << 32 | symbol
+    and ``limits`` the largest count in one reference of the group, both from ``first_node[group]`` on.
+    ``table`` is an open-addressing table of node numbers, 0 for empty, of a power-of-two size, from
+    ``first_slot[group]`` on.
     """
 
     edges: Integers
@@ -36,7 +41,7 @@ class Trie(NamedTuple):
 
 
 @kernel
-def _find(trie: Trie, node_base: int, slot_base: int, mask: int, edge: int) -> tuple[int, int]:
+def _find(trie: Trie, node_base: Int, slot_base: Int, mask: Int, edge: Int) -> tuple[Int, Int]:
     """The node that ``edge`` leads to, or 0, and the slot where it is or would go."""
     slot = ((edge * _MIX) >> 32) & mask
     while True:
@@ -47,7 +52,7 @@ def _find(trie: Trie, node_base: int, slot_base: int, mask: int, edge: int) -> t
 
 
 @kernel
-def build_trie(symbols: Symbols, offsets: Integers, groups: Integers, order: int) -> Trie:
+def build_trie(symbols: Symbols, offsets: Integers, groups: Integers, order: Int) -> Trie:
     """The trie of the sequences ``groups[g]`` to ``groups[g + 1]`` for each group g: O(order * symbols)."""
     count = len(groups) - 1
     first_node = np.zeros(count + 1, np.int64)
@@ -95,7 +100,7 @@ def build_trie(symbols: Symbols, offsets: Integers, groups: Integers, order: int
 
 
 @kernel
-def _largest_group(trie: Trie) -> int:
+def _largest_group(trie: Trie) -> Int:
     largest = 1
     for group in range(len(trie.first_node) - 1):
         largest = max(largest, trie.first_node[group + 1] - trie.first_node[group])
@@ -105,23 +110,23 @@ def _largest_group(trie: Trie) -> int:
 @kernel
 def _add_matches(
     symbols: Symbols,
-    first: int,
-    last: int,
+    first: Int,
+    last: Int,
     trie: Trie,
-    group: int,
-    order: int,
+    group: Int,
+    order: Int,
     left: Symbols,
     row: Integers,
-    column: int,
-    step: int,
+    column: Int,
+    step: Int,
 ) -> None:
     """Add the clipped matches of order n + 1 to ``row[column + n * step]``; ``left`` is scratch space."""
     node_base, slot_base = trie.first_node[group], trie.first_slot[group]
     mask = trie.first_slot[group + 1] - slot_base - 1
-    for node in range(trie.first_node[group + 1] - node_base):
-        left[node] = trie.limits[node_base + node]
+    for k in range(trie.first_node[group + 1] - node_base):
+        left[k] = trie.limits[node_base + k]
     for start in range(first, last):
-        node = np.int64(0)
+        node: Int = np.int64(0)
         for n in range(min(order, last - start)):
             symbol = symbols[start + n]
             if symbol < 0:
@@ -142,12 +147,12 @@ def bleu_statistics(
     trie: Trie,
     reference_lengths: Integers,
     references: Integers,
-    order: int,
+    order: Int,
 ) -> Integers:
     """(length, closest reference length, matches per order, n-grams per order) of each output.
 
-    ``reference_lengths[references[s]:references[s + 1]]`` belong to sentence s; of two references equally close in
-    length the shorter one counts. O(order * tokens).
+    ``reference_lengths[references[s]:references[s + 1]]`` belong to sentence s; of two references equally
+    close in length the shorter one counts. O(order * tokens).
     """
     rows = np.zeros((len(sentences), 2 + 2 * order), np.int64)
     left = np.empty(_largest_group(trie), np.int32)
@@ -170,7 +175,7 @@ def bleu_statistics(
 
 
 @kernel
-def _f_score(row: NDArray[np.int64], orders: int, beta: float, eps_smoothing: bool) -> float:
+def _f_score(row: NDArray[np.int64], orders: Int, beta: float, eps_smoothing: bool) -> Float:
     """chrF of (output n-grams, reference n-grams, matches) per order.
 
     The operations and their order are sacrebleu's: the score is equal to the last bit.
@@ -202,7 +207,7 @@ def _f_score(row: NDArray[np.int64], orders: int, beta: float, eps_smoothing: bo
 
 
 @kernel
-def _add_order_totals(row: Integers, column: int, order: int, length: int, reference_length: int) -> None:
+def _add_order_totals(row: Integers, column: Int, order: Int, length: Int, reference_length: Int) -> None:
     """Numbers of n-grams, where an order that the reference is too short for counts nothing of the output."""
     for n in range(order):
         row[column + 3 * n] = max(0, length - n) if reference_length > n else 0
@@ -217,19 +222,19 @@ def chrf_statistics(
     character_offsets: Integers,
     character_trie: Trie,
     character_lengths: Integers,
-    character_order: int,
+    character_order: Int,
     words: Symbols,
     word_offsets: Integers,
     word_trie: Trie,
     word_lengths: Integers,
-    word_order: int,
+    word_order: Int,
     beta: float,
     eps_smoothing: bool,
 ) -> Integers:
     """(output n-grams, reference n-grams, matches) per order, characters first, against the best reference.
 
-    Each reference is a group of the tries, ``references[s]`` to ``references[s + 1]`` are those of sentence s. The
-    best one has the highest chrF, the first of equals. O(references * order * characters).
+    Each reference is a group of the tries, ``references[s]`` to ``references[s + 1]`` are those of sentence
+    s. The best one has the highest chrF, the first of equals. O(references * order * characters).
     """
     orders = character_order + word_order
     rows = np.zeros((len(sentences), 3 * orders), np.int64)

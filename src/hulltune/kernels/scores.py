@@ -3,19 +3,23 @@
 Every score is made of the same floating-point operations in the same order as the original's. Logarithms and
 exponentials are the C library's, one at a time: NumPy's vectorised ones differ in the last bit.
 
-Profiled: BLEU's time is its four logarithms and one or two exponentials, about 20 of 25 ns a row. The rest is done in
-blocks of rows that the compiler can vectorise: np.divide has no check for zero, and slices that begin at 0 have no
-negative indices, both of which stop it otherwise.
+Profiled: BLEU's time is its four logarithms and one or two exponentials, about 20 of 25 ns a row. The rest is
+done in blocks of rows that the compiler can vectorise: np.divide has no check for zero, and slices that begin
+at 0 have no negative indices, both of which stop it otherwise.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
+
+Int = Any  # a Python int or a NumPy integer: the same thing once compiled
+Float = Any
 
 NO_SMOOTHING, FLOOR, ADD_K, EXPONENTIAL = range(4)
 
@@ -26,7 +30,7 @@ Rows = NDArray[np.int64]  # or float64
 
 
 @kernel
-def _mean_log(logs: Floats, first: int, order: int, compensated: bool) -> float:
+def _mean_log(logs: Floats, first: Int, order: Int, compensated: bool) -> Float:
     """The mean of ``order`` logarithms from ``first`` on, added as Python's sum() does.
 
     Since Python 3.12 that is with Neumaier's correction (``compensated``), before it was plain.
@@ -53,7 +57,13 @@ def _brevity_penalty(length: float, reference_length: float) -> float:
 
 @kernel
 def _smoothed_bleu(
-    row: Rows, order: int, smoothing: int, value: float, effective_order: bool, compensated: bool, logs: Floats
+    row: Rows,
+    order: Int,
+    smoothing: Int,
+    value: float,
+    effective_order: bool,
+    compensated: bool,
+    logs: Floats,
 ) -> float:
     """BLEU of any row. The smoothing methods are 0 to 3 of Chen and Cherry (2014)."""
     matched = False
@@ -92,7 +102,7 @@ def _smoothed_bleu(
 
 
 @kernel
-def _fill_precisions(columns: Rows, order: int, quotients: Floats) -> None:
+def _fill_precisions(columns: Rows, order: Int, quotients: Floats) -> None:
     """100 * column j / column j + order for every j of a block: at the places of matches, the precisions.
 
     The quotients at other places mean nothing, but neighbours without a gap are divided eight at a time.
@@ -103,14 +113,14 @@ def _fill_precisions(columns: Rows, order: int, quotients: Floats) -> None:
 
 
 @kernel
-def _fill_mean_logs(logs: Floats, count: int, order: int, compensated: bool, means: Floats) -> None:
+def _fill_mean_logs(logs: Floats, count: Int, order: Int, compensated: bool, means: Floats) -> None:
     for k in range(count):
         means[k] = _mean_log(logs, k * order, order, compensated)
 
 
 @kernel
 def bleu_scores(
-    rows: Rows, order: int, smoothing: int, value: float, effective_order: bool, compensated: bool
+    rows: Rows, order: Int, smoothing: Int, value: float, effective_order: bool, compensated: bool
 ) -> Floats:
     """BLEU of each (length, reference length, matches per order, n-grams per order), O(order) each.
 
@@ -163,7 +173,8 @@ def ter_scores(rows: Rows) -> Floats:
 
 @kernel
 def error_rates(rows: Rows, count_insertions: bool) -> Floats:
-    """Edits by length of each (hits, substitutions, deletions, insertions); the number of edits where that is 0.
+    """Edits by length of each (hits, substitutions, deletions, insertions); the number of edits where that is
+    0.
 
     The length is that of the reference, or that of the alignment if insertions count into it.
     """
@@ -179,7 +190,8 @@ def error_rates(rows: Rows, count_insertions: bool) -> Floats:
 
 @kernel
 def _fill_rates(triples: Rows, precisions: Floats, recalls: Floats, counted: Floats) -> None:
-    """Precision and recall of each (output n-grams, reference n-grams, matches), 0 where one side has none."""
+    """Precision and recall of each (output n-grams, reference n-grams, matches), 0 where one side has
+    none."""
     for j in range(len(triples) // 3):
         n_output, n_reference = float(triples[3 * j]), float(triples[3 * j + 1])
         n_match = float(triples[3 * j + 2])
@@ -190,7 +202,7 @@ def _fill_rates(triples: Rows, precisions: Floats, recalls: Floats, counted: Flo
 
 
 @kernel
-def _fill_sums(terms: Floats, count: int, orders: int, sums: Floats) -> None:
+def _fill_sums(terms: Floats, count: Int, orders: Int, sums: Floats) -> None:
     for k in range(count):
         total = 0.0
         for n in range(orders):
@@ -199,7 +211,7 @@ def _fill_sums(terms: Floats, count: int, orders: int, sums: Floats) -> None:
 
 
 @kernel
-def chrf_scores(rows: Rows, orders: int, beta: float) -> Floats:
+def chrf_scores(rows: Rows, orders: Int, beta: float) -> Floats:
     """chrF of each row of (output n-grams, reference n-grams, matches) per order: O(orders) each.
 
     Orders that one side is too short for are left out of the means: adding their 0 changes no bit.
@@ -250,7 +262,7 @@ def _fill_f_scores(triples: Rows, factor: float, f_scores: Floats) -> None:
 
 
 @kernel
-def chrf_eps_scores(rows: Rows, orders: int, beta: float) -> Floats:
+def chrf_eps_scores(rows: Rows, orders: Int, beta: float) -> Floats:
     """chrF with epsilon smoothing: the mean of the F-scores of all orders."""
     triples = rows.reshape(-1)
     scores = np.empty(len(rows), np.float64)

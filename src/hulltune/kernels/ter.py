@@ -1,18 +1,21 @@
 """Translation edit rate (Snover et al., 2006): edit distance with greedy block shifts, over token ids.
 
-Limits, beam and ranking of shifts are those of sacrebleu, which follows tercom. What differs is only how the same
-numbers are come by: a candidate shift reuses the rows of the edit matrix above the first word that it moves, and is
-given up as soon as a whole row is too dear for it to win.
+Limits, beam and ranking of shifts are those of sacrebleu, which follows tercom. What differs is only how the
+same numbers are come by: a candidate shift reuses the rows of the edit matrix above the first word that it
+moves, and is given up as soon as a whole row is too dear for it to win.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
+
+Int = Any  # a Python int or a NumPy integer: the same thing once compiled
 
 _MOST_WORDS_SHIFTED = 10
 _LONGEST_SHIFT = 50
@@ -25,8 +28,9 @@ Integers = NDArray[np.int64]
 
 
 @kernel
-def _fill_row(above: Ids, row: Ids, word: int, reference: Ids, at: int, length: int) -> int:
-    """Row ``at`` of the edit matrix, 1 <= at <= length, from the row above: its cells in the beam, and their minimum.
+def _fill_row(above: Ids, row: Ids, word: Int, reference: Ids, at: Int, length: Int) -> Int:
+    """Row ``at`` of the edit matrix, 1 <= at <= length, from the row above: its cells in the beam, and their
+    minimum.
 
     The beam follows the diagonal of the (hypothesis, reference) rectangle; the last row reaches to the end.
     """
@@ -57,10 +61,12 @@ def _fill_row(above: Ids, row: Ids, word: int, reference: Ids, at: int, length: 
 def _align(
     matrix: Ids, words: Ids, reference: Ids, aligned: Ids, word_errors: Ids, reference_errors: Ids
 ) -> None:
-    """Trace the edit matrix back: the last hypothesis word at or before each reference word, and running errors.
+    """Trace the edit matrix back: the last hypothesis word at or before each reference word, and running
+    errors.
 
-    ``aligned[j]`` is -1 before the first word. ``word_errors[k]`` counts the words before k that were not matched,
-    ``reference_errors`` likewise. A match or substitution is preferred to a deletion, that to an insertion.
+    ``aligned[j]`` is -1 before the first word. ``word_errors[k]`` counts the words before k that were not
+    matched, ``reference_errors`` likewise. A match or substitution is preferred to a deletion, that to an
+    insertion.
     """
     row, column = len(words), len(reference)
     word_errors[:] = 0
@@ -92,8 +98,9 @@ def _align(
 
 
 @kernel
-def _shift_into(words: Ids, start: int, length: int, target: int, shifted: Ids) -> int:
-    """Move ``words[start:start + length]`` to ``target``; the first position that changes may be wrong by less."""
+def _shift_into(words: Ids, start: Int, length: Int, target: Int, shifted: Ids) -> Int:
+    """Move ``words[start:start + length]`` to ``target``; the first position that changes may be wrong by
+    less."""
     count = len(words)
     if target < start:
         # words[:target] + block + words[target:start] + rest
@@ -102,7 +109,8 @@ def _shift_into(words: Ids, start: int, length: int, target: int, shifted: Ids) 
         shifted[target + length : start + length] = words[target:start]
         shifted[start + length :] = words[start + length :]
         return target
-    # The words that the block jumps over end at ``target``, or at ``target + length`` if that lies within the block.
+    # The words that the block jumps over end at ``target``, or at ``target + length`` if that lies within the
+    # block.
     over = min(count, target if target > start + length else target + length)
     moved = over - start - length
     shifted[:start] = words[:start]
@@ -114,8 +122,8 @@ def _shift_into(words: Ids, start: int, length: int, target: int, shifted: Ids) 
 
 @kernel
 def _shifted_distance(
-    matrix: Ids, rows: Ids, shifted: Ids, unchanged: int, reference: Ids, too_many: int
-) -> int:
+    matrix: Ids, rows: Ids, shifted: Ids, unchanged: Int, reference: Ids, too_many: Int
+) -> Int:
     """The edit distance of the shifted words, or some number of at least ``too_many``."""
     length = len(shifted)
     above = matrix[unchanged]
@@ -128,8 +136,69 @@ def _shifted_distance(
 
 
 @kernel
-def _edits(hypothesis: Ids, reference: Ids) -> int:
-    """Shifts and edits from one hypothesis to one reference."""
+def _best_shift(
+    matrix: Ids,
+    rows: Ids,
+    words: Ids,
+    reference: Ids,
+    aligned: Ids,
+    word_errors: Ids,
+    reference_errors: Ids,
+    shifted: Ids,
+    best_words: Ids,
+    candidates: Int,
+) -> tuple[Int, Int, Int]:
+    """(gain, number of first words that stay, candidates looked at so far) of the best shift, into
+    ``best_words``.
+
+    A block of words is worth a try if it stands somewhere in the reference, was not all right where it is,
+    would not all be right there without it, and is not shifted into itself. Shifts are ranked by gain, then
+    length, then earlier start, then earlier target. A gain of 0 means that there is no shift worth doing.
+    """
+    count, reference_count = len(words), len(reference)
+    distance = np.int64(matrix[count, reference_count])
+    best_gain: Int = np.int64(0)
+    best_unchanged: Int = np.int64(0)
+    best_rank = (np.int64(0), np.int64(0), np.int64(0))
+    for start in range(count):
+        for match in range(max(0, start - _LONGEST_SHIFT), min(reference_count, start + _LONGEST_SHIFT + 1)):
+            longest = min(_MOST_WORDS_SHIFTED, count - start, reference_count - match)
+            length = 0
+            while length < longest and words[start + length] == reference[match + length]:
+                length += 1
+                if (
+                    word_errors[start + length] == word_errors[start]
+                    or reference_errors[match + length] == reference_errors[match]
+                    or start <= aligned[match] < start + length
+                ):
+                    continue
+                previous = np.int64(-1)
+                for position in range(match - 1, match + length):
+                    target = np.int64(aligned[position]) + 1 if position >= 0 else np.int64(0)
+                    if target == previous:
+                        continue
+                    previous = target
+                    candidates += 1
+                    unchanged = _shift_into(words, start, length, target, shifted)
+                    # No gain is too little; the same gain as the best may still win by its rank.
+                    too_many = distance - max(best_gain, 1) + 1
+                    cost = _shifted_distance(matrix, rows, shifted, unchanged, reference, too_many)
+                    rank = (np.int64(length), np.int64(-start), -target)
+                    gain = distance - cost
+                    if cost < too_many and (gain > best_gain or rank > best_rank):
+                        best_gain, best_rank, best_unchanged = gain, rank, unchanged
+                        best_words[:] = shifted
+                if candidates >= _MOST_CANDIDATES:
+                    return best_gain, best_unchanged, candidates
+    return best_gain, best_unchanged, candidates
+
+
+@kernel
+def _edits(hypothesis: Ids, reference: Ids) -> Int:
+    """Shifts and edits from one hypothesis to one reference: shift greedily as long as it gains something.
+
+    Once the candidates are used up, the shift found last does not count.
+    """
     count, columns = len(hypothesis), len(reference) + 1
     if columns == 1:
         return count
@@ -149,52 +218,23 @@ def _edits(hypothesis: Ids, reference: Ids) -> int:
     while True:
         for at in range(unchanged + 1, count + 1):
             _fill_row(matrix[at - 1], matrix[at], words[at - 1], reference, at, count)
-        distance = np.int64(matrix[count, columns - 1])
         _align(matrix, words, reference, aligned, word_errors, reference_errors)
-        # Shifts are ranked by gain, then length, then earlier start, then earlier target. Only a gain counts.
-        best_gain, best_length, best_start, best_target, best_unchanged = 0, count + 1, 0, 0, 0
-        for start in range(count):
-            for match in range(max(0, start - _LONGEST_SHIFT), min(columns - 1, start + _LONGEST_SHIFT + 1)):
-                longest = min(_MOST_WORDS_SHIFTED, count - start, columns - 1 - match)
-                length = 0
-                while length < longest and words[start + length] == reference[match + length]:
-                    length += 1
-                    if (
-                        word_errors[start + length] == word_errors[start]
-                        or reference_errors[match + length] == reference_errors[match]
-                        or start <= aligned[match] < start + length
-                    ):
-                        continue
-                    previous = -1
-                    for position in range(match - 1, match + length):
-                        target = np.int64(aligned[position]) + 1 if position >= 0 else 0
-                        if target == previous:
-                            continue
-                        previous = target
-                        candidates += 1
-                        kept = _shift_into(words, start, length, target, shifted)
-                        # A shift must gain something; with the same gain as the best it may still win by its rank.
-                        too_many = distance - max(best_gain, 1) + 1
-                        cost = _shifted_distance(matrix, rows, shifted, kept, reference, too_many)
-                        if cost >= too_many:
-                            continue
-                        gain = distance - cost
-                        if (gain, length, -start, -target) > (
-                            best_gain,
-                            best_length,
-                            -best_start,
-                            -best_target,
-                        ):
-                            best_gain, best_length, best_start, best_target = gain, length, start, target
-                            best_unchanged = kept
-                            best_words[:] = shifted
-                    if candidates >= _MOST_CANDIDATES:
-                        return shifts + distance
-        if best_gain <= 0:
-            return shifts + distance
+        gain, unchanged, candidates = _best_shift(
+            matrix,
+            rows,
+            words,
+            reference,
+            aligned,
+            word_errors,
+            reference_errors,
+            shifted,
+            best_words,
+            candidates,
+        )
+        if gain <= 0 or candidates >= _MOST_CANDIDATES:
+            return shifts + np.int64(matrix[count, columns - 1])
         shifts += 1
         words[:] = best_words
-        unchanged = best_unchanged
 
 
 @kernel
@@ -208,7 +248,8 @@ def ter_statistics(
 ) -> NDArray[np.float64]:
     """(fewest edits to any reference, mean length of the references) of each output.
 
-    A pair of n words costs O(n) a candidate row in the beam, at most 1000 candidates: O(1000 n * 50).
+    A candidate shift of n words costs at most 50 n cells of the edit matrix, and there are at most 1000 of
+    them.
     """
     rows = np.empty((len(sentences), 2), np.float64)
     for output in range(len(sentences)):

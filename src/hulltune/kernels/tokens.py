@@ -1,17 +1,21 @@
 """Text to token ids: code points in, ids of a reference vocabulary out, with no Python object per token.
 
-Lines lie end to end in one array of code points; ``offsets[i]`` to ``offsets[i + 1]`` is line i. A token of an
-output matters to a metric only if some reference has it, so tokens that no reference has all get the id -1.
+Lines lie end to end in one array of code points; ``offsets[i]`` to ``offsets[i + 1]`` is line i. A token of
+an output matters to a metric only if some reference has it, so tokens that no reference has all get the id
+-1.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
+
+Int = Any  # a Python int or a NumPy integer: the same thing once compiled
+Bool = Any
 
 SPACES, CHARACTERS, MTEVAL_13A, JIWER_WORDS, CHRF_WORDS = range(5)
 """How a line becomes tokens: str.split; each character but white space; mteval-v13a; jiwer; chrF's words."""
@@ -54,7 +58,7 @@ class Vocabulary(NamedTuple):
 
 
 @kernel
-def is_space(code: int) -> bool:
+def is_space(code: Int) -> Bool:
     """What str.isspace() says of one character."""
     if 32 < code < 0x85:
         return False
@@ -64,24 +68,26 @@ def is_space(code: int) -> bool:
 
 
 @kernel
-def _mteval_class(code: int) -> int:
+def _mteval_class(code: Int) -> Int:
     if code < 128:
         return np.int64(_ASCII_CLASSES[code])
     return _SPACE if is_space(code) else _WORD
 
 
 @kernel
-def _is_ascii_punctuation(code: int) -> bool:
+def _is_ascii_punctuation(code: Int) -> Bool:
     """What string.punctuation holds."""
     return 33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126
 
 
 @kernel
-def _point_starts_a_number(codes: NDArray[np.int32], at: int, first: int, last: int) -> bool:
-    """Whether mteval-v13a leaves the point or comma at ``at`` on the digit after it, though it cuts before it.
+def _point_starts_a_number(codes: NDArray[np.int32], at: Int, first: Int, last: Int) -> Bool:
+    """Whether mteval-v13a leaves the point or comma at ``at`` on the digit after it, though it cuts before
+    it.
 
-    Its substitutions eat the points of a run in pairs, the character before the run counting as one of them if it
-    is no digit. The last point of a run of two or more is left over when the pairs do not come out even.
+    Its substitutions eat the points of a run in pairs, the character before the run counting as one of them
+    if it is no digit. The last point of a run of two or more is left over when the pairs do not come out
+    even.
     """
     if at + 1 >= last or _mteval_class(codes[at + 1]) != _DIGIT:
         return False
@@ -94,14 +100,14 @@ def _point_starts_a_number(codes: NDArray[np.int32], at: int, first: int, last: 
 
 
 @kernel
-def _key(codes: NDArray[np.int32], start: int, end: int, packed: int, seen: int) -> int:
+def _key(codes: NDArray[np.int32], start: Int, end: Int, packed: Int, seen: Int) -> Int:
     """A number that stands for a token: the token itself, 7 bits a character, if it is ASCII and short.
 
-    The scan has packed the characters behind a leading 1, which tells lengths apart, and has or'ed them into ``seen``.
-    Other tokens get a hash with the sign bit set: equal keys of those do not prove equal tokens.
+    The scan has packed the characters behind a leading 1, which tells lengths apart, and has or'ed them into
+    ``seen``. Other tokens get a hash with the sign bit set: equal keys of those do not prove equal tokens.
 
-    Profiled: a token costs its mispredicted branches, one for each loop over its characters. Scanning and packing in
-    one loop, and comparing keys instead of characters, leaves one of three.
+    Profiled: a token costs its mispredicted branches, one for each loop over its characters. Scanning and
+    packing in one loop, and comparing keys instead of characters, leaves one of three.
     """
     if end - start <= _SHORT_TOKEN and seen < 128:
         return packed
@@ -113,7 +119,7 @@ def _key(codes: NDArray[np.int32], start: int, end: int, packed: int, seen: int)
 
 
 @kernel
-def _mteval_token(codes: NDArray[np.int32], start: int, first: int, last: int) -> tuple[int, int]:
+def _mteval_token(codes: NDArray[np.int32], start: Int, first: Int, last: Int) -> tuple[Int, Int]:
     """Where the mteval-v13a token that starts at ``start`` ends, and its key."""
     code = np.int64(codes[start])
     packed, seen, end = 128 | code, code, start + 1
@@ -142,7 +148,7 @@ def _mteval_token(codes: NDArray[np.int32], start: int, first: int, last: int) -
 
 
 @kernel
-def _spaces_token(codes: NDArray[np.int32], start: int, last: int) -> tuple[int, int]:
+def _spaces_token(codes: NDArray[np.int32], start: Int, last: Int) -> tuple[Int, Int]:
     packed, seen, end = np.int64(1), np.int64(0), start
     while end < last:
         code = np.int64(codes[end])
@@ -155,8 +161,9 @@ def _spaces_token(codes: NDArray[np.int32], start: int, last: int) -> tuple[int,
 
 
 @kernel
-def _jiwer_token(codes: NDArray[np.int32], start: int, last: int) -> tuple[int, int]:
-    """jiwer splits at a blank or at a longer run of white space: a single tab inside a line belongs to its word."""
+def _jiwer_token(codes: NDArray[np.int32], start: Int, last: Int) -> tuple[Int, Int]:
+    """jiwer splits at a blank or at a longer run of white space: a single tab inside a line belongs to its
+    word."""
     packed, seen, end = np.int64(1), np.int64(0), start
     while end < last:
         code = np.int64(codes[end])
@@ -169,7 +176,7 @@ def _jiwer_token(codes: NDArray[np.int32], start: int, last: int) -> tuple[int, 
 
 
 @kernel
-def _chrf_end(codes: NDArray[np.int32], start: int, first: int, last: int) -> int:
+def _chrf_end(codes: NDArray[np.int32], start: Int, first: Int, last: Int) -> Int:
     """chrF++ cuts off the last character of a word if it is punctuation, else the first if that is."""
     end = start + 1
     while end < last and not is_space(codes[end]):
@@ -184,7 +191,7 @@ def _chrf_end(codes: NDArray[np.int32], start: int, first: int, last: int) -> in
 
 
 @kernel
-def _token(codes: NDArray[np.int32], start: int, first: int, last: int, mode: int) -> tuple[int, int]:
+def _token(codes: NDArray[np.int32], start: Int, first: Int, last: Int, mode: Int) -> tuple[Int, Int]:
     """Where the token that starts at ``start`` ends, and its key."""
     if mode == MTEVAL_13A:
         return _mteval_token(codes, start, first, last)
@@ -202,8 +209,8 @@ def _token(codes: NDArray[np.int32], start: int, first: int, last: int, mode: in
 
 @kernel
 def _find(
-    vocabulary: Vocabulary, codes: NDArray[np.int32], start: int, end: int, key: int
-) -> tuple[int, int]:
+    vocabulary: Vocabulary, codes: NDArray[np.int32], start: Int, end: Int, key: Int
+) -> tuple[Int, Int]:
     """The id of a token, or -1, and the slot where it is or would go."""
     mask = len(vocabulary.table) - 1
     slot = ((key * _MIX) >> 32) & mask
@@ -228,7 +235,8 @@ def _find(
 def build_vocabulary(
     codes: NDArray[np.int32], offsets: NDArray[np.int64], modes: NDArray[np.int8]
 ) -> tuple[Vocabulary, NDArray[np.int32], NDArray[np.int64]]:
-    """The distinct tokens of the lines, the lines as ids (0, 1, ... in order of appearance), and their offsets.
+    """The distinct tokens of the lines, the lines as ids (0, 1, ... in order of appearance), and their
+    offsets.
 
     ``modes[i]`` says how line i becomes tokens. O(code points).
     """
@@ -279,13 +287,13 @@ def build_vocabulary(
 @kernel
 def _encode_line(
     codes: NDArray[np.int32],
-    first: int,
-    last: int,
-    mode: int,
+    first: Int,
+    last: Int,
+    mode: Int,
     vocabulary: Vocabulary,
     ids: NDArray[np.int32],
-    count: int,
-) -> int:
+    count: Int,
+) -> Int:
     """Append the ids of one line to ``ids[:count]``: the new count."""
     at = first
     while at < last:
@@ -303,13 +311,15 @@ def _encode_line(
 def token_ids(
     codes: NDArray[np.int32], offsets: NDArray[np.int64], modes: NDArray[np.int8], vocabulary: Vocabulary
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The lines as ids of the vocabulary, -1 for tokens that it does not have, and their offsets: O(code points)."""
+    """The lines as ids of the vocabulary, -1 for tokens that it does not have, and their offsets: O(code
+    points)."""
     ids = np.empty(len(codes), np.int32)  # too long, but pages that nobody touches cost nothing
     token_offsets = np.zeros(len(offsets), np.int64)
     count = 0
     for line in range(len(offsets) - 1):
         first, last = offsets[line], offsets[line + 1]
-        # Profiled: a loop for each mode, compiled with the mode as a constant, is twice as fast as one for all.
+        # Profiled: a loop for each mode, compiled with the mode as a constant, is twice as fast as one for
+        # all.
         if modes[line] == MTEVAL_13A:
             count = _encode_line(codes, first, last, MTEVAL_13A, vocabulary, ids, count)
         elif modes[line] == SPACES:

@@ -42,8 +42,8 @@ def flatten_references(
 ) -> tuple[list[str], Integers]:
     """All references in one list, and where each sentence's begin; checked.
 
-    Each sentence needs at least one reference, and all the same number unless ``variable_references``. An empty
-    string is a reference like any other.
+    Each sentence needs at least one reference, and all the same number unless ``variable_references``. An
+    empty string is a reference like any other.
     """
     flat: list[str] = []
     offsets = np.zeros(len(references) + 1, np.int64)
@@ -62,7 +62,8 @@ def flatten_references(
                 )
         if not variable_references and len(own) != len(references[0]):
             raise InputError(
-                f"{metric}: sentence {sentence} has {len(own)} references, sentence 0 has {len(references[0])}; "
+                f"{metric}: sentence {sentence} has {len(own)} references, "
+                f"sentence 0 has {len(references[0])}; "
                 "complete them, or give variable_references=True if this is meant"
             )
         flat.extend(own)
@@ -93,8 +94,8 @@ def in_batches(
 ) -> NDArray[Number]:
     """``compute`` on a thousand outputs at a time.
 
-    Profiled: the code points and ids of a batch stay in the cache and in memory that the allocator reuses. All of
-    50,000 outputs at once take twice as long, most of it in page faults.
+    Profiled: the code points and ids of a batch stay in the cache and in memory that the allocator reuses.
+    All of 50,000 outputs at once take twice as long, most of it in page faults.
     """
     if len(outputs) <= _BATCH:
         return compute(sentences, outputs)
@@ -151,9 +152,11 @@ class Tokenised(NamedTuple):
 
 
 class ReferenceVocabulary:
-    """The tokens of the references, by which outputs are turned into ids: -1 is a token that no reference has.
+    """The tokens of the references, by which outputs are turned into ids: -1 is a token that no reference
+    has.
 
-    ``modes`` says for each line how it becomes tokens (see hulltune.kernels.tokens); one number stands for all lines.
+    ``modes`` says for each line how it becomes tokens (see hulltune.kernels.tokens); one number stands for
+    all lines.
     """
 
     def __init__(self, references: Sequence[str], modes: Modes) -> None:

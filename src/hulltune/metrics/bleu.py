@@ -1,4 +1,5 @@
-"""BLEU (Papineni et al., 2002), equal to sacrebleu's: the statistics as integers, the score to the last bit."""
+"""BLEU (Papineni et al., 2002), equal to sacrebleu's: the statistics as integers, the score to the last
+bit."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ TOKENIZERS: dict[str, str] = {
 }
 """sacrebleu's tokenisers, and what has to be installed for those that need more than sacrebleu."""
 
-# Markup and line breaks that mteval-v13a rewrites before it splits; rare, so sacrebleu itself does these lines.
+# Markup and line breaks that mteval-v13a rewrites before it splits; rare, so sacrebleu itself does these
+# lines.
 _REWRITTEN_BY_13A = ("\n", "<skipped>", "&quot;", "&amp;", "&lt;", "&gt;")
 
 Tokenizer = Callable[[str], str]
@@ -46,9 +48,9 @@ Tokenizer = Callable[[str], str]
 class Bleu(Metric):
     """BLEU over clipped n-gram matches; option names and meanings are sacrebleu's.
 
-    The statistics are the output's length, the length of the closest reference (the shorter of two equally close),
-    and for each order the matches and the n-grams of the output. Matches are clipped by the largest count in any one
-    reference. The score is 0 to 100.
+    The statistics are the output's length, the length of the closest reference (the shorter of two equally
+    close), and for each order the matches and the n-grams of the output. Matches are clipped by the largest
+    count in any one reference. The score is 0 to 100.
     """
 
     name: ClassVar[str] = "bleu"
@@ -70,8 +72,8 @@ class Bleu(Metric):
         if self.smooth_value is not None:
             if SMOOTHING[self.smooth_method] is None:
                 raise InputError(
-                    f"smooth_value is {self.smooth_value!r}, but smooth_method {self.smooth_method!r} has no value; "
-                    "leave it out, or choose 'floor' or 'add-k'"
+                    f"smooth_value is {self.smooth_value!r}, but smooth_method {self.smooth_method!r} "
+                    "has no value; leave it out, or choose 'floor' or 'add-k'"
                 )
             if not 0 <= self.smooth_value < float("inf"):
                 raise InputError(f"smooth_value is {self.smooth_value!r}, expected a number of at least 0")
@@ -165,7 +167,8 @@ class Bleu(Metric):
 
 
 class PreparedBleu(PreparedMetric):
-    """BLEU bound to references: statistics of an output cost O(order * tokens) and no Python object per token."""
+    """BLEU bound to references: statistics of an output cost O(order * tokens) and no Python object per
+    token."""
 
     def __init__(self, metric: Bleu, references: References) -> None:
         from hulltune.kernels.ngrams import build_trie

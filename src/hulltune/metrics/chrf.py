@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class ChrF(Metric):
     """chrF: the F-score of character n-grams, and of word n-grams if ``word_order`` is not 0 (chrF++ has 2).
 
-    Option names and meanings are sacrebleu's. The statistics are, for each order, the n-grams of the output, those
-    of the reference and the matches; of several references the one with the best sentence score counts, the first of
-    equals. The score is 0 to 100.
+    Option names and meanings are sacrebleu's. The statistics are, for each order, the n-grams of the output,
+    those of the reference and the matches; of several references the one with the best sentence score counts,
+    the first of equals. The score is 0 to 100.
     """
 
     name: ClassVar[str] = "chrf"
@@ -94,12 +94,12 @@ class PreparedChrF(PreparedMetric):
         flat, self._offsets = _text.flatten_references(
             references, metric=metric.name, variable_references=metric.variable_references
         )
-        flat = self._cased(flat)
+        lines = self._cased(flat)
         each = np.arange(len(flat) + 1, dtype=np.int64)
-        characters = self._characters(flat)
+        characters = self._characters(lines)
         self._character_lengths = characters.lengths
         self._character_trie: Trie = build_trie(*characters, each, metric.char_order)
-        self._vocabulary = _text.ReferenceVocabulary(flat if metric.word_order else [], tokens.CHRF_WORDS)
+        self._vocabulary = _text.ReferenceVocabulary(lines if metric.word_order else [], tokens.CHRF_WORDS)
         words = self._vocabulary.references
         self._word_lengths = words.lengths
         self._word_trie: Trie = build_trie(*words, each if metric.word_order else each[:1], metric.word_order)

@@ -20,19 +20,20 @@ from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 NORMALIZATIONS = ("none", "lower", "lower-nopunct")
 """What may be done to references and outputs before they are compared.
 
-``none``: nothing. ``lower``: str.lower(). ``lower-nopunct``: str.lower(), then every character of a Unicode category
-P* (punctuation) is deleted, without leaving a blank: "it's" becomes "its", "e-mail" becomes "email".
+``none``: nothing. ``lower``: str.lower(). ``lower-nopunct``: str.lower(), then every character of a Unicode
+category P* (punctuation) is deleted, without leaving a blank: "it's" becomes "its", "e-mail" becomes "email".
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class EditRate(Metric):
-    """What WER, CER and MER share: the statistics (hits, substitutions, deletions, insertions) of an alignment.
+    """What WER, CER and MER share: the statistics (hits, substitutions, deletions, insertions) of an
+    alignment.
 
     Of several alignments with the fewest edits the one that rapidfuzz (and so jiwer) picks counts; of several
-    references the one with the fewest edits, the first of equals. An empty reference is allowed: everything in the
-    output is an insertion. Rates are fractions, as jiwer's, and may exceed 1. Words are jiwer's: split at blanks and
-    at runs of white space, while a single tab or line break inside a line belongs to its word.
+    references the one with the fewest edits, the first of equals. An empty reference is allowed: everything
+    in the output is an insertion. Rates are fractions, as jiwer's, and may exceed 1. Words are jiwer's: split
+    at blanks and at runs of white space, while a single tab or line break inside a line belongs to its word.
     """
 
     higher_is_better = False
@@ -91,7 +92,8 @@ class Mer(EditRate):
 
 @dataclass(frozen=True, kw_only=True)
 class Cer(EditRate):
-    """Character error rate: WER over characters, blanks included, of the line without its outer white space."""
+    """Character error rate: WER over characters, blanks included, of the line without its outer white
+    space."""
 
     name: ClassVar[str] = "cer"
     unit: ClassVar[str] = "character"
