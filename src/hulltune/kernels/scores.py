@@ -113,7 +113,13 @@ def _fill_precisions(columns: Rows, order: Int, quotients: Floats) -> None:
 
 
 @kernel
-def _fill_mean_logs(logs: Floats, count: Int, order: Int, compensated: bool, means: Floats) -> None:
+def _fill_mean_logs(
+    quotients: Floats, count: Int, order: Int, compensated: bool, logs: Floats, means: Floats
+) -> None:
+    width = 2 + 2 * order
+    for k in range(count):
+        for n in range(order):
+            logs[k * order + n] = math.log(quotients[k * width + 2 + n])
     for k in range(count):
         means[k] = _mean_log(logs, k * order, order, compensated)
 
@@ -137,13 +143,10 @@ def bleu_scores(
         block = rows[start : start + _BLOCK]
         count = len(block)
         _fill_precisions(columns[start * width : (start + count) * width], order, quotients)
-        for k in range(count):
-            for n in range(order):
-                logs[k * order + n] = math.log(quotients[k * width + 2 + n])
-        if order == 4:  # a constant, for which the compiler unrolls the sums
-            _fill_mean_logs(logs, count, 4, compensated, means)
+        if order == 4:  # a constant, for which the compiler unrolls the loops
+            _fill_mean_logs(quotients, count, 4, compensated, logs, means)
         else:
-            _fill_mean_logs(logs, count, order, compensated, means)
+            _fill_mean_logs(quotients, count, order, compensated, logs, means)
         shorts = 0  # collected without a branch: which rows are short is as good as random
         for k in range(count):
             scores[start + k] = math.exp(means[k])
@@ -152,8 +155,11 @@ def bleu_scores(
         for j in range(shorts):
             k = short[j]
             scores[start + k] *= _brevity_penalty(float(block[k, 0]), float(block[k, 1]))
+        any_special = smoothing == ADD_K
         for k in range(count):
-            if smoothing == ADD_K or not math.isfinite(means[k]):
+            any_special |= not abs(means[k]) < np.inf
+        for k in range(count if any_special else 0):
+            if smoothing == ADD_K or not abs(means[k]) < np.inf:
                 scores[start + k] = _smoothed_bleu(
                     block[k], order, smoothing, value, effective_order, compensated, logs
                 )
@@ -228,7 +234,7 @@ def chrf_scores(rows: Rows, orders: Int, beta: float) -> Floats:
     for start in range(0, len(rows), _BLOCK):
         count = min(_BLOCK, len(rows) - start)
         _fill_rates(triples[3 * orders * start : 3 * orders * (start + count)], precisions, recalls, counted)
-        if orders == 6:  # a constant, for which the compiler unrolls the sums
+        if orders == 6:  # a constant, for which the compiler unrolls the loops
             _fill_sums(precisions, count, 6, precision_sums)
             _fill_sums(recalls, count, 6, recall_sums)
             _fill_sums(counted, count, 6, effective)

@@ -132,6 +132,11 @@ def yes_no(flag: bool) -> str:
     return "yes" if flag else "no"
 
 
+def spelled(value: float) -> str:
+    """A number in a signature: all its digits, no trailing ``.0``."""
+    return repr(float(value)).removesuffix(".0")
+
+
 def make_signature(name: str, **parts: object) -> str:
     """``name|key:value|...|version:...``, as sacrebleu writes its signatures."""
     return "|".join(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib import metadata
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -100,7 +99,7 @@ class Bleu(Metric):
             case="lc" if self.lowercase else "mixed",
             eff=_text.yes_no(self.effective_order),
             tok=self._tokenizer_signature,
-            smooth=self.smooth_method if value is None else f"{self.smooth_method}[{value:g}]",
+            smooth=self.smooth_method if value is None else f"{self.smooth_method}[{_text.spelled(value)}]",
         )
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedBleu:
@@ -132,6 +131,8 @@ class Bleu(Metric):
     def _tokenizer_signature(self) -> str:
         if self.tokenize in ("none", "char", "13a"):
             return self.tokenize
+        from importlib import metadata
+
         name: str = sacrebleu_tokenizer(self.tokenize).signature()  # type: ignore[attr-defined]
         return f"{name}|sacrebleu:{metadata.version('sacrebleu')}"
 

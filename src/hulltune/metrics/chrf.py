@@ -53,7 +53,7 @@ class ChrF(Metric):
         """Name, parameters and version, in sacrebleu's spelling."""
         return _text.make_signature(
             self.name,
-            beta=f"{self.beta:g}",
+            beta=_text.spelled(self.beta),
             case="lc" if self.lowercase else "mixed",
             eff=_text.yes_no(not self.eps_smoothing),
             nc=self.char_order,
