@@ -3,8 +3,7 @@
 python benchmarks/metrics.py [--rounds 5] prints a table and writes benchmarks/results/metrics.json. One core,
 one thread. The two sides take turns in every round and the best round of each counts. References are prepared
 before the clock starts, on both sides; tokenising the outputs is inside it, and sacrebleu's caches of
-tokenised lines are emptied before every round. Every comparison first checks that both sides give the same
-numbers.
+tokenised lines are emptied before every round. Both sides are first checked to agree.
 """
 
 from __future__ import annotations
@@ -239,8 +238,7 @@ def sums_of_random_choices(metric: Metric, corpus: Corpus) -> NDArray[Any]:
 
 
 def compare_scores(metric: Metric, theirs: Any, corpus: Corpus, rounds: int) -> list[Result]:
-    """Against a loop over the rows of the array, and over rows that have been turned into lists of int
-    before."""
+    """Against a loop over the rows of the array, and over rows made into lists before."""
     rows = sums_of_random_choices(metric, corpus)
     lists = rows.tolist()
     compute = theirs._compute_score_from_stats

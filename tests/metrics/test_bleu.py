@@ -158,8 +158,7 @@ def test_real_outputs(name: str) -> None:
 
 
 def test_known_scores_of_the_decoders_first_choices() -> None:
-    """The French-English list is said to score 18.66 in the decoder's own order, over the tokens as they
-    are."""
+    """The French-English list is said to score 18.66 in the decoder's own order, without a tokeniser."""
     sentences, outputs, references = real_nbest("fr_en")
     firsts = [int(np.argmax(sentences == k)) for k in range(len(references))]
     metric = Bleu(tokenize="none")

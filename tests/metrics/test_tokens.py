@@ -42,8 +42,7 @@ def test_is_space_agrees_with_python_on_every_character() -> None:
 
 
 def test_mteval_tokens_are_sacrebleu_s_on_every_short_line() -> None:
-    """All lines of up to 6 characters over one character of each class: a letter, a digit, and what is
-    cut."""
+    """All lines of up to 6 characters over one character of each class."""
     every = ["".join(line) for n in range(7) for line in itertools.product("a1.-( ", repeat=n)]
     tokenize = BLEU(tokenize="13a").tokenizer
     assert split(every, tokens.MTEVAL_13A) == [tokenize(line.rstrip()).split() for line in every]

@@ -36,8 +36,7 @@ pairs = st.lists(st.tuples(lines(30), lines(30)), min_size=1, max_size=5)
 @given(pairs)
 @settings(max_examples=150, deadline=None)
 def test_counts_and_rates_are_jiwer_s(drawn: list[tuple[str, str]]) -> None:
-    """Empty references included: jiwer's rate is the number of insertions if there is no reference word at
-    all."""
+    """Empty references included: jiwer's rate without any reference word is the number of insertions."""
     outputs, references = [output for output, _ in drawn], [reference for _, reference in drawn]
     words, characters = (
         jiwer.process_words(references, outputs),

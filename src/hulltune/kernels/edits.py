@@ -1,5 +1,4 @@
-"""Substitutions, deletions and insertions between token ids, counted on the alignment that rapidfuzz would
-pick.
+"""Substitutions, deletions and insertions between token ids, on the alignment that rapidfuzz would pick.
 
 Bit-parallel edit distance (Hyyrö 2003), one machine word per row, with the rows kept for the trace. Of
 several best alignments this takes rapidfuzz's: common ends are matched first, then from the end a deletion is
@@ -31,8 +30,7 @@ def _count_edits(
     positive: NDArray[np.uint64],
     negative: NDArray[np.uint64],
 ) -> tuple[Int, Int, Int]:
-    """(substitutions, deletions, insertions), or -1s if the reference is too long once common ends are cut
-    off."""
+    """(substitutions, deletions, insertions), or -1s if the reference without common ends is too long."""
     first = 0
     last, last_hypothesis = len(reference), len(hypothesis)
     while first < min(last, last_hypothesis) and reference[first] == hypothesis[first]:
@@ -91,8 +89,7 @@ def edit_statistics(
     references: Integers,
     vocabulary_size: Int,
 ) -> tuple[Integers, NDArray[np.bool_]]:
-    """(hits, substitutions, deletions, insertions) of each output against the reference with the fewest
-    edits.
+    """(hits, substitutions, deletions, insertions) of each output against the nearest reference.
 
     Of references with equally few the first counts. Outputs with a pair too long for the kernel are flagged
     instead. O(output length) a pair.

@@ -2,7 +2,7 @@
 
 Only n-grams that a reference has can match, and the prefix of one is one too. So the n-grams of each group of
 references make a trie, held as a hash table from (node, symbol) to child, and an output is counted by walks
-down the trie: no n-gram is ever built. Symbols are token ids or code points; a negative symbol is in no
+down the trie: no n-gram is ever built. Symbols are token ids or code points; a negative one is in no
 reference.
 """
 

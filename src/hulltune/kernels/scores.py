@@ -179,8 +179,7 @@ def ter_scores(rows: Rows) -> Floats:
 
 @kernel
 def error_rates(rows: Rows, count_insertions: bool) -> Floats:
-    """Edits by length of each (hits, substitutions, deletions, insertions); the number of edits where that is
-    0.
+    """Edits by length of each (hits, substitutions, deletions, insertions); edits where that is 0.
 
     The length is that of the reference, or that of the alignment if insertions count into it.
     """
@@ -196,8 +195,7 @@ def error_rates(rows: Rows, count_insertions: bool) -> Floats:
 
 @kernel
 def _fill_rates(triples: Rows, precisions: Floats, recalls: Floats, counted: Floats) -> None:
-    """Precision and recall of each (output n-grams, reference n-grams, matches), 0 where one side has
-    none."""
+    """Precision and recall of (output n-grams, reference n-grams, matches), 0 where one side has none."""
     for j in range(len(triples) // 3):
         n_output, n_reference = float(triples[3 * j]), float(triples[3 * j + 1])
         n_match = float(triples[3 * j + 2])

@@ -29,8 +29,7 @@ Integers = NDArray[np.int64]
 
 @kernel
 def _fill_row(above: Ids, row: Ids, word: Int, reference: Ids, at: Int, length: Int) -> Int:
-    """Row ``at`` of the edit matrix, 1 <= at <= length, from the row above: its cells in the beam, and their
-    minimum.
+    """Row ``at`` of the edit matrix, from 1 to ``length``, in the beam; the minimum of its cells.
 
     The beam follows the diagonal of the (hypothesis, reference) rectangle; the last row reaches to the end.
     """
@@ -61,12 +60,11 @@ def _fill_row(above: Ids, row: Ids, word: Int, reference: Ids, at: Int, length: 
 def _align(
     matrix: Ids, words: Ids, reference: Ids, aligned: Ids, word_errors: Ids, reference_errors: Ids
 ) -> None:
-    """Trace the edit matrix back: the last hypothesis word at or before each reference word, and running
-    errors.
+    """Trace the edit matrix back: which word each reference word belongs to, and running errors.
 
-    ``aligned[j]`` is -1 before the first word. ``word_errors[k]`` counts the words before k that were not
-    matched, ``reference_errors`` likewise. A match or substitution is preferred to a deletion, that to an
-    insertion.
+    ``aligned[j]`` is the last word at or before reference word j, -1 if there is none. ``word_errors[k]``
+    counts the words before k that were not matched, ``reference_errors`` likewise. Matches and substitutions
+    are preferred to deletions, these to insertions.
     """
     row, column = len(words), len(reference)
     word_errors[:] = 0
@@ -99,8 +97,7 @@ def _align(
 
 @kernel
 def _shift_into(words: Ids, start: Int, length: Int, target: Int, shifted: Ids) -> Int:
-    """Move ``words[start:start + length]`` to ``target``; the first position that changes may be wrong by
-    less."""
+    """Move ``words[start:start + length]`` to ``target``: how many of the first words surely stay."""
     count = len(words)
     if target < start:
         # words[:target] + block + words[target:start] + rest
@@ -109,8 +106,7 @@ def _shift_into(words: Ids, start: Int, length: Int, target: Int, shifted: Ids) 
         shifted[target + length : start + length] = words[target:start]
         shifted[start + length :] = words[start + length :]
         return target
-    # The words that the block jumps over end at ``target``, or at ``target + length`` if that lies within the
-    # block.
+    # The words that the block jumps over end at ``target``, or ``length`` later if that is in the block.
     over = min(count, target if target > start + length else target + length)
     moved = over - start - length
     shifted[:start] = words[:start]
@@ -248,8 +244,7 @@ def ter_statistics(
 ) -> NDArray[np.float64]:
     """(fewest edits to any reference, mean length of the references) of each output.
 
-    A candidate shift of n words costs at most 50 n cells of the edit matrix, and there are at most 1000 of
-    them.
+    Each of at most 1000 candidate shifts of n words costs up to 50 n cells of the edit matrix.
     """
     rows = np.empty((len(sentences), 2), np.float64)
     for output in range(len(sentences)):

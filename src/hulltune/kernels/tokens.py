@@ -1,8 +1,7 @@
 """Text to token ids: code points in, ids of a reference vocabulary out, with no Python object per token.
 
 Lines lie end to end in one array of code points; ``offsets[i]`` to ``offsets[i + 1]`` is line i. A token of
-an output matters to a metric only if some reference has it, so tokens that no reference has all get the id
--1.
+an output matters only if some reference has it: all others get the id -1.
 """
 
 from __future__ import annotations
@@ -82,12 +81,10 @@ def _is_ascii_punctuation(code: Int) -> Bool:
 
 @kernel
 def _point_starts_a_number(codes: NDArray[np.int32], at: Int, first: Int, last: Int) -> Bool:
-    """Whether mteval-v13a leaves the point or comma at ``at`` on the digit after it, though it cuts before
-    it.
+    """Whether mteval-v13a leaves the point or comma at ``at``, which it cuts off before, on the next digit.
 
     Its substitutions eat the points of a run in pairs, the character before the run counting as one of them
-    if it is no digit. The last point of a run of two or more is left over when the pairs do not come out
-    even.
+    if it is no digit. The last of two or more points is left over when the pairs do not come out even.
     """
     if at + 1 >= last or _mteval_class(codes[at + 1]) != _DIGIT:
         return False
@@ -162,8 +159,7 @@ def _spaces_token(codes: NDArray[np.int32], start: Int, last: Int) -> tuple[Int,
 
 @kernel
 def _jiwer_token(codes: NDArray[np.int32], start: Int, last: Int) -> tuple[Int, Int]:
-    """jiwer splits at a blank or at a longer run of white space: a single tab inside a line belongs to its
-    word."""
+    """jiwer splits at a blank or at a run of white space: a single tab inside a line belongs to its word."""
     packed, seen, end = np.int64(1), np.int64(0), start
     while end < last:
         code = np.int64(codes[end])
@@ -235,8 +231,7 @@ def _find(
 def build_vocabulary(
     codes: NDArray[np.int32], offsets: NDArray[np.int64], modes: NDArray[np.int8]
 ) -> tuple[Vocabulary, NDArray[np.int32], NDArray[np.int64]]:
-    """The distinct tokens of the lines, the lines as ids (0, 1, ... in order of appearance), and their
-    offsets.
+    """The distinct tokens of the lines, the lines as ids in order of appearance, and their offsets.
 
     ``modes[i]`` says how line i becomes tokens. O(code points).
     """
@@ -318,8 +313,7 @@ def token_ids(
     count = 0
     for line in range(len(offsets) - 1):
         first, last = offsets[line], offsets[line + 1]
-        # Profiled: a loop for each mode, compiled with the mode as a constant, is twice as fast as one for
-        # all.
+        # Profiled: a loop for each mode, with the mode as a constant, is twice as fast as one for all.
         if modes[line] == MTEVAL_13A:
             count = _encode_line(codes, first, last, MTEVAL_13A, vocabulary, ids, count)
         elif modes[line] == SPACES:

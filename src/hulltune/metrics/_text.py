@@ -157,11 +157,9 @@ class Tokenised(NamedTuple):
 
 
 class ReferenceVocabulary:
-    """The tokens of the references, by which outputs are turned into ids: -1 is a token that no reference
-    has.
+    """The tokens of the references, and outputs as their ids: -1 is a token that no reference has.
 
-    ``modes`` says for each line how it becomes tokens (see hulltune.kernels.tokens); one number stands for
-    all lines.
+    ``modes`` says how each line becomes tokens (see hulltune.kernels.tokens), or one for all.
     """
 
     def __init__(self, references: Sequence[str], modes: Modes) -> None:

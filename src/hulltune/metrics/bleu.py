@@ -1,5 +1,4 @@
-"""BLEU (Papineni et al., 2002), equal to sacrebleu's: the statistics as integers, the score to the last
-bit."""
+"""BLEU (Papineni et al., 2002), equal to sacrebleu's: statistics as integers, score to the last bit."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ TOKENIZERS: dict[str, str] = {
 }
 """sacrebleu's tokenisers, and what has to be installed for those that need more than sacrebleu."""
 
-# Markup and line breaks that mteval-v13a rewrites before it splits; rare, so sacrebleu itself does these
-# lines.
+# Markup and line breaks that mteval-v13a rewrites before it splits; rare, so sacrebleu does these.
 _REWRITTEN_BY_13A = ("\n", "<skipped>", "&quot;", "&amp;", "&lt;", "&gt;")
 
 Tokenizer = Callable[[str], str]
@@ -168,8 +166,7 @@ class Bleu(Metric):
 
 
 class PreparedBleu(PreparedMetric):
-    """BLEU bound to references: statistics of an output cost O(order * tokens) and no Python object per
-    token."""
+    """BLEU bound to references: an output costs O(order * tokens) and no Python object per token."""
 
     def __init__(self, metric: Bleu, references: References) -> None:
         from hulltune.kernels.ngrams import build_trie

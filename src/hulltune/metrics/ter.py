@@ -16,8 +16,7 @@ from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 @dataclass(frozen=True, kw_only=True)
 class Ter(Metric):
-    """TER: edits and block shifts by the mean length of the references; option names and meanings are
-    sacrebleu's.
+    """TER: edits and block shifts by the mean length of the references; options are sacrebleu's.
 
     The statistics are the edits to the nearest reference and the mean number of words of the references, as
     float64: a sum of means is exact where the number of references is 1, 2 or 4. The score is 0 for no edits,

@@ -27,8 +27,7 @@ category P* (punctuation) is deleted, without leaving a blank: "it's" becomes "i
 
 @dataclass(frozen=True, kw_only=True)
 class EditRate(Metric):
-    """What WER, CER and MER share: the statistics (hits, substitutions, deletions, insertions) of an
-    alignment.
+    """What WER, CER and MER share: (hits, substitutions, deletions, insertions) of an alignment.
 
     Of several alignments with the fewest edits the one that rapidfuzz (and so jiwer) picks counts; of several
     references the one with the fewest edits, the first of equals. An empty reference is allowed: everything
@@ -92,8 +91,7 @@ class Mer(EditRate):
 
 @dataclass(frozen=True, kw_only=True)
 class Cer(EditRate):
-    """Character error rate: WER over characters, blanks included, of the line without its outer white
-    space."""
+    """Character error rate: WER over characters, with inner blanks, without outer white space."""
 
     name: ClassVar[str] = "cer"
     unit: ClassVar[str] = "character"
