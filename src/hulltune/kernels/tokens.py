@@ -306,8 +306,7 @@ def _encode_line(
 def token_ids(
     codes: NDArray[np.int32], offsets: NDArray[np.int64], modes: NDArray[np.int8], vocabulary: Vocabulary
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The lines as ids of the vocabulary, -1 for tokens that it does not have, and their offsets: O(code
-    points)."""
+    """The lines as ids of the vocabulary, -1 for tokens that it has not, and their offsets."""
     ids = np.empty(len(codes), np.int32)  # too long, but pages that nobody touches cost nothing
     token_offsets = np.zeros(len(offsets), np.int64)
     count = 0
