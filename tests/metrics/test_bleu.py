@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import subprocess
 import sys
 from typing import Any
 
@@ -259,3 +260,23 @@ def test_tokenisers_are_those_of_sacrebleu() -> None:
 def test_a_tokeniser_that_is_not_installed_says_what_to_install() -> None:
     with pytest.raises(InputError, match=r"tokenize='ja-mecab' cannot .* \(pip install 'sacrebleu\[ja\]'\)"):
         Bleu(tokenize="ja-mecab")
+
+
+def test_without_sacrebleu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own tokenisers do plain text; what they leave to sacrebleu says so."""
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics.bleu", None)
+    prepared = Bleu().prepare([["It is (almost) 3.5, no?"]])
+    assert prepared.statistics(numbers(1), ["It is 3.5, no!"])[0].tolist() == [6, 9, 5, 3, 1, 0, 6, 5, 4, 3]
+    with pytest.raises(InputError, match="tokenize='13a' needs sacrebleu: pip install sacrebleu"):
+        prepared.statistics(numbers(1), ["&quot;"])
+    with pytest.raises(InputError, match="tokenize='zh' needs sacrebleu: pip install sacrebleu"):
+        Bleu(tokenize="zh")
+
+
+def test_metrics_are_made_without_numba() -> None:
+    """Compiled code is loaded when statistics are asked for, not before."""
+    modules = "bleu, chrf, ter, wer"
+    code = (
+        f"import sys; from hulltune.metrics import {modules}; bleu.Bleu(); sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

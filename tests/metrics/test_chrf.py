@@ -97,3 +97,12 @@ def test_no_outputs() -> None:
 def test_bad_options(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         ChrF(**bad)
+
+
+def test_a_sentence_with_fewer_references_counts_as_in_sacrebleu() -> None:
+    outputs = ["abcd ef", "abc"]
+    documents: list[Any] = [["abcd", "ab"], ["cd ef", None]]
+    found = (
+        ChrF(variable_references=True).prepare([["abcd", "cd ef"], ["ab"]]).statistics(numbers(2), outputs)
+    )
+    assert found.tolist() == CHRF()._extract_corpus_statistics(outputs, documents)

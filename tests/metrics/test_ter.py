@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from typing import Any
 
 import numpy as np
@@ -120,3 +121,18 @@ def test_signature_and_direction() -> None:
 def test_bad_references() -> None:
     with pytest.raises(InputError, match="ter: sentence 0 has no reference"):
         Ter().prepare([[]])
+
+
+def test_a_sentence_with_fewer_references_counts_as_in_sacrebleu() -> None:
+    outputs = ["a b c d", "a b c"]
+    documents: list[Any] = [["b a c d", "a b"], ["c d", None], ["a x c d e f", None]]
+    references = [["b a c d", "c d", "a x c d e f"], ["a b"]]
+    found = Ter(variable_references=True).prepare(references).statistics(numbers(2), outputs)
+    assert found.tolist() == TER()._extract_corpus_statistics(outputs, documents)
+
+
+def test_without_sacrebleu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sacrebleu.tokenizers.tokenizer_ter", None)
+    assert edits("b c a", "a b c") == 1
+    with pytest.raises(InputError, match="normalized and no_punct need sacrebleu: pip install sacrebleu"):
+        Ter(normalized=True).prepare([["a"]])

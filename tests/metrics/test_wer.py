@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import jiwer
@@ -144,3 +145,16 @@ def test_bad_options_and_references() -> None:
         Wer(normalization="lowr")
     with pytest.raises(InputError, match="cer: sentence 1 has no reference"):
         Cer().prepare([["a"], []])
+
+
+def test_without_rapidfuzz(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rapidfuzz.distance", None)
+    assert found(Wer(), [["a b"]], ["a c"]).tolist() == [[1, 1, 0, 0]]
+    long = " ".join("ab" * 40)
+    with pytest.raises(InputError, match="long lines need rapidfuzz: pip install rapidfuzz"):
+        found(Wer(), [[long]], [long.replace("a", "c")])
+
+
+def test_a_sentence_with_fewer_references() -> None:
+    rows = Wer(variable_references=True).prepare([["a b", "c"], ["a"]]).statistics(numbers(2), ["c d", "b"])
+    assert rows.tolist() == [[1, 0, 0, 1], [0, 1, 0, 0]]
