@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from hulltune.errors import InputError
-from hulltune.kernels import scores
+from hulltune.kernels import metric_scores as scores
 from hulltune.metrics.bleu import TOKENIZERS, Bleu
 from tests.metrics.text_cases import corpora, numbers, real_nbest, transposed
 

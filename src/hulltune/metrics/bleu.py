@@ -106,7 +106,7 @@ class Bleu(Metric):
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """BLEU of each row, 0 to 100."""
-        from hulltune.kernels.scores import ADD_K, EXPONENTIAL, FLOOR, NO_SMOOTHING, bleu_scores
+        from hulltune.kernels.metric_scores import ADD_K, EXPONENTIAL, FLOOR, NO_SMOOTHING, bleu_scores
 
         rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
         methods = {"none": NO_SMOOTHING, "floor": FLOOR, "add-k": ADD_K, "exp": EXPONENTIAL}

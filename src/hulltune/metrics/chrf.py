@@ -67,7 +67,7 @@ class ChrF(Metric):
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """ChrF of each row, 0 to 100."""
-        from hulltune.kernels.scores import chrf_eps_scores, chrf_scores
+        from hulltune.kernels.metric_scores import chrf_eps_scores, chrf_scores
 
         rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
         compute = chrf_eps_scores if self.eps_smoothing else chrf_scores

@@ -51,7 +51,7 @@ class Ter(Metric):
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """100 * edits / reference length of each row."""
-        from hulltune.kernels.scores import ter_scores
+        from hulltune.kernels.metric_scores import ter_scores
 
         rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
         return ter_scores(rows).reshape(np.shape(statistics)[:-1])

@@ -59,7 +59,7 @@ class EditRate(Metric):
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """Edits by length of each row. Where that length is 0: the number of edits, as jiwer has it."""
-        from hulltune.kernels.scores import error_rates
+        from hulltune.kernels.metric_scores import error_rates
 
         rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
         return error_rates(rows, self.insertions_count).reshape(np.shape(statistics)[:-1])
