@@ -182,10 +182,7 @@ def compare_statistics(
 def compare_error_rates(corpus: Corpus, rounds: int) -> list[Result]:
     """Ours from raw text to the four counts; rapidfuzz gets its tokens split already."""
     references = [corpus.references[k] for k in corpus.sentences]
-    words = [
-        (reference.split(), output.split())
-        for reference, output in zip(references, corpus.outputs, strict=True)
-    ]
+    words = [(reference.split(), output.split()) for reference, output in zip(references, corpus.outputs, strict=True)]
     lines = list(zip(references, corpus.outputs, strict=True))
     count = len(lines)
     results = []
@@ -234,9 +231,7 @@ def compare_error_rates(corpus: Corpus, rounds: int) -> list[Result]:
 
 def sums_of_random_choices(metric: Metric, corpus: Corpus) -> NDArray[Any]:
     """Statistics of a corpus with a random output for each sentence: what a tuner scores."""
-    rows = metric.prepare([[reference] for reference in corpus.references]).statistics(
-        corpus.sentences, corpus.outputs
-    )
+    rows = metric.prepare([[reference] for reference in corpus.references]).statistics(corpus.sentences, corpus.outputs)
     dice = np.random.default_rng(11)
     total = np.zeros((VECTORS, rows.shape[1]), rows.dtype)
     for sentence in range(len(corpus.references)):
@@ -251,9 +246,7 @@ def compare_scores(metric: Metric, theirs: Any, corpus: Corpus, rounds: int) -> 
     rows = sums_of_random_choices(metric, corpus)
     lists = rows.tolist()
     compute = theirs._compute_score_from_stats
-    assert metric.score(rows).tolist() == [compute(row).score for row in lists], (
-        f"{metric.name} scores differ"
-    )
+    assert metric.score(rows).tolist() == [compute(row).score for row in lists], f"{metric.name} scores differ"
     seconds, over_array, over_lists = best_of(
         rounds,
         lambda: metric.score(rows),
@@ -277,9 +270,7 @@ def run(rounds: int) -> list[Result]:
         plain = BLEU(force=True, tokenize="none")
         results.append(compare_statistics(Bleu(tokenize="none"), plain, corpus, None, rounds))
         results.append(compare_statistics(ChrF(), CHRF(), corpus.thinned(3000), 25, rounds))
-        results.append(
-            compare_statistics(ChrFPlusPlus(), CHRF(word_order=2), corpus.thinned(3000), 25, rounds)
-        )
+        results.append(compare_statistics(ChrFPlusPlus(), CHRF(word_order=2), corpus.thinned(3000), 25, rounds))
         results.append(compare_statistics(Ter(), TER(), corpus.thinned(150), 15, min(rounds, 2)))
     results += compare_error_rates(real_corpus("asr_tts", 100) or corpora[0], rounds)
     for metric, theirs in ((Bleu(), BLEU()), (ChrF(), CHRF()), (Ter(), TER())):
@@ -315,9 +306,7 @@ def main() -> None:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     results = run(rounds)
     show(results)
-    versions = {
-        name: metadata.version(name) for name in ("numpy", "numba", "sacrebleu", "rapidfuzz", "jiwer")
-    }
+    versions = {name: metadata.version(name) for name in ("numpy", "numba", "sacrebleu", "rapidfuzz", "jiwer")}
     report = {
         "python": platform.python_version(),
         "machine": platform.machine(),
@@ -330,9 +319,7 @@ def main() -> None:
     path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     missed = [result for result in results if result.target and result.speedup < result.target]
     for result in missed:
-        print(
-            f"below the wanted {result.target:g}x: {result.what} on {result.data} against {result.baseline}"
-        )
+        print(f"below the wanted {result.target:g}x: {result.what} on {result.data} against {result.baseline}")
 
 
 if __name__ == "__main__":

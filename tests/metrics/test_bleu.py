@@ -83,8 +83,7 @@ def test_scores_are_sacrebleu_s_to_the_last_bit(
     ]
     metric = Bleu(smooth_method=method, smooth_value=value, effective_order=effective_order)
     expected = [
-        BLEU.compute_bleu(row[2:6], row[6:], row[0], row[1], method, value, effective_order).score
-        for row in rows
+        BLEU.compute_bleu(row[2:6], row[6:], row[0], row[1], method, value, effective_order).score for row in rows
     ]
     assert metric.score(np.array(rows)).tolist() == expected
     assert metric.score(np.array(rows, np.float64)).tolist() == expected
@@ -94,9 +93,7 @@ def realistic_rows(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     random = np.random.default_rng(5)
     lengths = random.integers(200, 60_000, (count, 1))
     ngrams = lengths - np.arange(4) * (lengths // 20)
-    matches = (ngrams * random.uniform([0.4, 0.2, 0.1, 0.02], [0.7, 0.4, 0.25, 0.2], (count, 4))).astype(
-        np.int64
-    )
+    matches = (ngrams * random.uniform([0.4, 0.2, 0.1, 0.02], [0.7, 0.4, 0.25, 0.2], (count, 4))).astype(np.int64)
     references = (lengths * random.uniform(0.8, 1.2, (count, 1))).astype(np.int64)
     return np.hstack([lengths, references, matches, ngrams])
 
@@ -186,9 +183,7 @@ def test_no_outputs_and_no_references() -> None:
 
 
 def test_signature_names_every_option() -> None:
-    metric = Bleu(
-        max_ngram_order=3, smooth_method="floor", lowercase=True, effective_order=True, tokenize="intl"
-    )
+    metric = Bleu(max_ngram_order=3, smooth_method="floor", lowercase=True, effective_order=True, tokenize="intl")
     assert metric.signature.startswith("bleu|order:3|case:lc|eff:yes|tok:intl|sacrebleu:")
     assert "|smooth:floor[0.1]|version:hulltune-" in metric.signature
     assert Bleu().signature.startswith("bleu|order:4|case:mixed|eff:no|tok:13a|smooth:exp|version:hulltune-")
@@ -276,7 +271,5 @@ def test_without_sacrebleu(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_metrics_are_made_without_numba() -> None:
     """Compiled code is loaded when statistics are asked for, not before."""
     modules = "bleu, chrf, ter, wer"
-    code = (
-        f"import sys; from hulltune.metrics import {modules}; bleu.Bleu(); sys.exit('numba' in sys.modules)"
-    )
+    code = f"import sys; from hulltune.metrics import {modules}; bleu.Bleu(); sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -45,10 +45,7 @@ counts = st.integers(0, 20) | st.integers(0, 10**7)
 @settings(max_examples=200, deadline=None)
 def test_scores_are_sacrebleu_s_to_the_last_bit(drawn: list[list[int]], chosen: dict[str, Any]) -> None:
     chosen |= {"char_order": 6, "word_order": 2}
-    rows = [
-        [count for k in range(0, 24, 3) for count in (row[k], row[k + 1], min(row[k : k + 3]))]
-        for row in drawn
-    ]
+    rows = [[count for k in range(0, 24, 3) for count in (row[k], row[k + 1], min(row[k : k + 3]))] for row in drawn]
     expected = [CHRF(**chosen)._compute_f_score(row) for row in rows]
     assert ChrF(**chosen).score(np.array(rows)).tolist() == expected
     assert ChrF(**chosen).score(np.array(rows, np.float64)).tolist() == expected
@@ -71,9 +68,7 @@ def test_real_outputs(name: str) -> None:
 
 
 def test_signature_columns_and_direction() -> None:
-    assert ChrFPlusPlus().signature.startswith(
-        "chrf++|beta:2|case:mixed|eff:yes|nc:6|nw:2|space:no|version:hulltune-"
-    )
+    assert ChrFPlusPlus().signature.startswith("chrf++|beta:2|case:mixed|eff:yes|nc:6|nw:2|space:no|version:hulltune-")
     assert ChrF().signature.startswith("chrf|beta:2|case:mixed|eff:yes|nc:6|nw:0|space:no|version:hulltune-")
     assert ChrF(char_order=1, word_order=1).columns == (
         *("output_char_1", "reference_char_1", "matches_char_1"),
@@ -102,7 +97,5 @@ def test_bad_options(bad: dict[str, Any], message: str) -> None:
 def test_a_sentence_with_fewer_references_counts_as_in_sacrebleu() -> None:
     outputs = ["abcd ef", "abc"]
     documents: list[Any] = [["abcd", "ab"], ["cd ef", None]]
-    found = (
-        ChrF(variable_references=True).prepare([["abcd", "cd ef"], ["ab"]]).statistics(numbers(2), outputs)
-    )
+    found = ChrF(variable_references=True).prepare([["abcd", "cd ef"], ["ab"]]).statistics(numbers(2), outputs)
     assert found.tolist() == CHRF()._extract_corpus_statistics(outputs, documents)

@@ -111,9 +111,7 @@ def test_real_outputs(name: str) -> None:
 def test_signature_and_direction() -> None:
     assert Ter().signature.startswith("ter|case:lc|tok:tercom|norm:no|punct:yes|asian:no|version:hulltune-")
     chosen = Ter(normalized=True, no_punct=True, asian_support=True, case_sensitive=True)
-    assert chosen.signature.startswith(
-        "ter|case:mixed|tok:tercom|norm:yes|punct:no|asian:yes|version:hulltune-"
-    )
+    assert chosen.signature.startswith("ter|case:mixed|tok:tercom|norm:yes|punct:no|asian:yes|version:hulltune-")
     assert not Ter().higher_is_better
     assert Ter().columns == ("edits", "reference_length")
 

@@ -32,12 +32,8 @@ def split(texts: list[str], mode: int) -> list[list[str]]:
 
 def test_is_space_agrees_with_python_on_every_character() -> None:
     characters = map(chr, range(sys.maxunicode + 1))
-    assert [
-        tokens.is_space(ord(c)) for c in characters if c.isspace() or ord(c) < 0x4000 or c == "\ufeff"
-    ] == [
-        c.isspace()
-        for c in map(chr, range(sys.maxunicode + 1))
-        if c.isspace() or ord(c) < 0x4000 or c == "\ufeff"
+    assert [tokens.is_space(ord(c)) for c in characters if c.isspace() or ord(c) < 0x4000 or c == "\ufeff"] == [
+        c.isspace() for c in map(chr, range(sys.maxunicode + 1)) if c.isspace() or ord(c) < 0x4000 or c == "\ufeff"
     ]
 
 

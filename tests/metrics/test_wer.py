@@ -19,9 +19,7 @@ SPLITTING = [transforms.RemoveMultipleSpaces(), transforms.Strip(), transforms.R
 WORDS = transforms.Compose(SPLITTING)
 
 
-def found(
-    metric: EditRate, references: list[list[str]], outputs: list[str]
-) -> np.ndarray[Any, np.dtype[np.int64]]:
+def found(metric: EditRate, references: list[list[str]], outputs: list[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
     rows = metric.prepare(references).statistics(numbers(len(outputs)), outputs)
     assert rows.dtype == np.int64
     return np.asarray(rows)

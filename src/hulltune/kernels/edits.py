@@ -107,9 +107,7 @@ def edit_statistics(
         fewest = np.int64(-1)
         for k in range(references[sentences[output]], references[sentences[output] + 1]):
             reference = reference_ids[reference_offsets[k] : reference_offsets[k + 1]]
-            substitutions, deletions, insertions = _count_edits(
-                reference, hypothesis, masks, positive, negative
-            )
+            substitutions, deletions, insertions = _count_edits(reference, hypothesis, masks, positive, negative)
             if substitutions < 0:
                 too_long[output] = True
                 break

@@ -113,9 +113,7 @@ def _fill_precisions(columns: Rows, order: Int, quotients: Floats) -> None:
 
 
 @kernel
-def _fill_mean_logs(
-    quotients: Floats, count: Int, order: Int, compensated: bool, logs: Floats, means: Floats
-) -> None:
+def _fill_mean_logs(quotients: Floats, count: Int, order: Int, compensated: bool, logs: Floats, means: Floats) -> None:
     width = 2 + 2 * order
     for k in range(count):
         for n in range(order):

@@ -251,9 +251,7 @@ def chrf_statistics(
             if word_order > 0:
                 first_word, last_word = word_offsets[output], word_offsets[output + 1]
                 _add_order_totals(row, words_at, word_order, last_word - first_word, word_lengths[reference])
-                _add_matches(
-                    words, first_word, last_word, word_trie, reference, word_order, left, row, words_at + 2, 3
-                )
+                _add_matches(words, first_word, last_word, word_trie, reference, word_order, left, row, words_at + 2, 3)
             score = _f_score(row, orders, beta, eps_smoothing)
             if score > best:
                 best = score

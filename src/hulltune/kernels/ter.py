@@ -57,9 +57,7 @@ def _fill_row(above: Ids, row: Ids, word: Int, reference: Ids, at: Int, length: 
 
 
 @kernel
-def _align(
-    matrix: Ids, words: Ids, reference: Ids, aligned: Ids, word_errors: Ids, reference_errors: Ids
-) -> None:
+def _align(matrix: Ids, words: Ids, reference: Ids, aligned: Ids, word_errors: Ids, reference_errors: Ids) -> None:
     """Trace the edit matrix back: which word each reference word belongs to, and running errors.
 
     ``aligned[j]`` is the last word at or before reference word j, -1 if there is none. ``word_errors[k]``
@@ -117,9 +115,7 @@ def _shift_into(words: Ids, start: Int, length: Int, target: Int, shifted: Ids) 
 
 
 @kernel
-def _shifted_distance(
-    matrix: Ids, rows: Ids, shifted: Ids, unchanged: Int, reference: Ids, too_many: Int
-) -> Int:
+def _shifted_distance(matrix: Ids, rows: Ids, shifted: Ids, unchanged: Int, reference: Ids, too_many: Int) -> Int:
     """The edit distance of the shifted words, or some number of at least ``too_many``."""
     length = len(shifted)
     above = matrix[unchanged]

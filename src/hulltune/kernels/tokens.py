@@ -204,9 +204,7 @@ def _token(codes: NDArray[np.int32], start: Int, first: Int, last: Int, mode: In
 
 
 @kernel
-def _find(
-    vocabulary: Vocabulary, codes: NDArray[np.int32], start: Int, end: Int, key: Int
-) -> tuple[Int, Int]:
+def _find(vocabulary: Vocabulary, codes: NDArray[np.int32], start: Int, end: Int, key: Int) -> tuple[Int, Int]:
     """The id of a token, or -1, and the slot where it is or would go."""
     mask = len(vocabulary.table) - 1
     slot = ((key * _MIX) >> 32) & mask

@@ -37,9 +37,7 @@ def pack(lines: Sequence[str]) -> Lines:
     return Lines(codes.astype(np.int32, copy=False), offsets)
 
 
-def flatten_references(
-    references: References, *, metric: str, variable_references: bool
-) -> tuple[list[str], Integers]:
+def flatten_references(references: References, *, metric: str, variable_references: bool) -> tuple[list[str], Integers]:
     """All references in one list, and where each sentence's begin; checked.
 
     Each sentence needs at least one reference, and all the same number unless ``variable_references``. An
@@ -110,9 +108,7 @@ def statistic_rows(statistics: NDArray[np.generic], columns: int, *, metric: str
     """Statistics of any shape (..., columns) as a table of int64 or float64 rows."""
     table = np.asarray(statistics)
     if table.ndim == 0 or table.shape[-1] != columns:
-        raise InputError(
-            f"{metric}: got statistics of shape {table.shape}, expected {columns} in the last axis"
-        )
+        raise InputError(f"{metric}: got statistics of shape {table.shape}, expected {columns} in the last axis")
     kind = np.int64 if table.dtype.kind in "iub" else np.float64
     return np.ascontiguousarray(table, kind).reshape(-1, columns)  # type: ignore[return-value]
 
@@ -142,9 +138,7 @@ def spelled(value: float) -> str:
 
 def make_signature(name: str, **parts: object) -> str:
     """``name|key:value|...|version:...``, as sacrebleu writes its signatures."""
-    return "|".join(
-        [name, *(f"{key}:{value}" for key, value in parts.items()), f"version:hulltune-{__version__}"]
-    )
+    return "|".join([name, *(f"{key}:{value}" for key, value in parts.items()), f"version:hulltune-{__version__}"])
 
 
 class Tokenised(NamedTuple):

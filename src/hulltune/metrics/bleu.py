@@ -83,9 +83,7 @@ class Bleu(Metric):
         )
         object.__setattr__(self, "columns", columns)
         if self.tokenize not in ("none", "char", "13a"):
-            sacrebleu_tokenizer(
-                self.tokenize
-            )  # a missing package is better told now than in the middle of a run
+            sacrebleu_tokenizer(self.tokenize)  # a missing package is better told now than in the middle of a run
 
     @property
     def signature(self) -> str:
@@ -206,9 +204,7 @@ def sacrebleu_tokenizer(name: str) -> Tokenizer:
         except (ImportError, RuntimeError, OSError) as error:
             needs = TOKENIZERS[name] or "sacrebleu"
             reason = " ".join(str(error).split())
-            raise InputError(
-                f"tokenize={name!r} cannot be used here: {reason} (pip install '{needs}')"
-            ) from error
+            raise InputError(f"tokenize={name!r} cannot be used here: {reason} (pip install '{needs}')") from error
     return _loaded[name]
 
 

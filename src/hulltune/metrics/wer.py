@@ -182,9 +182,7 @@ class _Slices:
         self._offsets = lines.offsets
         used = lines.ids[: lines.offsets[-1]]
         if int(used.max(initial=0)) >= sys.maxunicode:
-            raise InputError(
-                f"more than {sys.maxunicode} distinct words in the references; use fewer sentences"
-            )
+            raise InputError(f"more than {sys.maxunicode} distinct words in the references; use fewer sentences")
         codes = (used + 1).astype("<u4")
         self._text = codes.tobytes().decode("utf-32-le", "surrogatepass")
 
