@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -81,12 +82,15 @@ def envelopes(
     scorer = EdgeScorer(corpus) if scorer is None else scorer
     scorer.prepare()
     shards = _shards(corpus, len(rows), threads)
+    workplace = threading.local()
 
     def search(shard: tuple[int, int]) -> tuple[Any, ...]:
         from hulltune.kernels import envelopes as kernel
 
         first, last = shard
-        scores, exponents = scorer.scores(first, last, weights)
+        if not hasattr(workplace, "room"):
+            workplace.room = np.empty(2 * SHARD_SCORES)
+        scores, exponents = scorer.scores(first, last, weights, workplace.room)
         found: tuple[Any, ...] = kernel.envelopes(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
             first, last, scores, exponents, intervals, METHODS.index(method), derivations,
