@@ -38,8 +38,8 @@ def envelope(
     ``origin`` and ``direction`` are vectors in the order of ``forest.feature_names``, or mappings from feature names.
     Methods, all exact and equal in their results:
 
-    - "scan": for n-best lists; N · K SIMD steps for N hypotheses and K winners.
-    - "lanes": parametric search by Viterbi passes, at most 2h − 1 evaluations for h segments.
+    - "scan": for n-best lists; three SIMD scans, then a few steps for each hypothesis that is left.
+    - "lanes": parametric search by Viterbi passes, at most 2h − 1 evaluations for h segments (2 for one).
     - "hull": the inside algorithm under the convex hull semiring.
     - "auto": "scan" for lists, "lanes" otherwise (docs/theory.md has the measurements).
     """
