@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.io.candidates import SentenceId
+from hulltune.io.numbers import plain_number, sentence_id
 from hulltune.io.problems import Problems
 from hulltune.io.rows import Integers, Rows
 from hulltune.io.streams import blocks, not_utf8, open_bytes
@@ -347,7 +348,7 @@ class MosesReader:
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         texts = [text.decode("utf-8") for text in self._ids]
-        ids: list[SentenceId] = [n if n >= 0 else _number(texts[-2 - n]) for n in distinct[order].tolist()]
+        ids: list[SentenceId] = [n if n >= 0 else sentence_id(texts[-2 - n]) for n in distinct[order].tolist()]
         return ids, place[inverse.reshape(-1)]
 
     def _features(self, rows: int) -> tuple[tuple[str, ...], Integers, dict[str, int]]:
@@ -375,18 +376,6 @@ class MosesReader:
             for k in range(width)
         ]
         return tuple(names), column, {name: int(rows - n) for name, n in zip(names, present, strict=True)}
-
-
-def plain_number(token: str) -> float | None:
-    """The number that a token of ASCII characters spells, or None; also nan and inf, for the caller to refuse."""
-    try:
-        return None if "_" in token or not token.isascii() else float(token)
-    except ValueError:
-        return None
-
-
-def _number(text: str) -> SentenceId:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else text
 
 
 def _doubled(values: NDArray[Any]) -> NDArray[Any]:

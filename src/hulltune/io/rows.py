@@ -190,6 +190,11 @@ class RowCollector:
     def __len__(self) -> int:
         return len(self._keys)
 
+    @property
+    def fills_missing(self) -> bool:
+        """Whether a feature that is left out is 0, rather than a fault."""
+        return self._missing is not None
+
     def declare(
         self, sentence: SentenceId, *, references: tuple[str, ...] | None = None, source: str | None = None
     ) -> str | None:

@@ -220,10 +220,28 @@ def _read_by_token(data, position, state, names, layouts, output):  # type: igno
         if data[position] == NEWLINE or _at_bars(data, position):
             break
         start = position
+        if open_name >= 0:  # most likely a further value
+            number, stop, certain = read_decimal(data, position)
+            if certain and _ends_token(data, stop):
+                output.values[index] = number
+                index += 1
+                layouts.counts[entry - 1] += 1
+                position = stop
+                continue
         equals = -1
-        while not _ends_token(data, position):
-            if data[position] == EQUALS:
+        known = False  # the value after the = is there, and ends the token
+        number = 0.0
+        while True:
+            byte = data[position]
+            if byte == EQUALS:
                 equals = position
+                number, stop, known = read_decimal(data, position + 1)
+                if known and _ends_token(data, stop):
+                    position = stop
+                    break
+                known = False
+            elif (byte <= SPACE or byte == BAR) and _ends_token(data, position):
+                break
             position += 1
         if waiting + 2 > len(output.pending):
             return GROW_PENDING, position, index, waiting, entry
@@ -262,9 +280,11 @@ def _read_by_token(data, position, state, names, layouts, output):  # type: igno
                 continue
             if not dense:
                 start = equals + 1
-        waiting = _value(
-            data, start, position, row, index, line, open_name, layouts.counts[entry - 1], waiting, output
-        )
+        if known:
+            output.values[index] = number
+        else:
+            number_in_name = layouts.counts[entry - 1]
+            waiting = _value(data, start, position, row, index, line, open_name, number_in_name, waiting, output)
         index += 1
         layouts.counts[entry - 1] += 1
         if not layouts.dense[entry - 1]:
