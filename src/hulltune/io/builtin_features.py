@@ -33,16 +33,14 @@ def _column(lists: CandidateLists, name: str) -> NDArray[np.float64]:
     from hulltune.kernels import texts
 
     if name == "rank":
-        return lists.ranks + 1.0
+        return lists.ranks.astype(np.float64) + 1.0
     if name == "consensus":
         hashes = texts.hash_texts(lists.text_bytes, lists.text_offsets)
         nothing = np.zeros((lists.rows, 0), order="F")
         first = texts.first_equals(lists.text_bytes, lists.text_offsets, nothing, hashes, lists.offsets)
         votes = np.bincount(first, weights=lists.copies, minlength=lists.rows)
         return np.asarray(votes[first], dtype=np.float64)
-    words, characters = texts.count_words_and_characters(lists.text_bytes, lists.text_offsets)
-    if name == "words":
-        return words.astype(np.float64)
-    if name == "chars":
-        return characters.astype(np.float64)
-    return np.log1p(words)
+    counts = texts.count_words_and_characters(lists.text_bytes, lists.text_offsets).astype(np.float64)
+    if name == "log_length":
+        return np.asarray(np.log1p(counts[0]))
+    return counts[0 if name == "words" else 1]

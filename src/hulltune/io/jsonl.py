@@ -101,7 +101,7 @@ def write_jsonl(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
             record["candidates"] = candidates = []
             for row in range(lists.offsets[sentence], lists.offsets[sentence + 1]):
                 features = {name: column[row] for name, column in zip(lists.feature_names, columns, strict=True)}
-                candidate = {"text": lists.text(row), "features": features}
+                candidate: dict[str, Any] = {"text": lists.text(row), "features": features}
                 if lists.scores is not None:
                     candidate["score"] = float(lists.scores[row])
                 candidates.append(candidate)

@@ -32,7 +32,7 @@ class MosesReader:
     """
 
     def __init__(self, *, problems: Problems, missing: float | None, dtype: Any = np.float64) -> None:
-        from hulltune.kernels import moses
+        from hulltune.kernels import moses_tables as moses
 
         self._kernel = moses
         self._problems = problems
@@ -106,6 +106,8 @@ class MosesReader:
         )
 
     def _read_block(self, block: bytes) -> None:
+        from hulltune.kernels.moses import parse_lines
+
         kernel, state = self._kernel, self._state
         if len(block) > len(self._output.text) - 1:
             self._output = self._output_for(len(block))
@@ -122,9 +124,7 @@ class MosesReader:
         self._block_start, self._line_at_start = before, int(state[kernel.LINE])
         faults: list[tuple[int, str]] = []
         while (
-            code := kernel.parse_lines(
-                data, len(data), state, self._names, self._layouts, self._output, self._last_id
-            )
+            code := parse_lines(data, len(data), state, self._names, self._layouts, self._output, self._last_id)
         ) != kernel.DONE:
             if code in answers:
                 answers[code](block)

@@ -107,6 +107,6 @@ def _width(file: str, count: int, utterances: int | None) -> int:
         described = f"the manifest has {utterances} utterances" if utterances else "the name says so"
         raise InputError(
             f"{file}: {count} lines are no whole number of beams of width {width} ({described}); NeMo writes fewer "
-            "lines where a beam is not full, and then the manifest with \"beams\" is the only way"
+            'lines where a beam is not full, and then the manifest with "beams" is the only way'
         )
     return width

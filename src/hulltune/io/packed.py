@@ -60,7 +60,7 @@ def pack(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
         file.write(bytes(_start_of_arrays(len(text)) - _HEADER.size - len(text)))
         for values in arrays.values():
             # Fortran order: the transpose of the features is the contiguous one.
-            file.write(memoryview(np.ascontiguousarray(values.T)).cast("B") if values.size else b"")
+            file.write(np.ascontiguousarray(values.T).data.cast("B") if values.size else b"")
             file.write(bytes(-values.nbytes % _ALIGNMENT))
 
 
@@ -104,7 +104,9 @@ def _read_description(name: str, memory: Any, size: int) -> tuple[dict[str, Any]
     description = json.loads(text)
     start = _start_of_arrays(length)
     if size != start + description["bytes"]:
-        raise InputError(f"{name}: {size} bytes, expected {start + description['bytes']}; the file is cut off or damaged")
+        raise InputError(
+            f"{name}: {size} bytes, expected {start + description['bytes']}; the file is cut off or damaged"
+        )
     return description, start
 
 

@@ -77,7 +77,9 @@ def read_lists(
         rows = _read(list(zip(files, formats, strict=True)), missing, problems, dtype)
     if not len(rows.ids):
         where = ", ".join(origin.file for origin in provenance)
-        skipped = f" ({len(problems.skipped)} lines were skipped, first {problems.skipped[0]})" if problems.skipped else ""
+        skipped = (
+            f" ({len(problems.skipped)} lines were skipped, first {problems.skipped[0]})" if problems.skipped else ""
+        )
         raise InputError(f"{where}: no candidate lists{skipped}")
     columns = [read_column(path, name, rows) for path, name in add]
     lists = to_lists(rows, columns=columns, dtype=dtype, skipped=problems.skipped, provenance=provenance)
@@ -98,7 +100,9 @@ def _files(paths: Any) -> list[Path]:
 
 def _open_packed(files: list[Path], add: Sequence[Any], dtype: Any) -> CandidateLists:
     if len(files) > 1:
-        raise InputError(f"{os.fspath(files[0])}: a packed file is read alone; give the original lists, or pack them all")
+        raise InputError(
+            f"{os.fspath(files[0])}: a packed file is read alone; give the original lists, or pack them all"
+        )
     if add:
         raise InputError(f"{os.fspath(files[0])}: scores are added to the original lists, not to a packed file")
     lists = open_packed(files[0])

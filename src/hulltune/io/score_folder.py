@@ -162,7 +162,7 @@ def _literal(path: Path) -> dict[str, list[tuple[float, str]]]:
     with open_bytes(path) as stream:
         data = stream.read().removeprefix(BYTE_ORDER_MARK)
     try:
-        # nan and inf are no literals, but RETURNN writes them: take them for the numbers they mean, to be refused later.
+        # nan and inf are no literals, but RETURNN writes them: numbers, to be refused later with a better message.
         value: Any = ast.literal_eval(re.sub(r"(?<=\()\s*-?(nan|inf)\s*(?=,)", "1e999", data.decode("utf-8")))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: {not_utf8(error)}") from None

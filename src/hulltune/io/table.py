@@ -28,8 +28,11 @@ def read_delimited(
     path: str | os.PathLike[str], collector: RowCollector, problems: Problems, *, delimiter: str
 ) -> None:
     """Take all rows of a CSV or TSV file with a header. A TSV has no quotes: a quotation mark is a character."""
-    quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
-    reader = csv.reader(_line_ends(path, problems), delimiter=delimiter, quoting=quoting, strict=True)
+    lines = _line_ends(path, problems)
+    if delimiter == "\t":
+        reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
+    else:
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
     file = os.fspath(path)
     header: list[str] | None = None
     table: _Table | None = None
@@ -155,7 +158,9 @@ class _Table:
             return reason
         references = tuple(str(row[place]) for place in self._references) if self._references else None
         source = row[self._source] if self._source is not None else None
-        reason = self._collector.declare(sentence, references=references, source=None if source is None else str(source))
+        reason = self._collector.declare(
+            sentence, references=references, source=None if source is None else str(source)
+        )
         if reason is not None:
             self._collector.skip_one()
             return reason

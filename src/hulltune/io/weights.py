@@ -119,7 +119,10 @@ def _set(weights: dict[str, float], name: str, token: str, where: str) -> None:
 
 
 def write_weights(
-    weights: Mapping[str, float], path: str | os.PathLike[str], *, format: str | None = None  # noqa: A002
+    weights: Mapping[str, float],
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
 ) -> None:
     """Write weights, atomically; the format is that of the suffix (.json, .ini), otherwise lines.
 

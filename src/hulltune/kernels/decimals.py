@@ -9,6 +9,7 @@ beyond 10^±64 are left to the caller.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ _SMALLEST, _LARGEST = -64, 64
 
 
 def _powers_of_five() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """The leading 128 bits of 5^q, top bit set, for q from _SMALLEST to _LARGEST: truncated, and for q < 0 rounded up."""
+    """The leading 128 bits of 5^q, top bit set, from _SMALLEST on: truncated, and for q < 0 rounded up."""
     high, low = [], []
     for exponent in range(_SMALLEST, _LARGEST + 1):
         if exponent >= 0:
@@ -48,7 +49,7 @@ _EXACT_INTEGERS, _TOO_LONG = np.uint64(2**53), np.uint64(10**18)
 
 
 @kernel
-def _product(a, b):  # type: ignore[no-untyped-def]
+def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
     """The 128-bit product of two 64-bit words, as high and low word."""
     a_high, a_low = a >> _HALF_WORD, a & _LOW_HALF
     b_high, b_low = b >> _HALF_WORD, b & _LOW_HALF
@@ -59,7 +60,7 @@ def _product(a, b):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _nearest(mantissa, exponent):  # type: ignore[no-untyped-def]
+def _nearest(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
     """The double nearest to mantissa · 10^exponent and True, or 0 and False where 128 bits do not decide."""
     shift = _ZERO
     word = mantissa
@@ -84,12 +85,12 @@ def _nearest(mantissa, exponent):  # type: ignore[no-untyped-def]
     if lower <= _ONE and -4 <= exponent <= 23 and kept & _THREE == _ONE and kept << (top + _DROPPED_BITS) == upper:
         kept &= ~_ONE
     kept = (kept + (kept & _ONE)) >> _ONE
-    binary = ((217706 * exponent) >> 16) + 63 + np.int64(top) - np.int64(shift)
-    return math.ldexp(np.float64(kept), binary - 52), True
+    binary: Any = ((217706 * exponent) >> 16) + 63 - 52 + np.int64(top) - np.int64(shift)
+    return math.ldexp(np.float64(kept), binary), True
 
 
 @kernel
-def read_decimal(data, position):  # type: ignore[no-untyped-def]
+def read_decimal(data: NDArray[np.uint8], position: int) -> tuple[float, int, bool]:
     """Read a number at ``position``: its value, where it ends, and whether the value is certain.
 
     The grammar is ``[+-] digits [. digits] [e [+-] digits]`` with a digit somewhere in the mantissa. Where it does not
@@ -104,7 +105,7 @@ def read_decimal(data, position):  # type: ignore[no-untyped-def]
     digits = 0
     certain = True
     while True:
-        digit = np.int64(data[position]) - 48
+        digit: Any = np.int64(data[position]) - 48
         if digit < 0 or digit > 9:
             break
         certain &= mantissa < _TOO_LONG
@@ -117,7 +118,7 @@ def read_decimal(data, position):  # type: ignore[no-untyped-def]
             digit = np.int64(data[position]) - 48
             if digit < 0 or digit > 9:
                 break
-            certain &= mantissa < _TOO_LONG
+            certain = certain and bool(mantissa < _TOO_LONG)
             mantissa = mantissa * _DIGIT_BASE + np.uint64(digit)
             digits += 1
             exponent -= 1
@@ -135,7 +136,7 @@ def read_decimal(data, position):  # type: ignore[no-untyped-def]
             digit = np.int64(data[ahead]) - 48
             if digit < 0 or digit > 9:
                 break
-            power = min(power * 10 + digit, 100_000)
+            power = min(power * 10 + digit, 100_000)  # far beyond any double
             ahead += 1
         if ahead == first_digit:
             return 0.0, start, False

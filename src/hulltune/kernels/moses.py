@@ -11,84 +11,84 @@ that is not certain, or a line at fault it stops with a code, and is called agai
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.decimals import read_decimal
-
-# Why the kernel came back.
-DONE, NEW_NAME, NEW_ID, GROW_LAYOUTS, GROW_PENDING = 0, 1, 2, 3, 4
-BLANK_LINE, TOO_FEW_FIELDS, NO_ID, NO_NAME, NO_VALUE, STRAY_VALUE = 10, 11, 12, 13, 14, 15
-REPEATED_NAME, LACKS_NAME, EXTRA_NAME, WRONG_COUNT, NO_SCORE, EXTRA_SCORE, LONG_SCORE = 16, 17, 18, 19, 20, 21, 22
-
-# What is where in the state, a vector of integers that outlives a call.
-POSITION, LINE, ROWS, VALUES, TEXT, PENDING, COMMITTED, LAYOUT, LAYOUTS, POOL, NAMES = range(11)
-REQUIRED, STRICT, HAS_SCORE, IMPLICIT_NAME, ID_KEY, ID_LENGTH, SERIAL, FIRST, LAST, COUNT = range(11, 21)
-STATE_SIZE = 21
-
-SPACE, TAB, RETURN, NEWLINE, BAR, EQUALS, COLON = 32, 9, 13, 10, 124, 61, 58
-LONGEST_ID = 256
-
-
-class Names(NamedTuple):
-    """The feature names seen so far, in a hash table; name n is ``bytes[offsets[n]:offsets[n + 1]]``."""
-
-    bytes: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
-    slots: NDArray[np.int32]
-    width: NDArray[np.int64]
-    required: NDArray[np.uint8]
-    stamp: NDArray[np.int64]
-
-
-class Layouts(NamedTuple):
-    """The sequences of (name, number of values, style) seen so far, in a hash table."""
-
-    offsets: NDArray[np.int64]
-    names: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    dense: NDArray[np.uint8]
-    hashes: NDArray[np.uint64]
-    slots: NDArray[np.int32]
-
-
-class Output(NamedTuple):
-    """What a block of lines gives; pending rows are (row, value or −1, start, stop, line, name, number of value)."""
-
-    values: NDArray[np.float64]
-    row_layout: NDArray[np.int32]
-    row_id: NDArray[np.int64]
-    row_score: NDArray[np.float64]
-    row_text: NDArray[np.int64]
-    text: NDArray[np.uint8]
-    pending: NDArray[np.int64]
-
-
-_SEED, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
+from hulltune.kernels.moses_tables import (
+    BAR,
+    BLANK_LINE,
+    COLON,
+    COMMITTED,
+    COUNT,
+    DONE,
+    EQUALS,
+    EXTRA_SCORE,
+    FIRST,
+    GROW_LAYOUTS,
+    GROW_PENDING,
+    HAS_SCORE,
+    ID_KEY,
+    ID_LENGTH,
+    IMPLICIT_NAME,
+    LAST,
+    LAYOUT,
+    LINE,
+    LONG_SCORE,
+    NEWLINE,
+    NEW_ID,
+    NEW_NAME,
+    NO_ID,
+    NO_NAME,
+    NO_SCORE,
+    NO_VALUE,
+    PENDING,
+    POOL,
+    POSITION,
+    REPEATED_NAME,
+    RETURN,
+    ROWS,
+    SERIAL,
+    SPACE,
+    STRAY_VALUE,
+    TAB,
+    TEXT,
+    TOO_FEW_FIELDS,
+    VALUES,
+    Bytes,
+    Integers,
+    Layouts,
+    Names,
+    Output,
+    check_layout,
+    find_name,
+    learn_widths,
+    number_layout,
+)
 
 
 @kernel
-def _is_blank(byte):  # type: ignore[no-untyped-def]
+def _is_blank(byte: int) -> bool:
     return byte == SPACE or byte == TAB or byte == RETURN
 
 
 @kernel
-def _skip_blanks(data, position):  # type: ignore[no-untyped-def]
+def _skip_blanks(data: Bytes, position: int) -> int:
     while _is_blank(data[position]):
         position += 1
     return position
 
 
 @kernel
-def _at_bars(data, position):  # type: ignore[no-untyped-def]
-    return data[position] == BAR and data[position + 1] == BAR and data[position + 2] == BAR
+def _at_bars(data: Bytes, position: int) -> bool:
+    return bool(data[position] == BAR and data[position + 1] == BAR and data[position + 2] == BAR)
 
 
 @kernel
-def _field_end(data, position):  # type: ignore[no-untyped-def]
+def _field_end(data: Bytes, position: int) -> int:
     """The next ``|||`` or line end."""
     while data[position] != NEWLINE and not (data[position] == BAR and _at_bars(data, position)):
         position += 1
@@ -96,62 +96,15 @@ def _field_end(data, position):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _ends_token(data, position):  # type: ignore[no-untyped-def]
+def _ends_token(data: Bytes, position: int) -> bool:
     byte = data[position]
     return _is_blank(byte) or byte == NEWLINE or (byte == BAR and _at_bars(data, position))
 
 
 @kernel
-def name_hash(data, start, stop):  # type: ignore[no-untyped-def]
-    """FNV-1a of some bytes."""
-    value = _SEED
-    for i in range(start, stop):
-        value = (value ^ np.uint64(data[i])) * _PRIME
-    return value
-
-
-@kernel
-def find_name(names, data, start, stop):  # type: ignore[no-untyped-def]
-    """The number of a name, or −1 − (the slot where it belongs)."""
-    mask = np.uint64(len(names.slots) - 1)
-    slot = np.int64(name_hash(data, start, stop) & mask)
-    while names.slots[slot] >= 0:
-        name = names.slots[slot]
-        first = names.offsets[name]
-        length = names.offsets[name + 1] - first
-        if length == stop - start:
-            same = True
-            for i in range(length):
-                if data[start + i] != names.bytes[first + i]:
-                    same = False
-                    break
-            if same:
-                return np.int64(name)
-        slot = (slot + 1) & np.int64(mask)
-    return np.int64(-1 - slot)
-
-
-@kernel
-def insert_names(names, count):  # type: ignore[no-untyped-def]
-    """Fill the empty hash table with the first ``count`` names."""
-    for name in range(count):
-        slot = -1 - find_name(names, names.bytes, names.offsets[name], names.offsets[name + 1])
-        names.slots[slot] = name
-
-
-@kernel
-def insert_layouts(layouts, count):  # type: ignore[no-untyped-def]
-    """Fill the empty hash table with the first ``count`` layouts."""
-    mask = len(layouts.slots) - 1
-    for layout in range(count):
-        slot = np.int64(layouts.hashes[layout] & np.uint64(mask))
-        while layouts.slots[slot] >= 0:
-            slot = (slot + 1) & mask
-        layouts.slots[slot] = layout
-
-
-@kernel
-def _read_by_layout(data, position, layout, used, names, layouts, values):  # type: ignore[no-untyped-def]
+def _read_by_layout(
+    data: Bytes, position: int, layout: int, used: int, names: Names, layouts: Layouts, values: NDArray[np.float64]
+) -> tuple[int, int]:
     """Read the features as the layout says; the position after them and of the next value, or −1 where it differs."""
     for entry in range(layouts.offsets[layout], layouts.offsets[layout + 1]):
         position = _skip_blanks(data, position)
@@ -189,7 +142,18 @@ def _read_by_layout(data, position, layout, used, names, layouts, values):  # ty
 
 
 @kernel
-def _value(data, start, stop, row, index, line, name, number, used, output):  # type: ignore[no-untyped-def]
+def _value(
+    data: Bytes,
+    start: int,
+    stop: int,
+    row: int,
+    index: int,
+    line: int,
+    name: int,
+    number: int,
+    used: int,
+    output: Output,
+) -> int:
     """Store a value, or leave it to Python where it is not certain; the number of pending values after it."""
     value, end, certain = read_decimal(data, start)
     if certain and end == stop:
@@ -205,7 +169,9 @@ def _value(data, start, stop, row, index, line, name, number, used, output):  # 
 
 
 @kernel
-def _read_by_token(data, position, state, names, layouts, output):  # type: ignore[no-untyped-def]
+def _read_by_token(
+    data: Bytes, position: int, state: Integers, names: Names, layouts: Layouts, output: Output
+) -> tuple[int, int, int, int, int]:
     """Read the features token by token and write their layout at the end of the pool.
 
     Returns a code, the position after the features, the next value, the next pending value, and the end of the layout.
@@ -292,83 +258,11 @@ def _read_by_token(data, position, state, names, layouts, output):  # type: igno
     if open_name >= 0 and layouts.counts[entry - 1] == 0:
         state[FIRST] = open_name
         return NO_VALUE, position, index, waiting, entry
-    return _check_layout(start_of_layout, entry, state, names, layouts), position, index, waiting, entry
+    return check_layout(start_of_layout, entry, state, names, layouts), position, index, waiting, entry
 
 
 @kernel
-def _check_layout(start, stop, state, names, layouts):  # type: ignore[no-untyped-def]
-    """In the dense style, every row has the names of the first row with as many values, and no others."""
-    if not state[STRICT] or state[COMMITTED] == 0:
-        return DONE
-    required = 0
-    for entry in range(start, stop):
-        name = layouts.names[entry]
-        required += names.required[name]
-        if names.width[name] == 0 and layouts.dense[entry]:
-            state[FIRST] = name
-            return EXTRA_NAME
-        if names.width[name] > 0 and names.width[name] != layouts.counts[entry]:
-            state[FIRST], state[COUNT] = name, layouts.counts[entry]
-            return WRONG_COUNT
-    if required < state[REQUIRED]:
-        for name in range(state[NAMES]):
-            if names.required[name] and names.stamp[name] != state[SERIAL]:
-                state[FIRST] = name
-                break
-        return LACKS_NAME
-    return DONE
-
-
-@kernel
-def _number_layout(stop, state, layouts):  # type: ignore[no-untyped-def]
-    """The number of the layout at the end of the pool: an old one, or the next, or −1 where the tables are full."""
-    start = state[POOL]
-    value = _SEED
-    for entry in range(start, stop):
-        value = (value ^ np.uint64(layouts.names[entry])) * _PRIME
-        value = (value ^ np.uint64(2 * layouts.counts[entry] + layouts.dense[entry])) * _PRIME
-    mask = len(layouts.slots) - 1
-    slot = np.int64(value & np.uint64(mask))
-    while layouts.slots[slot] >= 0:
-        layout = layouts.slots[slot]
-        first = layouts.offsets[layout]
-        if layouts.hashes[layout] == value and layouts.offsets[layout + 1] - first == stop - start:
-            same = True
-            for i in range(stop - start):
-                if (
-                    layouts.names[first + i] != layouts.names[start + i]
-                    or layouts.counts[first + i] != layouts.counts[start + i]
-                    or layouts.dense[first + i] != layouts.dense[start + i]
-                ):
-                    same = False
-                    break
-            if same:
-                return np.int64(layout)
-        slot = (slot + 1) & mask
-    layout = state[LAYOUTS]
-    if layout + 2 > len(layouts.offsets) or 2 * (layout + 1) > len(layouts.slots):
-        return np.int64(-1)
-    layouts.offsets[layout + 1] = stop
-    layouts.hashes[layout] = value
-    layouts.slots[slot] = layout
-    state[LAYOUTS] += 1
-    state[POOL] = stop
-    return np.int64(layout)
-
-
-@kernel
-def _learn_widths(layout, state, names, layouts):  # type: ignore[no-untyped-def]
-    """Remember how many values each name has; the first row says which names every row must have."""
-    for entry in range(layouts.offsets[layout], layouts.offsets[layout + 1]):
-        name = layouts.names[entry]
-        names.width[name] = max(names.width[name], layouts.counts[entry])
-        if state[COMMITTED] == 0 and layouts.dense[entry]:
-            names.required[name] = 1
-            state[REQUIRED] += 1
-
-
-@kernel
-def _read_id(data, start, stop, state, last_id):  # type: ignore[no-untyped-def]
+def _read_id(data: Bytes, start: int, stop: int, state: Integers, last_id: Bytes) -> Any:
     """The key of an id: its number, or what Python gave the id before, or −1 for one to ask Python about.
 
     Keys of ids that are no numbers are below −1.
@@ -397,7 +291,9 @@ def _read_id(data, start, stop, state, last_id):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _read_score(data, position, row, line, waiting, state, output):  # type: ignore[no-untyped-def]
+def _read_score(
+    data: Bytes, position: int, row: int, line: int, waiting: int, state: Integers, output: Output
+) -> tuple[int, int]:
     """Read the score field, if there is one: a code, and the number of pending values."""
     if data[position] == NEWLINE:
         return (NO_SCORE if state[HAS_SCORE] == 1 else DONE), waiting
@@ -420,7 +316,9 @@ def _read_score(data, position, row, line, waiting, state, output):  # type: ign
 
 
 @kernel
-def parse_lines(data, end, state, names, layouts, output, last_id):  # type: ignore[no-untyped-def]
+def parse_lines(
+    data: Bytes, end: int, state: Integers, names: Names, layouts: Layouts, output: Output, last_id: Bytes
+) -> int:
     """Read lines from ``state[POSITION]`` on, until ``end`` (after a line end) or until Python is needed; linear.
 
     A code other than DONE leaves ``state[POSITION]`` at the start of the line in question, of which nothing is kept.
@@ -466,7 +364,7 @@ def parse_lines(data, end, state, names, layouts, output, last_id):  # type: ign
             code, position, index, waiting, entry = _read_by_token(data, features, state, names, layouts, output)
             if code != DONE:
                 return code
-            layout = _number_layout(entry, state, layouts)
+            layout = number_layout(entry, state, layouts)
             if layout < 0:
                 return GROW_LAYOUTS
         state[COUNT] = 0
@@ -474,7 +372,7 @@ def parse_lines(data, end, state, names, layouts, output, last_id):  # type: ign
         if code != DONE:
             return code
         if layout != state[LAYOUT]:
-            _learn_widths(layout, state, names, layouts)
+            learn_widths(layout, state, names, layouts)
         if state[HAS_SCORE] < 0:
             state[HAS_SCORE] = state[COUNT]
 
@@ -489,17 +387,3 @@ def parse_lines(data, end, state, names, layouts, output, last_id):  # type: ign
         state[LINE] += 1
         state[POSITION] = position + 1
     return DONE
-
-
-@kernel
-def scatter(values, row_layout, destination, layouts, column, matrix):  # type: ignore[no-untyped-def]
-    """Spread the values of rows over the columns of their names: value k of name n goes to ``column[n] + k``."""
-    index = 0
-    for row in range(len(row_layout)):
-        target = destination[row]
-        layout = row_layout[row]
-        for entry in range(layouts.offsets[layout], layouts.offsets[layout + 1]):
-            first = column[layouts.names[entry]]
-            for number in range(layouts.counts[entry]):
-                matrix[target, first + number] = values[index]
-                index += 1

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import numpy as np
+from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Integers: TypeAlias = NDArray[np.int64]
+Words: TypeAlias = NDArray[np.uint64]
 
 _SEED, _PRIME, _MIX, _SHIFT = (np.uint64(n) for n in (14695981039346656037, 1099511628211, 0x9E3779B97F4A7C15, 29))
 _MINUS_ZERO = np.uint64(1 << 63)
 
 
 @kernel
-def hash_texts(text, offsets):  # type: ignore[no-untyped-def]
+def hash_texts(text: Bytes, offsets: Integers) -> Words:
     """A 64-bit hash of every text."""
     hashes = np.empty(len(offsets) - 1, dtype=np.uint64)
     for i in range(len(hashes)):
@@ -23,7 +30,7 @@ def hash_texts(text, offsets):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def hash_column(bits, hashes):  # type: ignore[no-untyped-def]
+def hash_column(bits: Words, hashes: Words) -> None:
     """Mix a column of doubles, given as bit patterns, into the hashes of its rows; the two zeros are equal."""
     for i in range(len(hashes)):
         word = bits[i]
@@ -34,18 +41,20 @@ def hash_column(bits, hashes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _same_text(text, offsets, a, b):  # type: ignore[no-untyped-def]
+def _same_text(text: Bytes, offsets: Integers, a: int, b: int) -> bool:
     length = offsets[a + 1] - offsets[a]
     if offsets[b + 1] - offsets[b] != length:
         return False
-    for i in range(length):
+    for i in range(length):  # noqa: SIM110  # Numba has no generators here
         if text[offsets[a] + i] != text[offsets[b] + i]:
             return False
     return True
 
 
 @kernel
-def first_equals(text, text_offsets, features, hashes, offsets):  # type: ignore[no-untyped-def]
+def first_equals(
+    text: Bytes, text_offsets: Integers, features: NDArray[Any], hashes: Words, offsets: Integers
+) -> Integers:
     """For every row, the first row of its list with the same text and the same features; itself, if it is that row.
 
     Equal hashes are only a hint: rows are compared in full, so that distinct ones are never taken for equal. Expected
@@ -87,7 +96,7 @@ def first_equals(text, text_offsets, features, hashes, offsets):  # type: ignore
 
 
 @kernel
-def gather_texts(text, offsets, rows, out, out_offsets):  # type: ignore[no-untyped-def]
+def gather_texts(text: Bytes, offsets: Integers, rows: Integers, out: Bytes, out_offsets: Integers) -> None:
     """Copy the texts of ``rows`` one after the other; ``out`` may be ``text`` where the rows only move down."""
     position = 0
     for i in range(len(rows)):
@@ -99,14 +108,14 @@ def gather_texts(text, offsets, rows, out, out_offsets):  # type: ignore[no-unty
 
 
 @kernel
-def compact_column(values, rows, out):  # type: ignore[no-untyped-def]
+def compact_column(values: NDArray[Any], rows: Integers, out: NDArray[Any]) -> None:
     """``out[i] = values[rows[i]]`` in increasing order of i, so that the two may overlap where rows only move down."""
     for i in range(len(rows)):
         out[i] = values[rows[i]]
 
 
 @kernel
-def count_words_and_characters(text, offsets):  # type: ignore[no-untyped-def]
+def count_words_and_characters(text: Bytes, offsets: Integers) -> Integers:
     """Words (runs of bytes other than ASCII white space) and code points of every text."""
     counts = np.zeros((2, len(offsets) - 1), dtype=np.int64)
     for i in range(len(offsets) - 1):
