@@ -7,6 +7,7 @@ module tells it what it asks for, and words its complaints.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -120,8 +121,7 @@ class MosesReader:
             kernel.GROW_LAYOUTS: self._grow_layouts,
             kernel.GROW_PENDING: self._grow_pending,
         }
-        before = self._hypotheses  # faults within the block are numbered by lines, of which each is a hypothesis
-        self._block_start, self._line_at_start = before, int(state[kernel.LINE])
+        self._line_at_start = int(state[kernel.LINE])
         faults: list[tuple[int, str]] = []
         while (
             code := parse_lines(data, len(data), state, self._names, self._layouts, self._output, self._last_id)
@@ -137,11 +137,12 @@ class MosesReader:
         dropped = self._settle_pending(block, faults)
         for line, reason in sorted(faults):
             self._problems.report(self._file, line, reason)
-            self._gaps.append(before + line - self._line_at_start)
+            self._gaps.append(self._hypotheses + line - self._line_at_start)  # every line is a hypothesis
         self._hypotheses += int(state[kernel.LINE]) - self._line_at_start
         if state[kernel.ROWS]:
             if not self._first_line:
-                first = next(line for line in range(self._line_at_start, 1 << 62) if line not in dict(faults))
+                at_fault = {line for line, _ in faults}
+                first = next(line for line in itertools.count(self._line_at_start) if line not in at_fault)
                 self._first_line = f"{self._file}:{first}"
             self._keep(dropped)
 
@@ -168,8 +169,7 @@ class MosesReader:
                 what = "the score" if name < 0 else f"feature {self._value_name(name, number)!r}"
                 faults.append((line, f"{what} is {token!r}; expected a finite number"))
         state[kernel.PENDING] = 0
-        self._dropped = dropped | getattr(self, "_dropped", set())
-        return self._dropped
+        return dropped
 
     def _value_name(self, name: int, number: int) -> str:
         text = self._name(name)
@@ -186,7 +186,6 @@ class MosesReader:
         layouts = output.row_layout[:rows].copy()
         keep = np.ones(rows, dtype=bool)
         keep[list(dropped)] = False
-        self._dropped = set()
         with np.errstate(over="ignore"):  # too large for float32: refused later, with a message
             kept_values = output.values[:values].astype(self._dtype)
         kept_text = output.text[:text].copy()

@@ -38,9 +38,9 @@ from hulltune.kernels.moses_tables import (
     LAYOUT,
     LINE,
     LONG_SCORE,
-    NEWLINE,
     NEW_ID,
     NEW_NAME,
+    NEWLINE,
     NO_ID,
     NO_NAME,
     NO_SCORE,
@@ -72,7 +72,7 @@ from hulltune.kernels.moses_tables import (
 
 @kernel
 def _is_blank(byte: int) -> bool:
-    return byte == SPACE or byte == TAB or byte == RETURN
+    return byte in (SPACE, TAB, RETURN)
 
 
 @kernel
