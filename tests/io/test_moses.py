@@ -233,7 +233,9 @@ def test_many_names_many_layouts_and_many_uncertain_numbers(file: Path) -> None:
 
 names = st.sampled_from(["x", "y", "lm", "LM0", "a=", "é", "feature", "d:"])
 numbers = st.one_of(
-    st.sampled_from(["0", "-1", "2.5", "1e3", ".5", "nan", "-inf", "1e400", "x", "1_0", "0.12345678901234567890123", "٣"]),
+    st.sampled_from(
+        ["0", "-1", "2.5", "1e3", ".5", "nan", "-inf", "1e400", "x", "1_0", "0.12345678901234567890123", "٣"]
+    ),
     st.floats(-1e6, 1e6).map(repr),
 )
 dense = st.builds(lambda name, values: f"{name}= {' '.join(values)}", names, st.lists(numbers, max_size=3))
@@ -251,7 +253,12 @@ good_lines = st.builds(
     lambda i, t, f, s: f"{i} ||| {t} ||| {f} ||| {s}", st.sampled_from("01"), texts, feature_fields, numbers
 )
 odd_lines = st.builds(
-    lambda i, t, f, rest, bar: bar.join([i, t, f, *rest]), ids, texts, feature_fields, st.lists(numbers, max_size=2), bars
+    lambda i, t, f, rest, bar: bar.join([i, t, f, *rest]),
+    ids,
+    texts,
+    feature_fields,
+    st.lists(numbers, max_size=2),
+    bars,
 )
 any_lines = st.one_of(good_lines, odd_lines, st.text("01 |=x.é\t\r", max_size=20))
 
