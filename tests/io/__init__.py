@@ -1,1 +1,1 @@
-"""Reading and writing files."""
+"""Reading and writing files."""  # noqa: A005

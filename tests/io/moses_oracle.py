@@ -22,8 +22,8 @@ class Parsed:
     faults: list[int] = field(default_factory=list)
 
 
-class Fault(Exception):
-    pass
+class FaultError(Exception):
+    """This line is no hypothesis."""
 
 
 def parse(content: str, *, strict: bool) -> Parsed:
@@ -36,7 +36,7 @@ def parse(content: str, *, strict: bool) -> Parsed:
     for number, line in enumerate(lines, start=1):
         try:
             parsed.rows.append(rules.hypothesis(line))
-        except Fault:
+        except FaultError:
             parsed.faults.append(number)
     return parsed
 
@@ -54,14 +54,14 @@ class Rules:
     def hypothesis(self, line: str) -> Hypothesis:
         fields = [part.strip(BLANKS) for part in line.split("|||")]
         if len(fields) < 3 or not fields[0]:
-            raise Fault
+            raise FaultError
         layout = self.layout(fields[2])
         self.check(layout)
         score = fields[3] if len(fields) > 3 and fields[3] else None
         if self.with_score is not None and self.with_score != (score is not None):
-            raise Fault
+            raise FaultError
         if score is not None and len(words(score)) > 1:
-            raise Fault
+            raise FaultError
         self.with_score = score is not None
         for name, _, values in layout:
             self.width[name] = max(self.width.get(name, 0), len(values))
@@ -79,7 +79,7 @@ class Rules:
             name, equals, value = token.rpartition("=")
             if equals:
                 if not name:
-                    raise Fault
+                    raise FaultError
                 found.append((name, not value, [value] if value else []))
                 is_open = not value
             elif token.endswith(":") and len(token) > 1:
@@ -91,22 +91,22 @@ class Rules:
                 found.append(("feature", True, [token]))
                 is_open = True
             else:
-                raise Fault
+                raise FaultError
         names = [name for name, _, _ in found]
         if len(set(names)) < len(names) or not all(values for _, _, values in found):
-            raise Fault
+            raise FaultError
         return found
 
     def check(self, layout: list[tuple[str, bool, list[str]]]) -> None:
         if not self.strict or self.first:
             return
         if not self.required <= {name for name, _, _ in layout}:
-            raise Fault
+            raise FaultError
         for name, dense, values in layout:
             if name not in self.width and dense:
-                raise Fault
+                raise FaultError
             if name in self.width and self.width[name] != len(values):
-                raise Fault
+                raise FaultError
 
 
 def words(text: str) -> list[str]:
@@ -119,7 +119,7 @@ def number(token: str) -> float:
     try:
         value = math.nan if "_" in token or not token.isascii() else float(token)
     except ValueError:
-        raise Fault from None
+        raise FaultError from None
     if not math.isfinite(value):
-        raise Fault
+        raise FaultError
     return value

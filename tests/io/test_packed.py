@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from hulltune import InputError
 from hulltune.io import CandidateLists, open_packed, pack, read_lists, sniff
 from hulltune.io.packed import VERSION
+from tests.io.refusals import refusal
 
-JSON = """{"id": "u", "refs": ["r", "é"], "source": "s", "candidates": [{"text": "é", "features": {"x": 1, "y": 2}, "score": 1}]}
+JSON = """\
+{"id": "u", "refs": ["r", "é"], "source": "s", "candidates": [{"text": "é", "features": {"x": 1, "y": 2}, "score": 1}]}
 {"id": "v", "candidates": []}
 {"id": "w", "refs": [], "candidates": [{"text": "", "features": {"x": 0.1, "y": -3}, "score": 2}, {"text": "b"}]}
 """
@@ -94,10 +96,8 @@ def test_a_flipped_byte_is_noticed_or_harmless(tmp_path_factory: pytest.TempPath
     whole = bytearray((folder / "p").read_bytes())
     whole[data.draw(st.integers(0, len(whole) - 1))] ^= data.draw(st.integers(1, 255))
     (folder / "d").write_bytes(whole)
-    try:
-        open_packed(folder / "d").corpus()
-    except InputError as error:
-        assert str(folder / "d") in str(error)
+    message = refusal(lambda: open_packed(folder / "d").corpus())
+    assert message is None or str(folder / "d") in message
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

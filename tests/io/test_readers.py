@@ -160,11 +160,15 @@ class TestTables:
     @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
     def test_frames_and_parquet(self, tmp_path: Path, library: str) -> None:
         module = pytest.importorskip(library)
-        columns = {"id": [0, 0, 2], "text": ["a", "b", "é"], "lm": [1.5, 2.5, -1.0], "n": [1, 2, 3]}
+        columns: dict[str, list[Any]] = {
+            "id": [0, 0, 2],
+            "text": ["a", "b", "é"],
+            "lm": [1.5, 2.5, -1.0],
+            "n": [1, 2, 3],
+        }
         expected = [(0, "a", [1.5, 1.0]), (0, "b", [2.5, 2.0]), (2, "é", [-1.0, 3.0])]
         if library == "pyarrow":
-            import pyarrow.parquet as parquet
-
+            parquet = pytest.importorskip("pyarrow.parquet")
             parquet.write_table(module.table(columns), tmp_path / "a.parquet")
             assert sniff(tmp_path / "a.parquet") == "parquet"
             assert rows(read_lists(tmp_path / "a.parquet")) == expected
@@ -317,9 +321,8 @@ class TestScoreFolders:
         write(tmp_path / "10best_recog/score", "u2 -9")
         lists = read_lists(tmp_path)
         assert lists.feature_names == ("score",)
-        assert rows(lists) == [
-            ("u1", "a b", [-1.5]), ("u1", "", [-2.0]), ("u2", "c0", [-3.0]), ("u2", "c1", [-3.0]), ("u2", "late", [-9.0]),
-        ]  # fmt: skip
+        assert rows(lists)[:3] == [("u1", "a b", [-1.5]), ("u1", "", [-2.0]), ("u2", "c0", [-3.0])]
+        assert rows(lists)[3:] == [("u2", "c1", [-3.0]), ("u2", "late", [-9.0])]
         write(tmp_path / "2best_recog/score", "u1 -1")
         assert "the score of utterance 'u2' is missing" in fault(tmp_path)
         assert len(rows(read_lists(tmp_path, on_error="skip"))) == 4
