@@ -281,7 +281,7 @@ def test_the_kernel_agrees_with_the_plain_parser(
     assert [fault.line for fault in problems.skipped] == expected.faults
     assert len(found.keys) == len(expected.rows)
     ends = np.cumsum(found.text_lengths)
-    text = b"".join(part.tobytes() for part in found.text_parts)
+    text = found.text.tobytes()
     matrix = np.zeros((len(found.keys), len(found.feature_names)), order="F")
     found.fill(matrix, np.arange(len(found.keys)))
     widths = {name: 1 + max(k for row in expected.rows for n, k in row.features if n == name) for name in {
