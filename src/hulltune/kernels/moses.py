@@ -104,41 +104,40 @@ def _ends_token(data: Bytes, position: int) -> bool:
 @kernel
 def _read_by_layout(
     data: Bytes, position: int, layout: int, used: int, names: Names, layouts: Layouts, values: NDArray[np.float64]
-) -> tuple[int, int]:
-    """Read the features as the layout says; the position after them and of the next value, or −1 where it differs."""
-    for entry in range(layouts.offsets[layout], layouts.offsets[layout + 1]):
+) -> tuple[bool, int, int, int]:
+    """Read the features as the layout says.
+
+    Returns whether that went well to the end; how many entries of the layout it went well for; and, after those, the
+    position and the next value.
+    """
+    begin = layouts.offsets[layout]
+    for entry in range(begin, layouts.offsets[layout + 1]):
+        start, index = position, used
         position = _skip_blanks(data, position)
         name = layouts.names[entry]
         first, last = names.offsets[name], names.offsets[name + 1]
+        same = True
         for i in range(first, last):
             if data[position] != names.bytes[i]:
-                return -1, used
+                same = False
+                break
             position += 1
-        if data[position] != EQUALS:
-            return -1, used
+        dense = layouts.dense[entry]
+        if not same or data[position] != EQUALS or _is_blank(data[position + 1]) != dense:
+            return False, entry - begin, start, index
         position += 1
-        if layouts.dense[entry]:
-            if not _is_blank(data[position]):
-                return -1, used
-            for _ in range(layouts.counts[entry]):
+        for _ in range(layouts.counts[entry]):
+            if dense:
                 position = _skip_blanks(data, position)
-                value, stop, certain = read_decimal(data, position)
-                if not certain or not _ends_token(data, stop):
-                    return -1, used
-                values[used] = value
-                used += 1
-                position = stop
-        else:
             value, stop, certain = read_decimal(data, position)
             if not certain or not _ends_token(data, stop):
-                return -1, used
+                return False, entry - begin, start, index
             values[used] = value
             used += 1
             position = stop
-    position = _skip_blanks(data, position)
-    if data[position] != NEWLINE and not _at_bars(data, position):
-        return -1, used
-    return position, used
+    stop = _skip_blanks(data, position)
+    whole = data[stop] == NEWLINE or _at_bars(data, stop)
+    return whole, layouts.offsets[layout + 1] - begin, stop if whole else position, used
 
 
 @kernel
@@ -170,17 +169,36 @@ def _value(
 
 @kernel
 def _read_by_token(
-    data: Bytes, position: int, state: Integers, names: Names, layouts: Layouts, output: Output
+    data: Bytes,
+    position: int,
+    index: int,
+    matched: int,
+    state: Integers,
+    names: Names,
+    layouts: Layouts,
+    output: Output,
 ) -> tuple[int, int, int, int, int]:
     """Read the features token by token and write their layout at the end of the pool.
 
+    The first ``matched`` entries are those of the current layout: they are read already, up to ``position``.
+
     Returns a code, the position after the features, the next value, the next pending value, and the end of the layout.
     """
-    row, line, index, waiting = state[ROWS], state[LINE], state[VALUES], state[PENDING]
+    row, line, waiting = state[ROWS], state[LINE], state[PENDING]
     start_of_layout = state[POOL]
     entry = start_of_layout  # one past the last entry
     open_name = -1  # the name that further values belong to
     state[SERIAL] += 1
+    if entry + matched > len(layouts.names):
+        return GROW_LAYOUTS, position, index, waiting, entry
+    for old in range(matched):
+        source = layouts.offsets[state[LAYOUT]] + old
+        name = layouts.names[source]
+        layouts.names[entry], layouts.counts[entry] = name, layouts.counts[source]
+        layouts.dense[entry] = layouts.dense[source]
+        names.stamp[name] = state[SERIAL]
+        open_name = np.int64(name) if layouts.dense[source] else -1
+        entry += 1
     while True:
         position = _skip_blanks(data, position)
         if data[position] == NEWLINE or _at_bars(data, position):
@@ -355,13 +373,17 @@ def parse_lines(
             text -= 1
 
         features = position + 3
-        position, index = -1, state[VALUES]
+        whole, matched, position, index = False, 0, features, state[VALUES]
         waiting = state[PENDING]
         layout = state[LAYOUT]
         if layout >= 0:
-            position, index = _read_by_layout(data, features, layout, index, names, layouts, output.values)
-        if position < 0:
-            code, position, index, waiting, entry = _read_by_token(data, features, state, names, layouts, output)
+            whole, matched, position, index = _read_by_layout(
+                data, features, layout, index, names, layouts, output.values
+            )
+        if not whole:
+            code, position, index, waiting, entry = _read_by_token(
+                data, position, index, matched, state, names, layouts, output
+            )
             if code != DONE:
                 return code
             layout = number_layout(entry, state, layouts)
