@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +24,7 @@ def test_distinct_hypotheses_with_one_hash_stay_distinct(lists: list[list[tuple[
     distinct = [hash((text, value)) % 2**64 for text, value in hypotheses]
     hashes = np.array([7 if collide else number for number in distinct], dtype=np.uint64)
     first = first_equals(text, text_offsets, features, hashes, offsets)
-    for begin, end in zip(offsets[:-1], offsets[1:], strict=True):
+    for begin, end in itertools.pairwise(offsets.tolist()):
         for row in range(begin, end):
             assert first[row] == begin + hypotheses[begin:end].index(hypotheses[row])
 
