@@ -13,6 +13,7 @@ class InputError(ValueError):
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """The error for a name that is not known: it suggests the nearest one and lists them all."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    spelled = {known_name.lower(): known_name for known_name in names}
+    near = difflib.get_close_matches(name.lower(), spelled, n=1, cutoff=0.5)
+    hint = f"; did you mean {spelled[near[0]]!r}?" if near else ""
     return InputError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")

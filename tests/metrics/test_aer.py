@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hulltune.errors import InputError
-from hulltune.metrics.aer import AER, parse_alignment
+from hulltune.metrics.aer import Aer, parse_alignment
 
 DATA = Path(__file__).parents[2] / "../shared/data/alignments_en_fr"
 
@@ -23,10 +23,10 @@ def text(sure: set[tuple[int, int]], possible: set[tuple[int, int]], offset: int
 
 def test_hand_worked_example() -> None:
     # A has 3 links, one of them sure, two of them possible; |S| = 2: 1 - (1 + 2) / (3 + 2).
-    prepared = AER().prepare([["0-0 1-1 1p2"]])
+    prepared = Aer().prepare([["0-0 1-1 1p2"]])
     counts = prepared.statistics(np.array([0]), ["0-0 1-2 3-3"])
     assert counts.tolist() == [[1, 2, 3, 2]]
-    assert AER().score(counts).tolist() == [1 - 3 / 5]
+    assert Aer().score(counts).tolist() == [1 - 3 / 5]
 
 
 @pytest.mark.parametrize("mark", ["p", "?", ":"])
@@ -35,20 +35,20 @@ def test_marks_of_possible_links(mark: str) -> None:
 
 
 def test_offsets_shift_either_side() -> None:
-    metric = AER(reference_offset=1)
+    metric = Aer(reference_offset=1)
     counts = metric.prepare([["1-1 2p3"]]).statistics(np.array([0, 0]), ["0-0 1-2", "1-1 2-3"])
     assert counts.tolist() == [[1, 2, 2, 1], [0, 0, 2, 1]]
-    assert AER(output_offset=1).prepare([["0-0"]]).statistics(np.array([0]), ["1-1"])[0, 0] == 1
+    assert Aer(output_offset=1).prepare([["0-0"]]).statistics(np.array([0]), ["1-1"])[0, 0] == 1
 
 
 def test_no_links_at_all_is_no_error() -> None:
-    counts = AER().prepare([[""]]).statistics(np.array([0]), [""])
-    assert AER().score(counts).tolist() == [0.0]
+    counts = Aer().prepare([[""]]).statistics(np.array([0]), [""])
+    assert Aer().score(counts).tolist() == [0.0]
 
 
 @given(st.lists(st.tuples(links, links, links), min_size=1, max_size=4), st.sampled_from("p?:"))
 def test_sums_are_the_corpus_score(corpus: list[tuple[set[tuple[int, int]], ...]], mark: str) -> None:
-    metric = AER(reference_offset=1)
+    metric = Aer(reference_offset=1)
     prepared = metric.prepare([[text(sure, possible, 1, mark)] for sure, possible, _ in corpus])
     outputs = [text(answer, set()) for _, _, answer in corpus]
     total = prepared.statistics(np.arange(len(corpus)), outputs).sum(axis=0)
@@ -67,22 +67,22 @@ def test_sums_are_the_corpus_score(corpus: list[tuple[set[tuple[int, int]], ...]
 )
 def test_bad_links_say_where(reference: str, output: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        AER().prepare([[reference]]).statistics(np.array([0]), [output])
+        Aer().prepare([[reference]]).statistics(np.array([0]), [output])
 
 
 def test_zero_with_an_offset_of_one_is_an_error() -> None:
     with pytest.raises(InputError, match="'0-1' counts from 0"):
-        AER(reference_offset=1).prepare([["0-1"]])
+        Aer(reference_offset=1).prepare([["0-1"]])
 
 
 def test_two_gold_alignments_are_refused() -> None:
     with pytest.raises(InputError, match="sentence 0 has 2 references; expected 1"):
-        AER().prepare([["0-0", "0-1"]])
+        Aer().prepare([["0-0", "0-1"]])
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"no alignment data in {DATA}")
 def test_known_error_rates_on_the_hansards() -> None:
-    metric = AER(reference_offset=1)
+    metric = Aer(reference_offset=1)
     prepared = metric.prepare([[line] for line in (DATA / "gold.txt").read_text().splitlines()])
     candidates: dict[int, list[tuple[str, dict[str, float]]]] = {}
     with gzip.open(DATA / "nbest.txt.gz", "rt") as lines:

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune.errors import InputError
-from hulltune.metrics.meteor import METEOR, read_synonyms
+from hulltune.metrics.meteor import Meteor, read_synonyms
 
 
-def row(metric: METEOR, references: list[str], output: str) -> list[int]:
+def row(metric: Meteor, references: list[str], output: str) -> list[int]:
     counts: list[int] = metric.prepare([references]).statistics(np.array([0]), [output])[0].tolist()
     return counts
 
 
-def score(metric: METEOR, references: list[str], output: str) -> float:
+def score(metric: Meteor, references: list[str], output: str) -> float:
     return float(metric.score(np.array(row(metric, references, output))))
 
 
@@ -25,18 +25,18 @@ def test_one_word_is_missing() -> None:
     # "the president" and "spoke to the audience" are 2 chunks of 6 matches; P = 6/6, R = 6/7;
     # 10 P R / (R + 9 P) = 60/69 and the penalty is 0.5 (2/6)^3 = 1/54.
     reference, output = "the president then spoke to the audience", "the president spoke to the audience"
-    assert row(METEOR(), [reference], output) == [6, 0, 0, 2, 6, 7]
-    assert score(METEOR(), [reference], output) == pytest.approx(60 / 69 * (1 - 1 / 54), rel=1e-12)
+    assert row(Meteor(), [reference], output) == [6, 0, 0, 2, 6, 7]
+    assert score(Meteor(), [reference], output) == pytest.approx(60 / 69 * (1 - 1 / 54), rel=1e-12)
 
 
 def test_stems_match() -> None:
     # running/runs share a stem, dogs/dog share one, quickly is exact: order is kept, so 1 chunk of 3.
-    assert row(METEOR(), ["Dogs running quickly"], "dog runs quickly") == [1, 2, 0, 1, 3, 3]
-    assert row(METEOR(stemmer=None), ["Dogs running quickly"], "dog runs quickly") == [1, 0, 0, 1, 3, 3]
+    assert row(Meteor(), ["Dogs running quickly"], "dog runs quickly") == [1, 2, 0, 1, 3, 3]
+    assert row(Meteor(stemmer=None), ["Dogs running quickly"], "dog runs quickly") == [1, 0, 0, 1, 3, 3]
 
 
 def test_module_weights() -> None:
-    metric = METEOR(alpha=0.5, beta=1.0, gamma=0.5, stem_weight=0.6)
+    metric = Meteor(alpha=0.5, beta=1.0, gamma=0.5, stem_weight=0.6)
     # The weighted matches are 1 + 0.6, so P = R = 1.6/3 and chunks/matches = 1/2.
     assert row(metric, ["dogs bark x"], "dog bark y") == [1, 1, 0, 1, 3, 3]
     assert score(metric, ["dogs bark x"], "dog bark y") == pytest.approx(1.6 / 3 * (1 - 0.25), rel=1e-12)
@@ -46,35 +46,35 @@ def test_heavier_modules_go_before_fewer_chunks() -> None:
     # "dog" may match "dogs" in one chunk with "barks", or the exact "dog" far away, at the price of a chunk.
     reference = "dogs bark at the dog"
     # Where both weigh the same the one chunk wins, and both words count as exact: they could be.
-    assert row(METEOR(), [reference], "dog bark") == [2, 0, 0, 1, 2, 5]
-    assert row(METEOR(stem_weight=0.5), [reference], "dog bark") == [2, 0, 0, 2, 2, 5]
+    assert row(Meteor(), [reference], "dog bark") == [2, 0, 0, 1, 2, 5]
+    assert row(Meteor(stem_weight=0.5), [reference], "dog bark") == [2, 0, 0, 2, 2, 5]
 
 
 def test_synonyms_come_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "synonyms.txt"
     path.write_text("# groups\ncar Automobile auto\n\nauto self  # a word may be in two groups\n")
     assert read_synonyms(path) == (("car", "Automobile", "auto"), ("auto", "self"))
-    metric = METEOR(synonyms=path, synonym_weight=0.8)
+    metric = Meteor(synonyms=path, synonym_weight=0.8)
     assert row(metric, ["the automobile stops"], "the car stops") == [2, 0, 1, 1, 3, 3]
     assert row(metric, ["self"], "auto") == [0, 0, 1, 1, 1, 1]
     assert row(metric, ["self"], "car") == [0, 0, 0, 0, 1, 1]
-    assert row(METEOR(synonyms=path, lowercase=False), ["automobile"], "car") == [0, 0, 0, 0, 1, 1]
-    assert metric.signature != METEOR(synonym_weight=0.8).signature
+    assert row(Meteor(synonyms=path, lowercase=False), ["automobile"], "car") == [0, 0, 0, 0, 1, 1]
+    assert metric.signature != Meteor(synonym_weight=0.8).signature
 
 
 def test_tokens_and_case() -> None:
-    assert row(METEOR(lowercase=False), ["Yes, he can."], "yes, he can") == [1, 0, 0, 1, 3, 3]
-    assert row(METEOR(tokenize="words"), ["Yes, he can."], "yes he can") == [3, 0, 0, 2, 3, 5]
+    assert row(Meteor(lowercase=False), ["Yes, he can."], "yes, he can") == [1, 0, 0, 1, 3, 3]
+    assert row(Meteor(tokenize="words"), ["Yes, he can."], "yes he can") == [3, 0, 0, 2, 3, 5]
 
 
 def test_the_best_reference_of_the_sentence_counts() -> None:
-    assert row(METEOR(), ["a b c d", "x y"], "x y") == [2, 0, 0, 1, 2, 2]
-    assert row(METEOR(), ["x y", "a b c d"], "a b c") == [3, 0, 0, 1, 3, 4]
+    assert row(Meteor(), ["a b c d", "x y"], "x y") == [2, 0, 0, 1, 2, 2]
+    assert row(Meteor(), ["x y", "a b c d"], "a b c") == [3, 0, 0, 1, 3, 4]
 
 
 @pytest.mark.parametrize(("reference", "output"), [("", ""), ("a", ""), ("", "a"), ("a", "b")])
 def test_without_a_match_the_score_is_zero(reference: str, output: str) -> None:
-    assert score(METEOR(), [reference], output) == 0.0
+    assert score(Meteor(), [reference], output) == 0.0
 
 
 words = st.lists(st.sampled_from(["a", "b", "cat", "cats", "run", "runs"]), max_size=7).map(" ".join)
@@ -83,7 +83,7 @@ words = st.lists(st.sampled_from(["a", "b", "cat", "cats", "run", "runs"]), max_
 @given(st.lists(st.tuples(words, words, words), min_size=1, max_size=5))
 @settings(deadline=None)
 def test_sums_are_the_statistics_of_the_corpus(corpus: list[tuple[str, str, str]]) -> None:
-    metric = METEOR()
+    metric = Meteor()
     prepared = metric.prepare([[first, second] for first, second, _ in corpus])
     outputs = [output for _, _, output in corpus]
     rows = prepared.statistics(np.arange(len(corpus)), outputs)
@@ -105,9 +105,9 @@ def test_sums_are_the_statistics_of_the_corpus(corpus: list[tuple[str, str, str]
 
 def test_scores_are_vectorised() -> None:
     rows = np.array([[[6, 0, 0, 2, 6, 7], [0, 0, 0, 0, 3, 3]]] * 4)
-    scores = METEOR().score(rows)
+    scores = Meteor().score(rows)
     assert scores.shape == (4, 2)
-    assert scores[3].tolist() == [float(METEOR().score(r)) for r in rows[3]]
+    assert scores[3].tolist() == [float(Meteor().score(r)) for r in rows[3]]
 
 
 class NoWordNet:
@@ -144,7 +144,7 @@ def test_equal_to_nltk(pair: tuple[list[str], list[str]]) -> None:
     theirs = pytest.importorskip("nltk.translate.meteor_score", reason="nltk is not installed")
     reference, output = pair
     expected = theirs.single_meteor_score(reference, output, wordnet=NoWordNet())
-    assert score(METEOR(stemmer="porter"), [" ".join(reference)], " ".join(output)) == pytest.approx(
+    assert score(Meteor(stemmer="porter"), [" ".join(reference)], " ".join(output)) == pytest.approx(
         expected, abs=1e-12
     )
 
@@ -156,7 +156,7 @@ def test_equal_to_nltk_with_wordnet() -> None:
         expected = theirs.single_meteor_score(reference, output)
     except LookupError:
         pytest.skip("nltk has no WordNet data here")
-    assert score(METEOR(stemmer="porter"), [" ".join(reference)], " ".join(output)) == pytest.approx(expected)
+    assert score(Meteor(stemmer="porter"), [" ".join(reference)], " ".join(output)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -172,27 +172,27 @@ def test_equal_to_nltk_with_wordnet() -> None:
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        METEOR(**options)
+        Meteor(**options)
 
 
 def test_numbers_of_references_may_differ_if_that_is_meant() -> None:
     groups = [["a b c d", "x y"], ["x y"], ["a", "b", "a"]]
-    prepared = METEOR(variable_references=True).prepare(groups)
+    prepared = Meteor(variable_references=True).prepare(groups)
     sentences, outputs = np.array([2, 0, 1, 0]), ["b", "a b c", "y", "x y"]
-    alone = [row(METEOR(), groups[number], output) for number, output in zip(sentences, outputs, strict=True)]
+    alone = [row(Meteor(), groups[number], output) for number, output in zip(sentences, outputs, strict=True)]
     assert prepared.statistics(sentences, outputs).tolist() == alone
 
 
 def test_bad_references_and_synonyms(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="meteor: sentence 1 has 1 references but sentence 0 has 2; complete them"):
-        METEOR().prepare([["a", "b"], ["c"]])
+        Meteor().prepare([["a", "b"], ["c"]])
     (tmp_path / "lonely.txt").write_text("a b\nc\n")
     with pytest.raises(InputError, match=r"lonely\.txt:2: the group has only 'c'"):
-        METEOR(synonyms=tmp_path / "lonely.txt")
+        Meteor(synonyms=tmp_path / "lonely.txt")
 
 
 def test_without_the_stemmer_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "snowballstemmer", None)
     with pytest.raises(InputError, match="needs the package snowballstemmer"):
-        METEOR()
-    assert score(METEOR(stemmer=None), ["a b"], "a b") > 0
+        Meteor()
+    assert score(Meteor(stemmer=None), ["a b"], "a b") > 0

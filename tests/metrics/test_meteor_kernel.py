@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune.kernels import meteor as kernel
-from hulltune.metrics.meteor import METEOR, _PreparedMETEOR
+from hulltune.metrics.meteor import Meteor, _PreparedMeteor
 
 
-def both_ways(metric: METEOR, reference: str, outputs: list[str]) -> tuple[list[list[int]], list[list[int]]]:
+def both_ways(metric: Meteor, reference: str, outputs: list[str]) -> tuple[list[list[int]], list[list[int]]]:
     """The rows of the kernel, where it answers, and those of the search: exact, stem, synonym, chunks."""
     prepared = metric.prepare([[reference]])
-    assert isinstance(prepared, _PreparedMETEOR)
+    assert isinstance(prepared, _PreparedMeteor)
     (only,) = prepared._references[0]
     pairs = [(prepared._words.split(output), only) for output in outputs]
     rows = np.full((len(pairs), 6), -1, dtype=np.int64)
@@ -35,7 +35,7 @@ forms = st.lists(st.sampled_from(["run", "runs", "cat", "cats", "the", "of"]), m
 @given(forms, st.lists(forms, min_size=1, max_size=4))
 @settings(max_examples=400, deadline=None)
 def test_kernel_equals_search(reference: str, outputs: list[str]) -> None:
-    by_kernel, by_search = both_ways(METEOR(), reference, outputs)
+    by_kernel, by_search = both_ways(Meteor(), reference, outputs)
     assert len(by_kernel) == len(outputs)
     assert by_kernel == by_search
 
@@ -43,14 +43,14 @@ def test_kernel_equals_search(reference: str, outputs: list[str]) -> None:
 @given(forms, st.lists(forms, min_size=1, max_size=4))
 @settings(max_examples=300, deadline=None)
 def test_kernel_equals_search_where_modules_weigh_differently(reference: str, outputs: list[str]) -> None:
-    by_kernel, by_search = both_ways(METEOR(stem_weight=0.5), reference, outputs)
+    by_kernel, by_search = both_ways(Meteor(stem_weight=0.5), reference, outputs)
     assert by_kernel == by_search
 
 
 @given(forms, st.lists(forms, min_size=1, max_size=4))
 @settings(max_examples=100, deadline=None)
 def test_kernel_equals_search_without_stems(reference: str, outputs: list[str]) -> None:
-    by_kernel, by_search = both_ways(METEOR(stemmer=None, stem_weight=0.5), reference, outputs)
+    by_kernel, by_search = both_ways(Meteor(stemmer=None, stem_weight=0.5), reference, outputs)
     assert len(by_kernel) == len(outputs)
     assert by_kernel == by_search
 
@@ -66,7 +66,7 @@ def test_longer_sentences_with_common_words() -> None:
             for _ in range(8):
                 output.insert(draw.randrange(len(output)), output.pop(draw.randrange(len(output))))
             outputs.append(" ".join(output[: draw.randint(5, 62)]))
-        by_kernel, by_search = both_ways(METEOR(), " ".join(reference), outputs)
+        by_kernel, by_search = both_ways(Meteor(), " ".join(reference), outputs)
         assert by_kernel == by_search
         assert len(by_kernel) == 3
 
@@ -74,10 +74,10 @@ def test_longer_sentences_with_common_words() -> None:
 def test_what_the_kernel_cannot_answer_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(2)
     reference, output = (" ".join(draw.choice("abc") for _ in range(40)) for _ in range(2))
-    prepared = METEOR().prepare([[reference]])
+    prepared = Meteor().prepare([[reference]])
     expected = prepared.statistics(np.array([0]), [output]).tolist()
     monkeypatch.setattr(kernel, "BUDGET", 3)
-    assert both_ways(METEOR(), reference, [output]) == ([], [])
+    assert both_ways(Meteor(), reference, [output]) == ([], [])
     searched = prepared.statistics(np.array([0]), [output]).tolist()
     # Whoever answers first within its budget: the counts are the same, and no beam has fewer chunks.
     assert [searched[0][k] for k in (0, 1, 2, 4, 5)] == [expected[0][k] for k in (0, 1, 2, 4, 5)]
@@ -88,10 +88,10 @@ def test_what_the_kernel_cannot_answer_is_searched(monkeypatch: pytest.MonkeyPat
 def test_long_references(length: int) -> None:
     words = [f"w{k}" for k in range(length)]
     swapped = " ".join(words[length // 2 :] + words[: length // 2])
-    row = METEOR().prepare([[" ".join(words)]]).statistics(np.array([0]), [swapped])
+    row = Meteor().prepare([[" ".join(words)]]).statistics(np.array([0]), [swapped])
     assert row.tolist() == [[length, 0, 0, 2, length, length]]
 
 
 def test_a_stem_that_weighs_more_than_a_form_is_allowed() -> None:
-    row = METEOR(exact_weight=0.5).prepare([["cat cats"]]).statistics(np.array([0]), ["cats cat"])
+    row = Meteor(exact_weight=0.5).prepare([["cat cats"]]).statistics(np.array([0]), ["cats cat"])
     assert row[0, 3] == 1

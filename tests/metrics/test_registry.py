@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hulltune.errors import InputError
 from hulltune.metrics import registry
 from hulltune.metrics.accuracy import Accuracy
-from hulltune.metrics.aer import AER
+from hulltune.metrics.aer import Aer
 from hulltune.metrics.base import Metric
 from hulltune.metrics.combination import Combination
 from hulltune.metrics.fmeasure import FMeasure
-from hulltune.metrics.meteor import METEOR
+from hulltune.metrics.meteor import Meteor
 from hulltune.metrics.registry import get_metric, metric_names, register_metric
 from tests.metrics.fake_metrics import Length
 
@@ -31,19 +31,19 @@ def own_names(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("meteor", METEOR()),
-        (" aer ", AER()),
+        ("meteor", Meteor()),
+        (" aer ", Aer()),
         ("exact_match", Accuracy()),
-        ("aer:reference_offset=1", AER(reference_offset=1)),
-        ("meteor:stemmer=none,alpha=.85,lowercase=false", METEOR(stemmer=None, alpha=0.85, lowercase=False)),
+        ("aer:reference_offset=1", Aer(reference_offset=1)),
+        ("meteor:stemmer=none,alpha=.85,lowercase=false", Meteor(stemmer=None, alpha=0.85, lowercase=False)),
         ("fmeasure:items=brackets,exclude=TOP+-NONE-", FMeasure(items="brackets", exclude=("TOP", "-NONE-"))),
         ("fmeasure:items=pairs,separator='; '", FMeasure(items="pairs", separator="; ")),
         ('(fmeasure:items=pairs,separator=",")', FMeasure(items="pairs", separator=",")),
         ("accuracy:normalize=lower+numeric", Accuracy(normalize=("lower", "numeric"))),
-        ("hulltune.metrics.aer:AER", AER()),
-        ("hulltune.metrics.aer:AER:output_offset=1", AER(output_offset=1)),
-        ("1*(meteor)", METEOR()),
-        ("--aer", AER()),
+        ("hulltune.metrics.aer:Aer", Aer()),
+        ("hulltune.metrics.aer:Aer:output_offset=1", Aer(output_offset=1)),
+        ("1*(meteor)", Meteor()),
+        ("--aer", Aer()),
     ],
 )
 def test_names_and_options(text: str, expected: Metric) -> None:
@@ -101,7 +101,7 @@ def test_expressions(text: str, weights: list[float], constant: float) -> None:
         ("hulltune.metrics.nothing:Thing", "there is no module 'hulltune.metrics.nothing'"),
         (
             "hulltune.metrics.aer:EAR",
-            "unknown metric class of hulltune.metrics.aer 'EAR'; did you mean 'AER'",
+            "unknown metric class of hulltune.metrics.aer 'EAR'; did you mean 'Aer'",
         ),
         (
             "hulltune.metrics.aer:InputError",
@@ -126,13 +126,13 @@ def test_any_text_is_a_metric_or_a_clear_error(text: str) -> None:
 
 
 def test_options_as_arguments() -> None:
-    assert get_metric("aer", reference_offset=1) == AER(reference_offset=1)
-    assert get_metric(AER, reference_offset=1) == AER(reference_offset=1)
-    assert get_metric(AER()) == AER()
+    assert get_metric("aer", reference_offset=1) == Aer(reference_offset=1)
+    assert get_metric(Aer, reference_offset=1) == Aer(reference_offset=1)
+    assert get_metric(Aer()) == Aer()
     with pytest.raises(InputError, match="did you mean 'reference_offset'"):
         get_metric("aer", reference_offsett=1)
     with pytest.raises(InputError, match="come too late"):
-        get_metric(AER(), reference_offset=1)
+        get_metric(Aer(), reference_offset=1)
     with pytest.raises(InputError, match="could be of any metric in"):
         get_metric("meteor - aer", reference_offset=1)
 
@@ -232,15 +232,14 @@ def test_all_built_in_names_are_listed() -> None:
 
 @pytest.mark.parametrize("name", ["bleu", "chrf", "chrf++", "ter", "wer", "cer", "mer"])
 def test_built_in_text_metrics(name: str) -> None:
-    pytest.importorskip(registry._BUILT_IN[name][0].partition(":")[0])
     assert get_metric(name).columns
 
 
 def test_importing_the_package_imports_little() -> None:
     code = (
         "import sys, hulltune.metrics as m; assert 'hulltune.metrics.meteor' not in sys.modules;"
-        "assert 'numpy' not in sys.modules; m.METEOR; assert 'numba' not in sys.modules;"
-        "assert 'METEOR' in dir(m) and 'METEOR' in m.__all__; m.get_metric('meteor')"
+        "assert 'numpy' not in sys.modules; m.Meteor; assert 'numba' not in sys.modules;"
+        "assert 'Meteor' in dir(m) and 'Meteor' in m.__all__; m.get_metric('meteor')"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     import hulltune.metrics

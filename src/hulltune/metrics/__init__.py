@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hulltune.metrics.accuracy import Accuracy as Accuracy
-    from hulltune.metrics.aer import AER as AER
+    from hulltune.metrics.aer import Aer as Aer
     from hulltune.metrics.ask import Ask as Ask
     from hulltune.metrics.base import Metric as Metric
     from hulltune.metrics.base import PreparedMetric as PreparedMetric
+    from hulltune.metrics.bleu import Bleu as Bleu
+    from hulltune.metrics.chrf import ChrF as ChrF
+    from hulltune.metrics.chrf import ChrFPlusPlus as ChrFPlusPlus
     from hulltune.metrics.combination import Combination as Combination
     from hulltune.metrics.fmeasure import FMeasure as FMeasure
     from hulltune.metrics.given import Given as Given
     from hulltune.metrics.given import ScoreTable as ScoreTable
     from hulltune.metrics.lazy import LazyStatistics as LazyStatistics
-    from hulltune.metrics.meteor import METEOR as METEOR
+    from hulltune.metrics.meteor import Meteor as Meteor
     from hulltune.metrics.pending import NotYet as NotYet
     from hulltune.metrics.pending import Question as Question
     from hulltune.metrics.pending import Unanswered as Unanswered
@@ -26,29 +29,34 @@ if TYPE_CHECKING:
     from hulltune.metrics.registry import metric_names as metric_names
     from hulltune.metrics.registry import register_metric as register_metric
     from hulltune.metrics.store import Store as Store
+    from hulltune.metrics.ter import Ter as Ter
+    from hulltune.metrics.wer import Cer as Cer
+    from hulltune.metrics.wer import Mer as Mer
+    from hulltune.metrics.wer import Wer as Wer
 
 _MODULES = {
-    "AER": "aer",
+    "Aer": "aer",
     "Accuracy": "accuracy",
     "Ask": "ask",
-    "BLEU": "bleu",
-    "CER": "wer",
-    "CHRF": "chrf",
+    "Bleu": "bleu",
+    "Cer": "wer",
+    "ChrF": "chrf",
+    "ChrFPlusPlus": "chrf",
     "Combination": "combination",
     "FMeasure": "fmeasure",
     "Given": "given",
     "LazyStatistics": "lazy",
-    "MER": "wer",
-    "METEOR": "meteor",
+    "Mer": "wer",
+    "Meteor": "meteor",
     "Metric": "base",
     "NotYet": "pending",
     "PreparedMetric": "base",
     "Question": "pending",
     "ScoreTable": "given",
     "Store": "store",
-    "TER": "ter",
+    "Ter": "ter",
     "Unanswered": "pending",
-    "WER": "wer",
+    "Wer": "wer",
     "export_questions": "pending",
     "get_metric": "registry",
     "import_answers": "pending",

@@ -41,7 +41,7 @@ def parse_alignment(text: str, *, offset: int = 0, where: str = "alignment") -> 
 
 
 @dataclass(frozen=True, kw_only=True)
-class AER(Metric):
+class Aer(Metric):
     """1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|) for output links A, sure links S and possible links P ⊇ S.
 
     ``reference_offset`` and ``output_offset`` say which number the first word has. An output's links are all
@@ -71,7 +71,7 @@ class AER(Metric):
             parse_alignment(group[0], offset=self.reference_offset, where=f"aer: reference of sentence {number}")
             for number, group in enumerate(groups)
         ]
-        return _PreparedAER(gold, self.output_offset)
+        return _PreparedAer(gold, self.output_offset)
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """The error rate, between 0 and 1."""
@@ -80,7 +80,7 @@ class AER(Metric):
         return 1.0 - ratio(matched, counts[..., 2] + counts[..., 3], empty=1.0)
 
 
-class _PreparedAER(PreparedMetric):
+class _PreparedAer(PreparedMetric):
     def __init__(self, gold: list[tuple[set[Link], set[Link]]], output_offset: int) -> None:
         self._gold = gold
         self._output_offset = output_offset

@@ -54,7 +54,7 @@ def read_synonyms(path: str | Path) -> tuple[tuple[str, ...], ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class METEOR(Metric):
+class Meteor(Metric):
     """(1 − γ (chunks / matches)^β) · P R / (α P + (1 − α) R) of summed matches; 0 without a match.
 
     P and R are the matches, each weighted by its module, over the words of outputs and references. The
@@ -108,7 +108,7 @@ class METEOR(Metric):
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
         """Index the words of the references by form, stem and synonyms."""
-        return _PreparedMETEOR(self, checked_references("meteor", references, sources, ragged=self.variable_references))
+        return _PreparedMeteor(self, checked_references("meteor", references, sources, ragged=self.variable_references))
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """The score between 0 and 1."""
@@ -135,10 +135,10 @@ def _snowball() -> Any:
         ) from None
 
 
-class _PreparedMETEOR(PreparedMetric):
+class _PreparedMeteor(PreparedMetric):
     """Exact and stem matches go through the kernel; synonyms, long references and hard cases do not."""
 
-    def __init__(self, metric: METEOR, groups: list[tuple[str, ...]]) -> None:
+    def __init__(self, metric: Meteor, groups: list[tuple[str, ...]]) -> None:
         self._metric = metric
         stem = None if metric.stemmer is None else _snowball().stemmer(metric.stemmer).stemWord
         split = _TOKENISERS[metric.tokenize]

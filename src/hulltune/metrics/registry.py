@@ -18,19 +18,19 @@ ENTRY_POINT_GROUP = "hulltune.metrics"
 
 _BUILT_IN: dict[str, tuple[str, dict[str, Any]]] = {
     "accuracy": ("hulltune.metrics.accuracy:Accuracy", {}),
-    "aer": ("hulltune.metrics.aer:AER", {}),
+    "aer": ("hulltune.metrics.aer:Aer", {}),
     "ask": ("hulltune.metrics.ask:Ask", {}),
-    "bleu": ("hulltune.metrics.bleu:BLEU", {}),
-    "cer": ("hulltune.metrics.wer:CER", {}),
-    "chrf": ("hulltune.metrics.chrf:CHRF", {}),
-    "chrf++": ("hulltune.metrics.chrf:CHRF", {"word_order": 2}),
+    "bleu": ("hulltune.metrics.bleu:Bleu", {}),
+    "cer": ("hulltune.metrics.wer:Cer", {}),
+    "chrf": ("hulltune.metrics.chrf:ChrF", {}),
+    "chrf++": ("hulltune.metrics.chrf:ChrFPlusPlus", {}),
     "exact_match": ("hulltune.metrics.accuracy:Accuracy", {}),
     "fmeasure": ("hulltune.metrics.fmeasure:FMeasure", {}),
     "given": ("hulltune.metrics.given:Given", {}),
-    "mer": ("hulltune.metrics.wer:MER", {}),
-    "meteor": ("hulltune.metrics.meteor:METEOR", {}),
-    "ter": ("hulltune.metrics.ter:TER", {}),
-    "wer": ("hulltune.metrics.wer:WER", {}),
+    "mer": ("hulltune.metrics.wer:Mer", {}),
+    "meteor": ("hulltune.metrics.meteor:Meteor", {}),
+    "ter": ("hulltune.metrics.ter:Ter", {}),
+    "wer": ("hulltune.metrics.wer:Wer", {}),
 }
 """Where each built-in metric is, imported on use, and the options that its name implies."""
 

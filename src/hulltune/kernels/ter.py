@@ -1,0 +1,259 @@
+"""Translation edit rate (Snover et al., 2006): edit distance with greedy block shifts, over token ids.
+
+Limits, beam and ranking of shifts are those of sacrebleu, which follows tercom. What differs is only how the
+same numbers are come by: a candidate shift reuses the rows of the edit matrix above the first word that it
+moves, and is given up as soon as a whole row is too dear for it to win.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+
+Int = Any  # a Python int or a NumPy integer: the same thing once compiled
+
+_MOST_WORDS_SHIFTED = 10
+_LONGEST_SHIFT = 50
+_BEAM = 25
+_MOST_CANDIDATES = 1000
+_FAR = np.int32(1 << 29)  # outside the beam; still far after any number of additions of 1
+
+Ids = NDArray[np.int32]
+Integers = NDArray[np.int64]
+
+
+@kernel
+def _fill_row(above: Ids, row: Ids, word: Int, reference: Ids, at: Int, length: Int) -> Int:
+    """Row ``at`` of the edit matrix, from 1 to ``length``, in the beam; the minimum of its cells.
+
+    The beam follows the diagonal of the (hypothesis, reference) rectangle; the last row reaches to the end.
+    """
+    columns = len(reference) + 1
+    ratio = len(reference) / length
+    beam = math.ceil(ratio / 2 + _BEAM) if ratio / 2 > _BEAM else _BEAM
+    diagonal = math.floor(at * ratio)
+    first = max(0, diagonal - beam)
+    last = columns if at == length else min(columns, diagonal + beam)
+    row[:] = _FAR
+    smallest = _FAR
+    left = _FAR
+    if first == 0:
+        left = above[0] + np.int32(1)
+        row[0] = left
+        smallest = left
+        first = 1
+    for column in range(first, last):
+        cost = above[column - 1] + np.int32(reference[column - 1] != word)
+        cost = min(cost, above[column] + np.int32(1), left + np.int32(1), _FAR)
+        row[column] = cost
+        smallest = min(smallest, cost)
+        left = cost
+    return smallest
+
+
+@kernel
+def _align(matrix: Ids, words: Ids, reference: Ids, aligned: Ids, word_errors: Ids, reference_errors: Ids) -> None:
+    """Trace the edit matrix back: which word each reference word belongs to, and running errors.
+
+    ``aligned[j]`` is the last word at or before reference word j, -1 if there is none. ``word_errors[k]``
+    counts the words before k that were not matched, ``reference_errors`` likewise. Matches and substitutions
+    are preferred to deletions, these to insertions.
+    """
+    row, column = len(words), len(reference)
+    word_errors[:] = 0
+    reference_errors[:] = 0
+    while row > 0 or column > 0:
+        here = matrix[row, column]
+        if row > 0 and column > 0:
+            wrong = np.int32(reference[column - 1] != words[row - 1])
+            diagonal = matrix[row - 1, column - 1] + wrong == here
+        else:
+            wrong, diagonal = np.int32(1), False
+        if diagonal:
+            row -= 1
+            column -= 1
+            aligned[column] = row
+            word_errors[row + 1] = wrong
+            reference_errors[column + 1] = wrong
+        elif column == 0 or (row > 0 and matrix[row - 1, column] + 1 == here):
+            row -= 1
+            word_errors[row + 1] = 1
+        else:
+            column -= 1
+            aligned[column] = row - 1
+            reference_errors[column + 1] = 1
+    for k in range(1, len(words) + 1):
+        word_errors[k] += word_errors[k - 1]
+    for k in range(1, len(reference) + 1):
+        reference_errors[k] += reference_errors[k - 1]
+
+
+@kernel
+def _shift_into(words: Ids, start: Int, length: Int, target: Int, shifted: Ids) -> Int:
+    """Move ``words[start:start + length]`` to ``target``: how many of the first words surely stay."""
+    count = len(words)
+    if target < start:
+        # words[:target] + block + words[target:start] + rest
+        shifted[:target] = words[:target]
+        shifted[target : target + length] = words[start : start + length]
+        shifted[target + length : start + length] = words[target:start]
+        shifted[start + length :] = words[start + length :]
+        return target
+    # The words that the block jumps over end at ``target``, or ``length`` later if that is in the block.
+    over = min(count, target if target > start + length else target + length)
+    moved = over - start - length
+    shifted[:start] = words[:start]
+    shifted[start : start + moved] = words[start + length : over]
+    shifted[start + moved : over] = words[start : start + length]
+    shifted[over:] = words[over:]
+    return start
+
+
+@kernel
+def _shifted_distance(matrix: Ids, rows: Ids, shifted: Ids, unchanged: Int, reference: Ids, too_many: Int) -> Int:
+    """The edit distance of the shifted words, or some number of at least ``too_many``."""
+    length = len(shifted)
+    above = matrix[unchanged]
+    for at in range(unchanged + 1, length + 1):
+        row = rows[at & 1]
+        if _fill_row(above, row, shifted[at - 1], reference, at, length) >= too_many:
+            return too_many
+        above = row
+    return above[len(reference)]
+
+
+@kernel
+def _best_shift(
+    matrix: Ids,
+    rows: Ids,
+    words: Ids,
+    reference: Ids,
+    aligned: Ids,
+    word_errors: Ids,
+    reference_errors: Ids,
+    shifted: Ids,
+    best_words: Ids,
+    candidates: Int,
+) -> tuple[Int, Int, Int]:
+    """(gain, number of first words that stay, candidates looked at so far) of the best shift, into
+    ``best_words``.
+
+    A block of words is worth a try if it stands somewhere in the reference, was not all right where it is,
+    would not all be right there without it, and is not shifted into itself. Shifts are ranked by gain, then
+    length, then earlier start, then earlier target. A gain of 0 means that there is no shift worth doing.
+    """
+    count, reference_count = len(words), len(reference)
+    distance = np.int64(matrix[count, reference_count])
+    best_gain: Int = np.int64(0)
+    best_unchanged: Int = np.int64(0)
+    best_rank = (np.int64(0), np.int64(0), np.int64(0))
+    for start in range(count):
+        for match in range(max(0, start - _LONGEST_SHIFT), min(reference_count, start + _LONGEST_SHIFT + 1)):
+            longest = min(_MOST_WORDS_SHIFTED, count - start, reference_count - match)
+            length = 0
+            while length < longest and words[start + length] == reference[match + length]:
+                length += 1
+                if (
+                    word_errors[start + length] == word_errors[start]
+                    or reference_errors[match + length] == reference_errors[match]
+                    or start <= aligned[match] < start + length
+                ):
+                    continue
+                previous = np.int64(-1)
+                for position in range(match - 1, match + length):
+                    target = np.int64(aligned[position]) + 1 if position >= 0 else np.int64(0)
+                    if target == previous:
+                        continue
+                    previous = target
+                    candidates += 1
+                    unchanged = _shift_into(words, start, length, target, shifted)
+                    # No gain is too little; the same gain as the best may still win by its rank.
+                    too_many = distance - max(best_gain, 1) + 1
+                    cost = _shifted_distance(matrix, rows, shifted, unchanged, reference, too_many)
+                    rank = (np.int64(length), np.int64(-start), -target)
+                    gain = distance - cost
+                    if cost < too_many and (gain > best_gain or rank > best_rank):
+                        best_gain, best_rank, best_unchanged = gain, rank, unchanged
+                        best_words[:] = shifted
+                if candidates >= _MOST_CANDIDATES:
+                    return best_gain, best_unchanged, candidates
+    return best_gain, best_unchanged, candidates
+
+
+@kernel
+def _edits(hypothesis: Ids, reference: Ids) -> Int:
+    """Shifts and edits from one hypothesis to one reference: shift greedily as long as it gains something.
+
+    Once the candidates are used up, the shift found last does not count.
+    """
+    count, columns = len(hypothesis), len(reference) + 1
+    if columns == 1:
+        return count
+    if count == 0:
+        return columns - 1
+    words = hypothesis.copy()
+    shifted = np.empty_like(words)
+    best_words = np.empty_like(words)
+    matrix = np.empty((count + 1, columns), np.int32)
+    for column in range(columns):
+        matrix[0, column] = column
+    rows = np.empty((2, columns), np.int32)
+    aligned = np.empty(columns - 1, np.int32)
+    word_errors = np.empty(count + 1, np.int32)
+    reference_errors = np.empty(columns, np.int32)
+    shifts, candidates, unchanged = 0, 0, 0
+    while True:
+        for at in range(unchanged + 1, count + 1):
+            _fill_row(matrix[at - 1], matrix[at], words[at - 1], reference, at, count)
+        _align(matrix, words, reference, aligned, word_errors, reference_errors)
+        gain, unchanged, candidates = _best_shift(
+            matrix,
+            rows,
+            words,
+            reference,
+            aligned,
+            word_errors,
+            reference_errors,
+            shifted,
+            best_words,
+            candidates,
+        )
+        if gain <= 0 or candidates >= _MOST_CANDIDATES:
+            return shifts + np.int64(matrix[count, columns - 1])
+        shifts += 1
+        words[:] = best_words
+
+
+@kernel
+def ter_statistics(
+    ids: Ids,
+    offsets: Integers,
+    sentences: Integers,
+    reference_ids: Ids,
+    reference_offsets: Integers,
+    references: Integers,
+) -> NDArray[np.float64]:
+    """(fewest edits to any reference, mean length of the references) of each output.
+
+    Each of at most 1000 candidate shifts of n words costs up to 50 n cells of the edit matrix.
+    """
+    rows = np.empty((len(sentences), 2), np.float64)
+    for output in range(len(sentences)):
+        hypothesis = ids[offsets[output] : offsets[output + 1]]
+        first, last = references[sentences[output]], references[sentences[output] + 1]
+        fewest = np.int64(-1)
+        total_length = 0
+        for k in range(first, last):
+            reference = reference_ids[reference_offsets[k] : reference_offsets[k + 1]]
+            edits = _edits(hypothesis, reference)
+            total_length += len(reference)
+            if fewest < 0 or edits < fewest:
+                fewest = edits
+        rows[output, 0] = fewest
+        rows[output, 1] = total_length / (last - first)
+    return rows

@@ -1,0 +1,211 @@
+"""BLEU (Papineni et al., 2002), equal to sacrebleu's: statistics as integers, score to the last bit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.metrics import _text
+from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+
+if TYPE_CHECKING:
+    from hulltune.kernels.ngrams import Trie
+
+# The defaults of Chen and Cherry (2014), as in sacrebleu; methods without a value have none.
+SMOOTHING: dict[str, float | None] = {"none": None, "floor": 0.1, "add-k": 1.0, "exp": None}
+
+TOKENIZERS: dict[str, str] = {
+    "none": "",
+    "char": "",
+    "13a": "",
+    "intl": "regex",
+    "zh": "",
+    "ja-mecab": "sacrebleu[ja]",
+    "ko-mecab": "sacrebleu[ko]",
+    "spm": "sentencepiece",
+    "flores101": "sentencepiece",
+    "flores200": "sentencepiece",
+    "spBLEU-1K": "sentencepiece",
+}
+"""sacrebleu's tokenisers, and what has to be installed for those that need more than sacrebleu."""
+
+# Markup and line breaks that mteval-v13a rewrites before it splits; rare, so sacrebleu does these.
+_REWRITTEN_BY_13A = ("\n", "<skipped>", "&quot;", "&amp;", "&lt;", "&gt;")
+
+Tokenizer = Callable[[str], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bleu(Metric):
+    """BLEU over clipped n-gram matches; option names and meanings are sacrebleu's.
+
+    The statistics are the output's length, the length of the closest reference (the shorter of two equally
+    close), and for each order the matches and the n-grams of the output. Matches are clipped by the largest
+    count in any one reference. The score is 0 to 100.
+    """
+
+    name: ClassVar[str] = "bleu"
+    higher_is_better = True
+
+    max_ngram_order: int = 4
+    smooth_method: str = "exp"
+    smooth_value: float | None = None
+    lowercase: bool = False
+    effective_order: bool = False
+    tokenize: str = "13a"
+    variable_references: bool = False
+    columns: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _text.check_order("max_ngram_order", self.max_ngram_order, least=1, most=100)
+        _text.check_choice("smooth_method", self.smooth_method, SMOOTHING)
+        _text.check_choice("tokenize", self.tokenize, TOKENIZERS)
+        if self.smooth_value is not None:
+            if SMOOTHING[self.smooth_method] is None:
+                raise InputError(
+                    f"smooth_value is {self.smooth_value!r}, but smooth_method {self.smooth_method!r} "
+                    "has no value; leave it out, or choose 'floor' or 'add-k'"
+                )
+            if not 0 <= self.smooth_value < float("inf"):
+                raise InputError(f"smooth_value is {self.smooth_value!r}, expected a number of at least 0")
+        orders = range(1, self.max_ngram_order + 1)
+        columns = (
+            "length",
+            "reference_length",
+            *(f"matches_{n}" for n in orders),
+            *(f"ngrams_{n}" for n in orders),
+        )
+        object.__setattr__(self, "columns", columns)
+        if self.tokenize not in ("none", "char", "13a"):
+            sacrebleu_tokenizer(self.tokenize)  # a missing package is better told now than in the middle of a run
+
+    @property
+    def signature(self) -> str:
+        """Name, parameters, tokenisation and version, in sacrebleu's spelling."""
+        value = self._smooth_value
+        return _text.make_signature(
+            self.name,
+            order=self.max_ngram_order,
+            case="lc" if self.lowercase else "mixed",
+            eff=_text.yes_no(self.effective_order),
+            tok=self._tokenizer_signature,
+            smooth=self.smooth_method if value is None else f"{self.smooth_method}[{_text.spelled(value)}]",
+        )
+
+    def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedBleu:
+        """Tokenise the references and gather their n-grams, O(order * tokens)."""
+        return PreparedBleu(self, references)
+
+    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+        """BLEU of each row, 0 to 100."""
+        from hulltune.kernels.metric_scores import ADD_K, EXPONENTIAL, FLOOR, NO_SMOOTHING, bleu_scores
+
+        rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
+        methods = {"none": NO_SMOOTHING, "floor": FLOOR, "add-k": ADD_K, "exp": EXPONENTIAL}
+        scores = bleu_scores(
+            rows,
+            self.max_ngram_order,
+            methods[self.smooth_method],
+            self._smooth_value or 0.0,
+            self.effective_order,
+            # sacrebleu adds with sum(), which is exact to one more rounding since Python 3.12.
+            sys.version_info >= (3, 12),
+        )
+        return scores.reshape(np.shape(statistics)[:-1])
+
+    @property
+    def _smooth_value(self) -> float | None:
+        return SMOOTHING[self.smooth_method] if self.smooth_value is None else float(self.smooth_value)
+
+    @property
+    def _tokenizer_signature(self) -> str:
+        if self.tokenize in ("none", "char", "13a"):
+            return self.tokenize
+        from importlib import metadata
+
+        name: str = sacrebleu_tokenizer(self.tokenize).signature()  # type: ignore[attr-defined]
+        return f"{name}|sacrebleu:{metadata.version('sacrebleu')}"
+
+    def tokenised(self, lines: Sequence[str]) -> tuple[Sequence[str], _text.Modes]:
+        """The lines, tokenised as far as sacrebleu has to do it, and how the kernel splits each of them."""
+        from hulltune.kernels import tokens
+
+        if self.lowercase:
+            lines = list(map(str.lower, lines))
+        if self.tokenize == "none":
+            return lines, tokens.SPACES
+        if self.tokenize == "char":
+            return lines, tokens.CHARACTERS
+        if self.tokenize != "13a":
+            tokenize = sacrebleu_tokenizer(self.tokenize)
+            return [tokenize(line.rstrip()) for line in lines], tokens.SPACES
+        return self._tokenised_13a(lines)
+
+    @staticmethod
+    def _tokenised_13a(lines: Sequence[str]) -> tuple[Sequence[str], _text.Modes]:
+        from hulltune.kernels import tokens
+
+        text = "\0".join(lines)
+        if not any(sign in text for sign in "\n<&"):  # one character is found ten times faster than a string
+            return lines, tokens.MTEVAL_13A
+        modes = np.full(len(lines), tokens.MTEVAL_13A, np.int8)
+        done = list(lines)
+        for k, line in enumerate(lines):
+            if any(mark in line for mark in _REWRITTEN_BY_13A):
+                done[k] = sacrebleu_tokenizer("13a")(line.rstrip())
+                modes[k] = tokens.SPACES
+        return done, modes
+
+
+class PreparedBleu(PreparedMetric):
+    """BLEU bound to references: an output costs O(order * tokens) and no Python object per token."""
+
+    def __init__(self, metric: Bleu, references: References) -> None:
+        from hulltune.kernels.ngrams import build_trie
+
+        self._metric = metric
+        flat, self._offsets = _text.flatten_references(
+            references, metric=metric.name, variable_references=metric.variable_references
+        )
+        self._vocabulary = _text.ReferenceVocabulary(*metric.tokenised(flat))
+        tokenised = self._vocabulary.references
+        self._lengths = tokenised.lengths
+        self._trie: Trie = build_trie(*tokenised, self._offsets, metric.max_ngram_order)
+
+    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+        """The columns of the metric for each output, as int64."""
+        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
+        return _text.in_batches(self._statistics, sentences, outputs)
+
+    def _statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+        from hulltune.kernels.ngrams import bleu_statistics
+
+        tokenised = self._vocabulary.encode(*self._metric.tokenised(outputs))
+        return bleu_statistics(
+            *tokenised, sentences, self._trie, self._lengths, self._offsets, self._metric.max_ngram_order
+        )
+
+
+def sacrebleu_tokenizer(name: str) -> Tokenizer:
+    """sacrebleu's own tokeniser, or an error that says what to install."""
+    try:
+        from sacrebleu.metrics.bleu import BLEU
+    except ImportError:
+        raise InputError(f"tokenize={name!r} needs sacrebleu: pip install sacrebleu") from None
+    if name not in _loaded:
+        try:
+            _loaded[name] = BLEU(tokenize=name).tokenizer
+        except (ImportError, RuntimeError, OSError) as error:
+            needs = TOKENIZERS[name] or "sacrebleu"
+            reason = " ".join(str(error).split())
+            raise InputError(f"tokenize={name!r} cannot be used here: {reason} (pip install '{needs}')") from error
+    return _loaded[name]
+
+
+_loaded: dict[str, Tokenizer] = {}

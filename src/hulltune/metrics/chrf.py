@@ -1,0 +1,141 @@
+"""chrF and chrF++ (Popović 2015, 2017), equal to sacrebleu's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.metrics import _text
+from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+
+if TYPE_CHECKING:
+    from hulltune.kernels.ngrams import Trie
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChrF(Metric):
+    """chrF: the F-score of character n-grams, and of word n-grams if ``word_order`` is not 0 (chrF++ has 2).
+
+    Option names and meanings are sacrebleu's. The statistics are, for each order, the n-grams of the output,
+    those of the reference and the matches; of several references the one with the best sentence score counts,
+    the first of equals. The score is 0 to 100.
+    """
+
+    name: ClassVar[str] = "chrf"
+    higher_is_better = True
+
+    char_order: int = 6
+    word_order: int = 0
+    beta: float = 2
+    lowercase: bool = False
+    whitespace: bool = False
+    eps_smoothing: bool = False
+    variable_references: bool = False
+    columns: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _text.check_order("char_order", self.char_order, least=1, most=100)
+        _text.check_order("word_order", self.word_order, least=0, most=100)
+        if not 0 < self.beta < float("inf"):
+            raise InputError(f"beta is {self.beta!r}, expected a positive number")
+        orders = [f"char_{n + 1}" for n in range(self.char_order)]
+        orders += [f"word_{n + 1}" for n in range(self.word_order)]
+        columns = tuple(f"{kind}_{order}" for order in orders for kind in ("output", "reference", "matches"))
+        object.__setattr__(self, "columns", columns)
+
+    @property
+    def signature(self) -> str:
+        """Name, parameters and version, in sacrebleu's spelling."""
+        return _text.make_signature(
+            self.name,
+            beta=_text.spelled(self.beta),
+            case="lc" if self.lowercase else "mixed",
+            eff=_text.yes_no(not self.eps_smoothing),
+            nc=self.char_order,
+            nw=self.word_order,
+            space=_text.yes_no(self.whitespace),
+        )
+
+    def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedChrF:
+        """Gather the n-grams of each reference, O(order * characters)."""
+        return PreparedChrF(self, references)
+
+    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+        """ChrF of each row, 0 to 100."""
+        from hulltune.kernels.metric_scores import chrf_eps_scores, chrf_scores
+
+        rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
+        compute = chrf_eps_scores if self.eps_smoothing else chrf_scores
+        scores = compute(rows, self.char_order + self.word_order, float(self.beta))
+        return scores.reshape(np.shape(statistics)[:-1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChrFPlusPlus(ChrF):
+    """chrF++: chrF with word unigrams and bigrams."""
+
+    name: ClassVar[str] = "chrf++"
+    word_order: int = 2
+
+
+class PreparedChrF(PreparedMetric):
+    """chrF bound to references: an output costs O(references * order * characters)."""
+
+    def __init__(self, metric: ChrF, references: References) -> None:
+        from hulltune.kernels import tokens
+        from hulltune.kernels.ngrams import build_trie
+
+        self._metric = metric
+        flat, self._offsets = _text.flatten_references(
+            references, metric=metric.name, variable_references=metric.variable_references
+        )
+        lines = self._cased(flat)
+        each = np.arange(len(flat) + 1, dtype=np.int64)
+        characters = self._characters(lines)
+        self._character_lengths = characters.lengths
+        self._character_trie: Trie = build_trie(*characters, each, metric.char_order)
+        self._vocabulary = _text.ReferenceVocabulary(lines if metric.word_order else [], tokens.CHRF_WORDS)
+        words = self._vocabulary.references
+        self._word_lengths = words.lengths
+        self._word_trie: Trie = build_trie(*words, each if metric.word_order else each[:1], metric.word_order)
+
+    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+        """The columns of the metric for each output, as int64."""
+        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
+        return _text.in_batches(self._statistics, sentences, outputs)
+
+    def _statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+        from hulltune.kernels import tokens
+        from hulltune.kernels.ngrams import chrf_statistics
+
+        metric = self._metric
+        outputs = self._cased(outputs)
+        characters = self._characters(outputs)
+        words = self._vocabulary.encode(outputs if metric.word_order else [], tokens.CHRF_WORDS)
+        return chrf_statistics(
+            sentences,
+            self._offsets,
+            *characters,
+            self._character_trie,
+            self._character_lengths,
+            metric.char_order,
+            *words,
+            self._word_trie,
+            self._word_lengths,
+            metric.word_order,
+            float(metric.beta),
+            metric.eps_smoothing,
+        )
+
+    def _cased(self, lines: Sequence[str]) -> Sequence[str]:
+        return list(map(str.lower, lines)) if self._metric.lowercase else lines
+
+    def _characters(self, lines: Sequence[str]) -> _text.Tokenised:
+        from hulltune.kernels.tokens import characters
+
+        return _text.Tokenised(*characters(*_text.pack(lines), self._metric.whitespace))

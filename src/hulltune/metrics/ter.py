@@ -1,0 +1,99 @@
+"""Translation edit rate (Snover et al., 2006), equal to sacrebleu's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.metrics import _text
+from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ter(Metric):
+    """TER: edits and block shifts by the mean length of the references; options are sacrebleu's.
+
+    The statistics are the edits to the nearest reference and the mean number of words of the references, as
+    float64: a sum of means is exact where the number of references is 1, 2 or 4. The score is 0 for no edits,
+    100 for as many edits as words; without any reference words it is 0 or 100.
+    """
+
+    name: ClassVar[str] = "ter"
+    higher_is_better = False
+    columns = ("edits", "reference_length")
+
+    normalized: bool = False
+    no_punct: bool = False
+    asian_support: bool = False
+    case_sensitive: bool = False
+    variable_references: bool = False
+
+    @property
+    def signature(self) -> str:
+        """Name, parameters, tokenisation and version, in sacrebleu's spelling."""
+        return _text.make_signature(
+            self.name,
+            case="mixed" if self.case_sensitive else "lc",
+            tok="tercom",
+            norm=_text.yes_no(self.normalized),
+            punct=_text.yes_no(not self.no_punct),
+            asian=_text.yes_no(self.asian_support),
+        )
+
+    def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedTer:
+        """Tokenise the references."""
+        return PreparedTer(self, references)
+
+    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+        """100 * edits / reference length of each row."""
+        from hulltune.kernels.metric_scores import ter_scores
+
+        rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
+        return ter_scores(rows).reshape(np.shape(statistics)[:-1])
+
+    def tokenised(self, lines: Sequence[str]) -> Sequence[str]:
+        """The lines such that splitting them at white space gives tercom's tokens."""
+        if not (self.normalized or self.no_punct):
+            return lines if self.case_sensitive else list(map(str.lower, lines))
+        try:
+            from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
+        except ImportError:
+            raise InputError("ter: normalized and no_punct need sacrebleu: pip install sacrebleu") from None
+        tokenize = TercomTokenizer(
+            normalized=self.normalized,
+            no_punct=self.no_punct,
+            asian_support=self.asian_support,
+            case_sensitive=self.case_sensitive,
+        )
+        return [tokenize(line.rstrip()) for line in lines]
+
+
+class PreparedTer(PreparedMetric):
+    """TER bound to references."""
+
+    def __init__(self, metric: Ter, references: References) -> None:
+        from hulltune.kernels.tokens import SPACES
+
+        self._metric = metric
+        flat, self._offsets = _text.flatten_references(
+            references, metric=metric.name, variable_references=metric.variable_references
+        )
+        # Twice, because sacrebleu does so: normalising "..5" again cuts off the last point too.
+        self._vocabulary = _text.ReferenceVocabulary(metric.tokenised(metric.tokenised(flat)), SPACES)
+
+    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.float64]:
+        """(edits, mean reference length) of each output."""
+        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
+        return _text.in_batches(self._statistics, sentences, outputs)
+
+    def _statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.float64]:
+        from hulltune.kernels.ter import ter_statistics
+        from hulltune.kernels.tokens import SPACES
+
+        tokenised = self._vocabulary.encode(self._metric.tokenised(outputs), SPACES)
+        return ter_statistics(*tokenised, sentences, *self._vocabulary.references, self._offsets)

@@ -1,0 +1,208 @@
+"""Word, character and match error rate (WER, CER, MER), equal to jiwer's."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.metrics import _text
+from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+
+NORMALIZATIONS = ("none", "lower", "lower-nopunct")
+"""What may be done to references and outputs before they are compared.
+
+``none``: nothing. ``lower``: str.lower(). ``lower-nopunct``: str.lower(), then every character of a Unicode
+category P* (punctuation) is deleted, without leaving a blank: "it's" becomes "its", "e-mail" becomes "email".
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditRate(Metric):
+    """What WER, CER and MER share: (hits, substitutions, deletions, insertions) of an alignment.
+
+    Of several alignments with the fewest edits the one that rapidfuzz (and so jiwer) picks counts; of several
+    references the one with the fewest edits, the first of equals. An empty reference is allowed: everything
+    in the output is an insertion. Rates are fractions, as jiwer's, and may exceed 1. Words are jiwer's: split
+    at blanks and at runs of white space, while a single tab or line break inside a line belongs to its word.
+    """
+
+    higher_is_better = False
+    columns = ("hits", "substitutions", "deletions", "insertions")
+
+    normalization: str = "none"
+    variable_references: bool = False
+
+    unit: ClassVar[str] = "word"
+    insertions_count: ClassVar[bool] = False
+    """Whether insertions count into the length that edits are divided by."""
+
+    def __post_init__(self) -> None:
+        _text.check_choice("normalization", self.normalization, NORMALIZATIONS)
+
+    @property
+    def signature(self) -> str:
+        """Name, normalisation, unit and version."""
+        return _text.make_signature(self.name, norm=self.normalization, unit=self.unit)
+
+    def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedEditRate:
+        """Normalise and split the references."""
+        return PreparedEditRate(self, references)
+
+    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+        """Edits by length of each row. Where that length is 0: the number of edits, as jiwer has it."""
+        from hulltune.kernels.metric_scores import error_rates
+
+        rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
+        return error_rates(rows, self.insertions_count).reshape(np.shape(statistics)[:-1])
+
+    def normalised(self, lines: Sequence[str]) -> Sequence[str]:
+        """The lines after the chosen normalisation."""
+        if self.normalization == "none":
+            return lines
+        if self.normalization == "lower":
+            return list(map(str.lower, lines))
+        table = _punctuation()
+        return [line.lower().translate(table) for line in lines]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wer(EditRate):
+    """Word error rate: (substitutions + deletions + insertions) / words of the reference."""
+
+    name: ClassVar[str] = "wer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mer(EditRate):
+    """Match error rate: edits / (hits + edits), never above 1 (Morris, Maier and Green, 2004)."""
+
+    name: ClassVar[str] = "mer"
+    insertions_count: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cer(EditRate):
+    """Character error rate: WER over characters, with inner blanks, without outer white space."""
+
+    name: ClassVar[str] = "cer"
+    unit: ClassVar[str] = "character"
+
+
+class PreparedEditRate(PreparedMetric):
+    """WER, CER or MER bound to references."""
+
+    def __init__(self, metric: EditRate, references: References) -> None:
+        self._metric = metric
+        flat, self._offsets = _text.flatten_references(
+            references, metric=metric.name, variable_references=metric.variable_references
+        )
+        lines = metric.normalised(flat)
+        self._symbols = _Characters(lines) if metric.unit == "character" else _Words(lines)
+
+    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+        """(hits, substitutions, deletions, insertions) of each output, as int64."""
+        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
+        return _text.in_batches(self._statistics, sentences, outputs)
+
+    def _statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+        from hulltune.kernels.edits import edit_statistics
+
+        encoded = self._symbols.encode(self._metric.normalised(outputs))
+        rows, too_long = edit_statistics(
+            *encoded, sentences, *self._symbols.references, self._offsets, self._symbols.size
+        )
+        if too_long.any():
+            self._align_long(np.flatnonzero(too_long), sentences, encoded, rows)
+        return rows
+
+    def _align_long(
+        self,
+        which: NDArray[np.int64],
+        sentences: NDArray[np.int64],
+        encoded: _text.Tokenised,
+        rows: NDArray[np.int64],
+    ) -> None:
+        """Fill the rows of outputs that are too long for the kernel, with rapidfuzz."""
+        references = _Slices(self._symbols.references)
+        outputs = _Slices(encoded)
+        for k in which.tolist():
+            first, last = self._offsets[sentences[k] : sentences[k] + 2]
+            # min() keeps the first of equals, as the kernel does.
+            rows[k] = min(
+                (_aligned(references[r], outputs[k]) for r in range(first, last)),
+                key=lambda row: sum(row[1:]),
+            )
+
+
+class _Words:
+    """Words as ids, -1 for a word that no reference has."""
+
+    def __init__(self, references: Sequence[str]) -> None:
+        from hulltune.kernels.tokens import JIWER_WORDS
+
+        self._mode = JIWER_WORDS
+        self._vocabulary = _text.ReferenceVocabulary(references, self._mode)
+        self.references = self._vocabulary.references
+        self.size = self._vocabulary.size
+
+    def encode(self, lines: Sequence[str]) -> _text.Tokenised:
+        return self._vocabulary.encode(lines, self._mode)
+
+
+class _Characters:
+    """Characters as ids, -1 for a character that no reference has."""
+
+    def __init__(self, references: Sequence[str]) -> None:
+        lines = _text.pack(list(map(str.strip, references)))
+        known, ids = np.unique(lines.codes, return_inverse=True)
+        self.size = len(known)
+        # One entry per code point, and a last one for all code points beyond.
+        self._id_of = np.full(int(known.max(initial=-1)) + 2, -1, np.int32)
+        self._id_of[known] = np.arange(len(known))
+        self.references = _text.Tokenised(ids.astype(np.int32), lines.offsets)
+
+    def encode(self, lines: Sequence[str]) -> _text.Tokenised:
+        packed = _text.pack(list(map(str.strip, lines)))
+        return _text.Tokenised(self._id_of[np.minimum(packed.codes, len(self._id_of) - 1)], packed.offsets)
+
+
+class _Slices:
+    """Lines of ids as strings of one character per id, which rapidfuzz compares fastest."""
+
+    def __init__(self, lines: _text.Tokenised) -> None:
+        self._offsets = lines.offsets
+        used = lines.ids[: lines.offsets[-1]]
+        if int(used.max(initial=0)) >= sys.maxunicode:
+            raise InputError(f"more than {sys.maxunicode} distinct words in the references; use fewer sentences")
+        codes = (used + 1).astype("<u4")
+        self._text = codes.tobytes().decode("utf-32-le", "surrogatepass")
+
+    def __getitem__(self, line: int) -> str:
+        return self._text[self._offsets[line] : self._offsets[line + 1]]
+
+
+def _aligned(reference: str, output: str) -> tuple[int, int, int, int]:
+    """(hits, substitutions, deletions, insertions) by rapidfuzz."""
+    try:
+        from rapidfuzz.distance import Levenshtein
+    except ImportError:
+        raise InputError("wer, cer and mer of long lines need rapidfuzz: pip install rapidfuzz") from None
+    tags = Counter(operation[0] for operation in Levenshtein.editops(reference, output).as_list())
+    substitutions, deletions = tags["replace"], tags["delete"]
+    return len(reference) - substitutions - deletions, substitutions, deletions, tags["insert"]
+
+
+@cache
+def _punctuation() -> dict[int, None]:
+    """The table for str.translate that deletes punctuation."""
+    every = range(sys.maxunicode + 1)
+    return dict.fromkeys(code for code in every if unicodedata.category(chr(code)).startswith("P"))

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import importlib.util
+import math
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics.bleu import BLEU
+
+from hulltune.errors import InputError
+from hulltune.kernels import metric_scores as scores
+from hulltune.metrics.bleu import TOKENIZERS, Bleu
+from tests.metrics.text_cases import corpora, numbers, real_nbest, transposed
+
+SMOOTHINGS = [
+    ("none", None),
+    ("floor", None),
+    ("floor", 0.01),
+    ("add-k", None),
+    ("add-k", 0.3),
+    ("exp", None),
+]
+
+
+@st.composite
+def options(draw: st.DrawFn) -> dict[str, Any]:
+    method, value = draw(st.sampled_from(SMOOTHINGS))
+    return {
+        "max_ngram_order": draw(st.integers(1, 6)),
+        "smooth_method": method,
+        "smooth_value": value,
+        "lowercase": draw(st.booleans()),
+        "effective_order": draw(st.booleans()),
+        "tokenize": draw(st.sampled_from(["13a", "13a", "intl", "char", "none", "zh"])),
+    }
+
+
+@given(corpora(), options())
+@settings(max_examples=150, deadline=None)
+def test_statistics_and_score_are_sacrebleu_s(
+    corpus: tuple[list[str], list[list[str]]], chosen: dict[str, Any]
+) -> None:
+    outputs, references = corpus
+    metric = Bleu(**chosen)
+    theirs = BLEU(force=True, **chosen)
+    expected = theirs._extract_corpus_statistics(outputs, transposed(references))
+    found = metric.prepare(references).statistics(numbers(len(outputs)), outputs)
+    assert found.dtype == np.int64
+    assert found.tolist() == expected
+    assert metric.score(found.sum(axis=0)) == theirs.corpus_score(outputs, transposed(references)).score
+
+
+def test_a_sentence_with_fewer_references_counts_as_in_sacrebleu() -> None:
+    outputs = ["a b c d e", "a b b"]
+    documents: list[Any] = [["a b c d", "a b"], ["b c d e e e", None]]
+    expected = BLEU(force=True)._extract_corpus_statistics(outputs, documents)
+    metric = Bleu(variable_references=True)
+    found = metric.prepare([["a b c d", "b c d e e e"], ["a b"]]).statistics(numbers(2), outputs)
+    assert found.tolist() == expected
+
+
+counts = st.integers(0, 30) | st.integers(0, 10**7)
+
+
+@given(
+    st.lists(st.tuples(counts, counts, *[st.tuples(counts, counts)] * 4), min_size=1, max_size=20),
+    st.sampled_from(SMOOTHINGS),
+    st.booleans(),
+)
+@settings(max_examples=150, deadline=None)
+def test_scores_are_sacrebleu_s_to_the_last_bit(
+    drawn: list[tuple[Any, ...]], smoothing: tuple[str, float | None], effective_order: bool
+) -> None:
+    method, value = smoothing
+    rows = [
+        [length, reference, *(min(pair) for pair in pairs), *(max(pair) for pair in pairs)]
+        for length, reference, *pairs in drawn
+    ]
+    metric = Bleu(smooth_method=method, smooth_value=value, effective_order=effective_order)
+    expected = [
+        BLEU.compute_bleu(row[2:6], row[6:], row[0], row[1], method, value, effective_order).score for row in rows
+    ]
+    assert metric.score(np.array(rows)).tolist() == expected
+    assert metric.score(np.array(rows, np.float64)).tolist() == expected
+
+
+def realistic_rows(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    random = np.random.default_rng(5)
+    lengths = random.integers(200, 60_000, (count, 1))
+    ngrams = lengths - np.arange(4) * (lengths // 20)
+    matches = (ngrams * random.uniform([0.4, 0.2, 0.1, 0.02], [0.7, 0.4, 0.25, 0.2], (count, 4))).astype(np.int64)
+    references = (lengths * random.uniform(0.8, 1.2, (count, 1))).astype(np.int64)
+    return np.hstack([lengths, references, matches, ngrams])
+
+
+def test_scores_of_many_realistic_rows_are_sacrebleu_s_to_the_last_bit() -> None:
+    rows = realistic_rows(20_000)
+    theirs = BLEU()
+    expected = [theirs._compute_score_from_stats(row).score for row in rows.tolist()]
+    assert np.array_equal(Bleu().score(rows), expected)
+    shaped = Bleu().score(rows.reshape(20, 10, 100, 10))
+    assert shaped.shape == (20, 10, 100)
+    assert np.array_equal(shaped.ravel(), expected)
+
+
+def neumaier_sum(terms: list[float]) -> float:
+    """Python's sum() of floats since 3.12."""
+    total, correction = 0.0, 0.0
+    for term in terms:
+        partial = total + term
+        if abs(total) >= abs(term):
+            correction += (total - partial) + term
+        else:
+            correction += (term - partial) + total
+        total = partial
+    return total + correction
+
+
+@pytest.mark.parametrize("compensated", [False, True])
+def test_both_ways_of_adding_logarithms(compensated: bool) -> None:
+    rows = realistic_rows(5_000)
+
+    def expected(row: list[int]) -> float:
+        logarithms = [math.log(100.0 * m / n) for m, n in zip(row[2:6], row[6:], strict=True)]
+        if compensated:
+            total = neumaier_sum(logarithms)
+        else:
+            total = ((logarithms[0] + logarithms[1]) + logarithms[2]) + logarithms[3]
+        penalty = 1.0 if row[0] >= row[1] else math.exp(1 - row[1] / row[0])
+        return penalty * math.exp(total / 4)
+
+    found = scores.bleu_scores(rows, 4, scores.NO_SMOOTHING, 0.0, False, compensated)
+    assert found.tolist() == [expected(row) for row in rows.tolist()]
+    if compensated == (sys.version_info >= (3, 12)):
+        logarithms = [math.log(k / 7) for k in range(1, 50)]
+        assert sum(logarithms[:4]) == (
+            neumaier_sum(logarithms[:4])
+            if compensated
+            else ((logarithms[0] + logarithms[1]) + logarithms[2]) + logarithms[3]
+        )
+
+
+@pytest.mark.parametrize("name", ["fr_en", "de_en"])
+def test_real_outputs(name: str) -> None:
+    sentences, outputs, references = real_nbest(name, every=23)
+    metric, theirs = Bleu(), BLEU(force=True)
+    own = [references[k] for k in sentences]
+    found = metric.prepare(references).statistics(sentences, outputs)
+    assert found.tolist() == theirs._extract_corpus_statistics(outputs, transposed(own))
+    assert metric.score(found.sum(axis=0)) == theirs.corpus_score(outputs, transposed(own)).score
+
+
+def test_known_scores_of_the_decoders_first_choices() -> None:
+    """The French-English list is said to score 18.66 in the decoder's own order, without a tokeniser."""
+    sentences, outputs, references = real_nbest("fr_en")
+    firsts = [int(np.argmax(sentences == k)) for k in range(len(references))]
+    metric = Bleu(tokenize="none")
+    rows = metric.prepare(references).statistics(sentences[firsts], [outputs[k] for k in firsts])
+    assert float(metric.score(rows.sum(axis=0))) == pytest.approx(18.66, abs=0.005)
+
+
+def test_batches_do_not_matter() -> None:
+    outputs = ["a b c", "", "b c d e", "c, d."] * 700
+    sentences = np.arange(len(outputs)) % 3
+    prepared = Bleu().prepare([["a b c d"], ["b c d e f"], ["c, d."]])
+    whole = prepared.statistics(sentences, outputs)
+    single = [prepared.statistics(sentences[k : k + 1], outputs[k : k + 1])[0] for k in range(12)]
+    assert np.array_equal(whole[:12], single)
+    assert np.array_equal(whole[12:24], single)
+    assert len(whole) == len(outputs)
+
+
+def test_no_outputs_and_no_references() -> None:
+    assert Bleu().prepare([]).statistics(numbers(0), []).shape == (0, 10)
+    assert Bleu().prepare([["", "a"]]).statistics(numbers(0), []).shape == (0, 10)
+    assert Bleu().score(np.zeros((0, 10), np.int64)).shape == (0,)
+    assert Bleu().score(np.zeros(10, np.int64)) == 0.0
+
+
+def test_signature_names_every_option() -> None:
+    metric = Bleu(max_ngram_order=3, smooth_method="floor", lowercase=True, effective_order=True, tokenize="intl")
+    assert metric.signature.startswith("bleu|order:3|case:lc|eff:yes|tok:intl|sacrebleu:")
+    assert "|smooth:floor[0.1]|version:hulltune-" in metric.signature
+    assert Bleu().signature.startswith("bleu|order:4|case:mixed|eff:no|tok:13a|smooth:exp|version:hulltune-")
+    assert Bleu() == Bleu()
+    assert hash(Bleu()) == hash(Bleu())
+
+
+def test_columns_and_direction() -> None:
+    assert Bleu(max_ngram_order=2).columns == (
+        *("length", "reference_length"),
+        *("matches_1", "matches_2", "ngrams_1", "ngrams_2"),
+    )
+    assert Bleu().loss(realistic_rows(3)).tolist() == (-Bleu().score(realistic_rows(3))).tolist()
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"tokenize": "13"}, "unknown tokenize '13'; did you mean '13a'"),
+        ({"smooth_method": "expo"}, "did you mean 'exp'"),
+        ({"smooth_value": 1.0}, "'exp' has no value"),
+        ({"smooth_method": "floor", "smooth_value": -1.0}, "expected a number of at least 0"),
+        ({"max_ngram_order": 0}, "max_ngram_order is 0, expected an integer from 1"),
+    ],
+)
+def test_bad_options(bad: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Bleu(**bad)
+
+
+@pytest.mark.parametrize(
+    ("references", "message"),
+    [
+        ([["a"], []], "sentence 1 has no reference"),
+        ([["a", "b"], ["a"]], "sentence 1 has 1 references, sentence 0 has 2; .*variable_references"),
+        ([["a"], [None]], "reference 0 of sentence 1 is None, expected a string"),
+        (["a"], "references of sentence 0 are one string"),
+    ],
+)
+def test_bad_references(references: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Bleu().prepare(references)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "outputs", "message"),
+    [
+        ([0, 2], ["a", "b"], "output for sentence 2, expected 0 to 1"),
+        ([-1], ["a"], "output for sentence -1"),
+        ([0], ["a", "b"], "got 2 outputs and sentence numbers of shape"),
+        ([0, 1], ["a", None], "output 1 is None, expected a string"),
+    ],
+)
+def test_bad_outputs(sentences: list[int], outputs: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Bleu().prepare([["a"], ["b"]]).statistics(np.array(sentences), outputs)
+
+
+def test_bad_statistics() -> None:
+    with pytest.raises(InputError, match="expected 10 in the last axis"):
+        Bleu().score(np.zeros((3, 9)))
+
+
+def test_tokenisers_are_those_of_sacrebleu() -> None:
+    assert set(TOKENIZERS) == set(BLEU.TOKENIZERS)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("MeCab") is not None, reason="MeCab is installed")
+def test_a_tokeniser_that_is_not_installed_says_what_to_install() -> None:
+    with pytest.raises(InputError, match=r"tokenize='ja-mecab' cannot .* \(pip install 'sacrebleu\[ja\]'\)"):
+        Bleu(tokenize="ja-mecab")
+
+
+def test_without_sacrebleu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own tokenisers do plain text; what they leave to sacrebleu says so."""
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics.bleu", None)
+    prepared = Bleu().prepare([["It is (almost) 3.5, no?"]])
+    assert prepared.statistics(numbers(1), ["It is 3.5, no!"])[0].tolist() == [6, 9, 5, 3, 1, 0, 6, 5, 4, 3]
+    with pytest.raises(InputError, match="tokenize='13a' needs sacrebleu: pip install sacrebleu"):
+        prepared.statistics(numbers(1), ["&quot;"])
+    with pytest.raises(InputError, match="tokenize='zh' needs sacrebleu: pip install sacrebleu"):
+        Bleu(tokenize="zh")
+
+
+def test_metrics_are_made_without_numba() -> None:
+    """Compiled code is loaded when statistics are asked for, not before."""
+    modules = "bleu, chrf, ter, wer"
+    code = f"import sys; from hulltune.metrics import {modules}; bleu.Bleu(); sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
