@@ -1,4 +1,4 @@
-"""Print a script that completes hulltune's commands, options and choices in a shell."""
+"""Print a script that completes commands, options and choices in a shell."""
 
 from __future__ import annotations
 
@@ -37,9 +37,8 @@ def bash_script(*, zsh: bool = False) -> str:
         parser, _ = command_parser(name)
         commands.append(f"    {name}) words='{' '.join(_options(parser))}' ;;")
         for option, values in parser.choices.items():
-            choices.append(
-                f"    {name}:{option}) COMPREPLY=($(compgen -W '{' '.join(values)}' -- \"$current\")); return ;;"
-            )
+            if option:
+                choices.append(f"    {name}:{option}) {_offer(values)}; return ;;")
     lines = [
         *(["autoload -U +X compinit && compinit", "autoload -U +X bashcompinit && bashcompinit"] if zsh else []),
         "_hulltune() {",

@@ -1,4 +1,4 @@
-"""Tune a simulated reranking task, whose best weights are known, and draw its error surface."""
+"""Tune a simulated task, whose best weights are known, and draw its surface."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hulltune.cli.parser import Parser, add_help, whole_number
 from hulltune.cli.progress import number, shown_progress
 from hulltune.errors import InputError
 
-USAGE = "[--out FOLDER] [--sentences N] [--candidates N] [--seed N] [--quiet]"
+USAGE = "[--out FOLDER] [--seed N] [options]"
 EXAMPLE = "  hulltune demo --out demo"
 
 

@@ -1,4 +1,4 @@
-"""Say what is in candidate lists: counts, features and their ranges, duplicates, and the oracle."""
+"""Say what is in candidate lists: counts, features, duplicates, and the oracle."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def describe(lists: CandidateLists) -> dict[str, Any]:
         "sentences": len(lists),
         "candidates": lists.rows,
         "candidates_per_sentence": {
-            "least": int(sizes.min(initial=0)),
+            "least": int(sizes.min()),
             "mean": float(sizes.mean()),
-            "most": int(sizes.max(initial=0)),
+            "most": int(sizes.max()),
         },
         "duplicates": lists.duplicates,
         "empty_lists": [str(name) for name in lists.empty_ids],

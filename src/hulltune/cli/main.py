@@ -21,7 +21,7 @@ Tune the weights of linear models exactly, against the metric you report.
 commands:
 {commands}
 
-`hulltune COMMAND --help` explains a command; `hulltune --version` is the version.
+`hulltune COMMAND --help` explains a command, `--version` is the version.
 exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 answers to
 questions are awaited, 130 interrupted with the best so far written
 

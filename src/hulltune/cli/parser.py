@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from typing import Any, NoReturn
 
 from hulltune.errors import InputError
@@ -28,11 +29,18 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, add_help=False, formatter_class=_Compact, **options)
+        self.color = False  # newer releases of argparse would put escape codes into the help
         self.choices: dict[str, tuple[str, ...]] = {}
 
     def error(self, message: str) -> NoReturn:
         """One line on standard error, exit code 2."""
         raise InputError(f"{message} (see {self.prog} --help)")
+
+    def format_help(self) -> str:
+        """The help without empty lines between its groups, so that it fits a screen."""
+        before, blank, groups = super().format_help().partition("\n\n")
+        description, between, rest = groups.partition("\n\n")
+        return before + blank + description + between + re.sub(r"\n\n(?=[a-z ]+:\n)", "\n", rest)
 
     def offer(self, option: str, choices: tuple[str, ...]) -> None:
         """Words that shell completion offers for an option; which of them are right is for the run to say."""
@@ -41,7 +49,10 @@ class Parser(argparse.ArgumentParser):
 
 class _Compact(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, indent_increment=1, max_help_position=27, width=80)
+        super().__init__(prog, indent_increment=1, max_help_position=29, width=82)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        return getattr(action, "shown", None) or super()._format_action_invocation(action)
 
 
 def add_lists(parser: Parser, *, references: bool = True) -> None:
@@ -68,12 +79,18 @@ def add_reading(group: Any, parser: Parser) -> None:
     parser.offer("--missing", ("0",))
     group.add_argument("--on-error", metavar="skip", default="raise", help="leave out lines at fault, and list them")
     parser.offer("--on-error", ("raise", "skip"))
-    group.add_argument("--add", metavar="FILE --name NAME", action="append", help="further scores as a feature")
+    add = group.add_argument("--add", metavar="FILE", action="append", help="further scores as a feature")
+    show_together(add, "--add FILE --name NAME")
     group.add_argument("--name", metavar="NAME", action="append", help=argparse.SUPPRESS)
     group.add_argument(
         "--features", metavar="NAME,…", type=comma_separated, default=[], help="words,chars,rank,consensus,log_length"
     )
     parser.offer("--features", BUILTIN_FEATURES)
+
+
+def show_together(action: argparse.Action, shown: str) -> None:
+    """Explain several options in one line of the help: that of this one."""
+    action.shown = shown  # type: ignore[attr-defined]
 
 
 def add_help(group: Any) -> None:

@@ -10,7 +10,7 @@ from hulltune.cli.parser import Parser, add_help, add_lists, whole_number
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError, unknown_name
 
-USAGE = "LISTS… --weights FILE [--best K] [--as FORMAT] [--out FILE] [options]"
+USAGE = "LISTS… --weights FILE [--best K] [--out FILE] [options]"
 EXAMPLE = "  hulltune rerank test.nbest.gz --weights w.json --out test.best.txt"
 OUTPUTS = ("text", "moses", "jsonl")
 

@@ -12,7 +12,7 @@ from hulltune.cli.progress import number
 from hulltune.cli.reading import metric_list, read, reference_files, weights_for
 
 USAGE = "LISTS… [--ref FILE]… --weights FILE [--metric NAME] [options]"
-EXAMPLE = "  hulltune score test.nbest.gz --ref test.en --weights w.json --also chrf,ter"
+EXAMPLE = "  hulltune score test.nbest.gz --ref test.en --weights w.json --also chrf"
 
 
 def configure(parser: Parser) -> None:

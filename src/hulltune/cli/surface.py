@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from math import isfinite
 from pathlib import Path
 
 from hulltune.cli.compiling import say_if_compiling
@@ -14,7 +15,7 @@ from hulltune.cli.reading import read, reference_files, weights_for
 from hulltune.errors import InputError
 
 USAGE = "LISTS… [--ref FILE]… --weights FILE (--feature NAME | --to FILE)"
-EXAMPLE = "  hulltune surface dev.nbest --ref dev.en --weights w.json --feature lm --out lm.png"
+EXAMPLE = "  hulltune surface dev.gz --ref dev.en --weights w.json --feature lm --out lm.png"
 SUFFIXES = (".png", ".svg", ".pdf", ".csv")
 
 
@@ -66,10 +67,8 @@ def run(args: argparse.Namespace) -> int:
 
         save(metric_surface_figure(surface, view=view), out)
     if args.json:
-        best = {"score": score, "from": left, "to": right, "intervals": len(surface.scores), "metric": surface.metric}
-        print(
-            json.dumps({key: None if value in (float("inf"), float("-inf")) else value for key, value in best.items()})
-        )
+        ends = {"from": left if isfinite(left) else None, "to": right if isfinite(right) else None}
+        print(json.dumps({"score": score, **ends, "intervals": len(surface.scores), "metric": surface.metric}))
     elif out is not None and not args.quiet:
         print(f"best {number(score)} for the {surface.axis} between {left:.6g} and {right:.6g}  {surface.metric}")
     return 0

@@ -22,6 +22,7 @@ from hulltune.cli.parser import (
     comma_separated,
     named_number,
     named_sign,
+    show_together,
     whole_number,
 )
 from hulltune.cli.progress import shown_progress
@@ -43,25 +44,28 @@ def configure(parser: Parser) -> None:
     weights = parser.add_argument_group("weights")
     weights.add_argument("--start", metavar="FILE", help="first weights, or a result to continue")
     weights.add_argument("--fix", metavar="NAME=V", action="append", type=named_number, help="hold a weight")
-    weights.add_argument(
-        "--min", metavar="NAME=V --max NAME=V", action="append", type=named_number, help="bound a weight"
-    )
+    least = weights.add_argument("--min", action="append", type=named_number, help="bound a weight")
     weights.add_argument("--max", metavar="NAME=V", action="append", type=named_number, help=argparse.SUPPRESS)
-    weights.add_argument("--sign", metavar="NAME=+", action="append", type=named_sign, help="+ or -, and 0, only")
+    show_together(least, "--min, --max NAME=V")
+    weights.add_argument(
+        "--sign", metavar="NAME=+", action="append", type=named_sign, help="only this sign (or 0): + or -"
+    )
     weights.add_argument("--tie", metavar="NAME,NAME", action="append", type=comma_separated, help="one weight for all")
     weights.add_argument("--scale", metavar="NORM", default="l1", help="norm of the weights: l1, l2 or none [l1]")
     search = parser.add_argument_group("search")
     search.add_argument("--search", metavar="NAME", default="random", help="random, coordinate, powell, gradient")
-    search.add_argument("--restarts", metavar="N", type=whole_number, default=19, help="climbs beside the first [19]")
-    search.add_argument(
-        "--directions", metavar="N", type=whole_number, default=16, help="random directions of each round [16]"
+    effort = search.add_argument(
+        "--restarts", type=whole_number, default=19, help="climbs beside the first [19], lines a round [16]"
     )
+    search.add_argument("--directions", metavar="N", type=whole_number, default=16, help=argparse.SUPPRESS)
+    show_together(effort, "--restarts, --directions N")
     search.add_argument("--policy", metavar="NAME", default="middle", help="middle, closest or widest [middle]")
     search.add_argument("--smoothing", metavar="NAME", default="none", help="none, min or mean [none]")
     search.add_argument("--seed", metavar="N", type=whole_number, default=1, help="decides the result [1]")
     search.add_argument("--threads", metavar="N", type=whole_number, help="changes only the time [all CPUs]")
     answer = parser.add_argument_group("answer")
-    answer.add_argument("--heldout", metavar="FILE --heldout-ref FILE", action="append", help="score these lists, too")
+    unseen = answer.add_argument("--heldout", action="append", help="score these lists, too")
+    show_together(unseen, "--heldout, --heldout-ref F")
     answer.add_argument("--heldout-ref", metavar="FILE", action="append", help=argparse.SUPPRESS)
     answer.add_argument("--heldout-add", metavar="FILE", action="append", help=argparse.SUPPRESS)
     answer.add_argument("--folds", metavar="K", type=whole_number, default=0, help="or cross-validate")
@@ -71,8 +75,9 @@ def configure(parser: Parser) -> None:
     answer.add_argument("--store", metavar="FILE.sqlite", help="keep statistics for later runs")
     answer.add_argument("--questions", metavar="FILE", help="questions of a metric that asks [questions.jsonl]")
     answer.add_argument("--out", metavar="FILE", action="append", help=".json (result), .ini (Moses), .txt; repeatable")
-    answer.add_argument("--json", action="store_true", help="print the result as one JSON object")
-    answer.add_argument("--quiet", action="store_true", help="no progress")
+    loudness = answer.add_argument("--json", action="store_true", help="print one JSON object; no progress")
+    answer.add_argument("--quiet", action="store_true", help=argparse.SUPPRESS)
+    show_together(loudness, "--json, --quiet")
     add_help(answer)
     for option, choices in (
         ("--scale", SCALES), ("--search", SEARCHES), ("--policy", POLICIES), ("--smoothing", SMOOTHINGS),

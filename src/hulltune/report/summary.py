@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import mean, stdev
 
 from hulltune.tuning.evaluation import Interval
 from hulltune.tuning.result import TuneResult
@@ -52,25 +53,11 @@ def _scores(result: TuneResult) -> list[str]:
     if result.replicates is not None:
         runs = result.replicates
         seeds = f"seeds {runs.seeds[0]} to {runs.seeds[-1]}"
-        rows.append(
-            (
-                f"{len(runs.seeds)} runs",
-                f"{runs.mean:.{digits}f}",
-                f"± {runs.deviation:.{digits}f}",
-                f"mean ± sd, {seeds}",
-            )
-        )
+        name = f"{len(runs.seeds)} runs"
+        rows.append((name, f"{runs.mean:.{digits}f}", f"± {runs.deviation:.{digits}f}", f"mean ± sd, {seeds}"))
         if runs.heldout_scores:
-            mean = sum(runs.heldout_scores) / len(runs.heldout_scores)
-            spread = (sum((score - mean) ** 2 for score in runs.heldout_scores) / (len(runs.heldout_scores) - 1)) ** 0.5
-            rows.append(
-                (
-                    f"{len(runs.seeds)} runs, held out",
-                    f"{mean:.{digits}f}",
-                    f"± {spread:.{digits}f}",
-                    f"mean ± sd, {seeds}",
-                )
-            )
+            centre, spread = mean(runs.heldout_scores), stdev(runs.heldout_scores)
+            rows.append((f"{name}, held out", f"{centre:.{digits}f}", f"± {spread:.{digits}f}", f"mean ± sd, {seeds}"))
     return _table(rows, "<>><")
 
 
@@ -78,8 +65,8 @@ def _interval(gain: Interval | None, digits: int) -> str:
     if gain is None:
         return ""
     return (
-        f"95% interval of the gain {gain.low:+.{digits}f} to {gain.high:+.{digits}f} "
-        f"({gain.samples} paired bootstraps, seed {gain.seed})"
+        f"95%: {gain.low:+.{digits}f} to {gain.high:+.{digits}f} "
+        f"({gain.samples} paired bootstrap samples, seed {gain.seed})"
     )
 
 

@@ -30,17 +30,13 @@ class MetricSurface:
 
     @property
     def best(self) -> tuple[float, float, float]:
-        """The best score, and the widest interval that has it."""
+        """The best score, and the widest interval that has it: a bounded one, if there is any."""
         values = self.scores if self.higher_is_better else -self.scores
         ends = np.concatenate([[-math.inf], self.breakpoints, [math.inf]])
         at_best = np.flatnonzero(values == values.max())
         bounded = at_best[np.isfinite(ends[at_best]) & np.isfinite(ends[at_best + 1])]
         chosen = bounded if len(bounded) else at_best
-        widest = int(
-            chosen[
-                np.argmax(np.where(np.isfinite(ends[chosen + 1] - ends[chosen]), ends[chosen + 1] - ends[chosen], 0.0))
-            ]
-        )
+        widest = int(chosen[np.argmax(ends[chosen + 1] - ends[chosen])])
         return float(self.scores[widest]), float(ends[widest]), float(ends[widest + 1])
 
     def view(self) -> tuple[float, float]:
@@ -59,9 +55,8 @@ class MetricSurface:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["from", "to", "score"])
-        writer.writerows(
-            (repr(ends[i]), repr(ends[i + 1]), repr(score)) for i, score in enumerate(self.scores.tolist())
-        )
+        for left, right, score in zip(ends[:-1], ends[1:], self.scores.tolist(), strict=True):
+            writer.writerow([repr(left), repr(right), repr(score)])
         return text.getvalue()
 
 
