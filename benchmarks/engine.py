@@ -46,6 +46,8 @@ case.run({method!r}); print(peak() - before)
 """
 
 
+LATTICES = {2: (2, 2), 4: (2, 2), 6: (3, 2), 10: (4, 3), 20: (6, 3), 40: (8, 3)}
+PARSES = {2: 2, 3: 2, 4: 3, 6: 4, 8: 5, 12: 6}
 WHOLE_LINE = np.array([[-math.inf, math.inf]])
 
 
@@ -124,6 +126,28 @@ def four_shapes(reference: yardstick.Yardstick | None) -> list[dict[str, Any]]:
         for key, target in (("hull / C++ hull", 0.7), ("auto / C++ hull", 0.35), ("lane / C++ lane", 1.3)):
             worst = max(result["ratios"][key] for result in results)
             print(f"  worst {key}: {worst:.3f}  {verdict(worst, target)}")
+    return results
+
+
+def small_to_large() -> list[dict[str, Any]]:
+    """What the choice of "auto" rests on."""
+    rng = np.random.default_rng(5)
+    forests = {f"lattice, {n} positions": shapes.lattice(n, *width, rng) for n, width in LATTICES.items()}
+    forests |= {f"CKY, {n} words": shapes.cky(n, edges, rng) for n, edges in PARSES.items()}
+    results, rows = [], []
+    for name, forest in forests.items():
+        case = Case(forest)
+        methods = ("hull", "lanes")
+        best = interleaved({m: partial(case.run, m, derivations=True) for m in methods}, seconds=0.2, least=50)
+        found = case.run("lanes")
+        micro = {method: best[method] * 1e6 for method in methods}
+        results.append({"forest": name, "edges": forest.edges, "segments": len(found[1]), "microseconds": micro})
+        rows.append([name, forest.edges, len(found[1]), found[4], *(f"{micro[method]:.1f}" for method in methods)])
+    print(
+        table(
+            "Small to large, with derivations", ["forest", "edges", "segments", "passes", "hull µs", "lanes µs"], rows
+        )
+    )
     return results
 
 
@@ -213,6 +237,7 @@ def main() -> None:
     reference = yardstick.build()
     result = {
         "four shapes": four_shapes(reference),
+        "small to large": small_to_large(),
         "growth": growth(),
         "threads": threads(),
         "start": start_up(),

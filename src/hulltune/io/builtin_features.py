@@ -43,4 +43,4 @@ def _column(lists: CandidateLists, name: str) -> NDArray[np.float64]:
     counts = texts.count_words_and_characters(lists.text_bytes, lists.text_offsets).astype(np.float64)
     if name == "log_length":
         return np.asarray(np.log1p(counts[0]))
-    return counts[0 if name == "words" else 1]
+    return np.asarray(counts[0 if name == "words" else 1])

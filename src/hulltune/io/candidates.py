@@ -83,7 +83,10 @@ class CandidateLists:
         """The text of a row of the whole."""
         if not 0 <= row < self.rows:
             raise IndexError(f"row {row} of {self.rows}")
-        return self.text_bytes[self.text_offsets[row] : self.text_offsets[row + 1]].tobytes().decode("utf-8")
+        try:
+            return self.text_bytes[self.text_offsets[row] : self.text_offsets[row + 1]].tobytes().decode("utf-8")
+        except UnicodeDecodeError:  # the readers let none through, so that this is a damaged packed file
+            raise InputError(f"the text of hypothesis {row} is damaged; pack the lists again") from None
 
     def hypothesis(self, sentence: int, rank: int) -> str:
         """The text of a sentence's hypothesis: what edge ``rank`` of the corpus stands for."""

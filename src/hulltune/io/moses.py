@@ -7,6 +7,7 @@ module tells it what it asks for, and words its complaints.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.io.candidates import SentenceId
+from hulltune.io.growing import GrowingArray
 from hulltune.io.numbers import plain_number, sentence_id
 from hulltune.io.problems import Problems
 from hulltune.io.rows import Integers, Rows
@@ -28,7 +30,7 @@ UNNAMED = b"feature"
 class MosesReader:
     """Reads one file after the other; all rows share one set of feature names.
 
-    Memory: the values as read, plus the matrix that they are moved to at the end, a block at a time.
+    Memory: the values as read; at the end they move to the matrix, a block at a time.
     """
 
     def __init__(self, *, problems: Problems, missing: float | None, dtype: Any = np.float64) -> None:
@@ -37,9 +39,12 @@ class MosesReader:
         self._kernel = moses
         self._problems = problems
         self._dtype = dtype
-        self._parts: list[tuple[NDArray[Any], NDArray[np.int32]]] = []
-        self._texts: list[NDArray[np.uint8]] = []
-        self._columns_of_rows: dict[str, list[NDArray[Any]]] = {"id": [], "score": [], "text": []}
+        self._values = GrowingArray(dtype)
+        self._row_layout = GrowingArray(np.int32)
+        self._text = GrowingArray(np.uint8)
+        self._row_id, self._row_text = GrowingArray(np.int64), GrowingArray(np.int64)
+        self._row_score = GrowingArray(np.float64)
+        self._pieces: list[tuple[int, int]] = []  # rows and values of every block
         self._gaps: list[int] = []
         self._hypotheses = 0  # as written, with those that were skipped
         self._first_line = ""
@@ -120,8 +125,7 @@ class MosesReader:
             kernel.GROW_LAYOUTS: self._grow_layouts,
             kernel.GROW_PENDING: self._grow_pending,
         }
-        before = self._hypotheses  # faults within the block are numbered by lines, of which each is a hypothesis
-        self._block_start, self._line_at_start = before, int(state[kernel.LINE])
+        self._line_at_start = int(state[kernel.LINE])
         faults: list[tuple[int, str]] = []
         while (
             code := parse_lines(data, len(data), state, self._names, self._layouts, self._output, self._last_id)
@@ -137,11 +141,12 @@ class MosesReader:
         dropped = self._settle_pending(block, faults)
         for line, reason in sorted(faults):
             self._problems.report(self._file, line, reason)
-            self._gaps.append(before + line - self._line_at_start)
+            self._gaps.append(self._hypotheses + line - self._line_at_start)  # every line is a hypothesis
         self._hypotheses += int(state[kernel.LINE]) - self._line_at_start
         if state[kernel.ROWS]:
             if not self._first_line:
-                first = next(line for line in range(self._line_at_start, 1 << 62) if line not in dict(faults))
+                at_fault = {line for line, _ in faults}
+                first = next(line for line in itertools.count(self._line_at_start) if line not in at_fault)
                 self._first_line = f"{self._file}:{first}"
             self._keep(dropped)
 
@@ -168,8 +173,7 @@ class MosesReader:
                 what = "the score" if name < 0 else f"feature {self._value_name(name, number)!r}"
                 faults.append((line, f"{what} is {token!r}; expected a finite number"))
         state[kernel.PENDING] = 0
-        self._dropped = dropped | getattr(self, "_dropped", set())
-        return self._dropped
+        return dropped
 
     def _value_name(self, name: int, number: int) -> str:
         text = self._name(name)
@@ -183,21 +187,22 @@ class MosesReader:
         """Copy what the block gave, without the rows at fault."""
         kernel, output = self._kernel, self._output
         rows, values, text = (int(self._state[n]) for n in (kernel.ROWS, kernel.VALUES, kernel.TEXT))
-        layouts = output.row_layout[:rows].copy()
-        keep = np.ones(rows, dtype=bool)
-        keep[list(dropped)] = False
-        self._dropped = set()
         with np.errstate(over="ignore"):  # too large for float32: refused later, with a message
-            kept_values = output.values[:values].astype(self._dtype)
-        kept_text = output.text[:text].copy()
+            kept_values = output.values[:values].astype(self._dtype, copy=False)
+        kept_text = output.text[:text]
+        of_rows = [column[:rows] for column in (output.row_layout, output.row_id, output.row_score, output.row_text)]
         if dropped:
-            widths = self._layout_widths()[layouts]
-            kept_values = kept_values[np.repeat(keep, widths)]
-            kept_text = kept_text[np.repeat(keep, output.row_text[:rows])]
-        self._parts.append((kept_values, layouts[keep]))
-        self._texts.append(kept_text)
-        for name, column in (("id", output.row_id), ("score", output.row_score), ("text", output.row_text)):
-            self._columns_of_rows[name].append(column[:rows][keep])
+            keep = np.ones(rows, dtype=bool)
+            keep[list(dropped)] = False
+            kept_values = kept_values[np.repeat(keep, self._layout_widths()[of_rows[0]])]
+            kept_text = kept_text[np.repeat(keep, of_rows[3])]
+            of_rows = [column[keep] for column in of_rows]
+        self._values.append(kept_values)
+        self._text.append(kept_text)
+        growing = (self._row_layout, self._row_id, self._row_score, self._row_text)
+        for target, column in zip(growing, of_rows, strict=True):
+            target.append(column)
+        self._pieces.append((len(of_rows[0]), len(kept_values)))
 
     def _layout_widths(self) -> Integers:
         """The number of values of every layout."""
@@ -310,18 +315,19 @@ class MosesReader:
         """All hypotheses read; the reader is used up."""
         kernel = self._kernel
         ids, keys = self._sentences()
-        names, column, omitted = self._features(len(keys))
-        layouts = self._layouts
-        parts, self._parts = self._parts, []
+        row_layout = self._row_layout.take()
+        names, column, omitted = self._features(row_layout)
+        layouts, values, pieces = self._layouts, self._values, self._pieces
 
         def fill(matrix: NDArray[Any], destination: Integers) -> None:
-            parts.reverse()
-            start = 0
-            while parts:  # given back block by block, so that values and matrix are not both there in full
-                values, row_layout = parts.pop()
-                stop = start + len(row_layout)
-                kernel.scatter(values, row_layout, destination[start:stop], layouts, column, matrix)
-                start = stop
+            stop = len(row_layout)
+            while pieces:  # given back from the end, so that values and matrix are not both there in full
+                rows, count = pieces.pop()
+                start = stop - rows
+                kernel.scatter(
+                    values.pop(count), row_layout[start:stop], destination[start:stop], layouts, column, matrix
+                )
+                stop = start
 
         has_score = self._state[kernel.HAS_SCORE] == 1
         return Rows(
@@ -329,35 +335,31 @@ class MosesReader:
             keys=keys,
             feature_names=names,
             fill=fill,
-            text_parts=self._texts,
-            text_lengths=self._joined("text", np.int64),
-            scores=self._joined("score", np.float64) if has_score else None,
+            text=self._text.take(),
+            text_lengths=self._row_text.take(),
+            scores=self._row_score.take() if has_score else None,
             omitted=omitted,
             gaps=np.array(self._gaps, dtype=np.int64),
         )
 
-    def _joined(self, name: str, dtype: Any) -> NDArray[Any]:
-        parts = self._columns_of_rows.pop(name)
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=dtype)
-
     def _sentences(self) -> tuple[list[SentenceId], Integers]:
         """Ids in order of first appearance, and the number of each row's id among them."""
-        row_id = self._joined("id", np.int64)
-        distinct, first, inverse = np.unique(row_id, return_index=True, return_inverse=True)
+        row_id = self._row_id.take()
+        starts = np.flatnonzero(np.concatenate([[True], row_id[1:] != row_id[:-1]])[: len(row_id)])
+        lengths = np.diff(np.append(starts, len(row_id)))
+        distinct, first, inverse = np.unique(row_id[starts], return_index=True, return_inverse=True)
         order = np.argsort(first)
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         texts = [text.decode("utf-8") for text in self._ids]
         ids: list[SentenceId] = [n if n >= 0 else sentence_id(texts[-2 - n]) for n in distinct[order].tolist()]
-        return ids, place[inverse.reshape(-1)]
+        return ids, np.repeat(place[inverse.reshape(-1)], lengths)
 
-    def _features(self, rows: int) -> tuple[tuple[str, ...], Integers, dict[str, int]]:
+    def _features(self, row_layout: NDArray[np.int32]) -> tuple[tuple[str, ...], Integers, dict[str, int]]:
         """Feature names, the first column of every name, and how many rows leave each feature out."""
         kernel = self._kernel
         layouts, count = self._layouts, int(self._state[kernel.LAYOUTS])
-        uses = np.zeros(count, dtype=np.int64)
-        for _, row_layout in self._parts:
-            uses += np.bincount(row_layout, minlength=count)
+        uses = np.bincount(row_layout, minlength=count)
         sizes = np.diff(layouts.offsets[: count + 1])
         pool = int(layouts.offsets[count])
         entry_uses = np.repeat(uses, sizes)
@@ -375,7 +377,7 @@ class MosesReader:
             for text, width in ((self._name(n), int(widths[n])) for n in range(len(widths) - 1))
             for k in range(width)
         ]
-        return tuple(names), column, {name: int(rows - n) for name, n in zip(names, present, strict=True)}
+        return tuple(names), column, {name: len(row_layout) - int(n) for name, n in zip(names, present, strict=True)}
 
 
 def _doubled(values: NDArray[Any]) -> NDArray[Any]:

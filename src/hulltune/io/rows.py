@@ -30,7 +30,7 @@ class Rows:
     keys: Integers
     feature_names: tuple[str, ...]
     fill: Fill
-    text_parts: list[NDArray[np.uint8]]
+    text: NDArray[np.uint8]
     text_lengths: Integers
     scores: NDArray[np.float64] | None
     references: Mapping[SentenceId, tuple[str, ...]] = field(default_factory=dict)
@@ -80,8 +80,7 @@ def to_lists(
     for number, column in enumerate(columns, start=len(rows.feature_names)):
         matrix[destination, number] = column.values
     _check_range(matrix, names)
-    text = np.concatenate(rows.text_parts) if rows.text_parts else np.zeros(0, dtype=np.uint8)
-    rows.text_parts = []
+    text = rows.text
     text_offsets = _offsets(rows.text_lengths)
     scores = rows.scores
     if not in_order:
@@ -90,7 +89,7 @@ def to_lists(
 
     hashes = texts.hash_texts(text, text_offsets)
     for number in range(width):
-        texts.hash_column(matrix[:, number].astype(np.float64).view(np.uint64), hashes)
+        texts.hash_column(matrix[:, number].astype(np.float64, copy=False).view(np.uint64), hashes)
     first = texts.first_equals(text, text_offsets, matrix, hashes, offsets)
     ranks = (np.arange(count) - np.repeat(offsets[:-1], np.diff(offsets))).astype(np.int32)
     copies = np.bincount(first, minlength=count).astype(np.int32) if count else np.zeros(0, dtype=np.int32)
@@ -102,7 +101,7 @@ def to_lists(
         matrix = _compact(matrix, keep)
         new_offsets = np.zeros(len(keep) + 1, dtype=np.int64)
         texts.gather_texts(text, text_offsets, keep, text, new_offsets)
-        text, text_offsets = text[: new_offsets[-1]].copy(), new_offsets
+        text, text_offsets = text[: new_offsets[-1]], new_offsets
         offsets = np.searchsorted(keep, offsets).astype(np.int64)
         ranks, copies = ranks[keep], copies[keep]
     return CandidateLists(
@@ -180,7 +179,8 @@ class RowCollector:
         self._keys = array("q")
         self._columns: dict[str, array[float]] = {}
         self._omitted: dict[str, int] = {}
-        self._texts: list[bytes] = []
+        self._text = bytearray()
+        self._lengths = array("q")
         self._scores = array("d")
         self._gaps = array("q")
         self._gaps_known = True
@@ -233,7 +233,8 @@ class RowCollector:
                 if len(column) == rows:
                     column.append(0.0)
                     self._omitted[name] = self._omitted.get(name, 0) + 1
-        self._texts.append(encoded)
+        self._text += encoded
+        self._lengths.append(len(encoded))
         if score is not None:
             self._scores.append(score)
         return None
@@ -278,8 +279,8 @@ class RowCollector:
             keys=np.array(self._keys, dtype=np.int64),
             feature_names=tuple(self._columns) if len(self._keys) else (),
             fill=fill if len(self._keys) else lambda matrix, destination: None,
-            text_parts=[np.frombuffer(b"".join(self._texts), dtype=np.uint8).copy()],
-            text_lengths=np.array([len(text) for text in self._texts], dtype=np.int64),
+            text=np.frombuffer(self._text, dtype=np.uint8) if self._text else np.zeros(0, dtype=np.uint8),
+            text_lengths=np.array(self._lengths, dtype=np.int64),
             scores=np.array(self._scores, dtype=np.float64) if len(self._scores) else None,
             references=self._references,
             sources=self._sources,

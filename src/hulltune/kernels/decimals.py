@@ -108,7 +108,7 @@ def read_decimal(data: NDArray[np.uint8], position: int) -> tuple[float, int, bo
         digit: Any = np.int64(data[position]) - 48
         if digit < 0 or digit > 9:
             break
-        certain &= mantissa < _TOO_LONG
+        certain = certain and bool(mantissa < _TOO_LONG)
         mantissa = mantissa * _DIGIT_BASE + np.uint64(digit)
         digits += 1
         position += 1

@@ -160,12 +160,16 @@ def _write_segments(
     total.
     """
     start = total
+    shift = intercept_exponent - slope_exponent
+    eta_unit, slope_unit = math.ldexp(1.0, shift), math.ldexp(1.0, slope_exponent)
+    intercept_unit = math.ldexp(1.0, intercept_exponent)
+    plain = abs(shift) < 900 and abs(slope_exponent) < 900 and abs(intercept_exponent) < 900
     for line in range(first, last):
+        slope, intercept = line_slopes[line], line_intercepts[line]
         left = low_end
         if line > first:
-            fall = line_intercepts[line - 1] - line_intercepts[line]
-            run = line_slopes[line] - line_slopes[line - 1]
-            left = math.ldexp(fall / run, intercept_exponent - slope_exponent)
+            left = (line_intercepts[line - 1] - intercept) / (slope - line_slopes[line - 1])
+            left = left * eta_unit if plain else math.ldexp(left, shift)
             if left >= high_end:
                 break
         # A line that starts where the one before it does leaves that one no double: it takes its place.
@@ -173,8 +177,8 @@ def _write_segments(
             total -= 1
             left = segments[total, 0]
         segments[total, 0] = left
-        segments[total, 1] = math.ldexp(line_slopes[line], slope_exponent)
-        segments[total, 2] = math.ldexp(line_intercepts[line], intercept_exponent)
+        segments[total, 1] = slope * slope_unit if plain else math.ldexp(slope, slope_exponent)
+        segments[total, 2] = intercept * intercept_unit if plain else math.ldexp(intercept, intercept_exponent)
         places[total] = line_places[line]
         total += 1
     return total

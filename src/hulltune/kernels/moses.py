@@ -72,7 +72,7 @@ from hulltune.kernels.moses_tables import (
 
 @kernel
 def _is_blank(byte: int) -> bool:
-    return byte == SPACE or byte == TAB or byte == RETURN
+    return byte in (SPACE, TAB, RETURN)
 
 
 @kernel

@@ -14,17 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
-from hulltune.kernels.hull import drop_hidden
+from hulltune.kernels.exact import compare_products
 from hulltune.kernels.simd import (
     LANES,
     add,
-    any_lane,
     at_least,
     choose,
+    divide,
     either,
+    equal,
     greater,
     load,
+    lowest_bit,
+    mask_bits,
     multiply,
+    smallest,
     splat,
     store,
     subtract,
@@ -99,7 +103,6 @@ def _survivors(
     least: int,
     top: int,
     greatest: int,
-    scratch: Floats,
     out: Int64s,
 ) -> int:
     """Which points do not lie below the segments from ``least`` to ``top`` and on to ``greatest``; their number.
@@ -118,13 +121,13 @@ def _survivors(
         rise = subtract(load(wide_intercepts, row), y)
         left = subtract(multiply(rise, left_run), multiply(left_rise, run))
         right = subtract(multiply(rise, right_run), multiply(right_rise, run))
-        if any_lane(either(at_least(left, zero), at_least(right, zero))):
-            store(scratch, 0, left)
-            store(scratch, 1, right)
-            for lane in range(LANES):
-                if (scratch[lane] >= 0.0 or scratch[LANES + lane] >= 0.0) and row * LANES + lane < n:
-                    out[count] = row * LANES + lane
-                    count += 1
+        bits = mask_bits(either(at_least(left, zero), at_least(right, zero)))
+        while bits:
+            number = row * LANES + lowest_bit(bits)
+            bits &= bits - 1
+            if number < n:
+                out[count] = number
+                count += 1
     return count
 
 
@@ -138,8 +141,8 @@ def scan_envelope(
     wide_intercepts: Floats,
     scratch: Floats,
     numbers: Int64s,
-    line_slopes: Floats,
-    line_intercepts: Floats,
+    xs: Floats,
+    ys: Floats,
     winners: Int64s,
 ) -> int:
     """The number of lines in the envelope of the hypotheses ``begin:end``. The lines by increasing slope, and the
@@ -157,50 +160,121 @@ def scan_envelope(
     for lane in range(LANES):
         scratch[4 * LANES + lane] = lane
     least, greatest = _extremes(wide_slopes, wide_intercepts, n, rows, scratch)
-    line_slopes[0], line_intercepts[0], winners[0] = wide_slopes[least], wide_intercepts[least], least
-    if wide_slopes[least] == wide_slopes[greatest]:
+    low, high = wide_slopes[least], wide_slopes[greatest]
+    xs[0], ys[0], winners[0] = low, wide_intercepts[least], least
+    if low == high:
         return 1
     top = _farthest(wide_slopes, wide_intercepts, rows, least, greatest, scratch)
-    count = 1
-    if top != least:
-        top = top if top < n else 0  # the padding repeats the first hypothesis
-        left = _survivors(wide_slopes, wide_intercepts, n, rows, least, top, greatest, scratch, numbers)
-        _sort_by_slope(wide_slopes, numbers, left)
-        i = 0
-        while i < left:
-            best = numbers[i]
-            i += 1
-            slope = wide_slopes[best]
-            if slope == wide_slopes[least] or slope == wide_slopes[greatest]:
-                continue
-            while i < left and wide_slopes[numbers[i]] == slope:  # of parallel lines the highest, of equals the first
-                other = numbers[i]
-                higher = wide_intercepts[other] - wide_intercepts[best]
-                if higher > 0.0 or (higher == 0.0 and other < best):
-                    best = other
-                i += 1
-            count = drop_hidden(slope, wide_intercepts[best], line_slopes, line_intercepts, 0, count)
-            line_slopes[count], line_intercepts[count], winners[count] = slope, wide_intercepts[best], best
-            count += 1
-    slope, intercept = wide_slopes[greatest], wide_intercepts[greatest]
-    count = drop_hidden(slope, intercept, line_slopes, line_intercepts, 0, count)
-    line_slopes[count], line_intercepts[count], winners[count] = slope, intercept, greatest
-    return count + 1
+    if top == least:
+        xs[1], ys[1], winners[1] = high, wide_intercepts[greatest], greatest
+        return 2
+    top = top if top < n else 0  # the padding repeats the first hypothesis
+    left = _survivors(wide_slopes, wide_intercepts, n, rows, least, top, greatest, numbers)
+    if left <= LANES:
+        return _walk(wide_slopes, wide_intercepts, numbers, left, high, scratch, xs, ys, winners)
+    size = _gather_sorted(wide_slopes, wide_intercepts, numbers, left, low, high, xs, ys, winners)
+    xs[size], ys[size], winners[size] = high, wide_intercepts[greatest], greatest
+    return _chain(xs, ys, winners, size + 1)
 
 
 @kernel
-def _sort_by_slope(slopes: Floats, numbers: Int64s, count: int) -> None:
-    """Sort the first ``count`` numbers by the slopes they stand for."""
-    if count > MANY:
-        keys = np.empty(count)
-        for i in range(count):
+def _walk(
+    slopes: Floats,
+    intercepts: Floats,
+    numbers: Int64s,
+    left: int,
+    high: float,
+    scratch: Floats,
+    xs: Floats,
+    ys: Floats,
+    winners: Int64s,
+) -> int:
+    """From winner to winner over at most LANES points, without a branch that could be mispredicted: half the time of
+    sorting them. The next winner is met first; division rounds, but monotonely, so only lanes that share the least
+    quotient are compared exactly.
+    """
+    for i in range(LANES):
+        number = numbers[min(i, left - 1)]
+        scratch[i], scratch[LANES + i] = slopes[number], intercepts[number]
+    all_x, all_y = load(scratch, 0), load(scratch, 1)
+    never = splat(np.inf)
+    zero = splat(0.0)
+    count = 1
+    while xs[count - 1] < high:
+        x, y = xs[count - 1], ys[count - 1]
+        run = subtract(all_x, splat(x))
+        met = choose(greater(run, zero), divide(subtract(splat(y), all_y), run), never)
+        bits = mask_bits(equal(met, splat(smallest(met))))
+        best = lowest_bit(bits)
+        bits &= bits - 1
+        while bits:  # met together, up to rounding: the sooner, then the steeper, then the first
+            other = lowest_bit(bits)
+            bits &= bits - 1
+            best_run, other_run = scratch[best] - x, scratch[other] - x
+            sign = compare_products(y - scratch[LANES + other], best_run, y - scratch[LANES + best], other_run)
+            if sign < 0 or (sign == 0 and other_run > best_run):
+                best = other
+        xs[count], ys[count] = scratch[best], scratch[LANES + best]
+        winners[count] = numbers[min(best, left - 1)]
+        count += 1
+    return count
+
+
+@kernel
+def _chain(xs: Floats, ys: Floats, winners: Int64s, size: int) -> int:
+    """The monotone chain over points by slope, in place: hull.drop_hidden, written out."""
+    count = 1
+    for i in range(1, size):
+        x, y = xs[i], ys[i]
+        while count >= 2:
+            x0, y0 = xs[count - 2], ys[count - 2]
+            fall, run, top_fall, top_run = y0 - y, x - x0, y0 - ys[count - 1], xs[count - 1] - x0
+            hidden, seen = fall * top_run, top_fall * run
+            if hidden > seen or (hidden == seen and compare_products(fall, top_run, top_fall, run) > 0):
+                break
+            count -= 1
+        xs[count], ys[count], winners[count] = x, y, winners[i]
+        count += 1
+    return count
+
+
+@kernel
+def _gather_sorted(
+    slopes: Floats,
+    intercepts: Floats,
+    numbers: Int64s,
+    left: int,
+    low: float,
+    high: float,
+    xs: Floats,
+    ys: Floats,
+    winners: Int64s,
+) -> int:
+    """Write what is left, strictly between the extreme slopes, by slope from place 1 on; returns the end.
+
+    Of parallel lines only the highest is kept, of equal lines the first.
+    """
+    if left > MANY:
+        keys = np.empty(left)
+        for i in range(left):
             keys[i] = slopes[numbers[i]]
-        numbers[:count] = numbers[:count][np.argsort(keys)]
-        return
-    for i in range(1, count):
+        numbers[:left] = numbers[:left][np.argsort(keys)]
+    size = 1
+    for i in range(left):
         number = numbers[i]
-        j = i
-        while j and slopes[number] < slopes[numbers[j - 1]]:
-            numbers[j] = numbers[j - 1]
+        x, y = slopes[number], intercepts[number]
+        if x in (low, high):
+            continue
+        j = size  # insertion: a dozen points, or sorted ones
+        while j > 1 and x < xs[j - 1]:
+            xs[j], ys[j], winners[j] = xs[j - 1], ys[j - 1], winners[j - 1]
             j -= 1
-        numbers[j] = number
+        if j > 1 and x == xs[j - 1]:
+            if y > ys[j - 1] or (y == ys[j - 1] and number < winners[j - 1]):
+                ys[j - 1], winners[j - 1] = y, number
+            for k in range(j, size):  # nothing was added after all
+                xs[k], ys[k], winners[k] = xs[k + 1], ys[k + 1], winners[k + 1]
+            continue
+        xs[j], ys[j], winners[j] = x, y, number
+        size += 1
+    return size

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.magnitudes import sum_bound
+from hulltune.kernels.simd import LANES, add, load, multiply, scatter, splat, subtract
 
 GRID_BITS = 51
 ROUND = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to an integer, for |x| <= 2^51
 NO_SHIFT = -9999  # all scores are 0
 MOST_SHIFT = 900  # bits that weights are scaled by before they meet features of 1e±250 and beyond
-BLOCK = 1024  # edges scored at a time: a column block stays in the L1 cache
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
@@ -69,39 +69,6 @@ def _grid_weights(
 
 
 @kernel
-def _add_columns(
-    columns: NDArray[Any],
-    which: Int64s,
-    count: int,
-    weights: Floats,
-    begin: int,
-    end: int,
-    out: Floats,
-) -> None:
-    """Add some columns, from edge ``begin`` to ``end``, times their weights to ``out``: in order, four at a time.
-
-    Written with slices, because only then does the compiler know that no index is negative, and use SIMD.
-    """
-    i = 0
-    while i + 4 <= count:
-        w0, w1, w2, w3 = weights[which[i]], weights[which[i + 1]], weights[which[i + 2]], weights[which[i + 3]]
-        c0, c1 = columns[which[i], begin:end], columns[which[i + 1], begin:end]
-        c2, c3 = columns[which[i + 2], begin:end], columns[which[i + 3], begin:end]
-        for e in range(out.size):
-            total = out[e] + w0 * np.float64(c0[e])
-            total += w1 * np.float64(c1[e])
-            total += w2 * np.float64(c2[e])
-            out[e] = total + w3 * np.float64(c3[e])
-        i += 4
-    while i < count:
-        w0 = weights[which[i]]
-        c0 = columns[which[i], begin:end]
-        for e in range(out.size):
-            out[e] += w0 * np.float64(c0[e])
-        i += 1
-
-
-@kernel
 def score_dense(
     columns: NDArray[Any],
     sentence_edges: Int64s,
@@ -110,46 +77,61 @@ def score_dense(
     weights: Floats,
     magnitudes: Floats,
     units: Floats,
-) -> tuple[Floats, Int64s]:
-    """Grid scores of the edges of sentences ``first`` to ``last`` under each row of ``weights``, and the exponents.
+    scores: Floats,
+) -> Int64s:
+    """Grid scores of the edges of sentences ``first`` to ``last`` under each row of ``weights`` into ``scores`` (rows,
+    edges of these sentences); returns the exponents (rows, sentences).
 
-    ``columns`` is the feature matrix by column. The result is (rows, edges of these sentences), and exponents
-    (rows, sentences). The order of summation is fixed: a score does not depend on what is scored beside it.
+    ``columns`` is the feature matrix by column. LANES rows of weights are scored at once, a SIMD step for each feature
+    of an edge: three times as fast as one row after the other. The order of summation is fixed, so a score does not
+    depend on what is scored beside it.
     """
     rows, width = weights.shape
     base = sentence_edges[first]
-    scores = np.zeros((rows, sentence_edges[last] - base))
+    flat = scores.reshape(-1)
     exponents = np.empty((rows, last - first), np.int64)
-    scaled = np.empty((rows, width))
-    later = np.empty(rows)
-    real_columns, counted_columns = np.empty(width, np.int64), np.empty(width, np.int64)
     normal_weights, weight_exponents = np.empty((rows, width)), np.empty(rows, np.int64)
     for r in range(rows):
         weight_exponents[r] = _normalised(weights[r], normal_weights[r])
     normal_magnitudes = np.empty(width)
+    scaled = np.zeros(width)
+    lanes = np.zeros((width + 1) * LANES)  # a row of LANES weights for each feature, then the last factors
+    real_columns, counted_columns = np.empty(width, np.int64), np.empty(width, np.int64)
     for s in range(first, last):
         exponent = _normalised(magnitudes[s], normal_magnitudes)
-        for r in range(rows):
-            shift, later[r] = _grid_weights(normal_weights[r], normal_magnitudes, exponent, units[s], scaled[r])
-            exponents[r, s - first] = weight_exponents[r] - shift if shift != NO_SHIFT else 0
         real, counted = 0, 0
         for k in range(width):
+            if normal_magnitudes[k] == 0.0:
+                continue
             if units[s, k] == 0.0:
                 real_columns[real] = k
                 real += 1
             else:
                 counted_columns[counted] = k
                 counted += 1
-        for begin in range(sentence_edges[s], sentence_edges[s + 1], BLOCK):
-            end = min(begin + BLOCK, sentence_edges[s + 1])
-            for r in range(rows):
-                out = scores[r, begin - base : end - base]
-                _add_columns(columns, real_columns, real, scaled[r], begin, end, out)
-                factor = later[r]
-                for e in range(out.size):
-                    out[e] = (out[e] * factor + ROUND) - ROUND
-                _add_columns(columns, counted_columns, counted, scaled[r], begin, end, out)
-    return scores, exponents
+        for block in range(0, rows, LANES):
+            size = min(LANES, rows - block)
+            for lane in range(size):
+                shift, later = _grid_weights(
+                    normal_weights[block + lane], normal_magnitudes, exponent, units[s], scaled
+                )
+                exponents[block + lane, s - first] = weight_exponents[block + lane] - shift if shift != NO_SHIFT else 0
+                for k in range(width):
+                    lanes[k * LANES + lane] = scaled[k]
+                lanes[width * LANES + lane] = later
+            factor = load(lanes, width)
+            rounding = splat(ROUND)
+            for e in range(sentence_edges[s], sentence_edges[s + 1]):
+                total = splat(0.0)
+                for i in range(real):
+                    k = real_columns[i]
+                    total = add(total, multiply(load(lanes, k), splat(np.float64(columns[k, e]))))
+                total = subtract(add(multiply(total, factor), rounding), rounding)
+                for i in range(counted):
+                    k = counted_columns[i]
+                    total = add(total, multiply(load(lanes, k), splat(np.float64(columns[k, e]))))
+                scatter(flat, block * scores.shape[1] + e - base, scores.shape[1], size, total)
+    return exponents
 
 
 @kernel
@@ -165,13 +147,14 @@ def score_sparse(
     last: int,
     weights: Floats,
     units: Floats,
-) -> tuple[Floats, Int64s]:
+    scores: Floats,
+) -> Int64s:
     """The same for compressed sparse rows, whose bound is computed anew for each row of weights: a table of sentences
     by features would not be sparse. ``units`` are per column.
     """
     rows = weights.shape[0]
     base = edge_offsets[node_offsets[first]]
-    scores = np.zeros((rows, edge_offsets[node_offsets[last]] - base))
+    scores[:] = 0.0
     exponents = np.zeros((rows, last - first), np.int64)
     for r in range(rows):
         top_weight = 0.0
@@ -209,4 +192,4 @@ def score_sparse(
                         weight = ((weight * units[column] + ROUND) - ROUND) / units[column]
                         counted += weight * np.float64(values[i])
                 scores[r, e - base] = ((real * later + ROUND) - ROUND) + counted
-    return scores, exponents
+    return exponents

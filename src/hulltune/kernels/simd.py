@@ -15,6 +15,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 LANES = 16
@@ -109,6 +110,7 @@ def _elementwise(emit: Callable[[Any, Any, Any], Any], result: Any, operand: Any
 
 add = _elementwise(lambda builder, a, b: builder.fadd(a, b), lanes_type, lanes_type)
 subtract = _elementwise(lambda builder, a, b: builder.fsub(a, b), lanes_type, lanes_type)
+divide = _elementwise(lambda builder, a, b: builder.fdiv(a, b), lanes_type, lanes_type)
 multiply = _elementwise(lambda builder, a, b: builder.fmul(a, b), lanes_type, lanes_type)
 greater = _elementwise(lambda builder, a, b: builder.fcmp_ordered(">", a, b), mask_type, lanes_type)
 at_least = _elementwise(lambda builder, a, b: builder.fcmp_ordered(">=", a, b), mask_type, lanes_type)
@@ -137,3 +139,54 @@ def any_lane(typing: Any, mask: Any) -> Any:
         return builder.icmp_unsigned("!=", builder.bitcast(arguments[0], bits), ir.Constant(bits, 0))
 
     return types.boolean(mask_type), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def mask_bits(typing: Any, mask: Any) -> Any:
+    """The mask as an integer, lane 0 as its lowest bit."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.zext(builder.bitcast(arguments[0], ir.IntType(LANES)), ir.IntType(64))
+
+    return types.int64(mask_type), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lowest_bit(typing: Any, bits: Any) -> Any:
+    """The number of the lowest bit that is set (some bit is)."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def smallest(typing: Any, value: Any) -> Any:
+    """The smallest of the lanes, none of which is NaN."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        name = f"llvm.vector.reduce.fmin.v{LANES}f64"
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.DoubleType(), [_VECTOR]), name)
+        return builder.call(function, arguments, fastmath=("nnan",))
+
+    return types.float64(lanes_type), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def scatter(typing: Any, array: Any, start: Any, stride: Any, count: Any, value: Any) -> Any:
+    """Write lane i to ``array[start + i * stride]``, for all lanes up to ``count`` (of a flat float64 array)."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, start, stride, count, value = arguments
+        data = context.make_array(signature.args[0])(context, builder, array).data
+        place = start
+        for lane in range(LANES):
+            with builder.if_then(builder.icmp_signed("<", ir.Constant(count.type, lane), count), likely=True):
+                builder.store(
+                    builder.extract_element(value, ir.Constant(ir.IntType(32), lane)), builder.gep(data, [place])
+                )
+            place = builder.add(place, stride)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.intp, types.intp, lanes_type), generate

@@ -26,23 +26,33 @@ class EdgeScorer:
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
 
-    def scores(self, first: int, last: int, weights: Floats) -> tuple[Floats, NDArray[np.int64]]:
-        """Grid scores (rows of weights, edges of sentences ``first`` to ``last``) and exponents (rows, sentences)."""
+    def scores(
+        self, first: int, last: int, weights: Floats, room: Floats | None = None
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        """Grid scores (rows of weights, edges of sentences ``first`` to ``last``) and exponents (rows, sentences).
+
+        ``room``, if given, is a flat array to be used again for the scores: fresh memory costs as much as scoring.
+        """
         from hulltune.kernels import scores
 
         corpus = self.corpus
+        shape = len(weights), int(corpus.sentence_edges[last] - corpus.sentence_edges[first])
+        size = shape[0] * shape[1]
+        out = (np.empty(size) if room is None or len(room) < size else room[:size]).reshape(shape)
         if isinstance(corpus.features, DenseFeatures):
             magnitudes, units = self._dense_tables
-            result = scores.score_dense(self._columns, corpus.sentence_edges, first, last, weights, magnitudes, units)
+            exponents = scores.score_dense(
+                self._columns, corpus.sentence_edges, first, last, weights, magnitudes, units, out
+            )
         else:
-            result = scores.score_sparse(
+            exponents = scores.score_sparse(
                 corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
                 corpus.features.offsets, corpus.features.columns, corpus.features.values,
-                first, last, weights, self._sparse_units,
+                first, last, weights, self._sparse_units, out,
             )  # fmt: skip
-        if result[1].max(initial=0) > LARGEST_EXPONENT:
+        if exponents.max(initial=0) > LARGEST_EXPONENT:
             raise InputError("weights: the scores of derivations overflow; use smaller weights or rescale the features")
-        return result
+        return out, exponents
 
     def prepare(self) -> None:
         """Compute the tables now, before several threads would at once."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ class CompiledConstraints:
         """The groups whose weight can change."""
         return tuple(group for group in self.groups if self.lower[group[0]] < self.upper[group[0]])
 
-    @property
+    @cached_property
     def only_direction_matters(self) -> bool:
         """Whether weights may be multiplied by any positive number: all bounds are 0 or infinite."""
         return bool(
@@ -115,9 +116,10 @@ class CompiledConstraints:
 
     def restrict(self, direction: Floats) -> Floats:
         """The direction with fixed weights held and tied ones moved together (by their mean)."""
-        restricted = np.zeros_like(direction)
-        for group in self.free_groups:
-            restricted[group] = direction[group].mean()
+        restricted = np.where(self.lower < self.upper, direction, 0.0)
+        for group in self.groups:
+            if len(group) > 1:
+                restricted[group] = restricted[group].mean()
         return restricted
 
     def interval(self, weights: Floats, direction: Floats, reach: Floats | None = None) -> tuple[float, float] | None:
@@ -139,6 +141,10 @@ class CompiledConstraints:
 
     def violation(self, weights: Floats) -> str | None:
         """What is wrong with ``weights``, if anything."""
+        if np.all((self.lower <= weights) & (weights <= self.upper)) and all(
+            np.ptp(weights[group]) == 0.0 for group in self.groups if len(group) > 1
+        ):
+            return None
         for k, name in enumerate(self.names):
             if not self.lower[k] <= weights[k] <= self.upper[k]:
                 wanted = (

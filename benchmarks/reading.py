@@ -1,0 +1,177 @@
+"""Time the reading of candidate lists: Moses lists in three styles beside a plain Python parser, memory, packed files.
+
+Run: python benchmarks/reading.py
+Writes benchmarks/results/reading.json. Contenders take turns in one process; the best time of several turns counts.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+
+from benchmarks.timing import interleaved, table, verdict, write_json
+from hulltune.io import CandidateLists, open_packed, pack, read_lists
+
+HYPOTHESES, LIST, FEATURES = 200_000, 100, 14
+SHARE = 10  # the plain parser reads this part of the lines, so that the turns do not take minutes
+TARGET = 400_000
+# The peak is VmHWM, set back just before: ru_maxrss will not do, as a child process starts with the peak of its parent.
+PEAK_MEMORY = """
+import re, sys; sys.path.insert(0, {root!r})
+from pathlib import Path
+from hulltune.io import read_lists
+from benchmarks.reading import array_bytes
+def status(name): return 1024 * int(re.search(name + r":\\s+([0-9]+)", Path("/proc/self/status").read_text())[1])
+read_lists({small!r})  # kernels are loaded
+Path("/proc/self/clear_refs").write_text("5"); before = status("VmRSS")
+assert status("VmHWM") < before + 2**20
+lists = read_lists({large!r}); print((status("VmHWM") - before) / array_bytes(lists))
+"""
+
+
+def moses_style(rng: np.random.Generator) -> str:
+    """Six names with 14 values, as Moses writes them."""
+    v = rng.normal(-5, 3, FEATURES)
+    return (
+        f"LexicalReordering0= {v[0]:.5f} {v[1]:.5f} {v[2]:.5f} {v[3]:.5f} {v[4]:.5f} {v[5]:.5f} "
+        f"Distortion0= {v[6]:.5g} LM0= {v[7]:.4f} WordPenalty0= {v[8]:.0f} PhrasePenalty0= {v[9]:.0f} "
+        f"TranslationModel0= {v[10]:.5f} {v[11]:.5f} {v[12]:.5f} {v[13]:.5f}"
+    )
+
+
+def sparse_style(rng: np.random.Generator) -> str:
+    """14 names, each left out by every fifth hypothesis, so that hardly a line has the names of the one before."""
+    values, kept = rng.normal(0, 1, FEATURES), rng.random(FEATURES) > 0.2
+    return " ".join(f"f{k}={value:.6g}" for k, value in enumerate(values) if kept[k])
+
+
+def full_precision(rng: np.random.Generator) -> str:
+    """14 names and all the digits that a double has."""
+    return " ".join(f"f{k}= {value!r}" for k, value in enumerate(rng.normal(0, 1, FEATURES).tolist()))
+
+
+STYLES = {"name= v v v": moses_style, "name=v, a fifth left out": sparse_style, "17 digits": full_precision}
+
+
+def generate(path: Path, style: str, count: int = HYPOTHESES) -> None:
+    rng = np.random.default_rng(5)
+    vocabulary = [f"word{k}" for k in range(1000)]
+    with path.open("w", encoding="utf-8") as file:
+        for row in range(count):
+            text = " ".join(vocabulary[k] for k in rng.integers(0, 1000, 20).tolist())
+            file.write(f"{row // LIST} ||| {text} ||| {STYLES[style](rng)} ||| {rng.normal():.4f}\n")
+
+
+def plain_parser(path: Path) -> dict[int, list[tuple[str, dict[str, float], float]]]:
+    """What one writes in an afternoon: no checks, a dict per hypothesis."""
+    lists: dict[int, list[tuple[str, dict[str, float], float]]] = {}
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            number, text, features, score = line.split(" ||| ")
+            values: dict[str, float] = {}
+            name, k = "", 0
+            for token in features.split():
+                if token.endswith("="):
+                    name, k = token[:-1], 0
+                elif "=" in token:
+                    key, value = token.split("=")
+                    values[key] = float(value)
+                else:
+                    values[f"{name}_{k}"] = float(token)
+                    k += 1
+            lists.setdefault(int(number), []).append((text, values, float(score)))
+    return lists
+
+
+def array_bytes(lists: CandidateLists) -> int:
+    arrays = (
+        lists.offsets,
+        lists.features,
+        lists.text_bytes,
+        lists.text_offsets,
+        lists.scores,
+        lists.ranks,
+        lists.copies,
+    )
+    return sum(values.nbytes for values in arrays if values is not None)
+
+
+def speed(folder: Path) -> dict[str, Any]:
+    rows, result = [], {}
+    for style in STYLES:
+        large, part = folder / "large", folder / "part"
+        generate(large, style)
+        generate(part, style, HYPOTHESES // SHARE)
+        best = interleaved({"hulltune": partial(read_lists, large), "plain": partial(plain_parser, part)}, least=3)
+        ours, plain = HYPOTHESES / best["hulltune"], HYPOTHESES / SHARE / best["plain"]
+        megabytes = large.stat().st_size / best["hulltune"] / 1e6
+        cells = [f"{ours:,.0f}", f"{plain:,.0f}", f"{ours / plain:.0f}×", f"{megabytes:.0f}"]
+        rows.append([style, *cells, verdict(ours, TARGET, at_least=True)])
+        result[style] = {"hypotheses/s": ours, "plain Python": plain, "MB/s": megabytes}
+    header = ["", "hypotheses/s", "plain Python", "ratio", "MB/s", "target"]
+    print(table(f"Moses lists of {HYPOTHESES:,} hypotheses with {FEATURES} features, one core", header, rows))
+    return result
+
+
+def memory(folder: Path) -> dict[str, float]:
+    if not Path("/proc/self/clear_refs").exists():
+        print("\nPeak memory: not measured, as this system cannot set back the peak of a process")
+        return {}
+    rows, result = [], {}
+    for style in STYLES:
+        generate(folder / "large", style)
+        generate(folder / "small", style, 1000)
+        root = str(Path(__file__).resolve().parents[1])
+        code = PEAK_MEMORY.format(root=root, small=str(folder / "small"), large=str(folder / "large"))
+        output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+        result[style] = float(output)
+        rows.append([style, f"{result[style]:.2f}", verdict(result[style], 2)])
+    print(table("Peak memory of reading, as a multiple of the packed arrays", ["", "ratio", "target"], rows))
+    return result
+
+
+def packed(folder: Path) -> dict[str, float]:
+    """A million hypotheses: the lists repeated five times, as so many sentences."""
+    generate(folder / "large", "name= v v v")
+    one = read_lists(folder / "large")
+    times = 5
+    offsets = np.concatenate([one.offsets[:-1] + k * one.rows for k in range(times)] + [[times * one.rows]])
+    texts = np.concatenate(
+        [one.text_offsets[:-1] + k * len(one.text_bytes) for k in range(times)] + [[times * len(one.text_bytes)]]
+    )
+    assert one.scores is not None
+    lists = CandidateLists(
+        ids=range(times * len(one)),
+        offsets=offsets.astype(np.int64),
+        features=np.asfortranarray(np.tile(one.features, (times, 1))),
+        feature_names=one.feature_names,
+        text_bytes=np.tile(one.text_bytes, times),
+        text_offsets=texts.astype(np.int64),
+        scores=np.tile(one.scores, times),
+        ranks=np.tile(one.ranks, times),
+        copies=np.tile(one.copies, times),
+    )
+    pack(lists, folder / "packed")
+    best = interleaved({"open": partial(open_packed, folder / "packed")})["open"]
+    rows = [[f"open {lists.rows:,} hypotheses", f"{best:.4f}", verdict(best, 0.1)]]
+    print(table("Packed file, its pages in the cache of the system", ["", "seconds", "target"], rows))
+    return {"seconds to open a million hypotheses": best}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        result = {"speed": speed(folder), "memory": memory(folder), "packed": packed(folder)}
+    print(f"\nwritten: {write_json('reading', result).relative_to(Path(__file__).resolve().parents[1])}")
+
+
+if __name__ == "__main__":
+    main()
