@@ -11,7 +11,7 @@ from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.progress import number
 from hulltune.cli.reading import metric_list, read, reference_files, weights_for
 
-USAGE = "LISTS… [--ref FILE]… --weights FILE [--metric NAME] [options]"
+USAGE = "LISTS… [--ref FILE]… --weights FILE [--metric NAME]"
 EXAMPLE = "  hulltune score test.nbest.gz --ref test.en --weights w.json --also chrf"
 
 

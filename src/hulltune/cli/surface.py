@@ -14,8 +14,8 @@ from hulltune.cli.progress import number
 from hulltune.cli.reading import read, reference_files, weights_for
 from hulltune.errors import InputError
 
-USAGE = "LISTS… [--ref FILE]… --weights FILE (--feature NAME | --to FILE)"
-EXAMPLE = "  hulltune surface dev.gz --ref dev.en --weights w.json --feature lm --out lm.png"
+USAGE = "LISTS… --weights FILE --feature NAME|--to FILE [options]"
+EXAMPLE = "  hulltune surface dev.gz --ref dev.en --weights w.json --feature lm"
 SUFFIXES = (".png", ".svg", ".pdf", ".csv")
 
 

@@ -47,9 +47,7 @@ def configure(parser: Parser) -> None:
     least = weights.add_argument("--min", action="append", type=named_number, help="bound a weight")
     weights.add_argument("--max", metavar="NAME=V", action="append", type=named_number, help=argparse.SUPPRESS)
     show_together(least, "--min, --max NAME=V")
-    weights.add_argument(
-        "--sign", metavar="NAME=+", action="append", type=named_sign, help="only this sign (or 0): + or -"
-    )
+    weights.add_argument("--sign", metavar="NAME=+", action="append", type=named_sign, help="+ or -: only that, or 0")
     weights.add_argument("--tie", metavar="NAME,NAME", action="append", type=comma_separated, help="one weight for all")
     weights.add_argument("--scale", metavar="NORM", default="l1", help="norm of the weights: l1, l2 or none [l1]")
     search = parser.add_argument_group("search")

@@ -57,6 +57,8 @@ class TuneOptions:
     def __post_init__(self) -> None:
         if self.restarts < 0:
             raise InputError(f"restarts: expected 0 or more, got {self.restarts}")
+        if self.threads is not None and self.threads < 1:
+            raise InputError(f"threads: expected at least 1, got {self.threads}")
         if self.seed < 0:
             raise InputError(f"seed: expected a whole number of at least 0, got {self.seed}")
 
@@ -91,6 +93,8 @@ def tune_problem(
     best so far. The seed alone decides the result: not the number of threads.
     """
     began = time.perf_counter()
+    if folds:
+        _check_folds(folds, len(problem.corpus))
     baseline = problem.baseline()
     report = _reporter(problem, baseline.total, progress, began)
     found = _search(problem, options, start, report)
@@ -168,8 +172,7 @@ def cross_validate(
 ) -> HeldOut:
     """Every sentence scored with weights tuned on the folds it is not in. Folds are drawn at random by the seed."""
     sentences = len(problem.corpus)
-    if not 2 <= folds <= sentences:
-        raise InputError(f"folds: expected 2 to {sentences} (one sentence a fold), got {folds}")
+    _check_folds(folds, sentences)
     fold_of = np.random.default_rng([options.seed, 7]).permutation(sentences) % folds
     statistics = problem.baseline().statistics
     tuned = statistics.copy()
@@ -180,6 +183,11 @@ def cross_validate(
             raise KeyboardInterrupt
         tuned[outside] = Subset(problem, outside).picks(found.weights).statistics
     return _compare(problem, statistics, tuned, options, "folds")
+
+
+def _check_folds(folds: int, sentences: int) -> None:
+    if not 2 <= folds <= sentences:
+        raise InputError(f"folds: expected 2 to {sentences} (one sentence a fold), got {folds}")
 
 
 def _held_out(problem: ListProblem, weights: Floats, options: TuneOptions) -> HeldOut:
@@ -289,6 +297,8 @@ class _Run:
                     raise
 
     def _climb(self, number: int, weights: Floats, rng: np.random.Generator) -> None:
+        if self.stop.is_set() and number > 0:  # the first climb always says where it starts
+            return
         path = self.paths.setdefault(number, [])
         for position in climb(
             self.problem, weights, self.constraints, self.options.search, self.units, rng,
