@@ -32,6 +32,8 @@ unit: $(STAMP)
 bench: $(STAMP)  ## timings as a table and as JSON in benchmarks/
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/metrics.py
+	$(BIN)/python benchmarks/metrics_other.py
 
 examples: $(STAMP)  ## the figures of the documentation
 	$(BIN)/python examples/error_surface.py

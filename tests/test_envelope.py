@@ -84,6 +84,20 @@ def test_list_methods_equal_enumeration(
         check_against_brute_force(forest, origin, direction, interval, found)
 
 
+@pytest.mark.parametrize("size", [5, 17, 40, 300])
+def test_lists_in_which_nearly_all_win(size: int) -> None:
+    """More hypotheses are left after the scans than a SIMD row holds; every third is just below the others' hull."""
+    slopes = np.random.default_rng(size).permutation(size).astype(float)
+    rows = np.column_stack([slopes, -(slopes**2) - (slopes % 3 == 1)])
+    forest = Forest.from_nbest([str(i) for i in range(size)], rows)
+    found = [envelope(forest, [0.0, 1.0], [1.0, 0.0], method=method) for method in METHODS]
+    for other in found[1:]:
+        assert np.array_equal(found[0].breakpoints, other.breakpoints)
+        assert [segment.edges for segment in found[0]] == [segment.edges for segment in other]
+    check_against_brute_force(forest, [0.0, 1.0], [1.0, 0.0], (-math.inf, math.inf), found[0])
+    assert len(found[0]) >= size // 2
+
+
 @settings(max_examples=200, deadline=None)
 @given(forests(elements=counts), vectors(3, counts), vectors(3, counts), st.integers(-64, 64).map(lambda n: n / 8))
 def test_decoding_gives_the_winner_of_the_segment(

@@ -184,7 +184,7 @@ def test_no_outputs_and_no_references() -> None:
 
 def test_signature_names_every_option() -> None:
     metric = Bleu(max_ngram_order=3, smooth_method="floor", lowercase=True, effective_order=True, tokenize="intl")
-    assert metric.signature.startswith("bleu|order:3|case:lc|eff:yes|tok:intl|sacrebleu:")
+    assert metric.signature.startswith("bleu|order:3|case:lc|eff:yes|tok:intl[sacrebleu-")
     assert "|smooth:floor[0.1]|version:hulltune-" in metric.signature
     assert Bleu().signature.startswith("bleu|order:4|case:mixed|eff:no|tok:13a|smooth:exp|version:hulltune-")
     assert Bleu() == Bleu()
@@ -202,7 +202,7 @@ def test_columns_and_direction() -> None:
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"tokenize": "13"}, "unknown tokenize '13'; did you mean '13a'"),
+        ({"tokenize": "13"}, "unknown tokenize of bleu '13'; did you mean '13a'"),
         ({"smooth_method": "expo"}, "did you mean 'exp'"),
         ({"smooth_value": 1.0}, "'exp' has no value"),
         ({"smooth_method": "floor", "smooth_value": -1.0}, "expected a number of at least 0"),
@@ -218,9 +218,9 @@ def test_bad_options(bad: dict[str, Any], message: str) -> None:
     ("references", "message"),
     [
         ([["a"], []], "sentence 1 has no reference"),
-        ([["a", "b"], ["a"]], "sentence 1 has 1 references, sentence 0 has 2; .*variable_references"),
-        ([["a"], [None]], "reference 0 of sentence 1 is None, expected a string"),
-        (["a"], "references of sentence 0 are one string"),
+        ([["a", "b"], ["a"]], "sentence 1 has 1 references but sentence 0 has 2; .*variable_references"),
+        ([["a"], [None]], "reference 0 of sentence 1 is None; expected a string"),
+        (["a"], r"references\[0\] is a string; expected a list"),
     ],
 )
 def test_bad_references(references: Any, message: str) -> None:
@@ -231,9 +231,9 @@ def test_bad_references(references: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("sentences", "outputs", "message"),
     [
-        ([0, 2], ["a", "b"], "output for sentence 2, expected 0 to 1"),
-        ([-1], ["a"], "output for sentence -1"),
-        ([0], ["a", "b"], "got 2 outputs and sentence numbers of shape"),
+        ([0, 2], ["a", "b"], "sentence number 2 is out of range: there are references for 2 sentences"),
+        ([-1], ["a"], "sentence number -1 is out of range"),
+        ([0], ["a", "b"], "1 sentence numbers for 2 outputs; expected one for each"),
         ([0, 1], ["a", None], "output 1 is None, expected a string"),
     ],
 )

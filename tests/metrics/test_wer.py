@@ -139,7 +139,7 @@ def test_signature_and_direction() -> None:
 
 
 def test_bad_options_and_references() -> None:
-    with pytest.raises(InputError, match="unknown normalization 'lowr'; did you mean 'lower'"):
+    with pytest.raises(InputError, match="unknown normalization of wer 'lowr'; did you mean 'lower'"):
         Wer(normalization="lowr")
     with pytest.raises(InputError, match="cer: sentence 1 has no reference"):
         Cer().prepare([["a"], []])

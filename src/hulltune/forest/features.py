@@ -77,10 +77,15 @@ Features: TypeAlias = DenseFeatures | SparseFeatures
 
 def gather_rows(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Offsets and element numbers of ragged ``rows`` laid end to end."""
-    lengths = offsets[rows + 1] - offsets[rows]
-    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    index = np.arange(ends[-1], dtype=np.int64) + np.repeat(offsets[rows] - ends[:-1], lengths)
-    return ends, index
+    return ranges(offsets[rows], offsets[rows + 1] - offsets[rows])
+
+
+def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Ranges of numbers laid end to end: their offsets, and the numbers."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    numbers = np.arange(offsets[-1], dtype=np.int64) + np.repeat(starts - offsets[:-1], lengths)
+    return offsets, numbers
 
 
 def dense_features(values: Any, *, what: str = "features") -> DenseFeatures:

@@ -11,7 +11,7 @@ from hulltune.kernels._jit import kernel
 from hulltune.kernels.exact import FAR, NEAR, compare_products
 from hulltune.kernels.hull import hull_envelope
 from hulltune.kernels.lanes import END, backtrack, crossing_point, lanes_envelope, viterbi_pass
-from hulltune.kernels.scan import scan_envelope
+from hulltune.kernels.scan import scan_envelope, short_list_envelope
 from hulltune.kernels.simd import LANES
 
 Floats = NDArray[np.float64]
@@ -236,10 +236,9 @@ def envelopes(
         most_nodes = max(most_nodes, node_offsets[s + 1] - node_offsets[s])
         most_edges = max(most_edges, edge_offsets[node_offsets[s + 1]] - edge_offsets[node_offsets[s]])
     best_slopes, best_intercepts = np.empty(most_nodes * LANES), np.empty(most_nodes * LANES)
-    wide_slopes, wide_intercepts = np.empty(most_edges + LANES), np.empty(most_edges + LANES)
     list_slopes, list_intercepts = np.empty(most_edges + LANES), np.empty(most_edges + LANES)
     numbers, winners = np.empty(most_edges + LANES, np.int64), np.empty(most_edges + LANES, np.int64)
-    scratch = np.empty(5 * LANES)
+    scratch = np.empty(7 * LANES)
     base = edge_offsets[node_offsets[first_sentence]]
     for direction in range(directions):
         low_end, high_end = intervals[direction, 0], intervals[direction, 1]
@@ -256,10 +255,15 @@ def envelopes(
             high = _to_grid(high_end, slope_exponent - intercept_exponent, -NEAR)
             if last - first == 1 and method in (AUTO, SCAN):
                 line_slopes, line_intercepts, line_places = list_slopes, list_intercepts, winners
-                count = scan_envelope(
-                    scores[direction + 1], scores[0], begin, end,
-                    wide_slopes, wide_intercepts, scratch, numbers, list_slopes, list_intercepts, winners,
-                )  # fmt: skip
+                slopes, intercepts = scores[direction + 1], scores[0]
+                if end - begin >= LANES:
+                    count = scan_envelope(
+                        slopes, intercepts, begin, end, scratch, numbers, list_slopes, list_intercepts, winners
+                    )
+                else:
+                    count = short_list_envelope(
+                        slopes, intercepts, begin, end, scratch, numbers, list_slopes, list_intercepts, winners
+                    )
                 line_begin, line_end = _clip(list_slopes, list_intercepts, count, low, high)
                 if edge_count + 2 * count > edges.size:
                     edges = np.concatenate((edges, np.empty(edges.size + 2 * count, np.int32)))

@@ -25,6 +25,7 @@ from hulltune.kernels.simd import (
     equal,
     greater,
     load,
+    load_at,
     lowest_bit,
     mask_bits,
     multiply,
@@ -41,93 +42,84 @@ MANY = 32  # points from which a real sort beats insertion
 
 
 @kernel
-def _extremes(wide_slopes: Floats, wide_intercepts: Floats, n: int, rows: int, scratch: Floats) -> tuple[int, int]:
+def _extremes(slopes: Floats, intercepts: Floats, begin: int, n: int, scratch: Floats) -> tuple[int, int]:
     """The first of the highest lines with the least slope, and with the greatest."""
-    low = load(wide_slopes, 0)
+    low = load_at(slopes, begin)
     high = low
-    for row in range(1, rows):
-        slope = load(wide_slopes, row)
+    for row in range(1, (n + LANES - 1) // LANES):
+        slope = load_at(slopes, begin + min(row * LANES, n - LANES))
         low = choose(greater(low, slope), slope, low)
         high = choose(greater(slope, high), slope, high)
-    store(scratch, 0, low)
-    store(scratch, 1, high)
-    least_slope, greatest_slope = scratch[0], scratch[LANES]
-    for lane in range(1, LANES):
-        least_slope = min(least_slope, scratch[lane])
-        greatest_slope = max(greatest_slope, scratch[LANES + lane])
-    least = -1
-    greatest = -1
-    for i in range(n):
-        if wide_slopes[i] == least_slope and (least < 0 or wide_intercepts[i] > wide_intercepts[least]):
-            least = i
-        if wide_slopes[i] == greatest_slope and (greatest < 0 or wide_intercepts[i] > wide_intercepts[greatest]):
-            greatest = i
-    return least, greatest
+    least_slope = smallest(low)
+    greatest_slope = -smallest(subtract(splat(0.0), high))
+    least_everywhere, greatest_everywhere = splat(least_slope), splat(greatest_slope)
+    least, greatest = -1, -1
+    for row in range((n + LANES - 1) // LANES):
+        start = min(row * LANES, n - LANES)
+        slope = load_at(slopes, begin + start)
+        bits = mask_bits(either(equal(slope, least_everywhere), equal(slope, greatest_everywhere)))
+        while bits:
+            i = start + lowest_bit(bits)
+            bits &= bits - 1
+            if slopes[begin + i] == least_slope:
+                if least < 0 or intercepts[begin + i] > intercepts[begin + least]:
+                    least = i
+            elif greatest < 0 or intercepts[begin + i] > intercepts[begin + greatest]:
+                greatest = i
+    return least, greatest if greatest >= 0 else least
 
 
 @kernel
-def _farthest(wide_slopes: Floats, wide_intercepts: Floats, rows: int, i: int, j: int, scratch: Floats) -> int:
+def _farthest(slopes: Floats, intercepts: Floats, begin: int, n: int, i: int, j: int, scratch: Floats) -> int:
     """The point farthest above the segment from point i to point j, up to rounding; i if there is none. Row 4 of
     ``scratch`` numbers the lanes.
     """
-    x, y = splat(wide_slopes[i]), splat(wide_intercepts[i])
-    run = splat(wide_slopes[j] - wide_slopes[i])
-    rise = splat(wide_intercepts[j] - wide_intercepts[i])
-    number = load(scratch, 4)
-    step = splat(float(LANES))
+    x, y = splat(slopes[begin + i]), splat(intercepts[begin + i])
+    run = splat(slopes[begin + j] - slopes[begin + i])
+    rise = splat(intercepts[begin + j] - intercepts[begin + i])
+    lane_numbers = load(scratch, 4)
     best = splat(0.0)
     best_number = splat(float(i))
-    for row in range(rows):
+    for row in range((n + LANES - 1) // LANES):
+        start = min(row * LANES, n - LANES)
         height = subtract(
-            multiply(subtract(load(wide_intercepts, row), y), run), multiply(rise, subtract(load(wide_slopes, row), x))
+            multiply(subtract(load_at(intercepts, begin + start), y), run),
+            multiply(rise, subtract(load_at(slopes, begin + start), x)),
         )
         higher = greater(height, best)
         best = choose(higher, height, best)
-        best_number = choose(higher, number, best_number)
-        number = add(number, step)
-    store(scratch, 0, best)
-    store(scratch, 1, best_number)
-    top = 0
-    for lane in range(1, LANES):
-        if scratch[lane] > scratch[top]:
-            top = lane
-    return int(scratch[LANES + top])
+        best_number = choose(higher, add(lane_numbers, splat(float(start))), best_number)
+    store(scratch, 0, best_number)
+    top = -smallest(subtract(splat(0.0), best))
+    return int(scratch[lowest_bit(mask_bits(equal(best, splat(top))))])
 
 
 @kernel
 def _survivors(
-    wide_slopes: Floats,
-    wide_intercepts: Floats,
-    n: int,
-    rows: int,
-    least: int,
-    top: int,
-    greatest: int,
-    out: Int64s,
+    slopes: Floats, intercepts: Floats, begin: int, n: int, least: int, top: int, greatest: int, out: Int64s
 ) -> int:
     """Which points do not lie below the segments from ``least`` to ``top`` and on to ``greatest``; their number.
 
     No point lies above the extension of either segment beyond ``top``, so being above one of the two lines suffices.
+    Rows overlap at the end of the list: a point may come twice.
     """
-    x, y = splat(wide_slopes[top]), splat(wide_intercepts[top])
-    left_run = splat(wide_slopes[top] - wide_slopes[least])
-    left_rise = splat(wide_intercepts[top] - wide_intercepts[least])
-    right_run = splat(wide_slopes[greatest] - wide_slopes[top])
-    right_rise = splat(wide_intercepts[greatest] - wide_intercepts[top])
+    x, y = slopes[begin + top], intercepts[begin + top]
+    left_run, left_rise = splat(x - slopes[begin + least]), splat(y - intercepts[begin + least])
+    right_run, right_rise = splat(slopes[begin + greatest] - x), splat(intercepts[begin + greatest] - y)
+    all_x, all_y = splat(x), splat(y)
     zero = splat(0.0)
     count = 0
-    for row in range(rows):
-        run = subtract(load(wide_slopes, row), x)
-        rise = subtract(load(wide_intercepts, row), y)
+    for row in range((n + LANES - 1) // LANES):
+        start = min(row * LANES, n - LANES)
+        run = subtract(load_at(slopes, begin + start), all_x)
+        rise = subtract(load_at(intercepts, begin + start), all_y)
         left = subtract(multiply(rise, left_run), multiply(left_rise, run))
         right = subtract(multiply(rise, right_run), multiply(right_rise, run))
         bits = mask_bits(either(at_least(left, zero), at_least(right, zero)))
         while bits:
-            number = row * LANES + lowest_bit(bits)
+            out[count] = begin + start + lowest_bit(bits)
+            count += 1
             bits &= bits - 1
-            if number < n:
-                out[count] = number
-                count += 1
     return count
 
 
@@ -137,44 +129,63 @@ def scan_envelope(
     intercepts: Floats,
     begin: int,
     end: int,
-    wide_slopes: Floats,
-    wide_intercepts: Floats,
     scratch: Floats,
     numbers: Int64s,
     xs: Floats,
     ys: Floats,
     winners: Int64s,
 ) -> int:
-    """The number of lines in the envelope of the hypotheses ``begin:end``. The lines by increasing slope, and the
-    hypothesis of each (the first one that has it, counted from ``begin``) are written to the last three arrays.
+    """The number of lines in the envelope of the hypotheses ``begin:end``, of which there are at least LANES. The lines
+    by increasing slope, and the hypothesis of each (the first one that has it, counted from ``begin``), are written to
+    the last three arrays.
 
     All arrays are the caller's, with room for the list and LANES more, because this runs a million times a second:
     ``scratch`` has five rows. O(n) beside the O(k log k) for the k hypotheses that are left.
     """
     n = end - begin
-    rows = (n + LANES - 1) // LANES
-    for i in range(n):
-        wide_slopes[i], wide_intercepts[i] = slopes[begin + i], intercepts[begin + i]
-    for i in range(n, rows * LANES):
-        wide_slopes[i], wide_intercepts[i] = slopes[begin], intercepts[begin]
     for lane in range(LANES):
         scratch[4 * LANES + lane] = lane
-    least, greatest = _extremes(wide_slopes, wide_intercepts, n, rows, scratch)
-    low, high = wide_slopes[least], wide_slopes[greatest]
-    xs[0], ys[0], winners[0] = low, wide_intercepts[least], least
+    least, greatest = _extremes(slopes, intercepts, begin, n, scratch)
+    low, high = slopes[begin + least], slopes[begin + greatest]
+    xs[0], ys[0], winners[0] = low, intercepts[begin + least], least
     if low == high:
         return 1
-    top = _farthest(wide_slopes, wide_intercepts, rows, least, greatest, scratch)
+    top = _farthest(slopes, intercepts, begin, n, least, greatest, scratch)
     if top == least:
-        xs[1], ys[1], winners[1] = high, wide_intercepts[greatest], greatest
+        xs[1], ys[1], winners[1] = high, intercepts[begin + greatest], greatest
         return 2
-    top = top if top < n else 0  # the padding repeats the first hypothesis
-    left = _survivors(wide_slopes, wide_intercepts, n, rows, least, top, greatest, numbers)
+    left = _survivors(slopes, intercepts, begin, n, least, top, greatest, numbers)
     if left <= LANES:
-        return _walk(wide_slopes, wide_intercepts, numbers, left, high, scratch, xs, ys, winners)
-    size = _gather_sorted(wide_slopes, wide_intercepts, numbers, left, low, high, xs, ys, winners)
-    xs[size], ys[size], winners[size] = high, wide_intercepts[greatest], greatest
-    return _chain(xs, ys, winners, size + 1)
+        count = _walk(slopes, intercepts, numbers, left, high, scratch, xs, ys, winners)
+    else:
+        size = _gather_sorted(slopes, intercepts, numbers, left, low, high, xs, ys, winners)
+        xs[size], ys[size], winners[size] = high, intercepts[begin + greatest], begin + greatest
+        count = _chain(xs, ys, winners, size + 1)
+    for i in range(1, count):
+        winners[i] -= begin
+    return count
+
+
+@kernel
+def short_list_envelope(
+    slopes: Floats,
+    intercepts: Floats,
+    begin: int,
+    end: int,
+    scratch: Floats,
+    numbers: Int64s,
+    xs: Floats,
+    ys: Floats,
+    winners: Int64s,
+) -> int:
+    """The same for a list shorter than LANES: it is filled up with copies of its first hypothesis, in rows 5 and 6 of
+    ``scratch``. Copies come later in the list, so none of them is named as a winner.
+    """
+    padded = scratch[5 * LANES :]
+    for i in range(LANES):
+        source = begin + i if begin + i < end else begin
+        padded[i], padded[LANES + i] = slopes[source], intercepts[source]
+    return scan_envelope(padded, padded[LANES:], 0, LANES, scratch, numbers, xs, ys, winners)
 
 
 @kernel

@@ -73,6 +73,19 @@ def load(typing: Any, array: Any, row: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def load_at(typing: Any, array: Any, start: Any) -> Any:
+    """Lanes ``array[start : start + LANES]`` of a flat float64 array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        value = builder.load(builder.bitcast(builder.gep(data, [arguments[1]]), _VECTOR.as_pointer()))
+        value.align = 8
+        return value
+
+    return lanes_type(array, types.intp), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def store(typing: Any, array: Any, row: Any, value: Any) -> Any:
     """Write the lanes to ``array[row * LANES : (row + 1) * LANES]``."""
 

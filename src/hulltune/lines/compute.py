@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError, unknown_name
 from hulltune.forest.corpus import Corpus
+from hulltune.forest.features import ranges
 from hulltune.forest.forest import Forest, feature_vector
 from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
@@ -125,34 +126,38 @@ def _gather(
 ) -> CorpusEnvelopes:
     """One result from those of the shards: the same arrays, ordered by direction, then sentence."""
     directions = len(intervals)
-    counts = np.concatenate(
-        [np.diff(part[0]).reshape(directions, -1) for part in parts], axis=1
-    )  # segments of (direction, sentence)
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    offsets = np.empty((directions, len(corpus) + 1), dtype=np.int64)
-    offsets[:, :-1] = ends[:-1].reshape(directions, -1)
-    offsets[:, -1] = ends[len(corpus) :: len(corpus)]
-    segments, lengths, edges = [], [], []
-    for direction in range(directions):
-        for (first, last), part in zip(shards, parts, strict=True):
-            part_offsets, part_segments, derivation_offsets, derivation_edges, _ = part
-            begin = part_offsets[direction * (last - first)]
-            end = part_offsets[(direction + 1) * (last - first)]
-            segments.append(part_segments[begin:end])
-            lengths.append(np.diff(derivation_offsets[begin : end + 1]))
-            edges.append(derivation_edges[derivation_offsets[begin] : derivation_offsets[end]])
-    columns = np.concatenate(segments).T.copy()
+    if len(parts) == 1:
+        ends, segments, derivation_offsets, derivation_edges, _ = parts[0]
+    else:
+        ends, segments, derivation_offsets, derivation_edges = _in_order(parts, directions)
+    columns = segments.T.copy()
     return CorpusEnvelopes(
         corpus=corpus,
         intervals=intervals,
-        offsets=offsets,
+        offsets=np.lib.stride_tricks.sliding_window_view(ends, len(corpus) + 1)[:: len(corpus)],
         lefts=columns[0],
         slopes=columns[1],
         intercepts=columns[2],
-        derivation_offsets=np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64),
-        derivation_edges=np.concatenate(edges),
+        derivation_offsets=derivation_offsets,
+        derivation_edges=derivation_edges,
         passes=sum(part[4] for part in parts),
     )
+
+
+def _in_order(parts: Sequence[tuple[Any, ...]], directions: int) -> tuple[Any, Any, Any, Any]:
+    """The arrays of all shards, each ordered by direction and then sentence, as one that is."""
+    bases = np.cumsum([0, *(len(part[1]) for part in parts)])
+    counts = np.concatenate([np.diff(part[0]).reshape(directions, -1) for part in parts], axis=1).ravel()
+    starts = np.concatenate(
+        [part[0][:-1].reshape(directions, -1) + base for part, base in zip(parts, bases, strict=False)], axis=1
+    ).ravel()
+    ends, order = ranges(starts, counts)
+    first_edges = np.cumsum([0, *(len(part[3]) for part in parts)])
+    edge_starts = np.concatenate([part[2][:-1] + first for part, first in zip(parts, first_edges, strict=False)])
+    lengths = np.concatenate([np.diff(part[2]) for part in parts])
+    derivation_offsets, edges = ranges(edge_starts[order], lengths[order])
+    segments = np.concatenate([part[1] for part in parts])[order]
+    return ends, segments, derivation_offsets, np.concatenate([part[3] for part in parts])[edges]
 
 
 def _shards(corpus: Corpus, rows: int, threads: int) -> list[tuple[int, int]]:

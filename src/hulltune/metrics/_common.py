@@ -87,14 +87,19 @@ def check_choice(metric: str, option: str, value: object, choices: Collection[st
 
 def checked_sentences(sentences: NDArray[np.int64], outputs: Sequence[str], count: int) -> list[int]:
     """The sentence numbers as a list, after checking that each output has one and that it exists."""
-    numbers = np.asarray(sentences, dtype=np.int64)
+    numbers: list[int] = checked_numbers(sentences, outputs, count).tolist()
+    return numbers
+
+
+def checked_numbers(sentences: NDArray[np.int64], outputs: Sequence[str], count: int) -> NDArray[np.int64]:
+    """The same as an array."""
+    numbers = np.ascontiguousarray(sentences, dtype=np.int64)
     if numbers.shape != (len(outputs),):
         raise InputError(f"{numbers.size} sentence numbers for {len(outputs)} outputs; expected one for each")
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < count):
         wrong = int(numbers[(numbers < 0) | (numbers >= count)][0])
         raise InputError(f"sentence number {wrong} is out of range: there are references for {count} sentences")
-    result: list[int] = numbers.tolist()
-    return result
+    return numbers
 
 
 def ratio(numerator: Statistics, denominator: Statistics, *, empty: float) -> NDArray[np.float64]:

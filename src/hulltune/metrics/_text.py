@@ -1,15 +1,15 @@
-"""What the text metrics share: checks, packing of lines, options and signatures."""
+"""What the text metrics share beside _common: packing of lines, batches, vocabularies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune._version import __version__
-from hulltune.errors import InputError, unknown_name
+from hulltune.errors import InputError
+from hulltune.metrics._common import checked_numbers, checked_references
 from hulltune.metrics.base import References
 
 if TYPE_CHECKING:
@@ -43,30 +43,10 @@ def flatten_references(references: References, *, metric: str, variable_referenc
     Each sentence needs at least one reference, and all the same number unless ``variable_references``. An
     empty string is a reference like any other.
     """
-    flat: list[str] = []
-    offsets = np.zeros(len(references) + 1, np.int64)
-    for sentence, own in enumerate(references):
-        if isinstance(own, str):
-            raise InputError(
-                f"{metric}: the references of sentence {sentence} are one string, "
-                "expected a sequence of strings: put it into a list"
-            )
-        if not own:
-            raise InputError(f"{metric}: sentence {sentence} has no reference, expected at least one")
-        for number, reference in enumerate(own):
-            if not isinstance(reference, str):
-                raise InputError(
-                    f"{metric}: reference {number} of sentence {sentence} is {reference!r}, expected a string"
-                )
-        if not variable_references and len(own) != len(references[0]):
-            raise InputError(
-                f"{metric}: sentence {sentence} has {len(own)} references, "
-                f"sentence 0 has {len(references[0])}; "
-                "complete them, or give variable_references=True if this is meant"
-            )
-        flat.extend(own)
-        offsets[sentence + 1] = len(flat)
-    return flat, offsets
+    groups = checked_references(metric, references, ragged=variable_references)
+    offsets = np.zeros(len(groups) + 1, np.int64)
+    np.cumsum([len(group) for group in groups], out=offsets[1:])
+    return [text for group in groups for text in group], offsets
 
 
 def check_outputs(sentences: Integers, outputs: Sequence[str], count: int, *, metric: str) -> Integers:
@@ -75,16 +55,7 @@ def check_outputs(sentences: Integers, outputs: Sequence[str], count: int, *, me
         for number, output in enumerate(outputs):
             if not isinstance(output, str):
                 raise InputError(f"{metric}: output {number} is {output!r}, expected a string")
-    checked = np.ascontiguousarray(sentences, np.int64)
-    if checked.shape != (len(outputs),):
-        raise InputError(
-            f"{metric}: got {len(outputs)} outputs and sentence numbers of shape {checked.shape}, "
-            "expected one number per output"
-        )
-    if len(outputs) and not 0 <= int(checked.min()) <= int(checked.max()) < count:
-        wrong = int(checked.min()) if int(checked.min()) < 0 else int(checked.max())
-        raise InputError(f"{metric}: got an output for sentence {wrong}, expected 0 to {count - 1}")
-    return checked
+    return checked_numbers(sentences, outputs, count)
 
 
 def in_batches(
@@ -113,32 +84,15 @@ def statistic_rows(statistics: NDArray[np.generic], columns: int, *, metric: str
     return np.ascontiguousarray(table, kind).reshape(-1, columns)  # type: ignore[return-value]
 
 
-def check_choice(option: str, value: object, known: Iterable[str]) -> None:
-    """Refuse a value that is not one of the known names."""
-    names = list(known)
-    if value not in names:
-        raise unknown_name(option, str(value), names)
-
-
 def check_order(option: str, value: object, *, least: int, most: int) -> None:
     """Refuse an n-gram order that is no integer in range."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InputError(f"{option} is {value!r}, expected an integer from {least} to {most}")
 
 
-def yes_no(flag: bool) -> str:
-    """The spelling of a switch in a signature."""
-    return "yes" if flag else "no"
-
-
 def spelled(value: float) -> str:
     """A number in a signature: all its digits, no trailing ``.0``."""
     return repr(float(value)).removesuffix(".0")
-
-
-def make_signature(name: str, **parts: object) -> str:
-    """``name|key:value|...|version:...``, as sacrebleu writes its signatures."""
-    return "|".join([name, *(f"{key}:{value}" for key, value in parts.items()), f"version:hulltune-{__version__}"])
 
 
 class Tokenised(NamedTuple):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.metrics import _text
+from hulltune.metrics._common import check_choice, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ class Bleu(Metric):
 
     def __post_init__(self) -> None:
         _text.check_order("max_ngram_order", self.max_ngram_order, least=1, most=100)
-        _text.check_choice("smooth_method", self.smooth_method, SMOOTHING)
-        _text.check_choice("tokenize", self.tokenize, TOKENIZERS)
+        check_choice(self.name, "smooth_method", self.smooth_method, SMOOTHING)
+        check_choice(self.name, "tokenize", self.tokenize, TOKENIZERS)
         if self.smooth_value is not None:
             if SMOOTHING[self.smooth_method] is None:
                 raise InputError(
@@ -89,13 +90,15 @@ class Bleu(Metric):
     def signature(self) -> str:
         """Name, parameters, tokenisation and version, in sacrebleu's spelling."""
         value = self._smooth_value
-        return _text.make_signature(
+        return signature(
             self.name,
-            order=self.max_ngram_order,
-            case="lc" if self.lowercase else "mixed",
-            eff=_text.yes_no(self.effective_order),
-            tok=self._tokenizer_signature,
-            smooth=self.smooth_method if value is None else f"{self.smooth_method}[{_text.spelled(value)}]",
+            {
+                "order": self.max_ngram_order,
+                "case": "lc" if self.lowercase else "mixed",
+                "eff": self.effective_order,
+                "tok": self._tokenizer_signature,
+                "smooth": self.smooth_method if value is None else f"{self.smooth_method}[{_text.spelled(value)}]",
+            },
         )
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedBleu:
@@ -130,7 +133,7 @@ class Bleu(Metric):
         from importlib import metadata
 
         name: str = sacrebleu_tokenizer(self.tokenize).signature()  # type: ignore[attr-defined]
-        return f"{name}|sacrebleu:{metadata.version('sacrebleu')}"
+        return f"{name}[sacrebleu-{metadata.version('sacrebleu')}]"
 
     def tokenised(self, lines: Sequence[str]) -> tuple[Sequence[str], _text.Modes]:
         """The lines, tokenised as far as sacrebleu has to do it, and how the kernel splits each of them."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.metrics import _text
+from hulltune.metrics._common import signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 if TYPE_CHECKING:
@@ -51,14 +52,16 @@ class ChrF(Metric):
     @property
     def signature(self) -> str:
         """Name, parameters and version, in sacrebleu's spelling."""
-        return _text.make_signature(
+        return signature(
             self.name,
-            beta=_text.spelled(self.beta),
-            case="lc" if self.lowercase else "mixed",
-            eff=_text.yes_no(not self.eps_smoothing),
-            nc=self.char_order,
-            nw=self.word_order,
-            space=_text.yes_no(self.whitespace),
+            {
+                "beta": _text.spelled(self.beta),
+                "case": "lc" if self.lowercase else "mixed",
+                "eff": not self.eps_smoothing,
+                "nc": self.char_order,
+                "nw": self.word_order,
+                "space": self.whitespace,
+            },
         )
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedChrF:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.metrics import _text
+from hulltune.metrics._common import signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 
@@ -36,13 +37,15 @@ class Ter(Metric):
     @property
     def signature(self) -> str:
         """Name, parameters, tokenisation and version, in sacrebleu's spelling."""
-        return _text.make_signature(
+        return signature(
             self.name,
-            case="mixed" if self.case_sensitive else "lc",
-            tok="tercom",
-            norm=_text.yes_no(self.normalized),
-            punct=_text.yes_no(not self.no_punct),
-            asian=_text.yes_no(self.asian_support),
+            {
+                "case": "mixed" if self.case_sensitive else "lc",
+                "tok": "tercom",
+                "norm": self.normalized,
+                "punct": not self.no_punct,
+                "asian": self.asian_support,
+            },
         )
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedTer:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.metrics import _text
+from hulltune.metrics._common import check_choice, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 NORMALIZATIONS = ("none", "lower", "lower-nopunct")
@@ -46,12 +47,12 @@ class EditRate(Metric):
     """Whether insertions count into the length that edits are divided by."""
 
     def __post_init__(self) -> None:
-        _text.check_choice("normalization", self.normalization, NORMALIZATIONS)
+        check_choice(self.name, "normalization", self.normalization, NORMALIZATIONS)
 
     @property
     def signature(self) -> str:
         """Name, normalisation, unit and version."""
-        return _text.make_signature(self.name, norm=self.normalization, unit=self.unit)
+        return signature(self.name, {"norm": self.normalization, "unit": self.unit})
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedEditRate:
         """Normalise and split the references."""
