@@ -109,7 +109,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path, monkeyp
         raise OSError("disk full")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises((OSError, InputError), match="disk full"):
+    with pytest.raises(OSError, match="disk full"):
         pack(lists, tmp_path / "p")
     assert (tmp_path / "p").read_bytes() == before
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["j", "p"]

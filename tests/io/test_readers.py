@@ -91,6 +91,21 @@ class TestJsonLines:
         assert rows(lists) == [(1, "a", [-1.0])]
         assert message in lists.skipped[0].reason
 
+    def test_numbers_and_names_as_ids(self, tmp_path: Path) -> None:
+        """Once one id is a name, all are, and references stay with theirs."""
+        path = write(tmp_path / "a", self.LINE, '{"id": "u", "refs": ["r"], "candidates": []}')
+        lists = read_lists(path)
+        assert lists.ids == ("1", "u")
+        assert lists.references == (("a b",), ("r",))
+        assert lists.sources == ("x", None)
+
+    @pytest.mark.parametrize("field", ["refs", "source", "features"])
+    def test_half_a_character(self, tmp_path: Path, field: str) -> None:
+        values = {"refs": '["\\ud800"]', "source": '"\\udfff"', "features": '{"\\ud800": 1}'}
+        where = f'"candidates": [{{"text": "a", "features": {values["features"]}}}]'
+        line = where if field == "features" else f'"{field}": {values[field]}, "candidates": []'
+        assert "lone surrogate" in fault(write(tmp_path / "a", '{"id": 0, ' + line + "}"))
+
     def test_what_is_missing_can_be_taken_as_zero(self, tmp_path: Path) -> None:
         other = '{"id": 2, "candidates": [{"text": "b", "features": {"tm": 4}, "score": 1}]}'
         lists = read_lists(write(tmp_path / "a", self.LINE, other), missing=0)
@@ -335,9 +350,9 @@ class TestScoreFolders:
         assert lists.feature_names == ("am", "lm")
         assert rows(lists) == [(0, "a b", [1.0, -1.0]), (0, "", [2.0, -2.0]), (1, "c", [3.0, -3.0])]
         write(tmp_path / "lm", "-1", "-2")
-        assert "'lm' has 2 lines, but 'text' 3" in fault(tmp_path)
+        assert f"{tmp_path / 'text'}: 3 lines, but 'lm' has 2" in fault(tmp_path)
         write(tmp_path / "lm", "-1", "x", "3")
-        assert "text:2: lm is 'x'" in fault(tmp_path)
+        assert fault(tmp_path).startswith(f"{tmp_path / 'text'}:2: lm is 'x'")
 
     def test_plain_with_ids(self, tmp_path: Path) -> None:
         write(tmp_path / "text", "a\tb", "c")

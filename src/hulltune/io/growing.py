@@ -16,11 +16,11 @@ class GrowingArray:
     """
 
     def __init__(self, dtype: Any) -> None:
-        self._dtype = np.dtype(dtype)
+        self._dtype: np.dtype[Any] = np.dtype(dtype)
         self._bytes = bytearray()
 
     def __len__(self) -> int:
-        return len(self._bytes) // self._dtype.itemsize
+        return len(self._bytes) // int(self._dtype.itemsize)
 
     def append(self, values: NDArray[Any]) -> None:
         """Add values of the array's type."""

@@ -7,6 +7,7 @@ from typing import Any
 from hulltune.io.candidates import SentenceId
 
 _LONGEST_NUMBER = 18
+LONE_SURROGATE = "a lone surrogate in it, which is no character"
 
 
 def plain_number(token: str) -> float | None:
@@ -39,6 +40,11 @@ def json_id(value: Any) -> SentenceId | None:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**_LONGEST_NUMBER:
         return value
     return None
+
+
+def is_text(text: str) -> bool:
+    """Whether a string can be written as UTF-8: JSON can spell halves of characters, which cannot."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def shown(value: Any) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.io.candidates import CandidateLists, Provenance, SentenceId, check_new_names
+from hulltune.io.numbers import LONE_SURROGATE, is_text
 from hulltune.io.problems import Skipped
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -69,6 +70,9 @@ def to_lists(
             "leave out rare features"
         )
     ids, sentence = _order_sentences(rows.ids, rows.keys)
+    name = str if len(ids) and isinstance(ids[0], str) else int  # once one id is a name, all are
+    references = {name(number): texts_of for number, texts_of in rows.references.items()}
+    sources = {name(number): source for number, source in rows.sources.items()}
     offsets = _offsets(np.bincount(sentence, minlength=len(ids)))
     in_order = not count or bool(np.all(sentence[1:] >= sentence[:-1]))
     order = np.arange(count) if in_order else np.argsort(sentence, kind="stable")
@@ -114,8 +118,8 @@ def to_lists(
         scores=scores,
         ranks=ranks,
         copies=copies,
-        references=tuple(rows.references.get(i, ()) for i in ids) if rows.references else None,
-        sources=tuple(rows.sources.get(i) for i in ids) if rows.sources else None,
+        references=tuple(references.get(i, ()) for i in ids) if references else None,
+        sources=tuple(sources.get(i) for i in ids) if sources else None,
         omitted={name: number for name, number in rows.omitted.items() if number},
         skipped=tuple(skipped),
         provenance=tuple(provenance),
@@ -199,6 +203,8 @@ class RowCollector:
         self, sentence: SentenceId, *, references: tuple[str, ...] | None = None, source: str | None = None
     ) -> str | None:
         """Mention a sentence, which may have no hypotheses; the reason, if this contradicts what was said before."""
+        if not all(is_text(text) for text in (*(references or ()), source or "")):
+            return LONE_SURROGATE
         self._numbers.setdefault(sentence, len(self._numbers))
         if references is not None and self._references.setdefault(sentence, references) != references:
             return f"sentence {sentence!r} has other references than before"
@@ -211,11 +217,7 @@ class RowCollector:
     ) -> str | None:
         """Take a hypothesis with finite features, or the reason why not."""
         rows = len(self._keys)
-        reason = self._check(features, score)
-        try:
-            encoded = text.encode("utf-8")
-        except UnicodeEncodeError:
-            reason = "the text holds a lone surrogate, which is no character"
+        reason = self._check(features, score) if is_text(text) else LONE_SURROGATE
         if reason is not None:
             self.skip_one()
             return reason
@@ -233,6 +235,7 @@ class RowCollector:
                 if len(column) == rows:
                     column.append(0.0)
                     self._omitted[name] = self._omitted.get(name, 0) + 1
+        encoded = text.encode("utf-8")
         self._text += encoded
         self._lengths.append(len(encoded))
         if score is not None:
@@ -243,6 +246,8 @@ class RowCollector:
         for name, value in features.items():
             if not -np.inf < value < np.inf:
                 return f"feature {name!r} is {value}; expected a finite number"
+            if name not in self._columns and not is_text(name):
+                return LONE_SURROGATE
         if score is not None and not -np.inf < score < np.inf:
             return f"the score is {score}; expected a finite number"
         if not len(self._keys):

@@ -105,12 +105,13 @@ def _keyed(path: Path, problems: Problems) -> dict[str, tuple[int, str]]:
 
 
 def _read_plain(files: dict[str, Path], collector: RowCollector, problems: Problems) -> None:
-    texts = list(numbered_lines(files.pop("text"), Problems()))
+    path = files.pop("text")
+    texts = list(numbered_lines(path, Problems()))
     ids = [text.strip() for _, text in numbered_lines(files.pop("ids"), Problems())] if "ids" in files else None
     columns = {name: [text.strip() for _, text in numbered_lines(file, Problems())] for name, file in files.items()}
     for name, column in (columns | ({"ids": ids} if ids is not None else {})).items():
         if len(column) != len(texts):
-            raise InputError(f"'{name}' has {len(column)} lines, but 'text' {len(texts)}; expected one a hypothesis")
+            raise InputError(f"{path}: {len(texts)} lines, but '{name}' has {len(column)}; expected one a hypothesis")
     for place, (line, text) in enumerate(texts):
         sentence, reason = _plain_id(text, None if ids is None else ids[place])
         features: dict[str, float] = {}
@@ -125,7 +126,7 @@ def _read_plain(files: dict[str, Path], collector: RowCollector, problems: Probl
         else:
             collector.skip_one()
         if reason is not None:
-            problems.report("text", line, reason)
+            problems.report(os.fspath(path), line, reason)
 
 
 def _plain_id(text: str, given: str | None) -> tuple[SentenceId, str | None]:

@@ -67,12 +67,12 @@ def _zstandard(file: IO[bytes], name: str) -> IO[bytes]:
         except ImportError:
             continue
         if module_name == "zstandard":
-            return _CheckedZstandard(module, file)
+            return cast(IO[bytes], _CheckedZstandard(module, file))
         return cast(IO[bytes], module.ZstdFile(file))
     raise InputError(f"{name}: is compressed with zstd; pip install 'hulltune[zstd]', or unpack it first")
 
 
-class _CheckedZstandard(io.RawIOBase, IO[bytes]):
+class _CheckedZstandard(io.RawIOBase):
     """A zstd stream that says so when the file is cut off, where the package would just end."""
 
     def __init__(self, module: Any, file: IO[bytes]) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.decimals import read_decimal
+from hulltune.kernels.moses_fields import at_bars, ends_token, field_end, is_blank, skip_blanks
 from hulltune.kernels.moses_tables import (
     BAR,
     BLANK_LINE,
@@ -49,12 +50,10 @@ from hulltune.kernels.moses_tables import (
     POOL,
     POSITION,
     REPEATED_NAME,
-    RETURN,
     ROWS,
     SERIAL,
     SPACE,
     STRAY_VALUE,
-    TAB,
     TEXT,
     TOO_FEW_FIELDS,
     VALUES,
@@ -71,74 +70,42 @@ from hulltune.kernels.moses_tables import (
 
 
 @kernel
-def _is_blank(byte: int) -> bool:
-    return byte in (SPACE, TAB, RETURN)
-
-
-@kernel
-def _skip_blanks(data: Bytes, position: int) -> int:
-    while _is_blank(data[position]):
-        position += 1
-    return position
-
-
-@kernel
-def _at_bars(data: Bytes, position: int) -> bool:
-    return bool(data[position] == BAR and data[position + 1] == BAR and data[position + 2] == BAR)
-
-
-@kernel
-def _field_end(data: Bytes, position: int) -> int:
-    """The next ``|||`` or line end."""
-    while data[position] != NEWLINE and not (data[position] == BAR and _at_bars(data, position)):
-        position += 1
-    return position
-
-
-@kernel
-def _ends_token(data: Bytes, position: int) -> bool:
-    byte = data[position]
-    return _is_blank(byte) or byte == NEWLINE or (byte == BAR and _at_bars(data, position))
-
-
-@kernel
 def _read_by_layout(
     data: Bytes, position: int, layout: int, used: int, names: Names, layouts: Layouts, values: NDArray[np.float64]
-) -> tuple[int, int]:
-    """Read the features as the layout says; the position after them and of the next value, or −1 where it differs."""
-    for entry in range(layouts.offsets[layout], layouts.offsets[layout + 1]):
-        position = _skip_blanks(data, position)
+) -> tuple[bool, int, int, int]:
+    """Read the features as the layout says.
+
+    Returns whether that went well to the end; how many entries of the layout it went well for; and, after those, the
+    position and the next value.
+    """
+    begin = layouts.offsets[layout]
+    for entry in range(begin, layouts.offsets[layout + 1]):
+        start, index = position, used
+        position = skip_blanks(data, position)
         name = layouts.names[entry]
         first, last = names.offsets[name], names.offsets[name + 1]
+        same = True
         for i in range(first, last):
             if data[position] != names.bytes[i]:
-                return -1, used
+                same = False
+                break
             position += 1
-        if data[position] != EQUALS:
-            return -1, used
+        dense = layouts.dense[entry]
+        if not same or data[position] != EQUALS or is_blank(data[position + 1]) != dense:
+            return False, entry - begin, start, index
         position += 1
-        if layouts.dense[entry]:
-            if not _is_blank(data[position]):
-                return -1, used
-            for _ in range(layouts.counts[entry]):
-                position = _skip_blanks(data, position)
-                value, stop, certain = read_decimal(data, position)
-                if not certain or not _ends_token(data, stop):
-                    return -1, used
-                values[used] = value
-                used += 1
-                position = stop
-        else:
+        for _ in range(layouts.counts[entry]):
+            if dense:
+                position = skip_blanks(data, position)
             value, stop, certain = read_decimal(data, position)
-            if not certain or not _ends_token(data, stop):
-                return -1, used
+            if not certain or not ends_token(data, stop):
+                return False, entry - begin, start, index
             values[used] = value
             used += 1
             position = stop
-    position = _skip_blanks(data, position)
-    if data[position] != NEWLINE and not _at_bars(data, position):
-        return -1, used
-    return position, used
+    stop = skip_blanks(data, position)
+    whole = data[stop] == NEWLINE or at_bars(data, stop)
+    return whole, layouts.offsets[layout + 1] - begin, stop if whole else position, used
 
 
 @kernel
@@ -170,25 +137,46 @@ def _value(
 
 @kernel
 def _read_by_token(
-    data: Bytes, position: int, state: Integers, names: Names, layouts: Layouts, output: Output
+    data: Bytes,
+    position: int,
+    index: int,
+    matched: int,
+    state: Integers,
+    names: Names,
+    layouts: Layouts,
+    output: Output,
 ) -> tuple[int, int, int, int, int]:
     """Read the features token by token and write their layout at the end of the pool.
 
+    The first ``matched`` entries are those of the current layout: they are read already, up to ``position``.
+
     Returns a code, the position after the features, the next value, the next pending value, and the end of the layout.
     """
-    row, line, index, waiting = state[ROWS], state[LINE], state[VALUES], state[PENDING]
+    row, line, waiting = state[ROWS], state[LINE], state[PENDING]
     start_of_layout = state[POOL]
     entry = start_of_layout  # one past the last entry
     open_name = -1  # the name that further values belong to
     state[SERIAL] += 1
+    if entry + matched > len(layouts.names):
+        return GROW_LAYOUTS, position, index, waiting, entry
+    for old in range(matched):
+        source = layouts.offsets[state[LAYOUT]] + old
+        name = layouts.names[source]
+        layouts.names[entry], layouts.counts[entry] = name, layouts.counts[source]
+        layouts.dense[entry] = layouts.dense[source]
+        names.stamp[name] = state[SERIAL]
+        open_name = -1
+        if layouts.dense[source]:
+            open_name = name
+        entry += 1
     while True:
-        position = _skip_blanks(data, position)
-        if data[position] == NEWLINE or _at_bars(data, position):
+        position = skip_blanks(data, position)
+        if data[position] == NEWLINE or at_bars(data, position):
             break
         start = position
         if open_name >= 0:  # most likely a further value
             number, stop, certain = read_decimal(data, position)
-            if certain and _ends_token(data, stop):
+            if certain and ends_token(data, stop):
                 output.values[index] = number
                 index += 1
                 layouts.counts[entry - 1] += 1
@@ -202,11 +190,11 @@ def _read_by_token(
             if byte == EQUALS:
                 equals = position
                 number, stop, known = read_decimal(data, position + 1)
-                if known and _ends_token(data, stop):
+                if known and ends_token(data, stop):
                     position = stop
                     break
                 known = False
-            elif (byte <= SPACE or byte == BAR) and _ends_token(data, position):
+            elif (byte <= SPACE or byte == BAR) and ends_token(data, position):
                 break
             position += 1
         if waiting + 2 > len(output.pending):
@@ -297,16 +285,16 @@ def _read_score(
     """Read the score field, if there is one: a code, and the number of pending values."""
     if data[position] == NEWLINE:
         return (NO_SCORE if state[HAS_SCORE] == 1 else DONE), waiting
-    start = _skip_blanks(data, position + 3)
+    start = skip_blanks(data, position + 3)
     stop = start
-    while not _ends_token(data, stop):
+    while not ends_token(data, stop):
         stop += 1
     if stop == start:
         return (NO_SCORE if state[HAS_SCORE] == 1 else DONE), waiting
     if state[HAS_SCORE] == 0:
         return EXTRA_SCORE, waiting
-    after = _skip_blanks(data, stop)
-    if data[after] != NEWLINE and not _at_bars(data, after):
+    after = skip_blanks(data, stop)
+    if data[after] != NEWLINE and not at_bars(data, after):
         state[FIRST], state[LAST] = start, stop
         return LONG_SCORE, waiting
     if waiting + 1 > len(output.pending):
@@ -325,15 +313,15 @@ def parse_lines(
     """
     while state[POSITION] < end:
         row, line = state[ROWS], state[LINE]
-        position = _skip_blanks(data, state[POSITION])
+        position = skip_blanks(data, state[POSITION])
         if data[position] == NEWLINE:
             return BLANK_LINE
         start = position
-        position = _field_end(data, position)
+        position = field_end(data, position)
         if data[position] == NEWLINE:
             return TOO_FEW_FIELDS
         stop = position
-        while stop > start and _is_blank(data[stop - 1]):
+        while stop > start and is_blank(data[stop - 1]):
             stop -= 1
         if stop == start:
             return NO_ID
@@ -342,26 +330,30 @@ def parse_lines(
             state[FIRST], state[LAST] = start, stop
             return NEW_ID
 
-        start = _skip_blanks(data, position + 3)
+        start = skip_blanks(data, position + 3)
         text = state[TEXT]
         position = start
-        while data[position] != NEWLINE and not (data[position] == BAR and _at_bars(data, position)):
+        while data[position] != NEWLINE and not (data[position] == BAR and at_bars(data, position)):
             output.text[text] = data[position]
             text += 1
             position += 1
         if data[position] == NEWLINE:
             return TOO_FEW_FIELDS
-        while text > state[TEXT] and _is_blank(output.text[text - 1]):
+        while text > state[TEXT] and is_blank(output.text[text - 1]):
             text -= 1
 
         features = position + 3
-        position, index = -1, state[VALUES]
+        whole, matched, position, index = False, 0, features, state[VALUES]
         waiting = state[PENDING]
         layout = state[LAYOUT]
         if layout >= 0:
-            position, index = _read_by_layout(data, features, layout, index, names, layouts, output.values)
-        if position < 0:
-            code, position, index, waiting, entry = _read_by_token(data, features, state, names, layouts, output)
+            whole, matched, position, index = _read_by_layout(
+                data, features, layout, index, names, layouts, output.values
+            )
+        if not whole:
+            code, position, index, waiting, entry = _read_by_token(
+                data, position, index, matched, state, names, layouts, output
+            )
             if code != DONE:
                 return code
             layout = number_layout(entry, state, layouts)

@@ -1,0 +1,44 @@
+"""Blanks, bars and line ends: where the fields and tokens of a Moses line begin and end.
+
+Every search stops at the line end, which the data must have.
+"""
+
+from __future__ import annotations
+
+from hulltune.kernels._jit import kernel
+from hulltune.kernels.moses_tables import BAR, NEWLINE, RETURN, SPACE, TAB, Bytes
+
+
+@kernel
+def is_blank(byte: int) -> bool:
+    """White space within a line."""
+    return byte in (SPACE, TAB, RETURN)
+
+
+@kernel
+def skip_blanks(data: Bytes, position: int) -> int:
+    """The next byte that is no white space."""
+    while is_blank(data[position]):
+        position += 1
+    return position
+
+
+@kernel
+def at_bars(data: Bytes, position: int) -> bool:
+    """Whether ``|||`` stands here."""
+    return bool(data[position] == BAR and data[position + 1] == BAR and data[position + 2] == BAR)
+
+
+@kernel
+def field_end(data: Bytes, position: int) -> int:
+    """The next ``|||`` or line end."""
+    while data[position] != NEWLINE and not (data[position] == BAR and at_bars(data, position)):
+        position += 1
+    return position
+
+
+@kernel
+def ends_token(data: Bytes, position: int) -> bool:
+    """Whether a token that came up to here ends here."""
+    byte = data[position]
+    return is_blank(byte) or byte == NEWLINE or (byte == BAR and at_bars(data, position))
