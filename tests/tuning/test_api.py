@@ -55,7 +55,7 @@ def test_references_from_anywhere(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"give several files as pathlib.Path objects"):
         tune(lists, [str(tmp_path / "refs.txt")], **QUICK)
     with pytest.raises(InputError, match="expected a sequence of texts"):
-        tune(lists, [["a"], "b"], **QUICK)  # type: ignore[list-item]
+        tune(lists, [["a"], "b"], **QUICK)
     with pytest.raises(InputError, match="got an empty sequence"):
         tune(lists, [], **QUICK)
     with pytest.raises(InputError, match="only 2 reference lines"):
@@ -288,7 +288,7 @@ def test_weights_of_other_features_are_refused() -> None:
     lists = random_lists(21)
     for function in (rerank, score):
         with pytest.raises(InputError, match="unknown feature 'lm'"):
-            function(lists, {"lm": 1.0})  # type: ignore[operator]
+            function(lists, {"lm": 1.0})
 
 
 def test_lists_without_any_candidate(tmp_path: Path) -> None:
