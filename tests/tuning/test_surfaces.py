@@ -62,7 +62,9 @@ def test_the_figure_shows_marks_and_the_best_interval() -> None:
     assert axes.get_xlim() == (-1.0, 5.0)
     assert axes.get_xlabel() == "weight of lm"
     assert axes.get_ylabel() == "bleu (higher is better)"
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["best 7", "now"]
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["best 7", "now"]
     low, high = SURFACE.view()
     assert low < 0.0 < 4.0 < high
 

@@ -91,7 +91,7 @@ def _others(result: TuneResult) -> list[str]:
     rows = [("not tuned on", "baseline", "tuned")]
     for signature, (before, after) in result.others.items():
         digits = 4 if max(abs(before), abs(after)) < 2 else 2
-        rows.append((_short(signature, 70), f"{before:.{digits}f}", f"{after:.{digits}f}"))
+        rows.append((_short(signature, 78), f"{before:.{digits}f}", f"{after:.{digits}f}"))
     return _table(rows, "<>>")
 
 

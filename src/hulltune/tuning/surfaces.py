@@ -45,7 +45,9 @@ class MetricSurface:
         places += [end for end in self.best[1:] if math.isfinite(end)]
         if len(self.breakpoints):
             places += np.quantile(self.breakpoints, [0.05, 0.95]).tolist()
-        low, high = (min(places), max(places)) if places else (-1.0, 1.0)
+        if not places:
+            return -1.0, 1.0
+        low, high = min(places), max(places)
         room = 0.08 * (high - low) or max(1.0, abs(high))
         return low - room, high + room
 
