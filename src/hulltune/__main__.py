@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from hulltune.cli import main
+from hulltune.cli.main import entry_point
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry_point()

@@ -289,3 +289,20 @@ def test_skipped_lines_are_listed(data: Path, capsys: pytest.CaptureFixture[str]
     assert code == 0
     assert "skipped 1 faults:\n  lists.moses:97: " in err
     assert run(capsys, "info", "lists.moses")[0] == 2
+
+
+def test_weights_of_features_that_the_lists_lack(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (data / "w.txt").write_text("f0 1\nf1 1\nf2 1\nrare 5\n", encoding="utf-8")
+    code, out, err = run(capsys, "rerank", "lists.jsonl", "--weights", "w.txt", "--missing", "0", "--quiet")
+    assert code == 0
+    assert "the lists have no rare: taken as 0" in err
+    (data / "w.txt").write_text("f0 1\nf1 1\nf2 1\n", encoding="utf-8")
+    assert run(capsys, "rerank", "lists.jsonl", "--weights", "w.txt", "--quiet")[:2] == (0, out)
+
+
+def test_an_interrupt_is_heard_again_after_a_command(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import signal
+
+    before = signal.getsignal(signal.SIGINT)
+    assert run(capsys, "tune", "lists.jsonl", *QUICK, "--quiet")[0] == 0
+    assert signal.getsignal(signal.SIGINT) is before

@@ -135,7 +135,7 @@ def test_held_out_lists_are_matched_by_the_names_of_features() -> None:
         }
         for record in random_records(9)
     ]
-    with pytest.raises(InputError, match="records: no feature 'f1', which has a weight"):
+    with pytest.raises(InputError, match="records: no feature 'f1', which the lists that are tuned on have"):
         tune(lists, heldout=lacking, **QUICK)
     with pytest.raises(InputError, match="heldout, folds: give one of them"):
         tune(lists, heldout=unseen, folds=2, **QUICK)
@@ -295,3 +295,34 @@ def test_lists_without_any_candidate(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"id": 0, "refs": ["a"], "candidates": []}\n', encoding="utf-8")
     with pytest.raises(InputError, match="no sentence has a candidate"):
         tune(read_lists(tmp_path / "x.jsonl"), **QUICK)
+
+
+def test_a_name_that_lists_leave_out_may_be_absent_from_held_out_lists() -> None:
+    """With features that are written only where they are not 0, a whole file may lack some."""
+    records = random_records(22)
+    for record in records:
+        record["candidates"][0]["features"]["rare"] = 1.0
+    lists = hulltune.io.records.lists_from_records(records, missing=0)
+    result = tune(lists, heldout=random_lists(22), **QUICK)
+    assert result.heldout is not None
+    plain = {name: weight for name, weight in result.weights.items() if name != "rare"}
+    assert result.heldout.score == score(random_lists(22), plain, metric="wer")
+
+
+def test_data_frames() -> None:
+    pandas = pytest.importorskip("pandas")
+    records = random_records(23)
+    rows = [
+        {"id": record["id"], "text": candidate["text"], **candidate["features"]}
+        for record in records
+        for candidate in record["candidates"]
+    ]
+    assert tune(pandas.DataFrame(rows), texts_of(records), **QUICK).weights == tune(records, **QUICK).weights
+
+
+def test_a_result_that_reranking_does_not_confirm_is_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+
+    monkeypatch.setattr("hulltune.tuning.api.best_rows", lambda lists, weights: np.asarray(lists.offsets[:-1]))
+    with pytest.raises(RuntimeError, match=r"reranking with the tuned weights scores .*, but .* was reported"):
+        tune(random_lists(24), **QUICK)

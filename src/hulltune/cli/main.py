@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -85,5 +86,8 @@ def _complain(message: str, code: int) -> int:
 
 
 def entry_point() -> NoReturn:
-    """What the installed script calls."""
+    """What the installed script calls: texts are UTF-8, whatever the terminal's own encoding."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     sys.exit(main())

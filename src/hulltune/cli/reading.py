@@ -48,8 +48,10 @@ def reference_files(names: Sequence[str] | None) -> list[Path] | None:
     return [Path(name) for name in names] if names else None
 
 
-def weights_for(lists: CandidateLists, path: str) -> dict[str, float]:
-    """The weights of a file for these lists: one that the lists do not know is an error, one left out is 0."""
+def weights_for(lists: CandidateLists, path: str, *, missing: str | None = None) -> dict[str, float]:
+    """The weights of a file for these lists: one that is left out is 0. One that the lists do not know is an error,
+    unless what they are missing is taken as 0.
+    """
     from hulltune.io import read_weights
 
     weights = read_weights(path)
@@ -60,7 +62,10 @@ def weights_for(lists: CandidateLists, path: str) -> dict[str, float]:
             f"it has {', '.join(list(weights)[:8])}"
         )
     unknown = [name for name in weights if name not in lists.feature_names]
-    if unknown:
+    if unknown and missing is not None:
+        note(f"the lists have no {', '.join(unknown)}: taken as 0")
+        weights = {name: weight for name, weight in weights.items() if name not in unknown}
+    elif unknown:
         raise InputError(
             f"{path}: a weight for {unknown[0]!r}, which the lists do not have "
             f"(their features: {', '.join(lists.feature_names[:20])})"

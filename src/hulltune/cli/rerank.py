@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from hulltune.tuning.reranking import rank
 
     lists = read(args)
-    ranked = rank(lists, weights_for(lists, args.weights), best=args.best)
+    ranked = rank(lists, weights_for(lists, args.weights, missing=args.missing), best=args.best)
     broken = 0
     if args.out is not None:
         with written_atomically(args.out) as file:

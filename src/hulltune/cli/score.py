@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from hulltune.tuning.inputs import list_data
 
     lists = read(args)
-    weights = feature_vector(weights_for(lists, args.weights), lists.feature_names, "weights")
+    weights = feature_vector(weights_for(lists, args.weights, missing=args.missing), lists.feature_names, "weights")
     with ExitStack() as stack:
         store = stack.enter_context(Store(args.store)) if args.store else None
         data = list_data(lists, reference_files(args.ref))

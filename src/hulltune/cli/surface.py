@@ -46,12 +46,12 @@ def run(args: argparse.Namespace) -> int:
     from hulltune.tuning.surfaces import along_feature, between
 
     lists = read(args)
-    weights = feature_vector(weights_for(lists, args.weights), lists.feature_names, "weights")
+    weights = feature_vector(weights_for(lists, args.weights, missing=args.missing), lists.feature_names, "weights")
     problem = list_data(lists, reference_files(args.ref)).problem(args.metric)
     if args.feature is not None:
         surface = along_feature(problem, weights, args.feature)
     else:
-        others = feature_vector(weights_for(lists, args.to), lists.feature_names, "weights")
+        others = feature_vector(weights_for(lists, args.to, missing=args.missing), lists.feature_names, "weights")
         surface = between(problem, weights, others)
     score, left, right = surface.best
     if out is None:

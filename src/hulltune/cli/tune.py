@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,9 +93,12 @@ def run(args: argparse.Namespace) -> int:
     began = time.perf_counter()
     say_if_compiling(args.quiet)
     from hulltune.tuning import tune
+    from hulltune.tuning.inputs import with_features
 
     lists = read(args)
     heldout = read(args, files=args.heldout, add=args.heldout_add or []) if args.heldout else None
+    if heldout is not None and args.missing is not None:
+        heldout = with_features(heldout, lists.feature_names, may_lack=lists.feature_names)
     if args.heldout_ref and heldout is None:
         raise InputError("--heldout-ref: there are no --heldout lists that it could be for")
     reading = time.perf_counter() - began
@@ -121,20 +128,33 @@ def run(args: argparse.Namespace) -> int:
             others=metric_list(args.also),
             oracle=not args.no_oracle,
             store=args.store,
-            questions=args.questions or ("questions.jsonl" if "ask" in args.metric else None),
+            questions=args.questions or ("questions.jsonl" if re.search(r"\bask\b", args.metric) else None),
             progress=progress,
         )
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # from here on there is a result to be written, and soon
-    timings = {**result.timings, "reading": reading + result.timings["reading"]}
-    result = replace(result, seconds=time.perf_counter() - began, timings=timings)
-    for path in outputs:
-        write_result(result, path)
-    tell(result, as_json=args.json)
+    with _uninterrupted():
+        timings = {**result.timings, "reading": reading + result.timings["reading"]}
+        result = replace(result, seconds=time.perf_counter() - began, timings=timings)
+        for path in outputs:
+            write_result(result, path)
+        tell(result, as_json=args.json)
     if result.interrupted:
         written = f"the best so far is in {', '.join(map(str, outputs))}" if outputs else "this is the best so far"
         note(f"interrupted; {written}")
         return INTERRUPTED
     return 0
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C while a result is written: it is there, and it will not take long."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def tell(result: TuneResult, *, as_json: bool) -> None:

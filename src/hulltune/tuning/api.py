@@ -105,7 +105,7 @@ def tune(
         problem = data.problem(metric, store=kept, questions=questions)
         unseen = None
         if heldout is not None:
-            heldout = with_features(as_lists(heldout), data.lists.feature_names)
+            heldout = with_features(as_lists(heldout), data.lists.feature_names, may_lack=data.lists.omitted)
             unseen = list_data(heldout, heldout_references).problem(metric, store=kept, questions=questions)
         read = time.perf_counter()
         first = None if start is None else as_weights(start)
@@ -118,7 +118,7 @@ def tune(
             others=_others(data, metric, others, kept),
             progress=_of_several(progress, 0, replicates),
         )
-        check_reranking(problem, result)
+        _check_reranking(data, problem, result)
         if replicates > 1 and not result.interrupted:
             result = _replicated(result, problem, options, replicates, first, unseen, progress)
     reading = read - began
@@ -144,10 +144,9 @@ def rerank(lists: ListsLike, weights: WeightsLike) -> list[str]:
     return [candidates.text(row) if row >= 0 else "" for row in best_rows(candidates, as_weights(weights)).tolist()]
 
 
-def check_reranking(problem: ListProblem, result: TuneResult) -> None:
-    """Rerank once more, from the weights as the result states them, and compare the score: it must be the same."""
-    weights = feature_vector(result.weights, problem.feature_names, "weights")
-    again = float(problem.metric.score(ListProblem.picks(problem, weights).total))
+def _check_reranking(data: ListData, problem: ListProblem, result: TuneResult) -> None:
+    """Rerank the lists anew, with the weights as the result states them: the score must be the same to the bit."""
+    again = float(problem.metric.score(problem.picked(best_rows(data.lists, result.weights)).total))
     if again != result.score:
         raise RuntimeError(f"reranking with the tuned weights scores {again!r}, but {result.score!r} was reported")
 

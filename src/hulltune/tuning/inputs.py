@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -123,19 +123,19 @@ def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
     return weights
 
 
-def with_features(lists: CandidateLists, names: Sequence[str], *, missing: float | None = None) -> CandidateLists:
+def with_features(lists: CandidateLists, names: Sequence[str], *, may_lack: Collection[str] = ()) -> CandidateLists:
     """The same lists with exactly these features in this order: matched by name, never by place.
 
-    A feature that the lists lack is an error, or all 0 with ``missing=0``; further features have no weight and are
-    left out.
+    A feature that the lists lack is an error, unless it is one of ``may_lack``: it is all 0 then, as it is where lists
+    leave out some names. Further features have no weight, and are left out.
     """
     if lists.feature_names == tuple(names):
         return lists
     column = {name: k for k, name in enumerate(lists.feature_names)}
-    lacking = [name for name in names if name not in column]
-    if lacking and missing is None:
+    lacking = [name for name in names if name not in column and name not in may_lack]
+    if lacking:
         where = ", ".join(origin.file for origin in lists.provenance) or "lists"
-        raise InputError(f"{where}: no feature {lacking[0]!r}, which has a weight; take it as 0 with missing=0")
+        raise InputError(f"{where}: no feature {lacking[0]!r}, which the lists that are tuned on have")
     matrix = np.zeros((lists.rows, len(names)), dtype=lists.features.dtype, order="F")
     for k, name in enumerate(names):
         if name in column:
