@@ -14,9 +14,11 @@ from hulltune.errors import InputError
 if TYPE_CHECKING:
     from hulltune.forest import Corpus, Forest, ForestBuilder, Vocabulary
     from hulltune.inference import inside, outside
+    from hulltune.io import CandidateLists, read_lists, read_references, read_weights, write_weights
     from hulltune.lines import CorpusEnvelopes, EdgeScorer, Envelope, Segment, decode, envelope, envelopes
     from hulltune.search import LineSearch, Policy, line_search
     from hulltune.surface import ErrorSurface
+    from hulltune.tuning import Progress, Reranker, TuneResult, rerank, score, tune
 
 _ROOMS = {
     "hulltune.lines": ("CorpusEnvelopes", "EdgeScorer", "Envelope", "Segment", "decode", "envelope", "envelopes"),
@@ -24,10 +26,13 @@ _ROOMS = {
     "hulltune.forest": ("Corpus", "Forest", "ForestBuilder", "Vocabulary"),
     "hulltune.search": ("LineSearch", "Policy", "line_search"),
     "hulltune.surface": ("ErrorSurface",),
+    "hulltune.io": ("CandidateLists", "read_lists", "read_references", "read_weights", "write_weights"),
+    "hulltune.tuning": ("Progress", "Reranker", "TuneResult", "rerank", "score", "tune"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
+    "CandidateLists",
     "Corpus",
     "CorpusEnvelopes",
     "EdgeScorer",
@@ -38,7 +43,10 @@ __all__ = [
     "InputError",
     "LineSearch",
     "Policy",
+    "Progress",
+    "Reranker",
     "Segment",
+    "TuneResult",
     "Vocabulary",
     "__version__",
     "decode",
@@ -47,6 +55,13 @@ __all__ = [
     "inside",
     "line_search",
     "outside",
+    "read_lists",
+    "read_references",
+    "read_weights",
+    "rerank",
+    "score",
+    "tune",
+    "write_weights",
 ]
 
 

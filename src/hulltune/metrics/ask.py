@@ -25,6 +25,7 @@ class Ask(Metric):
 
     name: ClassVar[str] = "ask"
     columns = ("total", "weight")
+    waits = True
 
     question: str = "how good is the output?"
     higher_is_better: bool = True

@@ -41,6 +41,8 @@ class Metric(ABC):
     """The names of the statistics."""
     storable: ClassVar[bool] = True
     """Whether references, source and output determine the statistics, so that a store may keep them."""
+    waits: bool = False
+    """Whether it may answer NotYet: it is then asked for nothing but what a search cannot do without."""
 
     @property
     @abstractmethod

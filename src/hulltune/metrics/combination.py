@@ -39,6 +39,7 @@ class Combination(Metric):
         self.constant: float = float(constant)
         self._check()
         self.higher_is_better = self._gains()[0]
+        self.waits = any(metric.waits for metric in self.metrics)
         names = _numbered([metric.name for metric in self.metrics])
         self.columns = tuple(
             f"{name}.{column}" for name, metric in zip(names, self.metrics, strict=True) for column in metric.columns

@@ -15,6 +15,8 @@ from hulltune.report.figure_data import CandidateLines, Steps, view_around
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from hulltune.tuning.surfaces import MetricSurface
+
 COLOURS = (
     "#0072b2",
     "#d55e00",
@@ -155,3 +157,26 @@ def spread_labels(heights: NDArray[np.float64], gap: float) -> NDArray[np.float6
 
 def _colour(lines: CandidateLines, index: int) -> str:
     return OBSCURED if index in lines.obscured else COLOURS[lines.winners.index(index) % len(COLOURS)]
+
+
+def metric_surface_figure(surface: MetricSurface, *, view: tuple[float, float] | None = None) -> Figure:
+    """The metric along an axis, its marks, and the best interval."""
+    low, high = view or surface.view()
+    first = int(np.searchsorted(surface.breakpoints, low, side="right"))
+    last = int(np.searchsorted(surface.breakpoints, high, side="left"))
+    edges = np.concatenate([[low], surface.breakpoints[first:last], [high]])
+    score, left, right = surface.best
+    figure = _figure(7.0, 3.8)
+    axes = figure.subplots()
+    axes.stairs(surface.scores[first : last + 1], edges, baseline=None, color="black", linewidth=1.2)
+    axes.axvspan(max(left, low), min(right, high), color=COLOURS[2], alpha=0.25, linewidth=0, label=f"best {score:.4g}")
+    for number, (name, place) in enumerate(surface.marks):
+        axes.axvline(place, color=COLOURS[number], linestyle="--", linewidth=1.4, label=name)
+    axes.set_xlim(low, high)
+    axes.set_xlabel(surface.axis)
+    direction = "higher" if surface.higher_is_better else "lower"
+    axes.set_ylabel(f"{surface.metric.split('|')[0]} ({direction} is better)")
+    axes.set_title(surface.metric, fontsize=8, color="0.4")
+    axes.legend(frameon=False, fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure

@@ -163,7 +163,9 @@ class CompiledConstraints:
         if self.scale == "none" or not self.only_direction_matters:
             return weights
         size = float(np.abs(weights).sum() if self.scale == "l1" else np.sqrt((weights**2).sum()))
-        return weights / size if size > 0.0 and math.isfinite(size) else weights
+        if not (size > 0.0 and math.isfinite(size)) or abs(size - 1.0) < 2.0**-40:  # once is enough: it rounds
+            return weights
+        return weights / size
 
     def start(self, units: Floats) -> Floats:
         """Equal weights over scaled features (1 / unit each), as far as the constraints allow."""

@@ -44,7 +44,8 @@ def expected_metric_direction(
     likelihood = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
     likelihood /= np.repeat(np.add.reduceat(likelihood, starts), sizes)
     slope = loss_gradient(problem, problem.picks(weights).total)
-    losses = problem.table[problem.rows(np.arange(corpus.edges))] @ slope
+    rows = problem.rows(np.arange(corpus.edges))  # before the table, which grows by what is asked for
+    losses = problem.table[rows] @ slope
     expected = np.add.reduceat(likelihood * losses, starts)
     pull = likelihood * (losses - np.repeat(expected, sizes))
     gradient = pull @ values

@@ -78,6 +78,9 @@ def climb(
     if constraints.violation(weights) is not None:
         weights = start
     loss = _loss(problem, weights, threads)
+    if not np.array_equal(weights, start):  # scaling rounds: a start within a hair of a tie could lose by it
+        unscaled = _loss(problem, start, threads)
+        weights, loss = (start, unscaled) if unscaled < loss else (weights, loss)
     position = Position(weights, loss, 0)
     yield position
     climber = _powell if options.search == "powell" else _best_of_round

@@ -1,6 +1,8 @@
 """Tuning: from candidate lists and a metric to weights, and what is known about them."""
 
+from hulltune.tuning.api import rerank, score, tune
+from hulltune.tuning.reranker import Reranker
 from hulltune.tuning.result import TuneResult
 from hulltune.tuning.tune import Progress, TuneOptions, tune_problem
 
-__all__ = ["Progress", "TuneOptions", "TuneResult", "tune_problem"]
+__all__ = ["Progress", "Reranker", "TuneOptions", "TuneResult", "rerank", "score", "tune", "tune_problem"]

@@ -51,7 +51,7 @@ class TuneResult:
     """The score of the lists' own first choice."""
     start_score: float
     oracle: float | None
-    """The score of the best picks found, sentence by sentence (None if the metric could not be asked for all)."""
+    """The score of the best picks found, sentence by sentence (None if the metric was not asked for all of them)."""
     metric: str
     """The metric's signature."""
     higher_is_better: bool
@@ -60,6 +60,7 @@ class TuneResult:
     candidates: int
     line_searches: int
     seconds: float
+    """From the lists, read or not, to this result; ``timings`` has its parts."""
     version: str
     gain: Interval | None = None
     without: Mapping[str, float] = dataclasses.field(default_factory=dict)
@@ -71,6 +72,8 @@ class TuneResult:
     history: tuple[Mapping[str, float], ...] = ()
     """Every improvement of the best score: start, line searches spent, score."""
     interrupted: bool = False
+    timings: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """Seconds spent reading, searching and describing."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON would have it."""

@@ -16,12 +16,11 @@ from hulltune._version import __version__
 from hulltune.errors import InputError
 from hulltune.forest.forest import feature_vector
 from hulltune.lines.compute import available_cpus
-from hulltune.metrics.pending import Unanswered
 from hulltune.search.constraints import FARTHEST, CompiledConstraints, Constraints
 from hulltune.search.directions import feature_units, random_directions
 from hulltune.search.gradient import expected_metric_direction
 from hulltune.search.optimise import Position, SearchOptions, climb
-from hulltune.search.problem import ListProblem, Subset
+from hulltune.search.problem import ListProblem, Picks, Subset, exact_sum
 from hulltune.tuning.evaluation import oracle, paired_bootstrap, without_each_feature
 from hulltune.tuning.result import HeldOut, TuneResult
 
@@ -52,10 +51,14 @@ class TuneOptions:
     threads: int | None = None
     samples: int = 1000
     """Bootstrap samples."""
+    oracle: bool = True
+    """Whether to look for the best picks, which asks the metric for every candidate."""
 
     def __post_init__(self) -> None:
         if self.restarts < 0:
             raise InputError(f"restarts: expected 0 or more, got {self.restarts}")
+        if self.threads is not None and self.threads < 1:
+            raise InputError(f"threads: expected at least 1, got {self.threads}")
         if self.seed < 0:
             raise InputError(f"seed: expected a whole number of at least 0, got {self.seed}")
 
@@ -90,6 +93,8 @@ def tune_problem(
     best so far. The seed alone decides the result: not the number of threads.
     """
     began = time.perf_counter()
+    if folds:
+        _check_folds(folds, len(problem.corpus))
     baseline = problem.baseline()
     report = _reporter(problem, baseline.total, progress, began)
     found = _search(problem, options, start, report)
@@ -97,6 +102,7 @@ def tune_problem(
     score = float(problem.metric.score(tuned.total))
     if float(problem.metric.loss(tuned.total)) != found.loss:  # the invariant that all rests on
         raise AssertionError(f"reranking scores {score}, but the search saw {found.loss}")
+    searched = time.perf_counter()
     names = problem.feature_names
     result = TuneResult(
         weights=dict(zip(names, found.weights.tolist(), strict=True)),
@@ -104,7 +110,7 @@ def tune_problem(
         score=score,
         baseline=float(problem.metric.score(baseline.total)),
         start_score=_as_score(problem, found.start_loss),
-        oracle=_oracle_score(problem, found.weights),
+        oracle=None,
         metric=problem.metric.signature,
         higher_is_better=problem.metric.higher_is_better,
         seed=options.seed,
@@ -113,10 +119,40 @@ def tune_problem(
         line_searches=found.line_searches,
         seconds=0.0,
         version=__version__,
+        history=found.history,
+        interrupted=found.interrupted,
+    )
+    try:  # an interrupt from here on costs the description, never the weights
+        result = _described(result, problem, options, baseline, tuned, others)
+        if heldout is not None:
+            result = replace(result, heldout=_held_out(heldout, found.weights, options))
+        if folds and not found.interrupted:
+            result = replace(result, heldout=cross_validate(problem, options, folds, start=start))
+    except KeyboardInterrupt:
+        result = replace(result, interrupted=True)
+    ended = time.perf_counter()
+    timings = {"searching": searched - began, "describing": ended - searched}
+    return replace(result, seconds=ended - began, timings=timings)
+
+
+def _described(
+    result: TuneResult,
+    problem: ListProblem,
+    options: TuneOptions,
+    baseline: Picks,
+    tuned: Picks,
+    others: Sequence[ListProblem],
+) -> TuneResult:
+    """The result with all that is known of its weights. A metric that waits for answers is not asked for more."""
+    weights = np.array(list(result.weights.values()))
+    waits = problem.metric.waits
+    return replace(
+        result,
         gain=paired_bootstrap(
             problem.metric, baseline.statistics, tuned.statistics, samples=options.samples, seed=options.seed
         ),
-        without=without_each_feature(problem, found.weights),
+        oracle=float(problem.metric.score(oracle(problem, tuned).total)) if options.oracle and not waits else None,
+        without={} if waits else without_each_feature(problem, weights),
         others={
             other.metric.signature: (
                 float(other.metric.score(other.picked(baseline.candidates).total)),
@@ -124,13 +160,7 @@ def tune_problem(
             )
             for other in others
         },
-        heldout=_held_out(heldout, found.weights, options) if heldout is not None else None,
-        history=found.history,
-        interrupted=found.interrupted,
     )
-    if folds and not found.interrupted:
-        result = replace(result, heldout=cross_validate(problem, options, folds, start=start))
-    return replace(result, seconds=time.perf_counter() - began)
 
 
 def cross_validate(
@@ -142,16 +172,22 @@ def cross_validate(
 ) -> HeldOut:
     """Every sentence scored with weights tuned on the folds it is not in. Folds are drawn at random by the seed."""
     sentences = len(problem.corpus)
-    if not 2 <= folds <= sentences:
-        raise InputError(f"folds: expected 2 to {sentences} (one sentence a fold), got {folds}")
+    _check_folds(folds, sentences)
     fold_of = np.random.default_rng([options.seed, 7]).permutation(sentences) % folds
     statistics = problem.baseline().statistics
     tuned = statistics.copy()
     for fold in range(folds):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         found = _search(Subset(problem, inside), options, start, None)
+        if found.interrupted:  # a part of the folds says nothing
+            raise KeyboardInterrupt
         tuned[outside] = Subset(problem, outside).picks(found.weights).statistics
     return _compare(problem, statistics, tuned, options, "folds")
+
+
+def _check_folds(folds: int, sentences: int) -> None:
+    if not 2 <= folds <= sentences:
+        raise InputError(f"folds: expected 2 to {sentences} (one sentence a fold), got {folds}")
 
 
 def _held_out(problem: ListProblem, weights: Floats, options: TuneOptions) -> HeldOut:
@@ -161,8 +197,6 @@ def _held_out(problem: ListProblem, weights: Floats, options: TuneOptions) -> He
 def _compare(
     problem: ListProblem, baseline: NDArray[Any], tuned: NDArray[Any], options: TuneOptions, how: str
 ) -> HeldOut:
-    from hulltune.search.problem import exact_sum
-
     return HeldOut(
         how=how,
         sentences=len(baseline),
@@ -170,13 +204,6 @@ def _compare(
         score=float(problem.metric.score(exact_sum(tuned))),
         gain=paired_bootstrap(problem.metric, baseline, tuned, samples=options.samples, seed=options.seed),
     )
-
-
-def _oracle_score(problem: ListProblem, weights: Floats) -> float | None:
-    try:
-        return float(problem.metric.score(oracle(problem, problem.picks(weights)).total))
-    except Unanswered:  # a metric that answers by and by is not asked for every candidate
-        return None
 
 
 def _as_score(problem: ListProblem, loss: float) -> float:
@@ -248,6 +275,7 @@ class _Run:
         self.problem, self.options, self.constraints = problem, options, constraints
         self.units, self.reach, self.report = units, reach, report
         self.paths: dict[int, list[Position]] = {}
+        self.finished: set[int] = set()
         self.stop = threading.Event()
         self.threads = options.threads or available_cpus()
 
@@ -269,6 +297,8 @@ class _Run:
                     raise
 
     def _climb(self, number: int, weights: Floats, rng: np.random.Generator) -> None:
+        if self.stop.is_set() and number > 0:  # the first climb always says where it starts
+            return
         path = self.paths.setdefault(number, [])
         for position in climb(
             self.problem, weights, self.constraints, self.options.search, self.units, rng,
@@ -277,6 +307,7 @@ class _Run:
             path.append(position)
             if self.stop.is_set():
                 return
+        self.finished.add(number)
 
     def _gradient(self) -> Callable[[Floats], list[Floats]]:
         return lambda weights: [expected_metric_direction(self.problem, weights, units=self.units)]
@@ -305,7 +336,7 @@ class _Run:
         paths = [path for path in list(self.paths.values()) if path]
         if self.report is not None and paths:
             spent = sum(path[-1].line_searches for path in paths)
-            self.report(len(paths), self.options.restarts + 1, spent, min(path[-1].loss for path in paths))
+            self.report(len(self.finished), self.options.restarts + 1, spent, min(path[-1].loss for path in paths))
 
 
 def _first_weights(

@@ -1,0 +1,44 @@
+"""Whether kernels have to be compiled first: a glance at the files of Numba's cache, without importing it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import hulltune
+from hulltune.cli.reading import note
+
+KERNELS = ("scores.score_dense", "envelopes.envelopes", "surface.sweep")
+"""Kernels that every tuning needs."""
+
+
+def say_if_compiling(quiet: bool = False) -> None:
+    """Explain the wait of the first run."""
+    if not quiet and needs_compiling():
+        note("compiling kernels, first run only")
+
+
+def needs_compiling() -> bool:
+    """Whether one of KERNELS has no cache file for this Python that is newer than the sources of the kernels."""
+    room = Path(hulltune.__file__).parent / "kernels"
+    changed = max(path.stat().st_mtime for path in room.glob("*.py"))
+    python = f"py{sys.version_info[0]}{sys.version_info[1]}"
+    folders = list(_cache_folders(room))
+    return not all(
+        any(index.stat().st_mtime >= changed for folder in folders for index in folder.glob(f"{name}-*.{python}.nbi"))
+        for name in KERNELS
+    )
+
+
+def _cache_folders(room: Path) -> Iterator[Path]:
+    """Where Numba keeps compiled code: the directory that the environment names, beside the source, or the user's."""
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    if named:
+        yield from Path(named).glob(f"{room.name}_*")
+        return
+    yield room / "__pycache__"
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    for base in (Path(home) / "numba", Path.home() / "Library/Caches/numba", Path.home() / "AppData/Local/numba/Cache"):
+        yield from base.glob(f"{room.name}_*")

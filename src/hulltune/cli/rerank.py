@@ -1,0 +1,60 @@
+"""Write the best candidate of every list, or the best few, by given weights."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.parser import Parser, add_help, add_lists, whole_number
+from hulltune.cli.reading import note, read, weights_for
+from hulltune.errors import InputError, unknown_name
+
+USAGE = "LISTS… --weights FILE [--best K] [--out FILE] [options]"
+EXAMPLE = "  hulltune rerank test.nbest.gz --weights w.json --out test.best.txt"
+OUTPUTS = ("text", "moses", "jsonl")
+
+
+def configure(parser: Parser) -> None:
+    """The options of ``rerank``."""
+    add_lists(parser, references=False)
+    answer = parser.add_argument_group("answer")
+    answer.add_argument("--weights", metavar="FILE", required=True, help="JSON, Moses ini, or lines 'name value'")
+    answer.add_argument("--best", metavar="K", type=whole_number, default=1, help="candidates of each list [1]")
+    answer.add_argument("--as", dest="output", metavar="FORMAT", help="text (1-best, a line each), moses, jsonl")
+    answer.add_argument("--out", metavar="FILE", help="where to write [standard output]")
+    answer.add_argument("--quiet", action="store_true", help="no notes on compiling")
+    add_help(answer)
+    parser.offer("--as", OUTPUTS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Rank and write."""
+    output = args.output or ("text" if args.best == 1 else "moses")
+    if output not in OUTPUTS:
+        raise unknown_name("output", output, OUTPUTS)
+    if args.best < 1:
+        raise InputError("--best: got 0; expected at least 1")
+    if output == "text" and args.best > 1:
+        raise InputError("--as text: is for the one best of each list; give --as moses or jsonl for more")
+    say_if_compiling(args.quiet)
+    from hulltune.io.ranked import ranked_lines
+    from hulltune.io.streams import written_atomically
+    from hulltune.tuning.reranking import rank
+
+    lists = read(args)
+    ranked = rank(lists, weights_for(lists, args.weights, missing=args.missing), best=args.best)
+    broken = 0
+    if args.out is not None:
+        with written_atomically(args.out) as file:
+            for line, clean in ranked_lines(lists, ranked.offsets, ranked.rows, ranked.scores, output):
+                broken += not clean
+                file.write(f"{line}\n".encode())
+    else:
+        for line, clean in ranked_lines(lists, ranked.offsets, ranked.rows, ranked.scores, output):
+            broken += not clean
+            sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+    if broken:
+        note(f"{broken} texts had line breaks, which are written as spaces: a line is a sentence")
+    return 0

@@ -1,0 +1,64 @@
+"""Score what reranking with given weights picks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.parser import Parser, add_help, add_lists
+from hulltune.cli.progress import number
+from hulltune.cli.reading import metric_list, read, reference_files, weights_for
+
+USAGE = "LISTS… [--ref FILE]… --weights FILE [--metric NAME]"
+EXAMPLE = "  hulltune score test.nbest.gz --ref test.en --weights w.json --also chrf"
+
+
+def configure(parser: Parser) -> None:
+    """The options of ``score``."""
+    add_lists(parser)
+    answer = parser.add_argument_group("answer")
+    answer.add_argument("--weights", metavar="FILE", required=True, help="JSON, Moses ini, or lines 'name value'")
+    answer.add_argument("--also", metavar="NAME,…", action="append", help="further metrics")
+    answer.add_argument("--store", metavar="FILE.sqlite", help="statistics kept by earlier runs")
+    answer.add_argument("--json", action="store_true", help="print one JSON object")
+    answer.add_argument("--quiet", action="store_true", help="no notes on compiling")
+    add_help(answer)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the scores."""
+    say_if_compiling(args.quiet)
+    from contextlib import ExitStack
+
+    from hulltune.forest.forest import feature_vector
+    from hulltune.metrics import Store
+    from hulltune.tuning.inputs import list_data
+
+    lists = read(args)
+    weights = feature_vector(weights_for(lists, args.weights, missing=args.missing), lists.feature_names, "weights")
+    with ExitStack() as stack:
+        store = stack.enter_context(Store(args.store)) if args.store else None
+        data = list_data(lists, reference_files(args.ref))
+        problem = data.problem(args.metric, store=store)
+        tuned, baseline = problem.picks(weights), problem.baseline()
+        report: dict[str, Any] = {
+            "score": float(problem.metric.score(tuned.total)),
+            "metric": problem.metric.signature,
+            "baseline": float(problem.metric.score(baseline.total)),
+            "sentences": len(problem.corpus),
+            "others": {},
+        }
+        others = [data.problem(name, store=store) for name in metric_list(args.also) or []]
+        report["others"] = {
+            other.metric.signature: float(other.metric.score(other.picked(tuned.candidates).total)) for other in others
+        }
+    if args.json:
+        print(json.dumps(report, ensure_ascii=False))
+        return 0
+    print(f"{number(report['score'])}  {report['metric']}  ({report['sentences']} sentences)")
+    for signature, score in report["others"].items():
+        print(f"{number(score)}  {signature}")
+    print(f"{number(report['baseline'])}  the lists' own first choice, {report['metric']}")
+    return 0

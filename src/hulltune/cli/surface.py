@@ -1,0 +1,86 @@
+"""Draw the metric along the weight of a feature, or between two sets of weights."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from math import isfinite
+from pathlib import Path
+
+from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.parser import Parser, add_help, add_lists, comma_separated
+from hulltune.cli.progress import number
+from hulltune.cli.reading import read, reference_files, weights_for
+from hulltune.errors import InputError
+
+USAGE = "LISTS… --weights FILE --feature NAME|--to FILE [options]"
+EXAMPLE = "  hulltune surface dev.gz --ref dev.en --weights w.json --feature lm"
+SUFFIXES = (".png", ".svg", ".pdf", ".csv")
+
+
+def configure(parser: Parser) -> None:
+    """The options of ``surface``."""
+    add_lists(parser)
+    answer = parser.add_argument_group("answer")
+    answer.add_argument("--weights", metavar="FILE", required=True, help="JSON, Moses ini, or lines 'name value'")
+    along = answer.add_mutually_exclusive_group(required=True)
+    along.add_argument("--feature", metavar="NAME", help="vary the weight of this feature")
+    along.add_argument("--to", metavar="FILE", help="go from --weights to these weights")
+    answer.add_argument("--range", metavar="LOW,HIGH", type=comma_separated, help="what to draw [what matters]")
+    answer.add_argument("--out", metavar="FILE", help=".png, .svg, .pdf or .csv [CSV on standard output]")
+    answer.add_argument("--json", action="store_true", help="print the best interval as JSON")
+    answer.add_argument("--quiet", action="store_true", help="no notes")
+    add_help(answer)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compute the surface and write it."""
+    out = None if args.out is None else Path(args.out)
+    if out is not None and out.suffix not in SUFFIXES:
+        raise InputError(f"--out: {args.out!r} has no known suffix; expected one of {', '.join(SUFFIXES)}")
+    view = _view(args.range)
+    say_if_compiling(args.quiet)
+    from hulltune.forest.forest import feature_vector
+    from hulltune.tuning.inputs import list_data
+    from hulltune.tuning.surfaces import along_feature, between
+
+    lists = read(args)
+    weights = feature_vector(weights_for(lists, args.weights, missing=args.missing), lists.feature_names, "weights")
+    problem = list_data(lists, reference_files(args.ref)).problem(args.metric)
+    if args.feature is not None:
+        surface = along_feature(problem, weights, args.feature)
+    else:
+        others = feature_vector(weights_for(lists, args.to, missing=args.missing), lists.feature_names, "weights")
+        surface = between(problem, weights, others)
+    score, left, right = surface.best
+    if out is None:
+        if not args.json:
+            sys.stdout.write(surface.to_csv())
+    elif out.suffix == ".csv":
+        from hulltune.io.streams import written_atomically
+
+        with written_atomically(out) as file:
+            file.write(surface.to_csv().encode())
+    else:
+        from hulltune.report.figures import metric_surface_figure, save
+
+        save(metric_surface_figure(surface, view=view), out)
+    if args.json:
+        ends = {"from": left if isfinite(left) else None, "to": right if isfinite(right) else None}
+        print(json.dumps({"score": score, **ends, "intervals": len(surface.scores), "metric": surface.metric}))
+    elif out is not None and not args.quiet:
+        print(f"best {number(score)} for the {surface.axis} between {left:.6g} and {right:.6g}  {surface.metric}")
+    return 0
+
+
+def _view(texts: list[str] | None) -> tuple[float, float] | None:
+    if texts is None:
+        return None
+    try:
+        low, high = (float(text) for text in texts)
+    except ValueError:
+        low = high = 0.0
+    if not low < high:
+        raise InputError(f"--range: got {','.join(texts)!r}; expected LOW,HIGH (write --range=-1,1)")
+    return low, high

@@ -1,0 +1,195 @@
+"""Tune the weights of candidate lists for a metric, and say how good they are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.parser import (
+    POLICIES,
+    SCALES,
+    SEARCHES,
+    SMOOTHINGS,
+    Parser,
+    add_help,
+    add_lists,
+    comma_separated,
+    named_number,
+    named_sign,
+    show_together,
+    whole_number,
+)
+from hulltune.cli.progress import shown_progress
+from hulltune.cli.reading import metric_list, note, read, reference_files
+from hulltune.errors import InputError
+
+if TYPE_CHECKING:
+    from hulltune.tuning import TuneResult
+
+USAGE = "LISTS… [--ref FILE]… [--metric NAME] [--out FILE] [options]"
+EXAMPLE = "  hulltune tune dev.nbest.gz --ref dev.en --sign lm=+ --folds 5 --out w.json"
+OUT_SUFFIXES = {".json": "result", ".ini": "moses", ".txt": "lines"}
+INTERRUPTED = 130
+
+
+def configure(parser: Parser) -> None:
+    """The options of ``tune``."""
+    add_lists(parser)
+    weights = parser.add_argument_group("weights")
+    weights.add_argument("--start", metavar="FILE", help="first weights, or a result to continue")
+    weights.add_argument("--fix", metavar="NAME=V", action="append", type=named_number, help="hold a weight")
+    least = weights.add_argument("--min", action="append", type=named_number, help="bound a weight")
+    weights.add_argument("--max", metavar="NAME=V", action="append", type=named_number, help=argparse.SUPPRESS)
+    show_together(least, "--min, --max NAME=V")
+    weights.add_argument("--sign", metavar="NAME=+", action="append", type=named_sign, help="+ or -: only that, or 0")
+    weights.add_argument("--tie", metavar="NAME,NAME", action="append", type=comma_separated, help="one weight for all")
+    weights.add_argument("--scale", metavar="NORM", default="l1", help="norm of the weights: l1, l2 or none [l1]")
+    search = parser.add_argument_group("search")
+    search.add_argument("--search", metavar="NAME", default="random", help="random, coordinate, powell, gradient")
+    effort = search.add_argument(
+        "--restarts", type=whole_number, default=19, help="climbs beside the first [19], lines a round [16]"
+    )
+    search.add_argument("--directions", metavar="N", type=whole_number, default=16, help=argparse.SUPPRESS)
+    show_together(effort, "--restarts, --directions N")
+    search.add_argument("--policy", metavar="NAME", default="middle", help="middle, closest or widest [middle]")
+    search.add_argument("--smoothing", metavar="NAME", default="none", help="none, min or mean [none]")
+    search.add_argument("--seed", metavar="N", type=whole_number, default=1, help="decides the result [1]")
+    search.add_argument("--threads", metavar="N", type=whole_number, help="changes only the time [all CPUs]")
+    answer = parser.add_argument_group("answer")
+    unseen = answer.add_argument("--heldout", action="append", help="score these lists, too")
+    show_together(unseen, "--heldout, --heldout-ref F")
+    answer.add_argument("--heldout-ref", metavar="FILE", action="append", help=argparse.SUPPRESS)
+    answer.add_argument("--heldout-add", metavar="FILE", action="append", help=argparse.SUPPRESS)
+    answer.add_argument("--folds", metavar="K", type=whole_number, default=0, help="or cross-validate")
+    answer.add_argument("--replicates", metavar="N", type=whole_number, default=1, help="mean ± sd of N seeds")
+    answer.add_argument("--also", metavar="NAME,…", action="append", help="show other metrics [common ones]")
+    answer.add_argument("--no-oracle", action="store_true", help="do not look for the best picks")
+    answer.add_argument("--store", metavar="FILE.sqlite", help="keep statistics for later runs")
+    answer.add_argument("--questions", metavar="FILE", help="questions of a metric that asks [questions.jsonl]")
+    answer.add_argument("--out", metavar="FILE", action="append", help=".json (result), .ini (Moses), .txt; repeatable")
+    loudness = answer.add_argument("--json", action="store_true", help="print one JSON object; no progress")
+    answer.add_argument("--quiet", action="store_true", help=argparse.SUPPRESS)
+    show_together(loudness, "--json, --quiet")
+    add_help(answer)
+    for option, choices in (
+        ("--scale", SCALES), ("--search", SEARCHES), ("--policy", POLICIES), ("--smoothing", SMOOTHINGS),
+    ):  # fmt: skip
+        parser.offer(option, choices)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tune, write, and tell."""
+    outputs = [checked_output(name) for name in args.out or []]
+    began = time.perf_counter()
+    say_if_compiling(args.quiet)
+    from hulltune.tuning import tune
+    from hulltune.tuning.inputs import with_features
+
+    lists = read(args)
+    heldout = read(args, files=args.heldout, add=args.heldout_add or []) if args.heldout else None
+    if heldout is not None and args.missing is not None:
+        heldout = with_features(heldout, lists.feature_names, may_lack=lists.feature_names)
+    if args.heldout_ref and heldout is None:
+        raise InputError("--heldout-ref: there are no --heldout lists that it could be for")
+    reading = time.perf_counter() - began
+    with shown_progress(quiet=args.quiet) as progress:
+        result = tune(
+            lists,
+            reference_files(args.ref),
+            metric=args.metric,
+            start=args.start,
+            fixed=_by_name("--fix", args.fix),
+            minimum=_by_name("--min", args.min),
+            maximum=_by_name("--max", args.max),
+            signs=_by_name("--sign", args.sign),
+            tied=args.tie or (),
+            scale=args.scale,
+            search=args.search,
+            directions=args.directions,
+            restarts=args.restarts,
+            policy=args.policy,
+            smoothing=args.smoothing,
+            seed=args.seed,
+            threads=args.threads,
+            heldout=heldout,
+            heldout_references=reference_files(args.heldout_ref),
+            folds=args.folds,
+            replicates=args.replicates,
+            others=metric_list(args.also),
+            oracle=not args.no_oracle,
+            store=args.store,
+            questions=args.questions or ("questions.jsonl" if re.search(r"\bask\b", args.metric) else None),
+            progress=progress,
+        )
+    with _uninterrupted():
+        timings = {**result.timings, "reading": reading + result.timings["reading"]}
+        result = replace(result, seconds=time.perf_counter() - began, timings=timings)
+        for path in outputs:
+            write_result(result, path)
+        tell(result, as_json=args.json)
+    if result.interrupted:
+        written = f"the best so far is in {', '.join(map(str, outputs))}" if outputs else "this is the best so far"
+        note(f"interrupted; {written}")
+        return INTERRUPTED
+    return 0
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C while a result is written: it is there, and it will not take long."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def tell(result: TuneResult, *, as_json: bool) -> None:
+    """The result on standard output."""
+    from hulltune.report.summary import summary
+
+    print(json.dumps(result.to_dict(), ensure_ascii=False) if as_json else summary(result))
+
+
+def checked_output(name: str) -> Path:
+    """A file that can be written later: better to learn of a typo before a long run than after it."""
+    path = Path(name)
+    if path.suffix not in OUT_SUFFIXES:
+        raise InputError(f"--out: {name!r} has no known suffix; expected .json (result), .ini (Moses) or .txt (lines)")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"--out: {name}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise InputError(f"--out: {name}: is a folder; expected the name of a file")
+    return path
+
+
+def write_result(result: TuneResult, path: Path) -> None:
+    """The whole result as JSON, or its weights alone; atomically."""
+    from hulltune.io import write_weights
+
+    if path.suffix == ".json":
+        result.save(path)
+    else:
+        write_weights(result.weights, path, format=OUT_SUFFIXES[path.suffix])
+
+
+def _by_name(option: str, pairs: list[tuple[str, Any]] | None) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs or []:
+        if name in found:
+            raise InputError(f"{option}: {name!r} is given twice")
+        found[name] = value
+    return found

@@ -1,0 +1,113 @@
+"""The result of tuning as plain text for a terminal: aligned, and at most 100 columns wide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import mean, stdev
+
+from hulltune.tuning.evaluation import Interval
+from hulltune.tuning.result import TuneResult
+
+MOST_FEATURES = 30
+WIDTH = 100
+
+
+def summary(result: TuneResult) -> str:
+    """All that a result says, with the metric's signature and the seed."""
+    blocks = [_header(result), _scores(result), _features(result), _others(result)]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _header(result: TuneResult) -> list[str]:
+    better = "higher" if result.higher_is_better else "lower"
+    per_second = result.line_searches / searching if (searching := result.timings.get("searching", 0.0)) > 0 else 0.0
+    return [
+        f"hulltune {result.version}, seed {result.seed}"
+        + (", interrupted: the best so far" if result.interrupted else ""),
+        f"{result.metric} ({better} is better)",
+        f"{result.sentences:,} sentences, {result.candidates:,} candidates, {len(result.weights):,} features; "
+        f"{result.line_searches:,} line searches ({per_second:,.0f}/s), {result.seconds:.2f} s in all",
+    ]
+
+
+def _scores(result: TuneResult) -> list[str]:
+    digits = _digits(result)
+
+    def row(name: str, score: float, since: float | None, remark: str) -> tuple[str, str, str, str]:
+        change = "" if since is None else f"{score - since:+.{digits}f}"
+        return name, f"{score:.{digits}f}", change, remark
+
+    rows = [("", "score", "gain", "")]
+    rows.append(row("baseline", result.baseline, None, "the lists' own first choice"))
+    rows.append(row("start", result.start_score, result.baseline, "the weights that tuning started from"))
+    rows.append(row("tuned", result.score, result.baseline, _interval(result.gain, digits)))
+    if result.oracle is not None:
+        rows.append(row("oracle", result.oracle, result.baseline, "the best picks found, sentence by sentence"))
+    if result.heldout is not None:
+        unseen = result.heldout
+        name = "held out" if unseen.how == "file" else "folds"
+        rows.append(
+            row(f"{name}, baseline", unseen.baseline, None, f"{unseen.sentences:,} sentences that were not tuned on")
+        )
+        rows.append(row(f"{name}, tuned", unseen.score, unseen.baseline, _interval(unseen.gain, digits)))
+    if result.replicates is not None:
+        runs = result.replicates
+        seeds = f"seeds {runs.seeds[0]} to {runs.seeds[-1]}"
+        name = f"{len(runs.seeds)} runs"
+        rows.append((name, f"{runs.mean:.{digits}f}", f"± {runs.deviation:.{digits}f}", f"mean ± sd, {seeds}"))
+        if runs.heldout_scores:
+            centre, spread = mean(runs.heldout_scores), stdev(runs.heldout_scores)
+            rows.append((f"{name}, held out", f"{centre:.{digits}f}", f"± {spread:.{digits}f}", f"mean ± sd, {seeds}"))
+    return _table(rows, "<>><")
+
+
+def _interval(gain: Interval | None, digits: int) -> str:
+    if gain is None:
+        return ""
+    return (
+        f"95%: {gain.low:+.{digits}f} to {gain.high:+.{digits}f} "
+        f"({gain.samples} paired bootstrap samples, seed {gain.seed})"
+    )
+
+
+def _features(result: TuneResult) -> list[str]:
+    """Weights before and after, and what each feature is worth; the features worth most if there are very many."""
+    digits = _digits(result)
+    names = list(result.weights)
+    if len(names) > MOST_FEATURES:
+        names = sorted(names, key=lambda name: -abs(result.without.get(name, result.weights[name])))[:MOST_FEATURES]
+    rows = [("feature", "start", "tuned", "removed")]
+    for name in names:
+        change = f"{result.without[name]:+.{digits}f}" if name in result.without else ""
+        rows.append((_short(name, 48), f"{result.start[name]:.5g}", f"{result.weights[name]:.5g}", change))
+    lines = _table(rows, "<>>>")
+    left = len(result.weights) - len(names)
+    return [*lines, f"… and {left} more features, in the JSON result"] if left else lines
+
+
+def _others(result: TuneResult) -> list[str]:
+    if not result.others:
+        return []
+    rows = [("not tuned on", "baseline", "tuned")]
+    for signature, (before, after) in result.others.items():
+        digits = 4 if max(abs(before), abs(after)) < 2 else 2
+        rows.append((_short(signature, 78), f"{before:.{digits}f}", f"{after:.{digits}f}"))
+    return _table(rows, "<>>")
+
+
+def _digits(result: TuneResult) -> int:
+    """Two places for a metric in hundredths, four for one between 0 and 1."""
+    return 4 if max(abs(result.score), abs(result.baseline), abs(result.oracle or 0.0)) < 2 else 2
+
+
+def _table(rows: Sequence[tuple[str, ...]], alignment: str) -> list[str]:
+    """Columns as wide as their widest entry, two spaces apart."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(alignment))]
+    return [
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, alignment, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"

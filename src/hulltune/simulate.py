@@ -1,0 +1,174 @@
+"""Made-up candidate lists: a reranking task whose best weights are known, and lists of any size for benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.io.candidates import CandidateLists, Provenance
+
+Floats = NDArray[np.float64]
+
+OPTIMUM: Mapping[str, float] = {
+    "forward": 1.0, "backward": 1.0, "fluency": 2.0, "hint": 0.0, "length": 0.0, "noise": 0.0,
+}  # fmt: skip
+GRID = 64.0
+"""Nuisances are multiples of 1/64, so that they cancel to the last bit."""
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedTask:
+    """Candidate lists with references, and weights that are optimal for word errors.
+
+    Two nuisances u and v hide the number of errors e of a candidate in three features, and cancel only in one
+    combination of them:
+
+    - forward = −e + u, backward = −e − u + v, fluency = −v / 2: useless apart, perfect together, as
+      forward + backward + 2 fluency = −2 e, exactly.
+    - hint = −e with much noise: helps a little where the others are wrong.
+    - length, the number of words, and noise: no help.
+
+    So the weights ``optimum`` pick a candidate with the fewest errors from every list: no weights have a smaller WER,
+    and it is the oracle's. The lists' own score is forward alone.
+    """
+
+    lists: CandidateLists
+    references: tuple[tuple[str, ...], ...]
+    optimum: Mapping[str, float]
+
+
+def simulated_task(*, sentences: int = 200, candidates: int = 40, seed: int = 1) -> SimulatedTask:
+    """A task of this size. The same seed gives the same task; other seeds give held-out data of the same kind."""
+    _check(sentences=sentences, candidates=candidates)
+    rng = np.random.default_rng([seed, 1])
+    vocabulary = made_up_words(500)
+    references, texts = [], []
+    for _ in range(sentences):
+        reference = _words(rng, vocabulary, int(rng.integers(6, 19)))
+        references.append((" ".join(reference),))
+        texts += [" ".join(_corrupted(rng, reference, vocabulary)) for _ in range(candidates)]
+    owner = np.repeat(np.arange(sentences), candidates)
+    errors = _word_errors(references, owner, texts)
+    count = len(texts)
+    u, v = np.rint(rng.standard_normal((2, count)) * 3.0 * GRID) / GRID
+    hint = -errors + 4.0 * rng.standard_normal(count)
+    length = np.array([len(text.split()) for text in texts], dtype=np.float64)
+    columns = [-errors + u, -errors - u + v, -v / 2.0, hint, length, rng.standard_normal(count)]
+    order = np.lexsort((-columns[0], owner))  # as a decoder lists them: by its own score
+    features = np.asfortranarray(np.column_stack(columns)[order])
+    lists = _packed(
+        [texts[k] for k in order], features, tuple(OPTIMUM), sentences, scores=features[:, 0].copy(),
+        references=tuple(references),
+    )  # fmt: skip
+    return SimulatedTask(lists, tuple(references), dict(OPTIMUM))
+
+
+def synthetic_lists(
+    *, sentences: int = 1000, candidates: int = 100, features: int = 14, words: int = 20, seed: int = 1
+) -> tuple[CandidateLists, tuple[tuple[str, ...], ...]]:
+    """Lists of an exact size, for measuring speed: half of the features know something of the quality, half nothing.
+
+    Features have four decimals and scales from 1/4 to 4. No list has the same text and features twice.
+    """
+    _check(sentences=sentences, candidates=candidates, features=features, words=words)
+    rng = np.random.default_rng([seed, 2])
+    vocabulary = np.array(made_up_words(2000))
+    popularity = _popularity(len(vocabulary))
+    reference_ids = rng.choice(len(vocabulary), size=(sentences, words), p=popularity)
+    rate = rng.uniform(0.05, 0.6, size=(sentences, candidates, 1))
+    other = rng.choice(len(vocabulary), size=(sentences, candidates, words), p=popularity)
+    wrong = rng.random((sentences, candidates, words)) < rate
+    ids = np.where(wrong, other, reference_ids[:, None, :]).reshape(-1, words)
+    quality = -(ids.reshape(sentences, candidates, words) != reference_ids[:, None, :]).sum(axis=2).reshape(-1)
+    matrix = np.empty((len(ids), features), order="F")
+    for k in range(features):
+        knows = 1.0 / (1 + k) if k % 2 == 0 else 0.0
+        matrix[:, k] = np.round((quality * knows + 3.0 * rng.standard_normal(len(ids))) * 2.0 ** (k % 5 - 2), 4)
+    texts = [" ".join(row) for row in vocabulary[ids].tolist()]
+    references = tuple((" ".join(row),) for row in vocabulary[reference_ids].tolist())
+    names = tuple(f"f{k}" for k in range(features))
+    return _packed(texts, matrix, names, sentences, scores=None, references=None), references
+
+
+def made_up_words(count: int) -> list[str]:
+    """Distinct pronounceable words, shortest first."""
+    syllables = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
+    words = list(syllables)
+    for first in syllables:
+        words += [first + second for second in syllables]
+    if count > len(words):
+        raise InputError(f"words: at most {len(words)} can be made up, got {count}")
+    return words[:count]
+
+
+def _popularity(count: int) -> Floats:
+    """Zipf's law."""
+    shares = 1.0 / np.arange(1.0, count + 1.0)
+    total: Floats = shares / shares.sum()
+    return total
+
+
+def _words(rng: np.random.Generator, vocabulary: Sequence[str], count: int) -> list[str]:
+    return [vocabulary[k] for k in rng.choice(len(vocabulary), size=count, p=_popularity(len(vocabulary)))]
+
+
+def _corrupted(rng: np.random.Generator, words: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
+    """The words with a few replaced, dropped, doubled or added."""
+    noisy = list(words)
+    for _ in range(1 + int(rng.poisson(0.25 * len(words)))):
+        place = int(rng.integers(0, len(noisy)))
+        what = rng.random()
+        if what < 0.5:
+            noisy[place] = vocabulary[int(rng.integers(0, len(vocabulary)))]
+        elif what < 0.75 and len(noisy) > 1:
+            del noisy[place]
+        else:
+            noisy.insert(place, vocabulary[int(rng.integers(0, 40))])
+    return noisy
+
+
+def _word_errors(references: Sequence[tuple[str, ...]], owner: NDArray[np.int64], texts: Sequence[str]) -> Floats:
+    from hulltune.metrics.registry import get_metric
+
+    metric = get_metric("wer")
+    statistics = metric.prepare(references).statistics(owner, texts)
+    wrong = [k for k, name in enumerate(metric.columns) if name != "hits"]
+    errors: Floats = statistics[:, wrong].sum(axis=1).astype(np.float64)
+    return errors
+
+
+def _packed(
+    texts: Sequence[str],
+    features: Floats,
+    names: tuple[str, ...],
+    sentences: int,
+    *,
+    scores: Floats | None,
+    references: tuple[tuple[str, ...], ...] | None,
+) -> CandidateLists:
+    """Lists of equal length, of which no two candidates are alike: their real-valued features differ."""
+    encoded = [text.encode() for text in texts]
+    each = len(texts) // sentences
+    return CandidateLists(
+        ids=range(sentences),
+        offsets=np.arange(sentences + 1, dtype=np.int64) * each,
+        features=features,
+        feature_names=names,
+        text_bytes=np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        text_offsets=np.concatenate([[0], np.cumsum([len(text) for text in encoded])]).astype(np.int64),
+        scores=scores,
+        ranks=np.tile(np.arange(each, dtype=np.int32), sentences),
+        copies=np.ones(len(texts), dtype=np.int32),
+        references=references,
+        provenance=(Provenance("simulated", "simulated"),),
+    )
+
+
+def _check(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if size < 1:
+            raise InputError(f"{name}: expected at least 1, got {size}")

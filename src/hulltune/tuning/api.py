@@ -1,0 +1,214 @@
+"""The public functions: tune weights over candidate lists, rerank with weights, and score them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from hulltune.errors import InputError
+from hulltune.forest.forest import feature_vector
+from hulltune.metrics.base import Metric
+from hulltune.metrics.registry import get_metric
+from hulltune.metrics.store import Store
+from hulltune.search.constraints import Constraints
+from hulltune.search.optimise import SearchOptions
+from hulltune.search.policies import Policy
+from hulltune.search.problem import ListProblem
+from hulltune.tuning.inputs import (
+    ListData,
+    ListsLike,
+    ReferencesLike,
+    WeightsLike,
+    as_lists,
+    as_weights,
+    list_data,
+    with_features,
+)
+from hulltune.tuning.reranking import best_rows
+from hulltune.tuning.result import Replicates, TuneResult
+from hulltune.tuning.tune import Progress, TuneOptions, tune_problem
+
+TEXT_METRICS = ("bleu", "chrf", "ter", "wer")
+"""Shown beside each other: whoever tunes for one of them wants to know what it did to the rest."""
+
+
+def tune(
+    lists: ListsLike,
+    references: ReferencesLike = None,
+    *,
+    metric: str | Metric = "bleu",
+    start: WeightsLike | None = None,
+    fixed: Mapping[str, float] | None = None,
+    minimum: Mapping[str, float] | None = None,
+    maximum: Mapping[str, float] | None = None,
+    signs: Mapping[str, str] | None = None,
+    tied: Sequence[Sequence[str]] = (),
+    scale: str = "l1",
+    search: str = "random",
+    directions: int = 16,
+    restarts: int = 19,
+    policy: str | Policy = "middle",
+    smoothing: str = "none",
+    seed: int = 1,
+    threads: int | None = None,
+    heldout: ListsLike | None = None,
+    heldout_references: ReferencesLike = None,
+    folds: int = 0,
+    replicates: int = 1,
+    others: Sequence[str | Metric] | None = None,
+    oracle: bool = True,
+    store: Store | str | Path | None = None,
+    questions: str | Path | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> TuneResult:
+    """Tune the weights of a linear model over candidate lists, exactly, against a metric.
+
+    Data: ``lists`` is whatever ``read_lists`` takes, or what it returned; ``references`` a file (several as Path
+    objects) or texts, or None where the lists carry them.
+
+    Model: ``start`` are the first weights (equal ones over scaled features by default). ``fixed``, ``minimum``,
+    ``maximum``, ``signs`` ("+" or "-") and ``tied`` constrain weights by feature name; ``scale`` is "l1", "l2" or
+    "none".
+
+    Search: see SearchOptions and Policy. The seed alone decides the result, whatever ``threads``.
+
+    Answer: ``heldout`` lists are scored with the weights, ``folds`` cross-validates. ``replicates`` runs as many seeds
+    from ``seed`` on; the result is that of the first, and ``result.replicates`` says how the others fared. ``others``
+    are metrics that are not tuned on (None: the common text metrics, if ``metric`` is one). ``store`` keeps statistics
+    across runs; ``questions`` is where a metric that waits for answers puts its questions. Ctrl-C ends the search with
+    the best so far (``result.interrupted``).
+    """
+    began = time.perf_counter()
+    if replicates < 1:
+        raise InputError(f"replicates: expected at least 1, got {replicates}")
+    if heldout is not None and folds:
+        raise InputError("heldout, folds: give one of them; held-out lists are not tuned on anyway")
+    metric = get_metric(metric)
+    options = TuneOptions(
+        constraints=Constraints(
+            fixed=fixed or {}, minimum=minimum or {}, maximum=maximum or {}, signs=signs or {}, tied=tied, scale=scale
+        ),
+        search=SearchOptions(search=search, directions=directions, policy=_policy(policy, smoothing)),
+        restarts=restarts,
+        seed=seed,
+        threads=threads,
+        oracle=oracle,
+    )
+    with ExitStack() as stack:
+        kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
+        data = list_data(lists, references)
+        problem = data.problem(metric, store=kept, questions=questions)
+        unseen = None
+        if heldout is not None:
+            heldout = with_features(as_lists(heldout), data.lists.feature_names, may_lack=data.lists.omitted)
+            unseen = list_data(heldout, heldout_references).problem(metric, store=kept, questions=questions)
+        read = time.perf_counter()
+        first = None if start is None else as_weights(start)
+        result = tune_problem(
+            problem,
+            options,
+            start=first,
+            heldout=unseen,
+            folds=folds,
+            others=_others(data, metric, others, kept),
+            progress=_of_several(progress, 0, replicates),
+        )
+        _check_reranking(data, problem, result)
+        if replicates > 1 and not result.interrupted:
+            result = _replicated(result, problem, options, replicates, first, unseen, progress)
+    reading = read - began
+    return replace(result, seconds=time.perf_counter() - began, timings={"reading": reading, **result.timings})
+
+
+def score(
+    lists: ListsLike,
+    weights: WeightsLike,
+    references: ReferencesLike = None,
+    *,
+    metric: str | Metric = "bleu",
+    threads: int | None = None,
+) -> float:
+    """The metric of what reranking with ``weights`` picks: exactly what ``tune`` reports for its own."""
+    problem = list_data(lists, references).problem(metric)
+    return problem.score(feature_vector(as_weights(weights), problem.feature_names, "weights"), threads=threads or 1)
+
+
+def rerank(lists: ListsLike, weights: WeightsLike) -> list[str]:
+    """The best text of every sentence under ``weights``; of equals the first in its list, and "" for an empty list."""
+    candidates = as_lists(lists)
+    return [candidates.text(row) if row >= 0 else "" for row in best_rows(candidates, as_weights(weights)).tolist()]
+
+
+def _check_reranking(data: ListData, problem: ListProblem, result: TuneResult) -> None:
+    """Rerank the lists anew, with the weights as the result states them: the score must be the same to the bit."""
+    again = float(problem.metric.score(problem.picked(best_rows(data.lists, result.weights)).total))
+    if again != result.score:
+        raise RuntimeError(f"reranking with the tuned weights scores {again!r}, but {result.score!r} was reported")
+
+
+def _policy(policy: str | Policy, smoothing: str) -> Policy:
+    if isinstance(policy, Policy):
+        if smoothing != "none" and smoothing != policy.smoothing:
+            raise InputError(f"smoothing: got {smoothing!r}, but the policy has {policy.smoothing!r}")
+        return policy
+    return Policy(policy, smoothing=smoothing)
+
+
+def _others(
+    data: ListData, metric: Metric, others: Sequence[str | Metric] | None, store: Store | None
+) -> list[ListProblem]:
+    """The same lists under other metrics; the tuned one is left out."""
+    if others is None:
+        others = TEXT_METRICS if metric.name in TEXT_METRICS else ()
+    found = [get_metric(other) for other in others]
+    return [data.problem(other, store=store) for other in found if other.signature != metric.signature]
+
+
+def _replicated(
+    result: TuneResult,
+    problem: ListProblem,
+    options: TuneOptions,
+    count: int,
+    start: Mapping[str, float] | Sequence[float] | None,
+    heldout: ListProblem | None,
+    progress: Callable[[Progress], None] | None,
+) -> TuneResult:
+    """The same with further seeds: their scores, the mean and the standard deviation (Clark et al. 2011)."""
+    runs, seeds = [result], [options.seed]
+    searches = result.line_searches
+    for number in range(1, count):
+        seed = options.seed + number
+        run = tune_problem(
+            problem,
+            replace(options, seed=seed, oracle=False, samples=1),
+            start=start,
+            heldout=heldout,
+            progress=_of_several(progress, number, count),
+        )
+        if run.interrupted:
+            return replace(result, interrupted=True)
+        runs.append(run)
+        seeds.append(seed)
+        searches += run.line_searches
+    scores = [run.score for run in runs]
+    unseen = tuple(run.heldout.score for run in runs if run.heldout is not None) if heldout is not None else ()
+    stability = Replicates(tuple(seeds), tuple(scores), float(np.mean(scores)), float(np.std(scores, ddof=1)), unseen)
+    return replace(result, replicates=stability)
+
+
+def _of_several(
+    progress: Callable[[Progress], None] | None, number: int, count: int
+) -> Callable[[Progress], None] | None:
+    """Progress of run ``number`` of ``count`` runs as progress of all of them."""
+    if progress is None or count == 1:
+        return progress
+
+    def report(step: Progress) -> None:
+        progress(replace(step, starts_done=number * step.starts + step.starts_done, starts=count * step.starts))
+
+    return report

@@ -1,0 +1,143 @@
+"""What callers give, turned into what tuning takes: lists, references and weights from files or from memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from hulltune.errors import InputError
+from hulltune.io.candidates import CandidateLists
+from hulltune.io.read import read_lists
+from hulltune.io.records import lists_from_records
+from hulltune.io.references import match_references, read_references
+from hulltune.io.weights import read_weights
+from hulltune.metrics.base import Metric
+from hulltune.metrics.lazy import LazyStatistics
+from hulltune.metrics.registry import get_metric
+from hulltune.metrics.store import Store
+from hulltune.search.problem import ListProblem
+from hulltune.tuning.result import TuneResult
+
+ListsLike: TypeAlias = Any
+"""CandidateLists, the name of a file or several, a data frame, or records of the native format."""
+ReferencesLike: TypeAlias = (
+    str | os.PathLike[str] | Sequence[str] | Sequence[os.PathLike[str]] | Sequence[Sequence[str]] | None
+)
+"""The name of a file (several as Path objects), a text for each sentence, or a sequence of texts for each."""
+WeightsLike: TypeAlias = Mapping[str, float] | Sequence[float] | str | os.PathLike[str] | TuneResult
+
+
+@dataclass(frozen=True)
+class ListData:
+    """Lists and references with sentence i of both at place i."""
+
+    lists: CandidateLists
+    references: tuple[tuple[str, ...], ...]
+
+    def problem(
+        self, metric: Metric | str, *, store: Store | None = None, questions: str | Path | None = None
+    ) -> ListProblem:
+        """What tuning works on. Statistics are shared through the store, if one is given."""
+        metric = get_metric(metric)
+        sources = self.lists.sources
+        known = None if sources is None or not any(sources) else [source or "" for source in sources]
+        statistics = LazyStatistics(metric, self.references, known, store=store, questions=questions)
+        return ListProblem(
+            self.lists.corpus(),
+            self.lists.text,
+            metric,
+            self.references,
+            totals=self.lists.scores,
+            statistics=statistics,
+        )
+
+
+def list_data(lists: ListsLike, references: ReferencesLike = None) -> ListData:
+    """Lists with their references: those given, or those that the lists carry.
+
+    A sentence of which neither a candidate nor a reference is known is left out; one with a reference alone stays, and
+    counts as an empty output.
+    """
+    matched, texts = match_references(as_lists(lists), as_references(references))
+    if any(not each for each in texts):
+        known = np.array([bool(each) for each in texts]) | (np.diff(matched.offsets) > 0)
+        matched = replace(
+            matched,
+            ids=[name for name, keep in zip(matched.ids, known, strict=True) if keep],
+            offsets=np.concatenate([matched.offsets[:-1][known], matched.offsets[-1:]]),
+            references=None,
+            sources=None
+            if matched.sources is None
+            else tuple(source for source, keep in zip(matched.sources, known, strict=True) if keep),
+        )
+        texts = tuple(each for each, keep in zip(texts, known, strict=True) if keep)
+    if not matched.rows:
+        raise InputError("lists: no sentence has a candidate, so there is nothing to choose from")
+    return ListData(matched, texts)
+
+
+def as_lists(lists: ListsLike) -> CandidateLists:
+    """Candidate lists as they are, read from files, or made from records."""
+    if isinstance(lists, CandidateLists):
+        return lists
+    if isinstance(lists, Sequence) and lists and isinstance(lists[0], Mapping):
+        return lists_from_records(lists)
+    return read_lists(lists)
+
+
+def as_references(references: ReferencesLike) -> tuple[tuple[str, ...], ...] | None:
+    """References by sentence. A list of strings is texts; several files are given as Path objects."""
+    if references is None:
+        return None
+    if isinstance(references, (str, os.PathLike)):
+        return read_references(references)
+    given: list[Any] = list(references)
+    if not given:
+        raise InputError("references: expected a text for each sentence, got an empty sequence")
+    if all(isinstance(item, os.PathLike) for item in given):
+        return read_references(given)
+    if all(isinstance(item, str) for item in given):
+        if len(given) < 10 and all(os.path.isfile(item) for item in given):
+            raise InputError(
+                "references: a list of strings is a text for each sentence, but these are names of files; "
+                "give several files as pathlib.Path objects"
+            )
+        return tuple((text,) for text in given)
+    for sentence, texts in enumerate(given):
+        if isinstance(texts, str) or not (isinstance(texts, Iterable) and all(isinstance(text, str) for text in texts)):
+            raise InputError(f"references: sentence {sentence} has {texts!r}; expected a sequence of texts, as others")
+    return tuple(tuple(texts) for texts in given)
+
+
+def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
+    """Weights by name or in the order of the features: as they are, of a result, or read from a file."""
+    if isinstance(weights, TuneResult):
+        return weights.weights
+    if isinstance(weights, (str, os.PathLike)):
+        return read_weights(weights)
+    return weights
+
+
+def with_features(lists: CandidateLists, names: Sequence[str], *, may_lack: Collection[str] = ()) -> CandidateLists:
+    """The same lists with exactly these features in this order: matched by name, never by place.
+
+    A feature that the lists lack is an error, unless it is one of ``may_lack``: it is all 0 then, as it is where lists
+    leave out some names. Further features have no weight, and are left out.
+    """
+    if lists.feature_names == tuple(names):
+        return lists
+    column = {name: k for k, name in enumerate(lists.feature_names)}
+    lacking = [name for name in names if name not in column and name not in may_lack]
+    if lacking:
+        where = ", ".join(origin.file for origin in lists.provenance) or "lists"
+        raise InputError(f"{where}: no feature {lacking[0]!r}, which the lists that are tuned on have")
+    matrix = np.zeros((lists.rows, len(names)), dtype=lists.features.dtype, order="F")
+    for k, name in enumerate(names):
+        if name in column:
+            matrix[:, k] = lists.features[:, column[name]]
+    return replace(lists, features=matrix, feature_names=tuple(names))

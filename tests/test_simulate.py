@@ -1,0 +1,91 @@
+"""The simulated task has the optimum that it claims, and lists for benchmarks have the size that they claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hulltune import InputError, read_lists, rerank, score, tune
+from hulltune.io.ranked import write_moses
+from hulltune.search.problem import ListProblem
+from hulltune.simulate import made_up_words, simulated_task, synthetic_lists
+from hulltune.tuning.inputs import list_data
+
+
+def edit_distance(a: list[str], b: list[str]) -> int:
+    """The textbook's table."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        last, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (x != y))
+    return row[-1]
+
+
+def test_the_known_weights_pick_the_fewest_errors_of_every_list() -> None:
+    task = simulated_task(sentences=20, candidates=15, seed=3)
+    picked = rerank(task.lists, task.optimum)
+    for sentence, ((reference,), output) in enumerate(zip(task.references, picked, strict=True)):
+        texts = [task.lists.hypothesis(sentence, rank) for rank in range(15)]
+        fewest = min(edit_distance(reference.split(), text.split()) for text in texts)
+        assert edit_distance(reference.split(), output.split()) == fewest
+
+
+def test_the_features_are_what_they_are_said_to_be() -> None:
+    task = simulated_task(sentences=10, candidates=20)
+    column = dict(zip(task.lists.feature_names, task.lists.features.T, strict=True))
+    errors = []
+    for sentence, (reference,) in enumerate(task.references):
+        texts = [task.lists.hypothesis(sentence, rank) for rank in range(20)]
+        errors += [edit_distance(reference.split(), text.split()) for text in texts]
+        assert column["length"][20 * sentence] == len(texts[0].split())
+    total = sum(weight * column[name] for name, weight in task.optimum.items())
+    assert np.array_equal(np.asarray(total), -2.0 * np.array(errors))
+    assert task.lists.scores is not None
+    for first in range(0, 200, 20):
+        assert np.all(np.diff(task.lists.scores[first : first + 20]) <= 0)
+
+
+def test_tuning_finds_the_optimum_of_the_simulated_task() -> None:
+    task = simulated_task(sentences=40, candidates=20)
+    known = score(task.lists, task.optimum, metric="wer")
+    result = tune(task.lists, metric="wer", others=(), restarts=5)
+    assert known == result.oracle
+    assert result.score == known
+    assert result.baseline > 1.5 * known
+    unseen = simulated_task(sentences=40, candidates=20, seed=2)
+    assert score(unseen.lists, result, metric="wer") < score(unseen.lists, {"forward": 1.0}, metric="wer")
+
+
+def test_the_seed_decides_the_task() -> None:
+    first, again, other = (simulated_task(sentences=3, candidates=3, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.lists.features, again.lists.features)
+    assert list(first.lists.texts) == list(again.lists.texts)
+    assert list(first.lists.texts) != list(other.lists.texts)
+
+
+def test_lists_for_benchmarks_survive_a_file(tmp_path: Path) -> None:
+    lists, references = synthetic_lists(sentences=7, candidates=5, features=4, words=6, seed=2)
+    assert (len(lists), lists.rows, lists.features.shape) == (7, 35, (35, 4))
+    assert all(len(text.split()) == 6 for (text,) in references)
+    write_moses(lists, tmp_path / "lists")
+    read = read_lists(tmp_path / "lists")
+    assert read.feature_names == ("f0", "f1", "f2", "f3")
+    assert np.array_equal(read.features, lists.features)
+    assert list(read.texts) == list(lists.texts)
+    assert read.duplicates == 0
+    problem = list_data(lists, references).problem("bleu")
+    assert isinstance(problem, ListProblem)
+    assert 10.0 < problem.score(np.ones(4)) < 90.0
+
+
+def test_what_cannot_be_made() -> None:
+    assert len(set(made_up_words(2000))) == 2000
+    with pytest.raises(InputError, match="at most 4970 can be made up"):
+        made_up_words(5000)
+    with pytest.raises(InputError, match="sentences: expected at least 1, got 0"):
+        simulated_task(sentences=0)
+    with pytest.raises(InputError, match="features: expected at least 1, got 0"):
+        synthetic_lists(features=0)

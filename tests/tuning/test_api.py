@@ -1,0 +1,328 @@
+"""The public functions: what they accept, what they answer, and that what they report is what reranking gives."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hulltune
+from hulltune import InputError, Reranker, TuneResult, read_lists, rerank, score, tune
+from hulltune.io import write_jsonl, write_weights
+from hulltune.metrics import Ask, Store, Unanswered, import_answers
+from hulltune.search.policies import Policy
+from tests.tuning.corpora import QUICK, random_lists, random_records
+
+
+def texts_of(records: list[dict[str, Any]]) -> list[str]:
+    return [record["refs"][0] for record in records]
+
+
+def test_one_import_and_three_lines(tmp_path: Path) -> None:
+    write_jsonl(random_lists(1), tmp_path / "dev.jsonl")
+    lists = hulltune.read_lists(tmp_path / "dev.jsonl")
+    result = hulltune.tune(lists, metric="wer")
+    best = hulltune.rerank(lists, result)
+    assert len(best) == 12
+    assert result.score <= result.baseline
+
+
+def test_reranking_scores_what_is_reported_whatever_computes_it() -> None:
+    lists = random_lists(2, empty=True)
+    result = tune(lists, **QUICK)
+    assert score(lists, result, metric="wer") == result.score
+    outputs = rerank(lists, result.weights)
+    assert [text == "" for text in outputs] == [sentence % 5 == 2 for sentence in range(12)]
+    from jiwer import wer
+
+    references = [texts[0] for texts in lists.references or ()]
+    assert wer(references, outputs) == pytest.approx(result.score, abs=1e-15)
+
+
+def test_references_from_anywhere(tmp_path: Path) -> None:
+    records = random_records(3)
+    lists = random_lists(3)
+    texts = texts_of(records)
+    (tmp_path / "refs.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    given: list[Any] = [None, str(tmp_path / "refs.txt"), tmp_path / "refs.txt", [tmp_path / "refs.txt"], texts]
+    given += [[[text] for text in texts]]
+    results = [tune(lists, references, **QUICK) for references in given]
+    assert len({(tuple(result.weights.items()), result.score) for result in results}) == 1
+    with pytest.raises(InputError, match=r"give several files as pathlib.Path objects"):
+        tune(lists, [str(tmp_path / "refs.txt")], **QUICK)
+    with pytest.raises(InputError, match="expected a sequence of texts"):
+        tune(lists, [["a"], "b"], **QUICK)
+    with pytest.raises(InputError, match="got an empty sequence"):
+        tune(lists, [], **QUICK)
+    with pytest.raises(InputError, match="only 2 reference lines"):
+        tune(lists, ["a", "b"], **QUICK)
+
+
+def test_two_references(tmp_path: Path) -> None:
+    lists = random_lists(4)
+    texts = texts_of(random_records(4))
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("".join(f"{text if name == 'a' else 'ba'}\n" for text in texts), encoding="utf-8")
+    options = {**QUICK, "metric": "fmeasure"}
+    both = tune(lists, [tmp_path / "a", tmp_path / "b"], **options)
+    assert both.score == tune(lists, [[text, "ba"] for text in texts], **options).score
+
+
+def test_lists_from_records_and_from_files(tmp_path: Path) -> None:
+    records = random_records(5)
+    lists = random_lists(5)
+    write_jsonl(lists, tmp_path / "lists.jsonl")
+    expected = tune(lists, **QUICK)
+    for given in (records, str(tmp_path / "lists.jsonl"), [tmp_path / "lists.jsonl"]):
+        assert tune(given, **QUICK).weights == expected.weights
+    for record, complaint in (
+        ("x", "record 0: got 'x'; expected a mapping"),
+        ({"candidates": 3}, 'record 0: "candidates" is 3'),
+        ({"candidates": [{"text": 1}]}, 'record 0, candidate 0: "text" is 1'),
+        ({"candidates": [{"text": "a", "features": {"x": float("nan")}}]}, "record 0, candidate 0: feature 'x'"),
+    ):
+        with pytest.raises(InputError, match=complaint):
+            hulltune.io.records.lists_from_records([record])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="expected at least one record"):
+        hulltune.io.records.lists_from_records([])
+
+
+def test_a_sentence_of_which_nothing_is_known_is_left_out() -> None:
+    records = random_records(6)
+    gap = [record for record in records if record["id"] != 4]
+    assert tune(gap, **QUICK).sentences == 11
+    known = [{**record, "candidates": []} if record["id"] == 4 else record for record in records]
+    assert tune(known, **QUICK).sentences == 12
+
+
+def test_start_from_a_mapping_a_sequence_a_file_and_a_result(tmp_path: Path) -> None:
+    lists = random_lists(7)
+    weights = {"f0": 0.5, "f1": -0.25, "f2": 0.25}
+    write_weights(weights, tmp_path / "w.ini")
+    starts: list[Any] = [weights, list(weights.values()), tmp_path / "w.ini", str(tmp_path / "w.ini")]
+    results = [tune(lists, start=start, **QUICK) for start in starts]
+    assert all(result.start == weights for result in results)
+    assert len({tuple(result.weights.values()) for result in results}) == 1
+    assert results[0].start_score == score(lists, weights, metric="wer")
+    again = tune(lists, start=results[0], **QUICK)
+    assert again.start == results[0].weights
+    assert again.score <= results[0].score
+
+
+def test_held_out_lists_are_matched_by_the_names_of_features() -> None:
+    lists = random_lists(8)
+    unseen = random_lists(9)
+    result = tune(lists, heldout=unseen, **QUICK)
+    assert result.heldout is not None
+    assert result.heldout.how == "file"
+    assert result.heldout.score == score(unseen, result, metric="wer")
+    turned = [
+        {**record, "candidates": [
+            {**candidate, "features": {"extra": 1.0, **dict(reversed(candidate["features"].items()))}}
+            for candidate in record["candidates"]
+        ]}
+        for record in random_records(9)
+    ]  # fmt: skip
+    assert tune(lists, heldout=turned, **QUICK).heldout == result.heldout
+    lacking = [
+        {
+            **record,
+            "candidates": [{"text": c["text"], "features": {"f0": 1.0}} for c in record["candidates"]],
+        }
+        for record in random_records(9)
+    ]
+    with pytest.raises(InputError, match="records: no feature 'f1', which the lists that are tuned on have"):
+        tune(lists, heldout=lacking, **QUICK)
+    with pytest.raises(InputError, match="heldout, folds: give one of them"):
+        tune(lists, heldout=unseen, folds=2, **QUICK)
+
+
+def test_folds_score_every_sentence_once() -> None:
+    lists = random_lists(10)
+    result = tune(lists, folds=3, **QUICK)
+    assert result.heldout is not None
+    assert (result.heldout.how, result.heldout.sentences) == ("folds", 12)
+    assert result.heldout.baseline == result.baseline
+    with pytest.raises(InputError, match="folds: expected 2 to 12"):
+        tune(lists, folds=13, **QUICK)
+
+
+def test_replicates_are_the_runs_of_further_seeds() -> None:
+    lists, unseen = random_lists(11), random_lists(12)
+    options = {**QUICK, "restarts": 0, "heldout": unseen}
+    result = tune(lists, replicates=3, seed=5, **options)
+    alone = [tune(lists, seed=seed, **options) for seed in (5, 6, 7)]
+    assert result.replicates is not None
+    assert result.replicates.seeds == (5, 6, 7)
+    assert result.replicates.scores == tuple(run.score for run in alone)
+    assert result.replicates.heldout_scores == tuple(run.heldout.score for run in alone if run.heldout)
+    assert result.replicates.mean == pytest.approx(np.mean(result.replicates.scores))
+    assert result.replicates.deviation == pytest.approx(np.std(result.replicates.scores, ddof=1))
+    assert (result.weights, result.score) == (alone[0].weights, alone[0].score)
+    with pytest.raises(InputError, match="replicates: expected at least 1"):
+        tune(lists, replicates=0, **QUICK)
+
+
+def test_other_metrics_are_those_of_the_same_picks() -> None:
+    lists = random_lists(13)
+    result = tune(lists, **{**QUICK, "others": ("cer", "accuracy", "wer")})
+    assert [name.partition("|")[0] for name in result.others] == ["cer", "accuracy"]
+    for name, (_, after) in zip(("cer", "accuracy"), result.others.values(), strict=True):
+        assert after == score(lists, result, metric=name)
+    automatic = tune(lists, **{**QUICK, "others": None})
+    assert [name.partition("|")[0] for name in automatic.others] == ["bleu", "chrf", "ter"]
+    assert not tune(lists, **{**QUICK, "others": None, "metric": "accuracy"}).others
+
+
+def test_the_oracle_is_the_best_pick_of_each_sentence() -> None:
+    records = random_records(14)
+    result = tune(records, **{**QUICK, "metric": "accuracy"})
+    possible = [any(c["text"] == record["refs"][0] for c in record["candidates"]) for record in records]
+    assert result.oracle == pytest.approx(sum(possible) / len(possible))
+    assert tune(records, oracle=False, **QUICK).oracle is None
+
+
+def test_progress_ends_with_all_starts_and_the_final_score() -> None:
+    steps: list[hulltune.Progress] = []
+    result = tune(random_lists(15), progress=steps.append, replicates=2, **QUICK)
+    assert (steps[-1].starts_done, steps[-1].starts) == (8, 8)
+    assert [step.starts_done for step in steps] == sorted(step.starts_done for step in steps)
+    assert min(step.best_score for step in steps) <= result.score
+    assert steps[0].baseline == result.baseline
+
+
+def test_a_result_is_frozen_and_survives_saving(tmp_path: Path) -> None:
+    result = tune(random_lists(16), folds=2, replicates=2, **QUICK)
+    assert TuneResult.load(result.save(tmp_path / "r.json")) == result
+    assert pickle.loads(pickle.dumps(result)) == result
+    with pytest.raises(AttributeError):
+        result.score = 0.0  # type: ignore[misc]
+    assert result.timings.keys() == {"reading", "searching", "describing"}
+    assert 0.0 < sum(result.timings.values()) <= result.seconds
+    assert result.version == hulltune.__version__
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["seed"] == 1
+    for broken in ("{", "[]", '{"format": "other"}', '{"format": "hulltune result 1"}'):
+        (tmp_path / "b.json").write_text(broken, encoding="utf-8")
+        with pytest.raises(InputError, match=r"b\.json: not a"):
+            TuneResult.load(tmp_path / "b.json")
+    with pytest.raises(InputError, match="cannot read"):
+        TuneResult.load(tmp_path / "missing.json")
+    with pytest.raises(InputError, match="cannot write"):
+        result.save(tmp_path / "missing" / "r.json")
+
+
+def test_a_store_answers_later_runs(tmp_path: Path) -> None:
+    lists = random_lists(17)
+    first = tune(lists, store=tmp_path / "s.sqlite", **QUICK)
+    with Store(tmp_path / "s.sqlite") as store:
+        assert store.count(first.metric) > 0
+        assert tune(lists, store=store, **QUICK).weights == first.weights
+
+
+def test_a_metric_that_asks_is_asked_for_no_more_than_the_search_needs(tmp_path: Path) -> None:
+    records = random_records(18, sentences=3, candidates=6)
+    options: dict[str, Any] = {
+        "metric": Ask(question="how many words are right?"), "search": "coordinate", "restarts": 0, "threads": 1,
+        "store": tmp_path / "answers.sqlite", "questions": tmp_path / "questions.jsonl",
+    }  # fmt: skip
+    asked, questions_match = 0, []
+    for _ in range(30):
+        try:
+            result = tune(records, **options)
+            break
+        except Unanswered as waiting:
+            lines = [json.loads(line) for line in (tmp_path / "questions.jsonl").read_text("utf-8").splitlines()]
+            questions_match.append(len(lines) == len(waiting.questions))
+            asked += len(lines)
+            for line in lines:
+                words = zip(line["output"].split(), line["references"][0].split(), strict=True)
+                line["answer"] = sum(a == b for a, b in words)
+            (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+            with Store(tmp_path / "answers.sqlite") as store:
+                import_answers(store, tmp_path / "questions.jsonl")
+    assert questions_match
+    assert all(questions_match)
+    assert result.oracle is None
+    assert not result.without
+    with Store(tmp_path / "answers.sqlite") as store:
+        assert store.count(result.metric) == asked
+        assert not store.questions()
+
+
+class TestReranker:
+    def test_fit_predict_score(self) -> None:
+        records = random_records(19)
+        model = Reranker(**QUICK).fit(records)
+        assert model.predict(records) == rerank(records, model.weights_)
+        assert model.score(records) == model.result_.score
+        assert model.fit(random_lists(19), texts_of(records)).score(records) == model.result_.score
+
+    def test_parameters(self) -> None:
+        model = Reranker("wer", restarts=2)
+        assert model.get_params() == {"metric": "wer", "restarts": 2}
+        assert model.set_params(seed=3) is model
+        assert repr(model) == "Reranker(metric='wer', restarts=2, seed=3)"
+        with pytest.raises(InputError, match="unknown option of Reranker 'restart'; did you mean 'restarts'"):
+            Reranker(restart=2)
+        with pytest.raises(RuntimeError, match="call fit first"):
+            model.predict(random_records(1))
+
+
+def test_policies_and_smoothing() -> None:
+    lists = random_lists(20)
+    for policy in ("middle", "closest", "widest"):
+        result = tune(lists, policy=policy, **QUICK)
+        assert result.weights == tune(lists, policy=Policy(policy), **QUICK).weights
+        assert result.score == score(lists, result, metric="wer")
+    smoothed = tune(lists, smoothing="min", **QUICK)
+    assert smoothed.score == score(lists, smoothed, metric="wer")
+    with pytest.raises(InputError, match="smoothing: got 'min', but the policy has 'none'"):
+        tune(lists, policy=Policy(), smoothing="min", **QUICK)
+
+
+def test_weights_of_other_features_are_refused() -> None:
+    lists = random_lists(21)
+    for function in (rerank, score):
+        with pytest.raises(InputError, match="unknown feature 'lm'"):
+            function(lists, {"lm": 1.0})
+
+
+def test_lists_without_any_candidate(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"id": 0, "refs": ["a"], "candidates": []}\n', encoding="utf-8")
+    with pytest.raises(InputError, match="no sentence has a candidate"):
+        tune(read_lists(tmp_path / "x.jsonl"), **QUICK)
+
+
+def test_a_name_that_lists_leave_out_may_be_absent_from_held_out_lists() -> None:
+    """With features that are written only where they are not 0, a whole file may lack some."""
+    records = random_records(22)
+    for record in records:
+        record["candidates"][0]["features"]["rare"] = 1.0
+    lists = hulltune.io.records.lists_from_records(records, missing=0)
+    result = tune(lists, heldout=random_lists(22), **QUICK)
+    assert result.heldout is not None
+    plain = {name: weight for name, weight in result.weights.items() if name != "rare"}
+    assert result.heldout.score == score(random_lists(22), plain, metric="wer")
+
+
+def test_data_frames() -> None:
+    pandas = pytest.importorskip("pandas")
+    records = random_records(23)
+    rows = [
+        {"id": record["id"], "text": candidate["text"], **candidate["features"]}
+        for record in records
+        for candidate in record["candidates"]
+    ]
+    assert tune(pandas.DataFrame(rows), texts_of(records), **QUICK).weights == tune(records, **QUICK).weights
+
+
+def test_a_result_that_reranking_does_not_confirm_is_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+
+    monkeypatch.setattr("hulltune.tuning.api.best_rows", lambda lists, weights: np.asarray(lists.offsets[:-1]))
+    with pytest.raises(RuntimeError, match=r"reranking with the tuned weights scores .*, but .* was reported"):
+        tune(random_lists(24), **QUICK)

@@ -1,0 +1,107 @@
+"""Constraints are kept to the bit, in every search and from every start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hulltune import InputError, score, tune
+from hulltune.search.optimise import SEARCHES
+from tests.tuning.corpora import QUICK, random_lists
+
+CASES: list[dict[str, Any]] = [
+    {"fixed": {"f0": 1.0}},
+    {"fixed": {"f0": -0.1, "f3": 0.0}},
+    {"minimum": {"f1": 0.1}, "maximum": {"f1": 0.3, "f2": -0.7}},
+    {"signs": {"f0": "+", "f1": "-", "f2": "-", "f3": "+"}},
+    {"tied": [["f0", "f1"], ["f2", "f3"]]},
+    {"tied": [["f0", "f2"]], "signs": {"f2": "-"}, "fixed": {"f1": 1.0}, "maximum": {"f3": 1e-3}},
+    {"minimum": {"f0": 0.25}, "maximum": {"f0": 0.25}, "tied": [["f0", "f3"]]},
+    {"signs": {"f0": "+"}, "scale": "l2"},
+]
+
+
+def check(weights: dict[str, float], limits: dict[str, Any]) -> None:
+    for name, value in limits.get("fixed", {}).items():
+        assert weights[name] == value
+    for name, value in limits.get("minimum", {}).items():
+        assert weights[name] >= value
+    for name, value in limits.get("maximum", {}).items():
+        assert weights[name] <= value
+    for name, sign in limits.get("signs", {}).items():
+        assert weights[name] >= 0 if sign == "+" else weights[name] <= 0
+    for group in limits.get("tied", []):
+        assert len({weights[name] for name in group}) == 1
+    assert any(weights.values())
+
+
+@pytest.mark.parametrize("limits", CASES)
+@pytest.mark.parametrize("search", SEARCHES)
+def test_every_constraint_is_kept(limits: dict[str, Any], search: str) -> None:
+    lists = random_lists(1, features=4)
+    result = tune(lists, search=search, **QUICK, **limits)
+    check(dict(result.start), limits)
+    check(dict(result.weights), limits)
+    assert result.score <= result.start_score
+    assert score(lists, result, metric="wer") == result.score
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6), st.floats(-2, 2), st.floats(0.001, 1), st.sampled_from(["+", "-"]))
+def test_random_boxes_are_kept(seed: int, low: float, width: float, sign: str) -> None:
+    lists = random_lists(seed, sentences=4, candidates=5, features=4)
+    limits: dict[str, Any] = {
+        "minimum": {"f0": low}, "maximum": {"f0": low + width}, "signs": {"f1": sign}, "tied": [["f2", "f3"]],
+    }  # fmt: skip
+    result = tune(lists, **{**QUICK, "restarts": 2, "directions": 3}, **limits)
+    check(dict(result.weights), limits)
+
+
+@pytest.mark.parametrize(
+    ("start", "limits", "complaint"),
+    [
+        (
+            [1.0, 1.0, 1.0],
+            {"fixed": {"f0": 0.5}},
+            "start: the weight of 'f0' is 1; its constraints ask for exactly 0.5",
+        ),
+        ([1.0, 1.0, 1.0], {"signs": {"f1": "-"}}, "start: the weight of 'f1' is 1"),
+        ([1.0, 2.0, 1.0], {"tied": [["f0", "f1"]]}, "start: the weights of f0, f1 are tied, but differ"),
+        ([0.0, 0.0, 0.0], {}, "start: all weights are 0"),
+        ([1.0, 1.0], {}, "start: expected 3 numbers"),
+        ({"f9": 1.0}, {}, "start: unknown feature 'f9'"),
+    ],
+)
+def test_a_start_outside_the_constraints_is_refused_not_returned(start: Any, limits: Any, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        tune(random_lists(2), start=start, **QUICK, **limits)
+
+
+@pytest.mark.parametrize(
+    ("limits", "complaint"),
+    [
+        ({"fixed": {"lm": 1.0}}, "unknown feature in fixed: 'lm'"),
+        ({"signs": {"f0": "positive"}}, r"signs: the sign of 'f0' is 'positive'; expected '\+' or '-'"),
+        ({"minimum": {"f0": 1.0}, "maximum": {"f0": 0.5}}, "'f0': no weight lies between 1 and 0.5"),
+        ({"fixed": {"f0": 2.0}, "maximum": {"f0": 1.0}}, "'f0' is fixed at 2, outside its bounds"),
+        ({"tied": [["f0", "f1"], ["f1", "f2"]]}, "a feature stands in two groups"),
+        ({"scale": "l3"}, "unknown scale 'l3'"),
+        ({"fixed": {"f0": "x"}}, "fixed: 'f0' is 'x'; expected a number"),
+        ({"fixed": {"f0": 0.0, "f1": 0.0, "f2": 0.0}}, "every weight is fixed at 0"),
+    ],
+)
+def test_constraints_that_make_no_sense(limits: Any, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint):
+        tune(random_lists(3), **QUICK, **limits)
+
+
+def test_all_fixed_is_scored_as_it_is() -> None:
+    lists = random_lists(4)
+    weights = {"f0": 1.0, "f1": -2.0, "f2": 0.5}
+    result = tune(lists, fixed=weights, **QUICK)
+    assert result.weights == weights
+    assert result.score == score(lists, weights, metric="wer")
+    assert result.line_searches == 0

@@ -1,0 +1,53 @@
+"""Tuning on real lists, kept short: known baselines, sensible gains, and one command from file to weights."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hulltune import read_lists, score, tune
+from hulltune.cli import main
+
+DATA = Path(__file__).parents[2] / "../shared/data"
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="real data (../shared/data) is not there")
+
+QUICK = {"restarts": 1, "directions": 8, "others": (), "oracle": False}
+
+
+def test_hansard() -> None:
+    lists = read_lists(DATA / "fr_en/nbest.moses.gz")
+    result = tune(lists, DATA / "fr_en/refs.txt", metric="bleu:tokenize=none", **QUICK)  # type: ignore[arg-type]
+    assert result.baseline == pytest.approx(18.66, abs=0.005)  # the decoder's own order
+    assert result.score > 19.80  # the weights that came with the lists
+
+
+def test_speech() -> None:
+    lists = read_lists(DATA / "asr_tts/nbest.txt.gz")
+    references = DATA / "asr_tts/refs.txt"
+    result = tune(lists, references, metric="wer", fixed={"am": 1.0}, signs={"lm3": "+"}, restarts=2, others=())
+    assert result.baseline == pytest.approx(0.165, abs=0.0005)
+    assert result.score < 0.157  # better than a coarse grid
+    assert result.oracle == pytest.approx(0.069, abs=0.0005)
+    assert result.weights["am"] == 1.0
+    assert result.weights["lm3"] >= 0.0
+    assert score(lists, result, references, metric="wer") == result.score
+
+
+def test_alignments() -> None:
+    lists = DATA / "alignments_en_fr/nbest.txt.gz"
+    result = tune(lists, DATA / "alignments_en_fr/gold.txt", metric="aer:reference_offset=1", **QUICK)  # type: ignore[arg-type]
+    assert result.score < result.baseline
+    assert result.score < 0.06
+
+
+def test_the_command_on_news(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lists, references = str(DATA / "de_en/nbest.txt.gz"), str(DATA / "de_en/refs.txt")
+    quick = ["--restarts", "0", "--directions", "4", "--no-oracle", "--also", "wer", "--quiet", "--json"]
+    out, start = str(tmp_path / "w.ini"), str(DATA / "de_en/decoding.weights")
+    assert main(["tune", lists, "--ref", references, *quick, "--start", start, "--out", out]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["score"] >= found["start_score"]
+    assert main(["score", lists, "--ref", references, "--weights", out, "--quiet", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["score"] == found["score"]
