@@ -1,1 +1,32 @@
 """One file per format: parse and write; errors carry file:line."""
+
+from __future__ import annotations
+
+from hulltune.io.builtin_features import BUILTIN_FEATURES, add_builtin_features
+from hulltune.io.candidates import CandidateLists, Provenance
+from hulltune.io.jsonl import write_jsonl
+from hulltune.io.packed import open_packed, pack
+from hulltune.io.problems import Skipped
+from hulltune.io.read import read_lists
+from hulltune.io.references import match_references, read_references
+from hulltune.io.sniff import FORMATS, sniff
+from hulltune.io.weights import WEIGHT_FORMATS, read_weights, write_weights
+
+__all__ = [
+    "BUILTIN_FEATURES",
+    "FORMATS",
+    "WEIGHT_FORMATS",
+    "CandidateLists",
+    "Provenance",
+    "Skipped",
+    "add_builtin_features",
+    "match_references",
+    "open_packed",
+    "pack",
+    "read_lists",
+    "read_references",
+    "read_weights",
+    "sniff",
+    "write_jsonl",
+    "write_weights",
+]

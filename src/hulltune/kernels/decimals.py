@@ -1,0 +1,157 @@
+"""Decimal text to the nearest double, to the bit what Python's float() gives, or a word that Python must look at it.
+
+Two roads: up to 2^53 times a power of ten up to 10^22 both factors are doubles, and one rounding is right (Clinger
+1990); otherwise the 64-bit mantissa is multiplied by a 128-bit power of five (Lemire 2021, "Number parsing at a
+gigabyte per second"), which decides all but a few cases. Those few, mantissas of more than 19 digits, and exponents
+beyond 10^±64 are left to the caller.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+
+_SMALLEST, _LARGEST = -64, 64
+
+
+def _powers_of_five() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The leading 128 bits of 5^q, top bit set, from _SMALLEST on: truncated, and for q < 0 rounded up."""
+    high, low = [], []
+    for exponent in range(_SMALLEST, _LARGEST + 1):
+        if exponent >= 0:
+            power = 5**exponent
+            shift = 128 - power.bit_length()
+            bits = power << shift if shift >= 0 else power >> -shift
+        else:
+            power = 5**-exponent
+            width = (power - 1).bit_length()
+            bits = 2 ** (width + 127) // power + 1 if exponent >= -27 else 2 ** (2 * width + 128) // power + 1
+            bits >>= max(bits.bit_length() - 128, 0)
+        high.append(bits >> 64)
+        low.append(bits & (2**64 - 1))
+    return np.array(high, dtype=np.uint64), np.array(low, dtype=np.uint64)
+
+
+_FIVE_HIGH, _FIVE_LOW = _powers_of_five()
+_TEN = np.array([10.0**power for power in range(23)])
+# Unsigned constants: in Numba an unsigned number and a plain integer make a float.
+_ZERO, _ONE, _TWO, _THREE, _DIGIT_BASE = (np.uint64(n) for n in (0, 1, 2, 3, 10))
+_HALF_WORD, _TOP_BIT, _WORD = np.uint64(32), np.uint64(63), np.uint64(64)
+_LOW_HALF, _ALL_ONES = np.uint64(2**32 - 1), np.uint64(2**64 - 1)
+_UNSURE_BITS = np.uint64(2**9 - 1)
+_DROPPED_BITS = np.uint64(64 - 52 - 3)
+_EXACT_INTEGERS, _TOO_LONG = np.uint64(2**53), np.uint64(10**18)
+
+
+@kernel
+def _product(a: np.uint64, b: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """The 128-bit product of two 64-bit words, as high and low word."""
+    a_high, a_low = a >> _HALF_WORD, a & _LOW_HALF
+    b_high, b_low = b >> _HALF_WORD, b & _LOW_HALF
+    low, middle, other = a_low * b_low, a_high * b_low, a_low * b_high
+    carry = (low >> _HALF_WORD) + (middle & _LOW_HALF) + (other & _LOW_HALF)
+    high = a_high * b_high + (middle >> _HALF_WORD) + (other >> _HALF_WORD) + (carry >> _HALF_WORD)
+    return high, (carry << _HALF_WORD) | (low & _LOW_HALF)
+
+
+@kernel
+def _nearest(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
+    """The double nearest to mantissa · 10^exponent and True, or 0 and False where 128 bits do not decide."""
+    shift = _ZERO
+    word = mantissa
+    step = _HALF_WORD
+    while step > _ZERO:  # move the top bit up to bit 63
+        if word >> (_WORD - step) == _ZERO:
+            word <<= step
+            shift += step
+        step >>= _ONE
+    index = exponent - _SMALLEST
+    upper, lower = _product(word, _FIVE_HIGH[index])
+    if upper & _UNSURE_BITS == _UNSURE_BITS:
+        second, _ = _product(word, _FIVE_LOW[index])
+        lower += second
+        if second > lower:
+            upper += _ONE
+    if lower == _ALL_ONES and not -27 <= exponent <= 55:
+        return 0.0, False
+    top = upper >> _TOP_BIT
+    kept = upper >> (top + _DROPPED_BITS)
+    # Half way between two doubles, exactly: to the even one.
+    if lower <= _ONE and -4 <= exponent <= 23 and kept & _THREE == _ONE and kept << (top + _DROPPED_BITS) == upper:
+        kept &= ~_ONE
+    kept = (kept + (kept & _ONE)) >> _ONE
+    binary: Any = ((217706 * exponent) >> 16) + 63 - 52 + np.int64(top) - np.int64(shift)
+    return math.ldexp(np.float64(kept), binary), True
+
+
+@kernel
+def read_decimal(data: NDArray[np.uint8], position: int) -> tuple[float, int, bool]:
+    """Read a number at ``position``: its value, where it ends, and whether the value is certain.
+
+    The grammar is ``[+-] digits [. digits] [e [+-] digits]`` with a digit somewhere in the mantissa. Where it does not
+    apply the end is ``position``. ``data`` must hold a byte that belongs to no number (a line end) after it.
+    """
+    start = position
+    negative = data[position] == 45  # -
+    if negative or data[position] == 43:  # +
+        position += 1
+    mantissa = _ZERO
+    exponent = 0
+    digits = 0
+    certain = True
+    while True:
+        digit: Any = np.int64(data[position]) - 48
+        if digit < 0 or digit > 9:
+            break
+        certain = certain and bool(mantissa < _TOO_LONG)
+        mantissa = mantissa * _DIGIT_BASE + np.uint64(digit)
+        digits += 1
+        position += 1
+    if data[position] == 46:  # .
+        position += 1
+        while True:
+            digit = np.int64(data[position]) - 48
+            if digit < 0 or digit > 9:
+                break
+            certain = certain and bool(mantissa < _TOO_LONG)
+            mantissa = mantissa * _DIGIT_BASE + np.uint64(digit)
+            digits += 1
+            exponent -= 1
+            position += 1
+    if digits == 0:
+        return 0.0, start, False
+    if data[position] == 101 or data[position] == 69:  # e, E
+        ahead = position + 1
+        negative_exponent = data[ahead] == 45
+        if negative_exponent or data[ahead] == 43:
+            ahead += 1
+        power = 0
+        first_digit = ahead
+        while True:
+            digit = np.int64(data[ahead]) - 48
+            if digit < 0 or digit > 9:
+                break
+            power = min(power * 10 + digit, 100_000)  # far beyond any double
+            ahead += 1
+        if ahead == first_digit:
+            return 0.0, start, False
+        exponent += -power if negative_exponent else power
+        position = ahead
+    value = 0.0
+    if not certain:
+        return 0.0, position, False
+    if mantissa <= _EXACT_INTEGERS and -22 <= exponent <= 22:
+        value = np.float64(mantissa)
+        value = value / _TEN[-exponent] if exponent < 0 else value * _TEN[exponent]
+    elif mantissa == _ZERO:
+        value = 0.0
+    elif _SMALLEST <= exponent <= _LARGEST:
+        value, certain = _nearest(mantissa, exponent)
+    else:
+        certain = False
+    return (-value if negative else value), position, certain

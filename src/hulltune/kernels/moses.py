@@ -1,0 +1,389 @@
+"""Moses candidate lists, bytes to numbers: ``id ||| text ||| features [||| score [||| …]]``, one hypothesis a line.
+
+Most lines name the same features in the same order as the line before. So a line is first read against that *layout*
+(a sequence of feature names, each with a number of values and a style); only a line that departs from it is taken
+apart token by token. Values are stored as they come, and a row remembers the number of its layout, so that a list
+with a million rows and one layout stores nothing but its values.
+
+The kernel never decides what Python can decide better: at a new feature name, a new id that is no number, a number
+that is not certain, or a line at fault it stops with a code, and is called again where it stopped.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+from hulltune.kernels.decimals import read_decimal
+from hulltune.kernels.moses_tables import (
+    BAR,
+    BLANK_LINE,
+    COLON,
+    COMMITTED,
+    COUNT,
+    DONE,
+    EQUALS,
+    EXTRA_SCORE,
+    FIRST,
+    GROW_LAYOUTS,
+    GROW_PENDING,
+    HAS_SCORE,
+    ID_KEY,
+    ID_LENGTH,
+    IMPLICIT_NAME,
+    LAST,
+    LAYOUT,
+    LINE,
+    LONG_SCORE,
+    NEW_ID,
+    NEW_NAME,
+    NEWLINE,
+    NO_ID,
+    NO_NAME,
+    NO_SCORE,
+    NO_VALUE,
+    PENDING,
+    POOL,
+    POSITION,
+    REPEATED_NAME,
+    RETURN,
+    ROWS,
+    SERIAL,
+    SPACE,
+    STRAY_VALUE,
+    TAB,
+    TEXT,
+    TOO_FEW_FIELDS,
+    VALUES,
+    Bytes,
+    Integers,
+    Layouts,
+    Names,
+    Output,
+    check_layout,
+    find_name,
+    learn_widths,
+    number_layout,
+)
+
+
+@kernel
+def _is_blank(byte: int) -> bool:
+    return byte in (SPACE, TAB, RETURN)
+
+
+@kernel
+def _skip_blanks(data: Bytes, position: int) -> int:
+    while _is_blank(data[position]):
+        position += 1
+    return position
+
+
+@kernel
+def _at_bars(data: Bytes, position: int) -> bool:
+    return bool(data[position] == BAR and data[position + 1] == BAR and data[position + 2] == BAR)
+
+
+@kernel
+def _field_end(data: Bytes, position: int) -> int:
+    """The next ``|||`` or line end."""
+    while data[position] != NEWLINE and not (data[position] == BAR and _at_bars(data, position)):
+        position += 1
+    return position
+
+
+@kernel
+def _ends_token(data: Bytes, position: int) -> bool:
+    byte = data[position]
+    return _is_blank(byte) or byte == NEWLINE or (byte == BAR and _at_bars(data, position))
+
+
+@kernel
+def _read_by_layout(
+    data: Bytes, position: int, layout: int, used: int, names: Names, layouts: Layouts, values: NDArray[np.float64]
+) -> tuple[int, int]:
+    """Read the features as the layout says; the position after them and of the next value, or −1 where it differs."""
+    for entry in range(layouts.offsets[layout], layouts.offsets[layout + 1]):
+        position = _skip_blanks(data, position)
+        name = layouts.names[entry]
+        first, last = names.offsets[name], names.offsets[name + 1]
+        for i in range(first, last):
+            if data[position] != names.bytes[i]:
+                return -1, used
+            position += 1
+        if data[position] != EQUALS:
+            return -1, used
+        position += 1
+        if layouts.dense[entry]:
+            if not _is_blank(data[position]):
+                return -1, used
+            for _ in range(layouts.counts[entry]):
+                position = _skip_blanks(data, position)
+                value, stop, certain = read_decimal(data, position)
+                if not certain or not _ends_token(data, stop):
+                    return -1, used
+                values[used] = value
+                used += 1
+                position = stop
+        else:
+            value, stop, certain = read_decimal(data, position)
+            if not certain or not _ends_token(data, stop):
+                return -1, used
+            values[used] = value
+            used += 1
+            position = stop
+    position = _skip_blanks(data, position)
+    if data[position] != NEWLINE and not _at_bars(data, position):
+        return -1, used
+    return position, used
+
+
+@kernel
+def _value(
+    data: Bytes,
+    start: int,
+    stop: int,
+    row: int,
+    index: int,
+    line: int,
+    name: int,
+    number: int,
+    used: int,
+    output: Output,
+) -> int:
+    """Store a value, or leave it to Python where it is not certain; the number of pending values after it."""
+    value, end, certain = read_decimal(data, start)
+    if certain and end == stop:
+        if index >= 0:
+            output.values[index] = value
+        else:
+            output.row_score[row] = value
+        return used
+    entry = output.pending[used]
+    entry[0], entry[1], entry[2], entry[3], entry[4] = row, index, start, stop, line
+    entry[5], entry[6] = name, number
+    return used + 1
+
+
+@kernel
+def _read_by_token(
+    data: Bytes, position: int, state: Integers, names: Names, layouts: Layouts, output: Output
+) -> tuple[int, int, int, int, int]:
+    """Read the features token by token and write their layout at the end of the pool.
+
+    Returns a code, the position after the features, the next value, the next pending value, and the end of the layout.
+    """
+    row, line, index, waiting = state[ROWS], state[LINE], state[VALUES], state[PENDING]
+    start_of_layout = state[POOL]
+    entry = start_of_layout  # one past the last entry
+    open_name = -1  # the name that further values belong to
+    state[SERIAL] += 1
+    while True:
+        position = _skip_blanks(data, position)
+        if data[position] == NEWLINE or _at_bars(data, position):
+            break
+        start = position
+        if open_name >= 0:  # most likely a further value
+            number, stop, certain = read_decimal(data, position)
+            if certain and _ends_token(data, stop):
+                output.values[index] = number
+                index += 1
+                layouts.counts[entry - 1] += 1
+                position = stop
+                continue
+        equals = -1
+        known = False  # the value after the = is there, and ends the token
+        number = 0.0
+        while True:
+            byte = data[position]
+            if byte == EQUALS:
+                equals = position
+                number, stop, known = read_decimal(data, position + 1)
+                if known and _ends_token(data, stop):
+                    position = stop
+                    break
+                known = False
+            elif (byte <= SPACE or byte == BAR) and _ends_token(data, position):
+                break
+            position += 1
+        if waiting + 2 > len(output.pending):
+            return GROW_PENDING, position, index, waiting, entry
+        if entry + 1 > len(layouts.names):
+            return GROW_LAYOUTS, position, index, waiting, entry
+        begin, end, dense = start, equals, equals == position - 1
+        if equals < 0:
+            if data[position - 1] == COLON and position - 1 > start:  # as old versions of Moses write it
+                end, dense = position - 1, True
+            elif open_name < 0:
+                if entry > start_of_layout:
+                    state[FIRST], state[LAST] = start, position
+                    return STRAY_VALUE, position, index, waiting, entry
+                begin, end, dense = -1, -1, True  # values without any name
+        if end >= 0 or begin < 0:
+            if end == start:
+                state[FIRST], state[LAST] = start, position
+                return NO_NAME, position, index, waiting, entry
+            name = state[IMPLICIT_NAME] if begin < 0 else find_name(names, data, begin, end)
+            if name < 0:
+                state[FIRST], state[LAST] = begin, end
+                return NEW_NAME, position, index, waiting, entry
+            if names.stamp[name] == state[SERIAL]:
+                state[FIRST] = name
+                return REPEATED_NAME, position, index, waiting, entry
+            if open_name >= 0 and layouts.counts[entry - 1] == 0:
+                state[FIRST] = open_name
+                return NO_VALUE, position, index, waiting, entry
+            names.stamp[name] = state[SERIAL]
+            layouts.names[entry] = name
+            layouts.counts[entry] = 0
+            layouts.dense[entry] = dense
+            entry += 1
+            open_name = name
+            if begin >= 0 and dense:
+                continue
+            if not dense:
+                start = equals + 1
+        if known:
+            output.values[index] = number
+        else:
+            number_in_name = layouts.counts[entry - 1]
+            waiting = _value(data, start, position, row, index, line, open_name, number_in_name, waiting, output)
+        index += 1
+        layouts.counts[entry - 1] += 1
+        if not layouts.dense[entry - 1]:
+            open_name = -1
+    if open_name >= 0 and layouts.counts[entry - 1] == 0:
+        state[FIRST] = open_name
+        return NO_VALUE, position, index, waiting, entry
+    return check_layout(start_of_layout, entry, state, names, layouts), position, index, waiting, entry
+
+
+@kernel
+def _read_id(data: Bytes, start: int, stop: int, state: Integers, last_id: Bytes) -> Any:
+    """The key of an id: its number, or what Python gave the id before, or −1 for one to ask Python about.
+
+    Keys of ids that are no numbers are below −1.
+    """
+    length = stop - start
+    if length == state[ID_LENGTH]:
+        same = True
+        for i in range(length):
+            if data[start + i] != last_id[i]:
+                same = False
+                break
+        if same:
+            return state[ID_KEY]
+    if length > 18:
+        return np.int64(-1)
+    number = np.int64(0)
+    for i in range(start, stop):
+        digit = np.int64(data[i]) - 48
+        if digit < 0 or digit > 9:
+            return np.int64(-1)
+        number = 10 * number + digit
+    for i in range(length):
+        last_id[i] = data[start + i]
+    state[ID_LENGTH], state[ID_KEY] = length, number
+    return number
+
+
+@kernel
+def _read_score(
+    data: Bytes, position: int, row: int, line: int, waiting: int, state: Integers, output: Output
+) -> tuple[int, int]:
+    """Read the score field, if there is one: a code, and the number of pending values."""
+    if data[position] == NEWLINE:
+        return (NO_SCORE if state[HAS_SCORE] == 1 else DONE), waiting
+    start = _skip_blanks(data, position + 3)
+    stop = start
+    while not _ends_token(data, stop):
+        stop += 1
+    if stop == start:
+        return (NO_SCORE if state[HAS_SCORE] == 1 else DONE), waiting
+    if state[HAS_SCORE] == 0:
+        return EXTRA_SCORE, waiting
+    after = _skip_blanks(data, stop)
+    if data[after] != NEWLINE and not _at_bars(data, after):
+        state[FIRST], state[LAST] = start, stop
+        return LONG_SCORE, waiting
+    if waiting + 1 > len(output.pending):
+        return GROW_PENDING, waiting
+    state[COUNT] = 1  # a score is there
+    return DONE, _value(data, start, stop, row, -1, line, -1, 0, waiting, output)
+
+
+@kernel
+def parse_lines(
+    data: Bytes, end: int, state: Integers, names: Names, layouts: Layouts, output: Output, last_id: Bytes
+) -> int:
+    """Read lines from ``state[POSITION]`` on, until ``end`` (after a line end) or until Python is needed; linear.
+
+    A code other than DONE leaves ``state[POSITION]`` at the start of the line in question, of which nothing is kept.
+    """
+    while state[POSITION] < end:
+        row, line = state[ROWS], state[LINE]
+        position = _skip_blanks(data, state[POSITION])
+        if data[position] == NEWLINE:
+            return BLANK_LINE
+        start = position
+        position = _field_end(data, position)
+        if data[position] == NEWLINE:
+            return TOO_FEW_FIELDS
+        stop = position
+        while stop > start and _is_blank(data[stop - 1]):
+            stop -= 1
+        if stop == start:
+            return NO_ID
+        key = _read_id(data, start, stop, state, last_id)
+        if key == -1:
+            state[FIRST], state[LAST] = start, stop
+            return NEW_ID
+
+        start = _skip_blanks(data, position + 3)
+        text = state[TEXT]
+        position = start
+        while data[position] != NEWLINE and not (data[position] == BAR and _at_bars(data, position)):
+            output.text[text] = data[position]
+            text += 1
+            position += 1
+        if data[position] == NEWLINE:
+            return TOO_FEW_FIELDS
+        while text > state[TEXT] and _is_blank(output.text[text - 1]):
+            text -= 1
+
+        features = position + 3
+        position, index = -1, state[VALUES]
+        waiting = state[PENDING]
+        layout = state[LAYOUT]
+        if layout >= 0:
+            position, index = _read_by_layout(data, features, layout, index, names, layouts, output.values)
+        if position < 0:
+            code, position, index, waiting, entry = _read_by_token(data, features, state, names, layouts, output)
+            if code != DONE:
+                return code
+            layout = number_layout(entry, state, layouts)
+            if layout < 0:
+                return GROW_LAYOUTS
+        state[COUNT] = 0
+        code, waiting = _read_score(data, position, row, line, waiting, state, output)
+        if code != DONE:
+            return code
+        if layout != state[LAYOUT]:
+            learn_widths(layout, state, names, layouts)
+        if state[HAS_SCORE] < 0:
+            state[HAS_SCORE] = state[COUNT]
+
+        while data[position] != NEWLINE:
+            position += 1
+        output.row_layout[row] = layout
+        output.row_id[row] = key
+        output.row_text[row] = text - state[TEXT]
+        state[LAYOUT], state[VALUES], state[TEXT], state[PENDING] = layout, index, text, waiting
+        state[ROWS] += 1
+        state[COMMITTED] += 1
+        state[LINE] += 1
+        state[POSITION] = position + 1
+    return DONE

@@ -1,0 +1,209 @@
+"""What the kernel that reads Moses lists remembers: feature names, layouts, and its state between calls.
+
+A layout is the sequence of feature names of a line, each with its number of values and its style. Rows store the
+number of their layout, so that a list with a million rows and one layout stores nothing but its values.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Integers: TypeAlias = NDArray[np.int64]
+
+# Why the kernel came back.
+DONE, NEW_NAME, NEW_ID, GROW_LAYOUTS, GROW_PENDING = 0, 1, 2, 3, 4
+BLANK_LINE, TOO_FEW_FIELDS, NO_ID, NO_NAME, NO_VALUE, STRAY_VALUE = 10, 11, 12, 13, 14, 15
+REPEATED_NAME, LACKS_NAME, EXTRA_NAME, WRONG_COUNT, NO_SCORE, EXTRA_SCORE, LONG_SCORE = 16, 17, 18, 19, 20, 21, 22
+
+# What is where in the state, a vector of integers that outlives a call.
+POSITION, LINE, ROWS, VALUES, TEXT, PENDING, COMMITTED, LAYOUT, LAYOUTS, POOL, NAMES = range(11)
+REQUIRED, STRICT, HAS_SCORE, IMPLICIT_NAME, ID_KEY, ID_LENGTH, SERIAL, FIRST, LAST, COUNT = range(11, 21)
+STATE_SIZE = 21
+
+SPACE, TAB, RETURN, NEWLINE, BAR, EQUALS, COLON = 32, 9, 13, 10, 124, 61, 58
+LONGEST_ID = 256
+
+
+class Names(NamedTuple):
+    """The feature names seen so far, in a hash table; name n is ``bytes[offsets[n]:offsets[n + 1]]``."""
+
+    bytes: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    slots: NDArray[np.int32]
+    width: NDArray[np.int64]
+    required: NDArray[np.uint8]
+    stamp: NDArray[np.int64]
+
+
+class Layouts(NamedTuple):
+    """The sequences of (name, number of values, style) seen so far, in a hash table."""
+
+    offsets: NDArray[np.int64]
+    names: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    dense: NDArray[np.uint8]
+    hashes: NDArray[np.uint64]
+    slots: NDArray[np.int32]
+
+
+class Output(NamedTuple):
+    """What a block of lines gives; pending rows are (row, value or −1, start, stop, line, name, number of value)."""
+
+    values: NDArray[np.float64]
+    row_layout: NDArray[np.int32]
+    row_id: NDArray[np.int64]
+    row_score: NDArray[np.float64]
+    row_text: NDArray[np.int64]
+    text: NDArray[np.uint8]
+    pending: NDArray[np.int64]
+
+
+_SEED, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
+
+
+@kernel
+def name_hash(data: Bytes, start: int, stop: int) -> np.uint64:
+    """FNV-1a of some bytes."""
+    value = _SEED
+    for i in range(start, stop):
+        value = (value ^ np.uint64(data[i])) * _PRIME
+    return value
+
+
+@kernel
+def find_name(names: Names, data: Bytes, start: int, stop: int) -> Any:
+    """The number of a name, or −1 − (the slot where it belongs)."""
+    mask = np.uint64(len(names.slots) - 1)
+    slot = np.int64(name_hash(data, start, stop) & mask)
+    while names.slots[slot] >= 0:
+        name = names.slots[slot]
+        first = names.offsets[name]
+        length = names.offsets[name + 1] - first
+        if length == stop - start:
+            same = True
+            for i in range(length):
+                if data[start + i] != names.bytes[first + i]:
+                    same = False
+                    break
+            if same:
+                return np.int64(name)
+        slot = (slot + 1) & np.int64(mask)
+    return np.int64(-1 - slot)
+
+
+@kernel
+def insert_names(names: Names, count: int) -> None:
+    """Fill the empty hash table with the first ``count`` names."""
+    for name in range(count):
+        slot = -1 - find_name(names, names.bytes, names.offsets[name], names.offsets[name + 1])
+        names.slots[slot] = name
+
+
+@kernel
+def insert_layouts(layouts: Layouts, count: int) -> None:
+    """Fill the empty hash table with the first ``count`` layouts."""
+    mask = len(layouts.slots) - 1
+    for layout in range(count):
+        slot = np.int64(layouts.hashes[layout] & np.uint64(mask))
+        while layouts.slots[slot] >= 0:
+            slot = (slot + 1) & mask
+        layouts.slots[slot] = layout
+
+
+@kernel
+def check_layout(start: int, stop: int, state: Integers, names: Names, layouts: Layouts) -> int:
+    """In the dense style, every row has the names of the first row with as many values, and no others."""
+    if not state[STRICT] or state[COMMITTED] == 0:
+        return DONE
+    required = 0
+    for entry in range(start, stop):
+        name = layouts.names[entry]
+        required += names.required[name]
+        if names.width[name] == 0 and layouts.dense[entry]:
+            state[FIRST] = name
+            return EXTRA_NAME
+        if names.width[name] > 0 and names.width[name] != layouts.counts[entry]:
+            state[FIRST], state[COUNT] = name, layouts.counts[entry]
+            return WRONG_COUNT
+    if required < state[REQUIRED]:
+        for name in range(state[NAMES]):
+            if names.required[name] and names.stamp[name] != state[SERIAL]:
+                state[FIRST] = name
+                break
+        return LACKS_NAME
+    return DONE
+
+
+@kernel
+def number_layout(stop: int, state: Integers, layouts: Layouts) -> Any:
+    """The number of the layout at the end of the pool: an old one, or the next, or −1 where the tables are full."""
+    start = state[POOL]
+    value = _SEED
+    for entry in range(start, stop):
+        value = (value ^ np.uint64(layouts.names[entry])) * _PRIME
+        value = (value ^ np.uint64(2 * layouts.counts[entry] + layouts.dense[entry])) * _PRIME
+    mask = len(layouts.slots) - 1
+    slot = np.int64(value & np.uint64(mask))
+    while layouts.slots[slot] >= 0:
+        layout = layouts.slots[slot]
+        first = layouts.offsets[layout]
+        if layouts.hashes[layout] == value and layouts.offsets[layout + 1] - first == stop - start:
+            same = True
+            for i in range(stop - start):
+                if (
+                    layouts.names[first + i] != layouts.names[start + i]
+                    or layouts.counts[first + i] != layouts.counts[start + i]
+                    or layouts.dense[first + i] != layouts.dense[start + i]
+                ):
+                    same = False
+                    break
+            if same:
+                return np.int64(layout)
+        slot = (slot + 1) & mask
+    layout = state[LAYOUTS]
+    if layout + 2 > len(layouts.offsets) or 2 * (layout + 1) > len(layouts.slots):
+        return np.int64(-1)
+    layouts.offsets[layout + 1] = stop
+    layouts.hashes[layout] = value
+    layouts.slots[slot] = layout
+    state[LAYOUTS] += 1
+    state[POOL] = stop
+    return np.int64(layout)
+
+
+@kernel
+def learn_widths(layout: int, state: Integers, names: Names, layouts: Layouts) -> None:
+    """Remember how many values each name has; the first row says which names every row must have."""
+    for entry in range(layouts.offsets[layout], layouts.offsets[layout + 1]):
+        name = layouts.names[entry]
+        names.width[name] = max(names.width[name], layouts.counts[entry])
+        if state[COMMITTED] == 0 and layouts.dense[entry]:
+            names.required[name] = 1
+            state[REQUIRED] += 1
+
+
+@kernel
+def scatter(
+    values: NDArray[Any],
+    row_layout: NDArray[np.int32],
+    destination: Integers,
+    layouts: Layouts,
+    column: Integers,
+    matrix: NDArray[Any],
+) -> None:
+    """Spread the values of rows over the columns of their names: value k of name n goes to ``column[n] + k``."""
+    index = 0
+    for row in range(len(row_layout)):
+        target = destination[row]
+        layout = row_layout[row]
+        for entry in range(layouts.offsets[layout], layouts.offsets[layout + 1]):
+            first = column[layouts.names[entry]]
+            for number in range(layouts.counts[entry]):
+                matrix[target, first + number] = values[index]
+                index += 1

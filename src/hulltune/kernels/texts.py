@@ -1,0 +1,129 @@
+"""Packed texts: equal ones, hashes, copies in another order, lengths."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Integers: TypeAlias = NDArray[np.int64]
+Words: TypeAlias = NDArray[np.uint64]
+
+_SEED, _PRIME, _MIX, _SHIFT = (np.uint64(n) for n in (14695981039346656037, 1099511628211, 0x9E3779B97F4A7C15, 29))
+_MINUS_ZERO = np.uint64(1 << 63)
+
+
+@kernel
+def hash_texts(text: Bytes, offsets: Integers) -> Words:
+    """A 64-bit hash of every text."""
+    hashes = np.empty(len(offsets) - 1, dtype=np.uint64)
+    for i in range(len(hashes)):
+        value = _SEED
+        for position in range(offsets[i], offsets[i + 1]):
+            value = (value ^ np.uint64(text[position])) * _PRIME
+        hashes[i] = value
+    return hashes
+
+
+@kernel
+def hash_column(bits: Words, hashes: Words) -> None:
+    """Mix a column of doubles, given as bit patterns, into the hashes of its rows; the two zeros are equal."""
+    for i in range(len(hashes)):
+        word = bits[i]
+        if word == _MINUS_ZERO:
+            word = np.uint64(0)
+        value = (hashes[i] ^ word) * _MIX
+        hashes[i] = value ^ (value >> _SHIFT)
+
+
+@kernel
+def _same_text(text: Bytes, offsets: Integers, a: int, b: int) -> bool:
+    length = offsets[a + 1] - offsets[a]
+    if offsets[b + 1] - offsets[b] != length:
+        return False
+    for i in range(length):  # noqa: SIM110  # Numba has no generators here
+        if text[offsets[a] + i] != text[offsets[b] + i]:
+            return False
+    return True
+
+
+@kernel
+def first_equals(
+    text: Bytes, text_offsets: Integers, features: NDArray[Any], hashes: Words, offsets: Integers
+) -> Integers:
+    """For every row, the first row of its list with the same text and the same features; itself, if it is that row.
+
+    Equal hashes are only a hint: rows are compared in full, so that distinct ones are never taken for equal. Expected
+    time linear in rows.
+    """
+    first = np.empty(len(hashes), dtype=np.int64)
+    longest = 1
+    for sentence in range(len(offsets) - 1):
+        longest = max(longest, offsets[sentence + 1] - offsets[sentence])
+    size = 4
+    while size < 2 * longest:
+        size *= 2
+    slots = np.empty(size, dtype=np.int64)
+    for sentence in range(len(offsets) - 1):
+        begin, end = offsets[sentence], offsets[sentence + 1]
+        size = 4
+        while size < 2 * (end - begin):
+            size *= 2
+        slots[:size] = -1
+        mask = size - 1
+        for row in range(begin, end):
+            slot = np.int64(hashes[row] & np.uint64(mask))
+            first[row] = row
+            while slots[slot] >= 0:
+                other = slots[slot]
+                if hashes[other] == hashes[row] and _same_text(text, text_offsets, other, row):
+                    same = True
+                    for column in range(features.shape[1]):
+                        if features[other, column] != features[row, column]:
+                            same = False
+                            break
+                    if same:
+                        first[row] = other
+                        break
+                slot = (slot + 1) & mask
+            if first[row] == row:
+                slots[slot] = row
+    return first
+
+
+@kernel
+def gather_texts(text: Bytes, offsets: Integers, rows: Integers, out: Bytes, out_offsets: Integers) -> None:
+    """Copy the texts of ``rows`` one after the other; ``out`` may be ``text`` where the rows only move down."""
+    position = 0
+    for i in range(len(rows)):
+        start, stop = offsets[rows[i]], offsets[rows[i] + 1]
+        for source in range(start, stop):
+            out[position] = text[source]
+            position += 1
+        out_offsets[i + 1] = position
+
+
+@kernel
+def compact_column(values: NDArray[Any], rows: Integers, out: NDArray[Any]) -> None:
+    """``out[i] = values[rows[i]]`` in increasing order of i, so that the two may overlap where rows only move down."""
+    for i in range(len(rows)):
+        out[i] = values[rows[i]]
+
+
+@kernel
+def count_words_and_characters(text: Bytes, offsets: Integers) -> Integers:
+    """Words (runs of bytes other than ASCII white space) and code points of every text."""
+    counts = np.zeros((2, len(offsets) - 1), dtype=np.int64)
+    for i in range(len(offsets) - 1):
+        inside = False
+        for position in range(offsets[i], offsets[i + 1]):
+            byte = text[position]
+            blank = byte == 32 or 9 <= byte <= 13
+            counts[0, i] += not blank and not inside
+            counts[1, i] += byte & 0xC0 != 0x80
+            inside = not blank
+    return counts
