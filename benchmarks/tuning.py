@@ -1,8 +1,8 @@
 """Time and quality of tuning on n-best lists: line searches, growth, whole runs, and what else people tune with.
 
 Run: make bench   (or: python benchmarks/tuning.py [--quick] [--seeds N])
-Writes benchmarks/results/tuning.json. One core, unless a row says otherwise. Times are CPU times, as those of the peers:
-on a free core they are what the clock on the wall shows.
+Writes benchmarks/results/tuning.json. One core, unless a row says otherwise. Times are CPU times, as are those of the
+peers: on a free core they are what the clock on the wall shows.
 """
 
 from __future__ import annotations
@@ -337,6 +337,7 @@ def main() -> None:
         "growth": growth(wide, deep, seconds=seconds / 2),
         "whole run": whole_run(whole, turns=1 if quick else 2),
         "quality": quality(whole, range(1, 1 + options.seeds), least_seconds=0.3 if quick else 2.0),
+        "load of the machine, last minutes": os.getloadavg(),
         "peak memory of this process, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
     if quick:
