@@ -46,18 +46,25 @@ class Synthetic:
             features=np.asfortranarray(lists.features[rows, :features]),
             feature_names=lists.feature_names[:features],
         )
-        return ListProblem(part.corpus(), lambda row: lists.text(int(rows[row])), metric, self.references[:sentences])
+        assert lists.scores is not None
+        return ListProblem(
+            part.corpus(),
+            lambda row: lists.text(int(rows[row])),
+            metric,
+            self.references[:sentences],
+            totals=lists.scores[rows],
+        )
 
     def write(self, lists: Path, references: Path) -> None:
         """The lists as Moses writes them, and the references."""
-        names = self.lists.feature_names
-        values = self.lists.features
+        names, values, scores = self.lists.feature_names, self.lists.features, self.lists.scores
+        assert scores is not None
         with lists.open("w", encoding="utf-8") as file:
             for row in range(self.lists.rows):
-                numbers = values[row].tolist()
-                features = " ".join(f"{name}= {value:.4f}" for name, value in zip(names, numbers, strict=True))
+                numbers = zip(names, values[row].tolist(), strict=True)
+                features = " ".join(f"{name}= {value:.4f}" for name, value in numbers)
                 text = self.lists.text(row)
-                file.write(f"{row // self.hypotheses} ||| {text} ||| {features} ||| {sum(numbers):.4f}\n")
+                file.write(f"{row // self.hypotheses} ||| {text} ||| {features} ||| {scores[row]:.4f}\n")
         references.write_text("".join(f"{texts[0]}\n" for texts in self.references), encoding="utf-8")
 
 
@@ -77,17 +84,17 @@ def synthetic(sentences: int, hypotheses: int, features: int, *, seed: int = 1) 
         texts.append(_texts(tokens[tokens >= 0], counts, spelling))
         lengths.append(counts * spelling.shape[1] - 1)
         matrices.append(_features(errors, counts, features, rng))
-    rows = sentences * hypotheses
+    values = np.asfortranarray(np.concatenate(matrices))
     lists = CandidateLists(
         ids=range(sentences),
         offsets=np.arange(sentences + 1, dtype=np.int64) * hypotheses,
-        features=np.asfortranarray(np.concatenate(matrices)),
+        features=values,
         feature_names=tuple(f"f{k}" for k in range(features)),
         text_bytes=np.concatenate(texts),
         text_offsets=np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64),
-        scores=None,
+        scores=np.round(values.sum(axis=1), 4),  # as of a decoder whose weights are all 1
         ranks=np.tile(np.arange(hypotheses, dtype=np.int32), sentences),
-        copies=np.ones(rows, dtype=np.int32),
+        copies=np.ones(len(values), dtype=np.int32),
     )
     return Synthetic(lists, tuple(reference_texts), hypotheses)
 
