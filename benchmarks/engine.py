@@ -37,10 +37,12 @@ assert hulltune.envelope(forest, [0, 1], [1, 0]).breakpoints.tolist() == [1.0]
 print(imported - start, time.perf_counter() - start)
 """
 PEAK_MEMORY = """
-import resource, sys; sys.path.insert(0, {root!r})
+import re, sys; sys.path.insert(0, {root!r})
+from pathlib import Path
 from benchmarks import shapes; from benchmarks.engine import Case
+def peak():  # of this process: getrusage would start at the parent's peak
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text()).group(1)) / 1024
 small, case = Case(shapes.same_envelope(1000)), Case(shapes.same_envelope({size}))
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 small.run({method!r}); before = peak()
 case.run({method!r}); print(peak() - before)
 """
@@ -184,6 +186,8 @@ def growth() -> dict[str, Any]:
 
 def _peak_memory(method: str, size: int) -> float:
     """What one search adds to the peak memory of a process that has loaded the forest and the kernels, in MB."""
+    if not Path("/proc/self/status").exists():
+        return math.nan
     code = PEAK_MEMORY.format(root=str(Path(__file__).resolve().parents[1]), size=size, method=method)
     return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
 

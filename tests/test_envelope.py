@@ -294,7 +294,7 @@ def test_bad_arguments_are_named() -> None:
         envelope(forest, [1.0], [1.0, 2.0])
     with pytest.raises(InputError, match="direction: the weight of 'tm' is nan"):
         envelope(forest, [1.0, 1.0], [1.0, math.nan])
-    with pytest.raises(InputError, match="origin: unknown feature 'xm'"):
+    with pytest.raises(InputError, match="unknown feature in origin: 'xm'; did you mean"):
         envelope(forest, {"xm": 1.0}, [1.0, 2.0])
     with pytest.raises(InputError, match=r"interval: expected low < high, got \(1.0, 1.0\)"):
         envelope(forest, [1.0, 1.0], [1.0, 2.0], interval=(1, 1))
@@ -307,6 +307,70 @@ def test_bad_arguments_are_named() -> None:
     lattice = Forest.from_lattice([(0, 1, "a", [1.0])], start=0, finals=[1], feature_names=["x"])
     with pytest.raises(InputError, match='"scan" is for n-best lists, but sentence 0 has 3 nodes'):
         envelope(lattice, [1.0], [1.0], method="scan")
+
+
+def test_results_without_derivations_say_so() -> None:
+    arcs = [(0, 1, "a", [1.0, 0.0]), (0, 1, "b", [0.0, 1.0])]
+    corpus = Corpus.pack([Forest.from_lattice(arcs, start=0, finals=[1], feature_names=["p", "q"])])
+    found = envelopes(corpus, [1, 1], [[1, 0]], derivations=False)
+    assert len(found.envelope(0)) == 2
+    for ask in (lambda: found.outputs(0), lambda: found.envelope(0)[0], lambda: found.envelope(0).edges(0)):
+        with pytest.raises(InputError, match="computed without; ask for"):
+            ask()
+    a_list = Corpus.pack([Forest.from_nbest(["a"], [[1.0]])])
+    assert envelopes(a_list, [1], [[1]], derivations=False).outputs() == [["a"]]  # lists name their winners anyway
+
+
+def test_more_bad_arguments_are_named() -> None:
+    forest = Forest.from_nbest(["a", "b"], [[1.0], [2.0]])
+    corpus = Corpus.pack([forest])
+    assert envelopes(forest, [1.0], [[1.0]]).outputs() == [["a", "b"]]  # a forest is a corpus of one
+    assert decode(forest, [1.0]).outputs() == [["b"]]
+    with pytest.raises(InputError, match="corpus: expected a Corpus or a Forest, got list"):
+        envelopes([forest], [1.0], [[1.0]])  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="directions: expected a list of at least one direction"):
+        envelopes(corpus, [1.0], [])
+    with pytest.raises(InputError, match="scorer: made for another corpus"):
+        envelopes(corpus, [1.0], [[1.0]], scorer=hulltune.EdgeScorer(Corpus.pack([forest])))
+    with pytest.raises(InputError, match="threads: expected a positive number, got '2'"):
+        envelopes(corpus, [1.0], [[1.0]], threads="2")  # type: ignore[arg-type]
+    with pytest.raises(IndexError):
+        envelopes(corpus, [1.0], [[1.0]]).envelope(1)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_sums_that_overflow_are_refused(sparse: bool) -> None:
+    builder = ForestBuilder(feature_names=["x"], sparse=sparse)
+    builder.add_edge(0, features=[1.0])
+    for node in range(1, 1101):
+        builder.add_edge(node, [node - 1, node - 1], features=[0.0])
+    with pytest.raises(InputError, match="overflow"):
+        envelope(builder.build(root=1100), [1.0], [1.0])
+
+
+def test_hulls_are_kept_within_the_interval() -> None:
+    """A chain of 5,000 nodes whose envelope has 10,000 segments in all, but few in the interval."""
+    slopes = np.random.default_rng(3).standard_normal((5000, 2))
+    arcs = [(i, i + 1, str(k), [slopes[i, k], float(k)]) for i in range(5000) for k in range(2)]
+    forest = Forest.from_lattice(arcs, start=0, finals=[5000], feature_names=["a", "b"])
+    by_hull, by_lanes = (
+        envelope(forest, [0.0, 1.0], [1.0, 0.0], interval=(0.4, 0.401), method=method) for method in FOREST_METHODS
+    )
+    assert np.array_equal(by_hull.breakpoints, by_lanes.breakpoints)
+    assert 1 <= len(by_hull) < 50
+
+
+def test_decoding_is_as_exact_as_doubles_on_large_counts() -> None:
+    """Counts that are not small are scored like reals: their weights are not rounded."""
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        counted = rng.integers(1, 2**19, 3).astype(float)
+        rows = np.column_stack([np.tile(counted, (20, 1)), rng.standard_normal(20) * 1e-4])
+        rows[:, 0] += rng.integers(-2, 3, 20)
+        weights = rng.standard_normal(4)
+        picked = int(decode(Forest.from_nbest([str(i) for i in range(20)], rows), weights).derivation_edges[0])
+        exact = [sum(Fraction(h) * Fraction(w) for h, w in zip(row, weights, strict=True)) for row in rows.tolist()]
+        assert float(max(exact) - exact[picked]) <= 1e-14 * float(np.abs(rows).max() * np.abs(weights).max())
 
 
 def test_public_names_resolve_and_nothing_heavy_is_imported() -> None:

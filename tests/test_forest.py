@@ -136,8 +136,27 @@ class TestErrorsSayWhere:
             diamond().add_edge("S", ["A"], output=[1])
 
     def test_tails_given_as_text(self) -> None:
-        with pytest.raises(InputError, match="tails must be a list of nodes, got the string 'AB'"):
+        with pytest.raises(InputError, match="tails must be a list of nodes, got 'AB'"):
             diamond().add_edge("S", "AB")
+
+    def test_a_refused_edge_leaves_nothing_behind(self) -> None:
+        builder = ForestBuilder(feature_names=["a"])
+        with pytest.raises(InputError, match="output names tail 3"):
+            builder.add_edge("S", features=[1], output=[3])
+        builder.add_edge("S", features=[7.0])
+        assert builder.build(root="S").features.toarray().tolist() == [[7.0]]
+
+    def test_numbers_too_large_for_a_double(self) -> None:
+        with pytest.raises(InputError, match="expected a number"):
+            diamond().add_edge("A", features=[10**400, 0])
+
+    def test_long_cycles_are_shortened(self) -> None:
+        builder = ForestBuilder(feature_names=[])
+        for node in range(20_000):
+            builder.add_edge(node, [(node + 1) % 20_000])
+        with pytest.raises(InputError, match=r"cycle: 0 → 19999 → .*… \(19989 more\).* → 0") as caught:
+            builder.build(root=0)
+        assert len(str(caught.value)) < 300
 
     def test_dtype(self) -> None:
         with pytest.raises(InputError, match="dtype: expected float32 or float64"):
@@ -162,6 +181,24 @@ class TestLists:
         with pytest.raises(InputError, match="expected a matrix of numbers"):
             dense_features([["x"]])
 
+        with pytest.raises(InputError, match="feature_names: 'x' is named twice"):
+            Forest.from_nbest(["a"], [[1.0, 2.0]], feature_names=["x", "x"])
+        with pytest.raises(InputError, match="expected a list of names, got the text 'xy'"):
+            Forest.from_nbest(["a"], [[1.0, 2.0]], feature_names="xy")
+        with pytest.raises(InputError, match=r"hypothesis 0: expected a text or a list of tokens, got \[1\]"):
+            Forest.from_nbest([[1]], [[1.0]])  # type: ignore[list-item]
+
+    def test_empty_list_and_sparse_rows_of_other_packages(self) -> None:
+        assert Forest.from_nbest([], [], feature_names=["x", "y"]).features.shape == (0, 2)
+        scipy_sparse = pytest.importorskip("scipy.sparse")
+        rows = scipy_sparse.csr_matrix([[0.0, 2.0], [3.0, 0.0]])
+        assert Forest.from_nbest(["a", "b"], rows).features.toarray().tolist() == [[0.0, 2.0], [3.0, 0.0]]
+
+    def test_sparse_rows_are_checked(self) -> None:
+        broken = SparseFeatures(np.array([0, 1]), np.array([50], dtype=np.int32), np.array([1.0]), 2)
+        with pytest.raises(InputError, match=r"columns must lie in 0\.\.1, got 50\.\.50"):
+            Forest.from_nbest(["a"], broken)
+
     def test_sparse_errors(self) -> None:
         with pytest.raises(InputError, match="row offsets that start at 0"):
             sparse_features([1, 2], [0], [1.0], 1)
@@ -185,6 +222,19 @@ class TestLattices:
     def test_unknown_final_state(self) -> None:
         with pytest.raises(InputError, match="finals: unknown state 7; no arc touches it"):
             Forest.from_lattice([(0, 1, "a", [1.0])], start=0, finals=[7], feature_names=["s"])
+
+    def test_bad_arcs_and_states(self) -> None:
+        arcs = [(0, 1, "a", [1.0])]
+        with pytest.raises(InputError, match="start: unknown state '0'; no arc touches it"):
+            Forest.from_lattice(arcs, start="0", finals=[1], feature_names=["s"])
+        with pytest.raises(InputError, match="finals: expected at least one accepting state"):
+            Forest.from_lattice(arcs, start=0, finals=[], feature_names=["s"])
+        with pytest.raises(InputError, match=r"arc 0: expected \(from, to, word or None, features\)"):
+            Forest.from_lattice([(0, 1, "a")], start=0, finals=[1], feature_names=["s"])  # type: ignore[list-item]
+        with pytest.raises(InputError, match="the arc from 0 to 1: expected words as texts"):
+            Forest.from_lattice([(0, 1, [0], [1.0])], start=0, finals=[1], feature_names=["s"])  # type: ignore[list-item]
+        forest = Forest.from_lattice(iter(arcs), start=0, finals=[1], feature_names=["s"])  # type: ignore[arg-type]
+        assert forest.edges == 3
 
     def test_cycle_names_states(self) -> None:
         with pytest.raises(InputError, match="cycle: 1 → 2 → 1"):
@@ -222,7 +272,9 @@ class TestCorpus:
             Corpus.pack([])
         one = Forest.from_nbest(["a"], [[1.0]], feature_names=["x"])
         two = Forest.from_nbest(["a"], [[1.0, 2.0]], feature_names=["x", "y"])
-        with pytest.raises(InputError, match=r"forest 1 has 2 features \(x, y\); expected the 1 of forest 0: x"):
+        with pytest.raises(
+            InputError, match=r"forest 1 has 2 features, expected the 1 of forest 0; .*'y' instead of None"
+        ):
             Corpus.pack([one, two])
         with pytest.raises(IndexError, match="sentence 1 of a corpus of 1"):
             Corpus.pack([one])[1]

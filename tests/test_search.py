@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from hulltune import Corpus, Forest, InputError, Policy, decode, line_search
 from hulltune.search import error_surface
+from hulltune.search.line import StatisticsOf
 from hulltune.search.policies import choose, smooth
-from tests.strategies import counts, forests, lists, vectors
+from tests.strategies import counts, forests, lists, reals, vectors
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +63,56 @@ def test_no_point_of_a_grid_beats_the_search_and_decoding_agrees(
     for eta in np.arange(-4, 4.125, 0.125):
         if float(eta) not in breakpoints:  # on a breakpoint decoding may take any of the tied outputs
             assert found.loss <= loss_at(float(eta))
+
+
+@st.composite
+def nearly_parallel(draw: st.DrawFn) -> Forest:
+    """A list whose candidates differ in few features, so that many lines meet in one point, up to rounding."""
+    shared = draw(vectors(3, reals))
+    rows = [list(shared) for _ in range(draw(st.integers(2, 8)))]
+    for row in rows:
+        row[draw(st.integers(0, 2))] = draw(reals)
+    return Forest.from_nbest([draw(st.sampled_from(["a", "b", "a b", "h7"])) for _ in rows], rows)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(nearly_parallel(), min_size=1, max_size=3), vectors(3, reals), vectors(3, reals), policies, st.booleans()
+)
+def test_decoding_agrees_also_where_lines_meet(
+    parts: list[Forest], origin: list[float], direction: list[float], policy: Policy, along_an_axis: bool
+) -> None:
+    corpus = Corpus.pack(parts)
+    line = [1.0, 0.0, 0.0] if along_an_axis else direction
+    found = line_search(corpus, origin, line, hits, misses, policy=policy)
+    assert found.loss == float(error_surface(decode(corpus, found.weights), hits).losses(misses)[0])
+    assert found.current_loss == float(error_surface(decode(corpus, origin), hits).losses(misses)[0])
+    assert found.loss <= found.current_loss
+
+
+def right(answer: str) -> StatisticsOf:
+    return lambda sentences, outputs: np.array([[output == answer, 1] for output in outputs], dtype=np.int64)
+
+
+class TestTies:
+    def test_a_sliver_that_only_rounding_makes_is_not_entered(self) -> None:
+        rows = [[-0.39631458987390566, 0.1, -0.54], [0.3771906632801799, 0.1, -0.54], [1.9212679513298463, 0.1, -0.54]]
+        forest = Forest.from_nbest(["low", "middle", "high"], rows)
+        found = line_search(forest, [0.362, 1.304, 0.947], [1, 0, 0], right("middle"), misses)
+        assert (found.eta, found.loss) == (0.0, 1.0)
+
+    @pytest.mark.parametrize(("answer", "current", "best"), [("y", 1.0, 0.0), ("x", 0.0, 0.0)])
+    def test_the_origin_is_a_tie_without_a_breakpoint(self, answer: str, current: float, best: float) -> None:
+        """On both sides of 0 the output is "y", but at 0 itself, where all tie, it is the first: "x"."""
+        forest = Forest.from_nbest(["x", "y", "y"], [[0.0], [-1.0], [1.0]])
+        found = line_search(forest, [0.0], [1.0], right(answer), misses)
+        assert (found.current_loss, found.loss) == (current, best)
+
+    def test_the_origin_is_an_end_of_the_interval(self) -> None:
+        forest = Forest.from_nbest(["x", "y"], [[0.0], [1.0]])
+        found = line_search(forest, [0.0], [1.0], right("y"), misses, interval=(0.0, math.inf))
+        assert (found.current_loss, found.loss) == (1.0, 0.0)
+        assert found.eta > 0.0
 
 
 @settings(max_examples=100, deadline=None)

@@ -86,9 +86,17 @@ def test_errors_say_which_sentence() -> None:
         ErrorSurface.from_sentences([[]], [np.ones((1, 1)), np.ones((1, 1))])
     with pytest.raises(InputError, match=r"sentence 1: expected a row of statistics for each of its 2 segments"):
         ErrorSurface.from_sentences([[], [1.0]], [np.ones((1, 1)), np.ones((3, 1))])
-    with pytest.raises(InputError, match="sentence 0: breakpoints must strictly increase"):
+    with pytest.raises(InputError, match="sentence 0: breakpoints must be finite and strictly increase"):
         ErrorSurface.from_sentences([[1.0, 1.0]], [np.ones((3, 1))])
     with pytest.raises(InputError, match=r"sentence 1 has \[nan\]"):
         ErrorSurface.from_sentences([[], []], [np.ones((1, 1)), np.full((1, 1), math.nan)])
+    with pytest.raises(InputError, match="sentence 0: breakpoints must be finite"):
+        ErrorSurface.from_sentences([[math.nan]], [np.ones((2, 1))])
+    with pytest.raises(InputError, match="sentence 1 has 2 statistics, but sentence 0 has 1"):
+        ErrorSurface.from_sentences([[], []], [np.ones((1, 1)), np.ones((1, 2))])
+    with pytest.raises(InputError, match=r"sums exceed 2\^62"):
+        ErrorSurface.from_sentences([[]] * 3, [np.array([[2**62]])] * 3)
+    with pytest.raises(InputError, match="expected integers that fit 64 bits, or real numbers, got object"):
+        ErrorSurface.from_sentences([[0.0]], [np.array([[2**70], [1]])])
     with pytest.raises(InputError, match="at least one sentence"):
         ErrorSurface.from_sentences([], [])

@@ -55,8 +55,12 @@ class ErrorSurface:
                     f"sentence {sentence}: expected a row of statistics for each of its {len(points) + 1} segments, "
                     f"got an array of shape {table.shape}"
                 )
-            if np.any(np.diff(points) <= 0):
-                raise InputError(f"sentence {sentence}: breakpoints must strictly increase")
+            if np.any(np.diff(points) <= 0) or not np.all(np.isfinite(points)):
+                raise InputError(f"sentence {sentence}: breakpoints must be finite and strictly increase")
+            if table.shape[1] != tables[0].shape[1]:
+                raise InputError(
+                    f"sentence {sentence} has {table.shape[1]} statistics, but sentence 0 has {tables[0].shape[1]}"
+                )
         if not tables:
             raise InputError("statistics: expected at least one sentence, got none")
         offsets = np.concatenate([[0], np.cumsum([len(table) for table in tables])]).astype(np.int64)
@@ -104,14 +108,19 @@ def _exactly_summable(
     offsets: NDArray[np.int64], rows: NDArray[np.int64], table: NDArray[Any]
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Rows of a table whose sums over one segment a sentence are exact, in any order."""
+    if table.dtype.kind not in "biuf":
+        raise InputError(f"statistics: expected integers that fit 64 bits, or real numbers, got {table.dtype}")
+    starts = offsets[:-1][np.diff(offsets) > 0]
     if table.dtype.kind in "biu":
+        sizes = np.abs(table[rows].astype(np.float64))
+        if len(starts) and np.maximum.reduceat(sizes, starts, axis=0).sum(axis=0).max(initial=0.0) > 2.0**62:
+            raise InputError("statistics: sums exceed 2^62 and would not stay exact integers; use smaller units")
         return rows, np.ascontiguousarray(table, dtype=np.int64)
     values = table[rows].astype(np.float64)
     if not np.all(np.isfinite(values)):
         bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
         sentence = int(np.searchsorted(offsets, bad, side="right")) - 1
         raise InputError(f"statistics: sentence {sentence} has {values[bad].tolist()}; expected finite numbers")
-    starts = offsets[:-1][np.diff(offsets) > 0]
     if len(starts):
         totals = np.maximum.reduceat(np.abs(values), starts, axis=0).sum(axis=0)
         # Two bits of room: for rounding, and for differences. No finer than the smallest double.

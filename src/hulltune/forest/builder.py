@@ -38,9 +38,7 @@ class ForestBuilder:
     ) -> None:
         if dtype not in (np.float32, np.float64):
             raise InputError(f"dtype: expected float32 or float64, got {dtype!r}")
-        if feature_names is not None and len(set(feature_names)) != len(feature_names):
-            twice = sorted({name for name in feature_names if list(feature_names).count(name) > 1})
-            raise InputError(f"feature_names: {twice[0]!r} is named twice")
+        check_names(feature_names or ())
         self._columns = {name: column for column, name in enumerate(feature_names or ())}
         self._names_are_fixed = feature_names is not None
         self._vocabulary = Vocabulary() if vocabulary is None else vocabulary
@@ -71,10 +69,13 @@ class ForestBuilder:
         ``output`` lists tokens, and integers i where the output of tail i goes; by default the tails in order.
         """
         edge = len(self._heads)
-        if isinstance(tails, str):
-            raise InputError(f"edge {edge}: tails must be a list of nodes, got the string {tails!r}")
-        self._features.append(self._row(features, edge))
-        self._labels.append(self._label_row(range(len(tails)) if output is None else output, len(tails), edge))
+        if isinstance(tails, str) or not isinstance(tails, Sequence):
+            raise InputError(f"edge {edge}: tails must be a list of nodes, got {tails!r}")
+        # All checks first: an edge that is refused leaves nothing behind.
+        row = self._row(features, edge)
+        labels = self._label_row(range(len(tails)) if output is None else output, len(tails), edge)
+        self._features.append(row)
+        self._labels.append(labels)
         self._heads.append(self._number(head))
         self._declared.add(head)
         self._tails.append(tuple(self._number(tail) for tail in tails))
@@ -115,7 +116,8 @@ class ForestBuilder:
             return {}
         if isinstance(features, Mapping):
             return {self._column(name, edge): self._value(value, name, edge) for name, value in features.items()}
-        if len(features) != len(self._columns):
+        given: Any = features
+        if isinstance(given, str) or len(features) != len(self._columns):
             expected = (
                 f"{len(self._columns)} ({', '.join(self._columns)})" if self._columns else "names with the values"
             )
@@ -133,8 +135,8 @@ class ForestBuilder:
     def _value(value: Any, name: str, edge: int) -> float:
         try:
             return float(value)
-        except (TypeError, ValueError):
-            raise InputError(f"edge {edge}: feature {name!r} is {value!r}; expected a number") from None
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"edge {edge}: feature {name!r} is {str(value)[:50]!r}; expected a number") from None
 
     def _label_row(self, output: Sequence[str | int] | range, arity: int, edge: int) -> list[int]:
         if isinstance(output, str):
@@ -143,10 +145,10 @@ class ForestBuilder:
         for item in output:
             if isinstance(item, str):
                 row.append(self._vocabulary.id(item))
-            elif 0 <= item < arity:
+            elif isinstance(item, int | np.integer) and 0 <= item < arity:
                 row.append(-1 - int(item))
             else:
-                raise InputError(f"edge {edge}: output names tail {item}, but the edge has {arity} tail(s)")
+                raise InputError(f"edge {edge}: output names tail {item!r}, but the edge has {arity} tail(s)")
         return row
 
     def _pack_features(self) -> Features:
@@ -160,6 +162,17 @@ class ForestBuilder:
         columns = np.array([column for row in self._features for column in row], dtype=np.int32)
         values = np.array([value for row in self._features for value in row.values()], dtype=self._dtype)
         return SparseFeatures(_offsets(self._features), columns, values, width)
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse feature names that are one text, or of which one stands twice."""
+    if isinstance(names, str):
+        raise InputError(f"feature_names: expected a list of names, got the text {names!r}")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"feature_names: {name!r} is named twice")
+        seen.add(name)
 
 
 def _offsets(rows: Sequence[Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +43,14 @@ class Corpus:
         names = parts[0].feature_names
         for sentence, forest in enumerate(parts):
             if forest.feature_names != names:
+                theirs = forest.feature_names
+                mine, other = next(pair for pair in zip_longest(names, theirs) if pair[0] != pair[1])
                 raise InputError(
-                    f"forest {sentence} has {len(forest.feature_names)} features ({', '.join(forest.feature_names)}); "
-                    f"expected the {len(names)} of forest 0: {', '.join(names)}"
+                    f"forest {sentence} has {len(theirs)} features, expected the {len(names)} of forest 0; "
+                    f"the first that differs is {other!r} instead of {mine!r}"
                 )
         vocabulary = parts[0].vocabulary
+        numberings: dict[int, NDArray[np.int32]] = {}
         return Corpus(
             node_offsets=_offsets([forest.nodes for forest in parts]),
             edge_offsets=_chain([forest.edge_offsets for forest in parts]),
@@ -55,7 +59,7 @@ class Corpus:
             features=concatenate_features([forest.features for forest in parts], len(names)),
             feature_names=names,
             label_offsets=_chain([forest.label_offsets for forest in parts]),
-            labels=np.concatenate([_labels_in(forest, vocabulary) for forest in parts]),
+            labels=np.concatenate([_labels_in(forest, vocabulary, numberings) for forest in parts]),
             vocabulary=vocabulary,
             edge_ids=np.concatenate([forest.edge_ids for forest in parts]),
             pruned=tuple(forest.pruned for forest in parts),
@@ -124,9 +128,12 @@ def _chain(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     )
 
 
-def _labels_in(forest: Forest, vocabulary: Vocabulary) -> NDArray[np.int32]:
-    """The forest's labels in the numbering of another vocabulary."""
+def _labels_in(forest: Forest, vocabulary: Vocabulary, numberings: dict[int, NDArray[np.int32]]) -> NDArray[np.int32]:
+    """The forest's labels in the numbering of another vocabulary; ``numberings`` keeps each for the next forest."""
     if forest.vocabulary is vocabulary:
         return forest.labels
-    number = np.array([vocabulary.id(token) for token in forest.vocabulary.tokens] or [0], dtype=np.int32)
+    number = numberings.get(id(forest.vocabulary))
+    if number is None:
+        number = np.array([vocabulary.id(token) for token in forest.vocabulary.tokens] or [0], dtype=np.int32)
+        numberings[id(forest.vocabulary)] = number
     return np.where(forest.labels < 0, forest.labels, number[np.maximum(forest.labels, 0)]).astype(np.int32)

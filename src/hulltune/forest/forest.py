@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.errors import InputError
+from hulltune.errors import InputError, unknown_name
 from hulltune.forest.features import Features
 from hulltune.forest.vocabulary import Vocabulary
 
@@ -122,14 +122,15 @@ class Forest:
 def feature_vector(weights: Any, names: Sequence[str], what: str) -> NDArray[np.float64]:
     """``weights`` in the order of ``names``: from a sequence, or from a mapping in which a name left out is 0."""
     if isinstance(weights, Mapping):
-        unknown = [name for name in weights if name not in set(names)]
+        known = set(names)
+        unknown = [name for name in weights if name not in known]
         if unknown:
-            raise InputError(f"{what}: unknown feature {unknown[0]!r} (known: {', '.join(names)})")
+            raise unknown_name(f"feature in {what}:", str(unknown[0]), names)
         weights = [weights.get(name, 0.0) for name in names]
     try:
         vector = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what}: expected {len(names)} numbers, got {weights!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what}: expected {len(names)} numbers, got {str(weights)[:80]}") from None
     if vector.shape != (len(names),):
         raise InputError(
             f"{what}: expected {len(names)} numbers ({', '.join(names[:8])}{', …' if len(names) > 8 else ''}), "

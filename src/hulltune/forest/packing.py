@@ -39,8 +39,9 @@ def pack(
     order = graph.topological_order(nodes, heads, tail_offsets, tails)
     if len(order) < nodes:
         cycle = _find_cycle(set(range(nodes)) - set(order.tolist()), heads, tail_offsets, tails)
-        names = [node_names[node] if node_names is not None else node for node in cycle]
-        raise InputError(f"the forest has a cycle: {' → '.join(map(str, names))}; expected an acyclic graph")
+        names = [str(node_names[node] if node_names is not None else node) for node in cycle]
+        shown = names if len(names) <= 12 else [*names[:6], f"… ({len(names) - 12} more)", *names[-6:]]
+        raise InputError(f"the forest has a cycle: {' → '.join(shown)}; expected an acyclic graph")
     kept_nodes, kept_edges, edge_offsets = graph.useful_parts(order, root, heads, tail_offsets, tails)
     number = np.full(nodes, -1, dtype=np.int32)
     number[kept_nodes] = np.arange(len(kept_nodes), dtype=np.int32)
@@ -73,9 +74,9 @@ def _find_cycle(
                     a_stuck_tail[head] = tail
                     break
     node = min(stuck)
-    path: list[int] = []
-    while node not in path:
-        path.append(node)
+    place: dict[int, int] = {}
+    while node not in place:
+        place[node] = len(place)
         node = a_stuck_tail[node]
-    cycle = path[path.index(node) :]
+    cycle = list(place)[place[node] :]
     return [node, *reversed(cycle)]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
-from hulltune.kernels.exact import FAR, NEAR, compare_products
+from hulltune.kernels.exact import FAR, NEAR, clip
 from hulltune.kernels.hull import hull_envelope
 from hulltune.kernels.lanes import END, backtrack, crossing_point, lanes_envelope, viterbi_pass
 from hulltune.kernels.scan import scan_envelope, short_list_envelope
@@ -39,23 +39,6 @@ def _to_grid(eta: float, shift: int, at_zero: float) -> float:
     else:
         magnitude = math.ldexp(magnitude, shift)
     return math.copysign(magnitude, eta)
-
-
-@kernel
-def _clip(slopes: Floats, intercepts: Floats, count: int, low: float, high: float) -> tuple[int, int]:
-    """Which of the first ``count`` lines win somewhere strictly between ``low`` and ``high``: a range."""
-    begin, end = 0, count
-    while begin + 1 < end:
-        fall, run = intercepts[begin] - intercepts[begin + 1], slopes[begin + 1] - slopes[begin]
-        if compare_products(low, run, 1.0, fall) < 0:
-            break
-        begin += 1
-    while end - 1 > begin:
-        fall, run = intercepts[end - 2] - intercepts[end - 1], slopes[end - 1] - slopes[end - 2]
-        if compare_products(high, run, 1.0, fall) > 0:
-            break
-        end -= 1
-    return begin, end
 
 
 @kernel
@@ -122,10 +105,10 @@ def _forest_lines(
 ) -> tuple[Floats, Floats, Int64s, Int32s, int, int]:
     """The lines of one forest between ``low`` and ``high``, the places of their derivations, and the passes."""
     if method == HULL:
-        line_slopes, line_intercepts = hull_envelope(first, last, edge_offsets, tail_offsets, tails, slopes, intercepts)
-        begin, end = _clip(line_slopes, line_intercepts, line_slopes.size, low, high)
-        line_slopes, line_intercepts = line_slopes[begin:end], line_intercepts[begin:end]
-        places = np.full(end - begin, -1)
+        line_slopes, line_intercepts = hull_envelope(
+            first, last, edge_offsets, tail_offsets, tails, slopes, intercepts, low, high
+        )
+        places = np.full(line_slopes.size, -1)
         if with_derivations:
             places, edges, edge_count = _derive_lines(
                 first, last, edge_offsets, tail_offsets, tails, slopes, intercepts,
@@ -137,7 +120,7 @@ def _forest_lines(
         with_derivations, best_slopes, best_intercepts, edges, edge_count,
     )  # fmt: skip
     line_slopes, line_intercepts = lines[:, 0].copy(), lines[:, 1].copy()
-    begin, end = _clip(line_slopes, line_intercepts, line_slopes.size, low, high)
+    begin, end = clip(line_slopes, line_intercepts, line_slopes.size, low, high)
     return line_slopes[begin:end], line_intercepts[begin:end], places[begin:end], edges, edge_count, passes
 
 
@@ -264,7 +247,7 @@ def envelopes(
                     count = short_list_envelope(
                         slopes, intercepts, begin, end, scratch, numbers, list_slopes, list_intercepts, winners
                     )
-                line_begin, line_end = _clip(list_slopes, list_intercepts, count, low, high)
+                line_begin, line_end = clip(list_slopes, list_intercepts, count, low, high)
                 if edge_count + 2 * count > edges.size:
                     edges = np.concatenate((edges, np.empty(edges.size + 2 * count, np.int32)))
                 for line in range(line_begin, line_end):

@@ -8,7 +8,12 @@ as those are. Only where the rounded values are equal are the rounding errors lo
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hulltune.kernels._jit import kernel
+
+Floats = NDArray[np.float64]
 
 SPLITTER = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
 
@@ -40,3 +45,20 @@ def compare_products(a: float, b: float, c: float, d: float) -> int:
         left = rounding_error(a, b, left)
         right = rounding_error(c, d, right)
     return int(left > right) - int(left < right)
+
+
+@kernel
+def clip(slopes: Floats, intercepts: Floats, count: int, low: float, high: float) -> tuple[int, int]:
+    """Which of the first ``count`` lines of an envelope win somewhere strictly between ``low`` and ``high``."""
+    begin, end = 0, count
+    while begin + 1 < end:
+        fall, run = intercepts[begin] - intercepts[begin + 1], slopes[begin + 1] - slopes[begin]
+        if compare_products(low, run, 1.0, fall) < 0:
+            break
+        begin += 1
+    while end - 1 > begin:
+        fall, run = intercepts[end - 2] - intercepts[end - 1], slopes[end - 1] - slopes[end - 2]
+        if compare_products(high, run, 1.0, fall) > 0:
+            break
+        end -= 1
+    return begin, end

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
-from hulltune.kernels.exact import compare_products
+from hulltune.kernels.exact import clip, compare_products
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
+
+MOST_LINES = 1 << 27  # kept at all nodes together: 2 GB
 
 
 @kernel
@@ -154,12 +156,15 @@ def hull_inside(
     tails: Int32s,
     slopes: Floats,
     intercepts: Floats,
+    low: float,
+    high: float,
 ) -> tuple[Floats, Floats, Int64s, Int64s, Floats, Floats]:
     """The chains of all nodes of one sentence (nodes ``first`` to ``last``): a pool of slopes and one of intercepts,
     and for each node the start and size of its chain there, and the slope and intercept to be added to it.
 
     The chains of a node's edges are united in pairs, then pairs of pairs: each round drops what it hides, so that the
-    later rounds are short. A node with a single edge and a single tail shares the tail's chain, shifted.
+    later rounds are short. What wins nowhere between ``low`` and ``high`` is dropped at every node. A node with a
+    single edge and a single tail shares the tail's chain, shifted.
     """
     nodes = last - first
     base = edge_offsets[first]
@@ -250,12 +255,18 @@ def hull_inside(
             count = united
             work_slopes, other_slopes = other_slopes, work_slopes
             work_intercepts, other_intercepts = other_intercepts, work_intercepts
+        begin, end = clip(work_slopes, work_intercepts, n, low, high)
+        if pool_size + n > MOST_LINES:
+            raise MemoryError("hulls")
         if pool_size + n > pool_slopes.size:
             pool_slopes, pool_intercepts = _grown(pool_slopes, pool_size + n), _grown(pool_intercepts, pool_size + n)
-        for i in range(n):
-            pool_slopes[pool_size + i], pool_intercepts[pool_size + i] = work_slopes[i], work_intercepts[i]
-        start[node], size[node] = pool_size, n
-        pool_size += n
+        for i in range(begin, end):
+            pool_slopes[pool_size + i - begin], pool_intercepts[pool_size + i - begin] = (
+                work_slopes[i],
+                work_intercepts[i],
+            )
+        start[node], size[node] = pool_size, end - begin
+        pool_size += end - begin
     return pool_slopes, pool_intercepts, start, size, shift_slope, shift_intercept
 
 
@@ -268,10 +279,12 @@ def hull_envelope(
     tails: Int32s,
     slopes: Floats,
     intercepts: Floats,
+    low: float,
+    high: float,
 ) -> tuple[Floats, Floats]:
-    """The lines of the envelope of one sentence, over the whole line: the chain of its root."""
+    """The lines of the envelope of one sentence between ``low`` and ``high``: the chain of its root."""
     pool_slopes, pool_intercepts, start, size, shift_slope, shift_intercept = hull_inside(
-        first, last, edge_offsets, tail_offsets, tails, slopes, intercepts
+        first, last, edge_offsets, tail_offsets, tails, slopes, intercepts, low, high
     )
     chain = slice(start[-1], start[-1] + size[-1])
     return pool_slopes[chain] + shift_slope[-1], pool_intercepts[chain] + shift_intercept[-1]

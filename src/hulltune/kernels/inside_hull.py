@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.kernels.exact import FAR
 from hulltune.kernels.hull import hull_inside
 from hulltune.kernels.magnitudes import magnitudes
 
@@ -36,7 +37,7 @@ def inside_hull(forest: Forest, weights: Sequence[Hull]) -> list[Hull] | None:
     if not np.all(bounds <= MOST):
         return None
     slopes, intercepts, start, size, more_slope, more_intercept = hull_inside(
-        0, forest.nodes, forest.edge_offsets, forest.tail_offsets, forest.tails, scaled[0], scaled[1]
+        0, forest.nodes, forest.edge_offsets, forest.tail_offsets, forest.tails, scaled[0], scaled[1], -FAR, FAR
     )
     hulls = []
     for node in range(forest.nodes):

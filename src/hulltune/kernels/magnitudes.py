@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
 
-COUNT_BITS = 20
-"""A feature is count-like if no derivation sums to more than 2^20 of its units: its weight then keeps 31 bits."""
+COUNT_BITS = 12
+"""A feature is count-like if no derivation sums to more than 2^12 of its units: its weight then keeps 39 bits."""
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
@@ -45,12 +45,15 @@ def magnitudes(
 
 
 @kernel
-def units(sentence_edges: Int64s, columns: NDArray[Any], magnitudes: Floats) -> Floats:
-    """Per sentence and column, the largest power of two that divides all values, if it is at least 2^-20 of the
-    column's magnitude; otherwise 0: the column is not count-like.
+def units(node_offsets: Int64s, sentence_edges: Int64s, columns: NDArray[Any], magnitudes: Floats) -> Floats:
+    """Per sentence and column, the largest power of two that divides all values, if it is at least 2^-12 of the
+    column's magnitude; otherwise 0: the column is not count-like. In a list no column is: a derivation is one edge, so
+    that there is nothing to be spread over several.
     """
     result = np.zeros(magnitudes.shape)
     for s in range(magnitudes.shape[0]):
+        if node_offsets[s + 1] - node_offsets[s] == 1:
+            continue
         for k in range(columns.shape[0]):
             unit = _least_unit(magnitudes[s, k], COUNT_BITS)
             bits = 0

@@ -21,6 +21,8 @@ def derivation_output(
     derivations cannot overflow the machine's. Linear in edges and tokens where each tail is put out once.
     """
     n = edges.size
+    if n == 0:
+        return tokens, count
     size = np.ones(n, np.int64)
     for i in range(n - 1, -1, -1):
         edge = base + edges[i]

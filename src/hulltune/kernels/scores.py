@@ -23,6 +23,7 @@ from hulltune.kernels.simd import LANES, add, load, multiply, scatter, splat, su
 GRID_BITS = 51
 ROUND = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to an integer, for |x| <= 2^51
 NO_SHIFT = -9999  # all scores are 0
+OVERFLOW = 9999  # an exponent that no score has
 MOST_SHIFT = 900  # bits that weights are scaled by before they meet features of 1e±250 and beyond
 
 Floats = NDArray[np.float64]
@@ -175,6 +176,9 @@ def score_sparse(
             sizes = scores[r, begin - base : end - base]
             bound = sum_bound(node_offsets[s], node_offsets[s + 1], edge_offsets, tail_offsets, tails, sizes, begin)
             if bound == 0.0:
+                continue
+            if not bound < math.inf:
+                exponents[r, s - first] = OVERFLOW
                 continue
             shift = min(GRID_BITS - math.frexp(bound)[1] - value_exponent, 2 * MOST_SHIFT)
             now = min(max(shift, -MOST_SHIFT), MOST_SHIFT)

@@ -50,7 +50,7 @@ def envelope(
 
 
 def envelopes(
-    corpus: Corpus,
+    corpus: Corpus | Forest,
     origin: Any,
     directions: Any,
     *,
@@ -68,9 +68,14 @@ def envelopes(
     what depends on the features alone from one call to the next. Without ``derivations`` only lines are computed
     (lists name their winners anyway).
     """
+    corpus = as_corpus(corpus)
+    if not hasattr(directions, "__len__") or len(directions) == 0:
+        raise InputError(f"directions: expected a list of at least one direction, got {directions!r}")
     intervals = _check_intervals(interval, len(directions))
     if method not in METHODS:
-        raise unknown_name("method", method, METHODS)
+        raise unknown_name("method", str(method), METHODS)
+    if scorer is not None and scorer.corpus is not corpus:
+        raise InputError("scorer: made for another corpus; use EdgeScorer(corpus) of this one")
     if method == "scan":
         _check_lists(corpus)
     rows = [feature_vector(origin, corpus.feature_names, "origin")]
@@ -92,10 +97,16 @@ def envelopes(
         if not hasattr(workplace, "room"):
             workplace.room = np.empty(2 * SHARD_SCORES)
         scores, exponents = scorer.scores(first, last, weights, workplace.room)
-        found: tuple[Any, ...] = kernel.envelopes(
+        try:
+            found: tuple[Any, ...] = kernel.envelopes(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
             first, last, scores, exponents, intervals, METHODS.index(method), derivations,
         )  # fmt: skip
+        except MemoryError:
+            raise InputError(
+                f"sentences {first} to {last - 1}: out of memory; derivations may be too large to be listed "
+                '(try derivations=False), or hulls to be kept (method "lanes" keeps none)'
+            ) from None
         return found
 
     if threads == 1 or len(shards) == 1:
@@ -103,26 +114,36 @@ def envelopes(
     else:
         with ThreadPoolExecutor(threads) as pool:
             parts = list(pool.map(search, shards))
-    return _gather(corpus, intervals, shards, parts)
+    return _gather(corpus, intervals, parts, derivations or bool(np.all(np.diff(corpus.node_offsets) == 1)))
 
 
 def decode(
-    corpus: Corpus, weights: Any, *, threads: int | None = None, scorer: EdgeScorer | None = None
+    corpus: Corpus | Forest, weights: Any, *, threads: int | None = None, scorer: EdgeScorer | None = None
 ) -> CorpusEnvelopes:
     """The best derivation of every sentence under ``weights``: envelopes of one segment each.
 
     Ties are broken as everywhere: from the root down, the first edge in the forest's order among equals. Scores are
     compared on the exact grid, so derivations with the same edges in another order are equals.
     """
+    corpus = as_corpus(corpus)
     nowhere = np.zeros(len(corpus.feature_names))
     return envelopes(corpus, weights, [nowhere], threads=threads, scorer=scorer)
+
+
+def as_corpus(data: Corpus | Forest) -> Corpus:
+    """A corpus as it is; a single forest as a corpus of one."""
+    if isinstance(data, Forest):
+        return Corpus.pack([data])
+    if not isinstance(data, Corpus):
+        raise InputError(f"corpus: expected a Corpus or a Forest, got {type(data).__name__}")
+    return data
 
 
 def _gather(
     corpus: Corpus,
     intervals: Floats,
-    shards: Sequence[tuple[int, int]],
     parts: Sequence[tuple[Any, ...]],
+    has_derivations: bool,
 ) -> CorpusEnvelopes:
     """One result from those of the shards: the same arrays, ordered by direction, then sentence."""
     directions = len(intervals)
@@ -141,6 +162,7 @@ def _gather(
         derivation_offsets=derivation_offsets,
         derivation_edges=derivation_edges,
         passes=sum(part[4] for part in parts),
+        has_derivations=has_derivations,
     )
 
 
@@ -204,8 +226,8 @@ def _check_lists(corpus: Corpus) -> None:
 def _check_threads(threads: int | None) -> int:
     if threads is None:
         return available_cpus()
-    if threads < 1:
-        raise InputError(f"threads: expected a positive number, got {threads}")
+    if not isinstance(threads, int) or threads < 1:
+        raise InputError(f"threads: expected a positive number, got {threads!r}")
     return threads
 
 

@@ -45,6 +45,7 @@ class Envelope:
     intercepts: Floats
     _derivation_offsets: NDArray[np.int64]
     _derivation_edges: NDArray[np.int32]
+    has_derivations: bool = True
 
     def __len__(self) -> int:
         return len(self.slopes)
@@ -54,10 +55,9 @@ class Envelope:
 
     def __getitem__(self, index: int) -> Segment:
         index = range(len(self))[index]
-        ends = [self.interval[0], *self.breakpoints.tolist(), self.interval[1]]
         return Segment(
-            left=ends[index],
-            right=ends[index + 1],
+            left=float(self.breakpoints[index - 1]) if index else self.interval[0],
+            right=float(self.breakpoints[index]) if index + 1 < len(self) else self.interval[1],
             slope=float(self.slopes[index]),
             intercept=float(self.intercepts[index]),
             edges=tuple(self.edges(index).tolist()),
@@ -85,6 +85,9 @@ class Envelope:
 
     def edges(self, index: int) -> NDArray[np.int32]:
         """The edges of the winning derivation of a segment."""
+        if not self.has_derivations:
+            raise InputError("derivations: this envelope was computed without; ask for it with derivations=True")
+        index = range(len(self))[index]
         return self._derivation_edges[self._derivation_offsets[index] : self._derivation_offsets[index + 1]]
 
     def tokens(self, index: int) -> tuple[str, ...]:
@@ -113,6 +116,7 @@ class CorpusEnvelopes:
     """Edges numbered within their sentence."""
     passes: int
     """Viterbi passes made by the method "lanes"."""
+    has_derivations: bool = True
 
     @property
     def directions(self) -> int:
@@ -127,6 +131,7 @@ class CorpusEnvelopes:
 
     def envelope(self, sentence: int, direction: int = 0) -> Envelope:
         """The envelope of one sentence along one direction."""
+        sentence, direction = range(len(self))[sentence], range(self.directions)[direction]
         first, last = self.offsets[direction, sentence], self.offsets[direction, sentence + 1]
         offsets = self.derivation_offsets[first : last + 1]
         return Envelope(
@@ -137,10 +142,13 @@ class CorpusEnvelopes:
             intercepts=self.intercepts[first:last],
             _derivation_offsets=offsets - offsets[0],
             _derivation_edges=self.derivation_edges[offsets[0] : offsets[-1]],
+            has_derivations=self.has_derivations,
         )
 
     def outputs(self, direction: int = 0) -> Sequence[Sequence[str]]:
         """Per sentence, the output texts of its segments from left to right."""
+        if not self.has_derivations:
+            raise InputError("derivations: these envelopes were computed without; ask for them with derivations=True")
         from hulltune.lines.output import segment_texts
 
         return segment_texts(self, direction)

@@ -76,7 +76,7 @@ class EdgeScorer:
             raise InputError(
                 f"sentence {sentence}: sums of feature {corpus.feature_names[column]!r} overflow; rescale the feature"
             )
-        return bounds, magnitudes.units(corpus.sentence_edges, self._columns, bounds)
+        return bounds, magnitudes.units(corpus.node_offsets, corpus.sentence_edges, self._columns, bounds)
 
     @cached_property
     def _sparse_units(self) -> Floats:

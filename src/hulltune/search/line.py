@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.forest.corpus import Corpus
-from hulltune.forest.forest import feature_vector
-from hulltune.lines.compute import decode, envelopes
+from hulltune.forest.forest import Forest, feature_vector
+from hulltune.lines.compute import as_corpus, decode, envelopes
 from hulltune.lines.result import CorpusEnvelopes
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.policies import Policy, choose
@@ -52,7 +52,7 @@ class LineSearch:
 
 
 def line_search(
-    corpus: Corpus,
+    corpus: Corpus | Forest,
     origin: Any,
     direction: Any,
     statistics: StatisticsOf,
@@ -67,31 +67,45 @@ def line_search(
     """Minimise ``loss`` of the corpus statistics of the winning outputs along w = origin + η · direction, exactly.
 
     ``statistics`` is asked once for each distinct output of a sentence that wins anywhere on the line. The origin is
-    left only for a strictly smaller loss.
+    left only for a strictly smaller loss, which decoding with the new weights confirms.
     """
-    policy = Policy(policy) if isinstance(policy, str) else policy
+    corpus = as_corpus(corpus)
+    if not isinstance(policy, Policy):
+        policy = Policy(str(policy))
     start = feature_vector(origin, corpus.feature_names, "origin")
     along = feature_vector(direction, corpus.feature_names, "direction")
     statistics = _ask_once(statistics)
     found = envelopes(corpus, start, [along], interval=interval, method=method, threads=threads, scorer=scorer)
     surface = error_surface(found, statistics)
     losses = surface.losses(loss)
-    current_loss = None
-    if interval[0] <= 0.0 <= interval[1]:
-        on_a_tie = 0.0 in interval or 0.0 in surface.breakpoints
-        if on_a_tie:  # decoding decides it, by the one rule for ties
-            here = error_surface(decode(corpus, start, threads=threads, scorer=scorer), statistics)
-            current_loss = float(here.losses(loss)[0])
-        else:
-            current_loss = float(losses[np.searchsorted(surface.breakpoints, 0.0, side="right")])
+    ends = (float(found.intervals[0, 0]), float(found.intervals[0, 1]))
+
+    def loss_at(weights: Floats) -> float:
+        decoded = decode(corpus, weights, threads=threads, scorer=scorer)
+        return float(error_surface(decoded, statistics).losses(loss)[0])
+
+    current_loss = loss_at(start) if ends[0] <= 0.0 <= ends[1] else None
     size = float(np.linalg.norm(along))
     scale = float(np.linalg.norm(start)) / size if size > 0.0 and np.any(start) else 1.0
-    choice = choose(
-        surface.breakpoints, losses, policy=policy, interval=interval, current_loss=current_loss, scale=scale
-    )
+    closed = np.zeros(len(losses), dtype=bool)
+    while True:
+        choice = choose(
+            surface.breakpoints,
+            losses,
+            policy=policy,
+            interval=ends,
+            current_loss=current_loss,
+            scale=scale,
+            closed=closed,
+        )
+        weights = start + choice.eta * along
+        # Decoding has the last word: near a breakpoint, rounding of the weights may put them on its other side.
+        if choice.eta == 0.0 or loss_at(weights) <= choice.loss + 1e-12 * abs(choice.loss):
+            break
+        closed[int(np.searchsorted(surface.breakpoints, choice.eta, side="right"))] = True
     return LineSearch(
         eta=choice.eta,
-        weights=start + choice.eta * along,
+        weights=weights,
         loss=choice.loss,
         current_loss=current_loss,
         left=choice.left,

@@ -14,7 +14,11 @@ Floats = NDArray[np.float64]
 
 POLICIES = ("middle", "closest", "widest")
 SMOOTHINGS = ("none", "min", "mean")
-TINY_STEP = 2.0**-40  # of the last breakpoint: the least step beyond it, so that rounding does not swallow it
+RESOLUTION = 2.0**-40
+"""Intervals narrower than this, relative to their place on the line (or to ``scale`` near 0), are not entered: the
+weights that a step leads to are rounded to doubles, and decoding with them may see what lies beside the interval.
+"""
+TINY_STEP = 2.0**-30  # of the last breakpoint: the least step beyond it, so that rounding does not swallow it
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,8 @@ class Policy:
     - "middle": the middle of the best interval; of several, that closest to the current point.
     - "closest": the best interval closest to the current point, entered by a tenth of its width.
     - "widest": the middle of the widest best interval.
+
+    Slivers (see RESOLUTION) are passed over, and do not keep what lies on both sides of them apart.
 
     Smoothing (Cer et al. 2008) replaces the loss of an interval by the worst ("min", of the score) or the mean over
     ``window`` intervals around it, so that a lone spike is not chosen. An unbounded interval counts as twice as wide as
@@ -73,44 +79,54 @@ def choose(
     interval: tuple[float, float] = (-math.inf, math.inf),
     current_loss: float | None = None,
     scale: float = 1.0,
+    closed: NDArray[np.bool_] | None = None,
 ) -> Choice:
     """The point to step to on a surface with these losses (one more than the breakpoints, all inside ``interval``).
 
     The current point 0, if it lies in the interval, is left only for a strictly smaller (smoothed) loss. Its own is
-    taken from its interval, or is ``current_loss`` where 0 is a breakpoint itself. The answer is never a breakpoint.
+    ``current_loss``, which decoding there tells, or that of its interval where none is given or losses are smoothed.
+    ``closed`` marks intervals that are not to be entered. The answer is never a breakpoint.
     """
     smoothed = smooth(losses, policy.smoothing, policy.window)
-    starts = np.flatnonzero(np.append(True, smoothed[1:] != smoothed[:-1]))
-    lefts = np.append(interval[0], breakpoints)[starts]
-    rights = np.append(lefts[1:], interval[1])
-    plateau_losses = smoothed[starts]
-
-    entered_left, entered_right = _bounded(lefts, rights, end_step(breakpoints, scale))
-    middles = entered_left + (entered_right - entered_left) / 2
-    roomy = (lefts < middles) & (middles < rights)  # an interval between neighbouring doubles has no inside
-    best = np.min(plateau_losses[roomy], initial=math.inf)
+    lefts, rights = np.append(interval[0], breakpoints), np.append(breakpoints, interval[1])
+    near_left, near_right = _bounded(lefts, rights, end_step(breakpoints, scale))
+    middles = near_left + (near_right - near_left) / 2
+    sizes = np.maximum(np.maximum(np.abs(near_left), np.abs(near_right)), scale * (near_left * near_right <= 0.0))
+    inside = (lefts < middles) & (middles < rights)  # an interval between neighbouring doubles has no inside
+    enterable = inside & (near_right - near_left > RESOLUTION * sizes)
+    if closed is not None:
+        enterable &= ~closed
+    best = np.min(smoothed[enterable], initial=math.inf)
 
     if interval[0] <= 0.0 <= interval[1]:
         here = int(np.searchsorted(breakpoints, 0.0, side="right"))
-        is_tie = here > 0 and breakpoints[here - 1] == 0.0
-        own = current_loss if current_loss is not None and is_tie and policy.smoothing == "none" else smoothed[here]
+        own = current_loss if current_loss is not None and policy.smoothing == "none" else smoothed[here]
         if not best < own:
-            plateau = int(np.searchsorted(starts, here, side="right")) - 1
             loss = current_loss if current_loss is not None else float(losses[here])
-            return Choice(0.0, loss, float(lefts[plateau]), float(rights[plateau]))
-    candidates = np.flatnonzero(roomy & (plateau_losses == best))
-    if not len(candidates):
-        raise InputError(f"interval: no representable point strictly inside ({interval[0]}, {interval[1]})")
-    distances = np.maximum(np.maximum(lefts[candidates], -rights[candidates]), 0.0)
+            same = np.flatnonzero((smoothed != smoothed[here]) & inside)
+            left, right = same[same < here], same[same > here]
+            return Choice(
+                0.0, loss, float(rights[left[-1]]) if len(left) else interval[0],
+                float(lefts[right[0]]) if len(right) else interval[1],
+            )  # fmt: skip
+    if best == math.inf:
+        raise InputError(f"interval: no point of ({interval[0]}, {interval[1]}) is far enough from all breakpoints")
+    wide = np.flatnonzero(enterable)
+    is_first = np.append(True, smoothed[wide[1:]] != smoothed[wide[:-1]])  # of neighbours with equal loss
+    firsts, lasts = wide[is_first], wide[np.append(np.flatnonzero(is_first)[1:], len(wide)) - 1]
+    chosen = np.flatnonzero(smoothed[firsts] == best)
+    firsts, lasts = firsts[chosen], lasts[chosen]
     if policy.name == "widest":
-        chosen = candidates[np.argmax((entered_right - entered_left)[candidates])]
+        pick = int(np.argmax(near_right[lasts] - near_left[firsts]))
     else:
-        chosen = candidates[np.argmin(distances)]
-    eta = float(middles[chosen])
-    if policy.name == "closest":
-        eta = _enter(float(entered_left[chosen]), float(entered_right[chosen]), eta)
+        pick = int(np.argmin(np.maximum(np.maximum(lefts[firsts], -rights[lasts]), 0.0)))
+    low, high = float(near_left[firsts[pick]]), float(near_right[lasts[pick]])
+    eta = _enter(low, high) if policy.name == "closest" else low + (high - low) / 2
     index = int(np.searchsorted(breakpoints, eta, side="right"))
-    return Choice(eta, float(losses[index]), float(lefts[chosen]), float(rights[chosen]))
+    if not enterable[index] or eta == lefts[index]:  # on a sliver between equals: the middle of the part beside it
+        index = int(firsts[pick])
+        eta = float(middles[index])
+    return Choice(eta, float(losses[index]), float(lefts[firsts[pick]]), float(rights[lasts[pick]]))
 
 
 def end_step(breakpoints: Floats, scale: float) -> float:
@@ -132,10 +148,9 @@ def _bounded(lefts: Floats, rights: Floats, step: float) -> tuple[Floats, Floats
     return lefts, rights
 
 
-def _enter(left: float, right: float, middle: float) -> float:
+def _enter(left: float, right: float) -> float:
     """A point inside (left, right), a tenth of the width in from the side that 0 is on; 0 itself if it is inside."""
     if left < 0.0 < right:
         return 0.0
     tenth = (right - left) / 10
-    eta = left + tenth if left >= 0.0 else right - tenth
-    return eta if left < eta < right else middle
+    return left + tenth if left >= 0.0 else right - tenth
