@@ -287,7 +287,7 @@ def test_policies_and_smoothing() -> None:
 def test_weights_of_other_features_are_refused() -> None:
     lists = random_lists(21)
     for function in (rerank, score):
-        with pytest.raises(InputError, match="unknown feature 'lm'"):
+        with pytest.raises(InputError, match="unknown feature in weights: 'lm'"):
             function(lists, {"lm": 1.0})
 
 

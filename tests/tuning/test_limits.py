@@ -72,7 +72,7 @@ def test_random_boxes_are_kept(seed: int, low: float, width: float, sign: str) -
         ([1.0, 2.0, 1.0], {"tied": [["f0", "f1"]]}, "start: the weights of f0, f1 are tied, but differ"),
         ([0.0, 0.0, 0.0], {}, "start: all weights are 0"),
         ([1.0, 1.0], {}, "start: expected 3 numbers"),
-        ({"f9": 1.0}, {}, "start: unknown feature 'f9'"),
+        ({"f9": 1.0}, {}, "unknown feature in start: 'f9'"),
     ],
 )
 def test_a_start_outside_the_constraints_is_refused_not_returned(start: Any, limits: Any, complaint: str) -> None:
