@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import subprocess
@@ -62,6 +63,10 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("tune good --ref refs --out no/w.json", "there is no folder no"),
         ("tune good --ref refs --heldout-ref refs", "there are no --heldout lists"),
         ("tune good --ref refs --folds 9", "folds: expected 2 to 2"),
+        ("tune missing --ref refs --metric blue", "unknown metric 'blue'; did you mean 'bleu'?"),
+        ("tune missing --ref refs --also chr", "unknown metric 'chr'; did you mean 'chrf'?"),
+        ("tune missing --ref refs --scale l3", "unknown scale 'l3'"),
+        ("tune missing --ref empty", "empty: the file is empty"),
         ("tune good", "no references"),
         ("tune missing --ref refs", "missing: no such file"),
         ("tune good --ref missing", "missing: no such file"),
@@ -189,7 +194,7 @@ def test_an_interrupt_ends_with_the_best_so_far_written(folder: Path, more: list
                 assert process.poll() is None
             time.sleep(0.3)
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=300)
         finally:
             process.kill()
     assert process.returncode == 130, err
@@ -200,6 +205,34 @@ def test_an_interrupt_ends_with_the_best_so_far_written(folder: Path, more: list
     assert result.interrupted
     assert result.score <= result.baseline
     assert main(["score", "lists.jsonl", "--weights", "w.ini", "--metric", "wer", "--quiet"]) == 0
+
+
+def test_an_interrupt_while_reading_has_nothing_to_write(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hulltune.io.read_lists", interrupt)
+    assert main(["tune", "good", "--ref", "refs", "--out", "w.json", "--quiet"]) == 130
+    assert capsys.readouterr().err == "hulltune: interrupted; there was nothing to write yet\n"
+    assert not (folder / "w.json").exists()
+
+
+def test_an_interrupt_while_describing_keeps_the_weights(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "oracle", interrupt)
+    arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet", "--restarts", "0"]
+    assert main(arguments) == 130
+    assert "the best so far is in w.json" in capsys.readouterr().err
+    result = TuneResult.load("w.json")
+    assert result.interrupted
+    assert result.oracle is None
+    assert any(result.weights.values())
 
 
 def test_the_first_run_says_that_it_compiles(

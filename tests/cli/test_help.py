@@ -128,6 +128,17 @@ def test_completion_for_other_shells(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().err.startswith("hulltune: unknown shell 'csh'")
 
 
+def test_the_installed_script_calls_the_command() -> None:
+    import importlib
+    import re
+    from pathlib import Path
+
+    project = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    found = re.search(r'^\[project.scripts\]\nhulltune = "([\w.]+):(\w+)"$', project, flags=re.MULTILINE)
+    assert found is not None
+    assert callable(getattr(importlib.import_module(found[1]), found[2]))
+
+
 def test_values_of_options() -> None:
     assert parser.named_number("a=b=-1.5") == ("a=b", -1.5)
     assert parser.named_sign("lm=-") == ("lm", "-")

@@ -291,6 +291,11 @@ def test_weights_of_other_features_are_refused() -> None:
             function(lists, {"lm": 1.0})
 
 
+def test_lists_without_features() -> None:
+    with pytest.raises(InputError, match="the candidates have no features"):
+        tune([{"refs": ["a"], "candidates": [{"text": "a"}, {"text": "b"}]}], **QUICK)
+
+
 def test_lists_without_any_candidate(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"id": 0, "refs": ["a"], "candidates": []}\n', encoding="utf-8")
     with pytest.raises(InputError, match="no sentence has a candidate"):

@@ -93,8 +93,10 @@ def run(args: argparse.Namespace) -> int:
     began = time.perf_counter()
     say_if_compiling(args.quiet)
     from hulltune.tuning import tune
-    from hulltune.tuning.inputs import with_features
+    from hulltune.tuning.inputs import as_references, with_features
 
+    _check_names(args)
+    references = as_references(reference_files(args.ref))
     lists = read(args)
     heldout = read(args, files=args.heldout, add=args.heldout_add or []) if args.heldout else None
     if heldout is not None and args.missing is not None:
@@ -105,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
     with shown_progress(quiet=args.quiet) as progress:
         result = tune(
             lists,
-            reference_files(args.ref),
+            references,
             metric=args.metric,
             start=args.start,
             fixed=_by_name("--fix", args.fix),
@@ -142,6 +144,19 @@ def run(args: argparse.Namespace) -> int:
         note(f"interrupted; {written}")
         return INTERRUPTED
     return 0
+
+
+def _check_names(args: argparse.Namespace) -> None:
+    """Find typing errors before a large file is read."""
+    from hulltune.metrics import get_metric
+    from hulltune.search.constraints import Constraints
+    from hulltune.search.optimise import SearchOptions
+    from hulltune.search.policies import Policy
+
+    for metric in (args.metric, *(metric_list(args.also) or [])):
+        get_metric(metric)
+    SearchOptions(search=args.search, policy=Policy(args.policy, smoothing=args.smoothing))
+    Constraints(scale=args.scale).compile(())
 
 
 @contextmanager

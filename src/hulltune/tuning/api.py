@@ -102,6 +102,8 @@ def tune(
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
         data = list_data(lists, references)
+        if not data.lists.feature_names:
+            raise InputError("lists: the candidates have no features, so there is nothing to weigh; add some")
         problem = data.problem(metric, store=kept, questions=questions)
         unseen = None
         if heldout is not None:
