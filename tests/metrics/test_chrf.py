@@ -86,7 +86,7 @@ def test_no_outputs() -> None:
     [
         ({"char_order": 0}, "char_order is 0, expected an integer from 1"),
         ({"word_order": -1}, "word_order is -1"),
-        ({"beta": 0}, "beta is 0, expected a positive number"),
+        ({"beta": 0}, "beta is 0; expected a number above 0"),
     ],
 )
 def test_bad_options(bad: dict[str, Any], message: str) -> None:

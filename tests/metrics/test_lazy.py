@@ -77,7 +77,7 @@ def test_what_was_computed_before_an_error_is_kept() -> None:
         ([0, 0], ["a"], "2 sentence numbers for 1 outputs"),
         ([3], ["a"], "sentence number 3 is out of range: there are references for 2"),
         ([-1], ["a"], "sentence number -1 is out of range"),
-        ([1], [None], "an output for sentence 1 is None; expected a string"),
+        ([1], [None], "output 0 is None, expected a string"),
     ],
 )
 def test_bad_input(sentences: list[int], outputs: list[str], message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Collection, Mapping, Sequence
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from hulltune._version import __version__
 from hulltune.errors import InputError, unknown_name
-from hulltune.metrics.base import References, Statistics
+from hulltune.metrics.base import Metric, References, Statistics
 
 
 def signature(name: str, parameters: Mapping[str, object], *, version: str = f"hulltune-{__version__}") -> str:
@@ -37,13 +38,16 @@ def checked_references(
     Unless ``ragged``, every sentence has the same number of references: a corpus where they differ has
     usually lost a line.
     """
+    if references is None or not hasattr(references, "__iter__"):
+        raise InputError(f"{metric}: references is {references!r}; expected, for each sentence, a list of references")
     if isinstance(references, str):
         raise InputError(f"{metric}: references is a string; expected, for each sentence, a list of references")
     checked: list[tuple[str, ...]] = []
     for number, group in enumerate(references):
-        if isinstance(group, str):
+        if isinstance(group, str) or not hasattr(group, "__len__"):
+            kind = "a string" if isinstance(group, str) else repr(group)
             raise InputError(
-                f"{metric}: references[{number}] is a string; expected a list of references for each "
+                f"{metric}: references[{number}] is {kind}; expected a list of references for each "
                 "sentence: write [[text], …] for one reference each"
             )
         for position, text in enumerate(group):
@@ -79,6 +83,25 @@ def check_number(
         raise InputError(f"{metric}: {option} is {value!r}; expected a number {bounds}")
 
 
+def check_flags(metric: Metric) -> None:
+    """Raise unless every option that is a switch is True or False: the text "no" would count as yes."""
+    switches = [option for option in dataclasses.fields(metric) if option.type in (bool, "bool") and option.init]  # type: ignore[arg-type]
+    for option in switches:
+        value = getattr(metric, option.name)
+        if not isinstance(value, bool):
+            raise InputError(f"{metric.name}: {option.name} is {value!r}; expected True or False")
+
+
+def checked_statistics(statistics: Statistics, metric: Metric) -> Statistics:
+    """The statistics as an array, after checking that the last axis has the metric's columns."""
+    table = np.asarray(statistics)
+    if table.ndim == 0 or table.shape[-1] != len(metric.columns):
+        raise InputError(
+            f"{metric.name}: got statistics of shape {table.shape}, expected {len(metric.columns)} in the last axis"
+        )
+    return table
+
+
 def check_choice(metric: str, option: str, value: object, choices: Collection[str]) -> None:
     """Raise, with the nearest choice, unless ``value`` is one of them."""
     if value not in choices:
@@ -92,8 +115,17 @@ def checked_sentences(sentences: NDArray[np.int64], outputs: Sequence[str], coun
 
 
 def checked_numbers(sentences: NDArray[np.int64], outputs: Sequence[str], count: int) -> NDArray[np.int64]:
-    """The same as an array."""
-    numbers = np.ascontiguousarray(sentences, dtype=np.int64)
+    """The same as an array, after checking that every output is a text."""
+    if isinstance(outputs, str) or set(map(type, outputs)) - {str}:
+        if isinstance(outputs, str):
+            raise InputError(f"outputs: expected a list of texts, got the text {outputs[:50]!r}")
+        for number, output in enumerate(outputs):
+            if not isinstance(output, str):
+                raise InputError(f"output {number} is {output!r}, expected a string")
+    given = np.asarray(sentences)
+    if given.size and given.dtype.kind not in "iu":
+        raise InputError(f"sentence numbers: expected whole numbers, got {given.dtype}")
+    numbers = np.ascontiguousarray(given, dtype=np.int64)
     if numbers.shape != (len(outputs),):
         raise InputError(f"{numbers.size} sentence numbers for {len(outputs)} outputs; expected one for each")
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < count):

@@ -12,7 +12,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.metrics._common import check_choice, checked_references, checked_sentences, ratio, signature
+from hulltune.metrics._common import (
+    check_choice,
+    checked_references,
+    checked_sentences,
+    checked_statistics,
+    ratio,
+    signature,
+)
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -110,7 +117,7 @@ class Accuracy(Metric):
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """The share that is right, between 0 and 1; 0 of no outputs."""
-        counts = np.asarray(statistics)
+        counts = checked_statistics(statistics, self)
         return ratio(counts[..., 0], counts[..., 1], empty=0.0)
 
 

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
-from hulltune.metrics._common import check_number, checked_references, checked_sentences, ratio, signature
+from hulltune.metrics._common import (
+    check_number,
+    checked_references,
+    checked_sentences,
+    checked_statistics,
+    ratio,
+    signature,
+)
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 Link = tuple[int, int]
@@ -75,7 +82,7 @@ class Aer(Metric):
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """The error rate, between 0 and 1."""
-        counts = np.asarray(statistics)
+        counts = checked_statistics(statistics, self)
         matched = counts[..., 0] + counts[..., 1]
         return 1.0 - ratio(matched, counts[..., 2] + counts[..., 3], empty=1.0)
 

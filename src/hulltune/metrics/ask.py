@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.metrics._common import checked_references, ratio, signature
+from hulltune.metrics._common import checked_references, checked_statistics, ratio, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.pending import NotYet
 
@@ -44,7 +44,7 @@ class Ask(Metric):
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """The mean rating; 0 of no outputs."""
-        sums = np.asarray(statistics)
+        sums = checked_statistics(statistics, self)
         return ratio(sums[..., 0], sums[..., 1], empty=0.0)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.metrics import _text
-from hulltune.metrics._common import check_choice, signature
+from hulltune.metrics._common import check_choice, check_flags, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Bleu(Metric):
     columns: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        check_flags(self)
         _text.check_order("max_ngram_order", self.max_ngram_order, least=1, most=100)
         check_choice(self.name, "smooth_method", self.smooth_method, SMOOTHING)
         check_choice(self.name, "tokenize", self.tokenize, TOKENIZERS)

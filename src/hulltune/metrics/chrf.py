@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.errors import InputError
 from hulltune.metrics import _text
-from hulltune.metrics._common import signature
+from hulltune.metrics._common import check_flags, check_number, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 if TYPE_CHECKING:
@@ -40,10 +39,10 @@ class ChrF(Metric):
     columns: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        check_flags(self)
         _text.check_order("char_order", self.char_order, least=1, most=100)
         _text.check_order("word_order", self.word_order, least=0, most=100)
-        if not 0 < self.beta < float("inf"):
-            raise InputError(f"beta is {self.beta!r}, expected a positive number")
+        check_number(self.name, "beta", self.beta, low=0.0, open_low=True)
         orders = [f"char_{n + 1}" for n in range(self.char_order)]
         orders += [f"word_{n + 1}" for n in range(self.word_order)]
         columns = tuple(f"{kind}_{order}" for order in orders for kind in ("output", "reference", "matches"))

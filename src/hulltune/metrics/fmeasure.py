@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from hulltune.errors import InputError
 from hulltune.metrics._common import (
     check_choice,
+    check_flags,
     check_number,
     checked_references,
     checked_sentences,
+    checked_statistics,
     ratio,
     signature,
 )
@@ -53,6 +55,7 @@ class FMeasure(Metric):
     variable_references: bool = False
 
     def __post_init__(self) -> None:
+        check_flags(self)
         if not callable(self.items):
             check_choice("fmeasure", "items", self.items, READERS)
         check_number("fmeasure", "beta", self.beta, low=0.0)
@@ -102,7 +105,7 @@ class FMeasure(Metric):
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """F_β between 0 and 1."""
-        counts = np.asarray(statistics)
+        counts = checked_statistics(statistics, self)
         weight = self.beta * self.beta
         return ratio((1 + weight) * counts[..., 0], weight * counts[..., 2] + counts[..., 1], empty=1.0)
 

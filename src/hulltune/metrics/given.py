@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
-from hulltune.metrics._common import check_choice, checked_references, checked_sentences, ratio, signature
+from hulltune.metrics._common import (
+    check_choice,
+    check_flags,
+    checked_references,
+    checked_sentences,
+    checked_statistics,
+    ratio,
+    signature,
+)
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 WEIGHTS = ("sentence", "tokens", "reference_tokens")
@@ -115,9 +123,12 @@ class Given(Metric):
     higher_is_better: bool = True
 
     def __post_init__(self) -> None:
+        check_flags(self)
         check_choice("given", "weight", self.weight, WEIGHTS)
         if isinstance(self.scores, (str, Path)):
             object.__setattr__(self, "scores", ScoreTable.read(self.scores))
+        elif not isinstance(self.scores, ScoreTable):
+            raise InputError(f"given: scores is a {type(self.scores).__name__}; expected a file or a ScoreTable")
 
     @property
     def table(self) -> ScoreTable:
@@ -145,7 +156,7 @@ class Given(Metric):
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """The weighted mean."""
-        sums = np.asarray(statistics)
+        sums = checked_statistics(statistics, self)
         return ratio(sums[..., 0], sums[..., 1], empty=0.0)
 
 

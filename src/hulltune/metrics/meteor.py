@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from hulltune.errors import InputError, unknown_name
 from hulltune.metrics._common import (
     check_choice,
+    check_flags,
     check_number,
     checked_references,
     checked_sentences,
+    checked_statistics,
     ratio,
     signature,
 )
@@ -81,6 +83,7 @@ class Meteor(Metric):
     _groups: tuple[tuple[str, ...], ...] = field(init=False, repr=False, default=())
 
     def __post_init__(self) -> None:
+        check_flags(self)
         check_number("meteor", "alpha", self.alpha, low=0.0, high=1.0)
         check_number("meteor", "beta", self.beta, low=0.0)
         check_number("meteor", "gamma", self.gamma, low=0.0, high=1.0)
@@ -112,7 +115,7 @@ class Meteor(Metric):
 
     def score(self, statistics: Statistics) -> NDArray[np.float64]:
         """The score between 0 and 1."""
-        counts = np.asarray(statistics)
+        counts = checked_statistics(statistics, self)
         weighted = (
             self.exact_weight * counts[..., EXACT]
             + self.stem_weight * counts[..., STEM]

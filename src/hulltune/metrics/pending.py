@@ -98,8 +98,13 @@ def export_questions(questions: Iterable[Question], path: str | Path, *, store: 
         _refuse_to_lose_answers(target, store)
     lines = [question.to_json() for question in questions]
     draft = target.with_name(f"{target.name}.{os.getpid()}.tmp")
-    draft.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    draft.replace(target)
+    try:
+        draft.write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
+        draft.replace(target)
+    except OSError as error:
+        raise InputError(f"{target}: cannot write the questions ({error.strerror})") from None
+    finally:
+        draft.unlink(missing_ok=True)
     return len(lines)
 
 

@@ -49,6 +49,8 @@ def get_metric(metric: str | Metric | type[Metric], /, **options: Any) -> Metric
         if options:
             raise InputError(f"the options {sorted(options)} come too late: {metric.name} is made already")
         return metric
+    if not isinstance(metric, type):
+        raise InputError(f"metric: expected a name, an expression, a class or a metric, got {metric!r}")
     return _make(getattr(metric, "name", metric.__name__), _checked_class(metric, repr(metric)), options)
 
 

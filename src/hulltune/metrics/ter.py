@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.metrics import _text
-from hulltune.metrics._common import signature
+from hulltune.metrics._common import check_flags, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 
@@ -33,6 +33,9 @@ class Ter(Metric):
     asian_support: bool = False
     case_sensitive: bool = False
     variable_references: bool = False
+
+    def __post_init__(self) -> None:
+        check_flags(self)
 
     @property
     def signature(self) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.metrics import _text
-from hulltune.metrics._common import check_choice, signature
+from hulltune.metrics._common import check_choice, check_flags, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 
 NORMALIZATIONS = ("none", "lower", "lower-nopunct")
@@ -47,6 +47,7 @@ class EditRate(Metric):
     """Whether insertions count into the length that edits are divided by."""
 
     def __post_init__(self) -> None:
+        check_flags(self)
         check_choice(self.name, "normalization", self.normalization, NORMALIZATIONS)
 
     @property
