@@ -82,9 +82,6 @@ class LazyStatistics(PreparedMetric):
 
     def _compute(self, pairs: Sequence[tuple[int, str]]) -> None:
         """Fill in the pairs that are still unknown, batch by batch."""
-        for number, output in pairs:
-            if not isinstance(output, str):
-                raise InputError(f"an output for sentence {number} is {output!r}; expected a string")
         distinct = [pair for pair in dict.fromkeys(pairs) if pair[1] not in self._known[pair[0]]]
         questions: dict[str, Question] = {}  # by id: sentences with the same content ask only once
         for start in range(0, len(distinct), self._batch_size):
