@@ -15,6 +15,10 @@ from hulltune.tuning.inputs import list_data
 from hulltune.tuning.surfaces import MetricSurface, along_feature, between
 from tests.tuning.corpora import random_lists
 
+SLIVER = 1e-12
+"""Where two sentences change at the same place, rounding may leave a sliver between them, too thin for weights that are
+doubles to be inside of it reliably."""
+
 
 @settings(max_examples=25)
 @given(st.integers(0, 10**6))
@@ -24,13 +28,14 @@ def test_every_interval_scores_what_it_says(seed: int) -> None:
     weights, others = rng.normal(size=(2, 3))
     surface = along_feature(problem, weights, "f1")
     ends = np.concatenate([[surface.breakpoints[0] - 1], surface.breakpoints, [surface.breakpoints[-1] + 1]])
-    for middle, expected in zip((ends[:-1] + ends[1:]) / 2, surface.scores, strict=True):
-        if middle not in surface.breakpoints:
-            assert problem.score(np.array([weights[0], middle, weights[2]])) == expected
+    for left, right, expected in zip(ends[:-1], ends[1:], surface.scores, strict=True):
+        if right - left > SLIVER * max(abs(left), abs(right)):
+            assert problem.score(np.array([weights[0], (left + right) / 2, weights[2]])) == expected
     way = between(problem, weights, others)
     for eta in rng.uniform(-1, 2, size=10):
         index = int(np.searchsorted(way.breakpoints, eta))
-        assert problem.score(weights + eta * (others - weights)) == way.scores[index]
+        if np.min(np.abs(way.breakpoints - eta), initial=1.0) > SLIVER:
+            assert problem.score(weights + eta * (others - weights)) == way.scores[index]
     assert surface.best[0] == min(surface.scores)
 
 
