@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint types unit bench examples clean
+.PHONY: help demo test lint types unit bench bench-tuning examples clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -34,6 +34,11 @@ bench: $(STAMP)  ## timings as a table and as JSON in benchmarks/
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/metrics.py
 	$(BIN)/python benchmarks/metrics_other.py
+
+bench-tuning: $(STAMP)  ## reading and tuning beside the alternatives: some minutes
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/tuning.py
 
 examples: $(STAMP)  ## the figures of the documentation
 	$(BIN)/python examples/error_surface.py

@@ -4,10 +4,10 @@ The search asks only for outputs that can win for some weights. It stops, with e
 outputs that nobody has rated, and leaves them in questions.jsonl; once the answers are imported it goes on
 where it was.
 
-    python examples/person_as_metric.py                   the whole story, with the ratings of an imaginary
-    person python examples/person_as_metric.py run FOLDER        search; ends with 3 while ratings are missing
-    python examples/person_as_metric.py answer FOLDER     the imaginary person fills in questions.jsonl python
-    examples/person_as_metric.py import FOLDER     put the filled-in answers into the store
+    python examples/person_as_metric.py                  the whole story, with an imaginary person's ratings
+    python examples/person_as_metric.py run FOLDER       search; ends with 3 while ratings are missing
+    python examples/person_as_metric.py answer FOLDER    the imaginary person fills in questions.jsonl
+    python examples/person_as_metric.py import FOLDER    put the filled-in answers into the store
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune import Corpus, Forest, line_search
 from hulltune.metrics import Ask, LazyStatistics, Store, Unanswered, import_answers
 
 # For each source its candidates: a text, and the scores of a translation, a language and a length model.
@@ -64,52 +65,29 @@ OPINIONS = {
 }
 
 
+FEATURES = ["translation", "language", "length"]
+
+
 def run(folder: Path) -> NDArray[np.float64]:
     """Search along two lines, one after the other; raises Unanswered where ratings are missing."""
     metric = Ask(question="How good is the translation, from 1 to 5?")
+    corpus = Corpus.pack(
+        Forest.from_nbest([text for text, _ in c], [scores for _, scores in c], feature_names=FEATURES)
+        for c in CANDIDATES.values()
+    )
     with Store(folder / "ratings.sqlite") as store:
         references: list[list[str]] = [[] for _ in SOURCES]
         ratings = LazyStatistics(metric, references, SOURCES, store=store, questions=folder / "questions.jsonl")
         weights = np.array([1.0, 0.0, 0.0])
-        for direction in ([0.0, 1.0, 0.0], [0.0, 0.0, 1.0]):
-            step, rating = line_search(ratings, metric, weights, np.array(direction))
-            weights = weights + step * np.array(direction)
-            print(f"weights {np.round(weights, 3).tolist()}: mean rating {rating:.2f}")
+        for feature in FEATURES[1:]:
+            found = line_search(
+                corpus, weights, {feature: 1.0}, ratings.statistics, metric.loss, interval=(0.0, np.inf)
+            )
+            weights = found.weights
+            print(f"weights {np.round(weights, 3).tolist()}: mean rating {-found.loss:.2f}")
         candidates = sum(map(len, CANDIDATES.values()))
         print(f"{store.count(metric.signature)} of {candidates} candidates had to be rated")
     return weights
-
-
-def line_search(
-    ratings: LazyStatistics, metric: Ask, weights: NDArray[np.float64], direction: NDArray[np.float64]
-) -> tuple[float, float]:
-    """The step ≥ 0 along the direction with the best mean rating, and that rating; the smallest of equals."""
-    intercepts = [np.array([features for _, features in c]) @ weights for c in CANDIDATES.values()]
-    slopes = [np.array([features for _, features in c]) @ direction for c in CANDIDATES.values()]
-    middles = middles_between_breakpoints(intercepts, slopes)
-    steps = np.concatenate([[0.0], middles[middles > 0]])
-    texts: list[str] = []
-    for candidates, b, m in zip(CANDIDATES.values(), intercepts, slopes, strict=True):
-        texts += [candidates[k][0] for k in np.argmax(b + steps[:, None] * m, axis=1)]
-    sentences = np.repeat(np.arange(len(CANDIDATES)), len(steps))
-    rows = ratings.rows(sentences, texts).reshape(len(CANDIDATES), len(steps))
-    scores = metric.score(ratings.table[rows].sum(axis=0))
-    best = int(np.argmax(scores))
-    return float(steps[best]), float(scores[best])
-
-
-def middles_between_breakpoints(
-    intercepts: list[NDArray[np.float64]], slopes: list[NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    """A step inside every interval in which no winner can change: between all crossings of two candidates."""
-    crossings: set[float] = set()
-    for b, m in zip(intercepts, slopes, strict=True):
-        first, second = np.triu_indices(len(b), 1)
-        parallel = m[first] == m[second]
-        first, second = first[~parallel], second[~parallel]
-        crossings.update(((b[first] - b[second]) / (m[second] - m[first])).tolist())
-    points = np.array(sorted(crossings))
-    return np.concatenate([[points[0] - 1.0], (points[1:] + points[:-1]) / 2, [points[-1] + 1.0]])
 
 
 def answer(folder: Path) -> None:

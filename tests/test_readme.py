@@ -5,8 +5,13 @@ from __future__ import annotations
 import doctest
 from pathlib import Path
 
+import pytest
 
-def test_readme_examples() -> None:
-    results = doctest.testfile(str(Path(__file__).parents[1] / "README.md"), module_relative=False)
+ROOT = Path(__file__).parents[1]
+
+
+def test_readme_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
     assert results.attempted >= 8
     assert results.failed == 0

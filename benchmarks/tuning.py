@@ -1,0 +1,351 @@
+"""Time and quality of tuning on n-best lists: line searches, growth, whole runs, and what else people tune with.
+
+Run: make bench   (or: python benchmarks/tuning.py [--quick] [--seeds N])
+Writes benchmarks/results/tuning.json. One core, unless a row says otherwise. Times are CPU times, as are those of the
+peers: on a free core they are what the clock on the wall shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the matrix products of the others get one core, too
+os.environ["MKL_NUM_THREADS"] = "1"
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.lists import Synthetic, synthetic
+from benchmarks.rivals import RIVALS, Objective
+from benchmarks.timing import interleaved, table, verdict, write_json
+from hulltune.io import match_references, read_lists, read_references
+from hulltune.metrics import get_metric
+from hulltune.search.constraints import Constraints
+from hulltune.search.directions import axes, feature_units, random_directions
+from hulltune.search.optimise import SearchOptions, climb
+from hulltune.search.policies import Policy
+from hulltune.search.problem import ListProblem, Subset
+from hulltune.search.steps import search_lines
+from hulltune.tuning import TuneOptions, tune_problem
+
+Floats = NDArray[np.float64]
+Shape = tuple[int, int, int]
+DATA = Path(__file__).resolve().parents[1] / "../shared/data"
+
+# Peers, measured apart from this program on a machine of this kind: one core, user CPU, synthetic lists of these sizes
+# (sentences, hypotheses, features). Line searches a second after the extraction of statistics, and the seconds of
+# a whole run of 20 starts on 1000 × 100 × 14 with it (Moses: 1.5 s of extraction, 50 s of search).
+MOSES_SEARCHES: dict[Shape, float] = {(1000, 100, 14): 65.0, (1000, 1000, 14): 6.4, (100, 100, 15): 930.0}
+ZMERT_SEARCHES: dict[Shape, float] = {(1000, 100, 14): 51.0, (1000, 1000, 14): 11.0}
+MOSES_SECONDS, ZMERT_SECONDS = 51.5, 74.0
+TARGETS: dict[Shape, float] = {(1000, 100, 14): 1300.0, (1000, 1000, 14): 130.0}
+
+WHOLE_RUN = """
+import json, sys
+import numpy as np
+from hulltune.io import match_references, read_lists, read_references
+from hulltune.metrics import get_metric
+from hulltune.search.problem import ListProblem
+from hulltune.tuning import TuneOptions, tune_problem
+lists, references = match_references(read_lists(sys.argv[1]), read_references(sys.argv[2]))
+problem = ListProblem(lists.corpus(), lists.text, get_metric("bleu"), references, totals=lists.scores)
+result = tune_problem(problem, TuneOptions())
+json.dump(result.weights, open(sys.argv[3], "w"))
+print(json.dumps({"score": result.score, "baseline": result.baseline, "line_searches": result.line_searches}))
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Batches of line searches over a problem, as a climb does them."""
+
+    problem: ListProblem
+    batches: list[tuple[Floats, float, list[Floats]]]
+    """Each from its own weights, of known loss, along its own directions."""
+
+    @property
+    def count(self) -> int:
+        """The number of line searches."""
+        return sum(len(directions) for _, _, directions in self.batches)
+
+    def searches(self) -> dict[str, Callable[[], object]]:
+        """A call for each batch, one thread."""
+        free = Constraints().compile(self.problem.feature_names)
+        return {
+            str(number): partial(search_lines, self.problem, origin, loss, directions, free, Policy())
+            for number, (origin, loss, directions) in enumerate(self.batches)
+        }
+
+    def segments(self) -> float:
+        """Segments of an envelope, on average."""
+        counts = [
+            self.problem.search(origin, np.array(directions), np.array([[-np.inf, np.inf]] * len(directions))).offsets
+            for origin, _, directions in self.batches
+        ]
+        return float(np.mean([np.diff(offsets, axis=1).mean() for offsets in counts]))
+
+
+def lines_of_a_climb(problem: ListProblem, *, places: int = 4) -> Lines:
+    """All axes and 16 random directions from each of the first places of a climb from equal weights: the default."""
+    free = Constraints().compile(problem.feature_names)
+    units, rng = feature_units(problem.corpus), np.random.default_rng(1)
+    way = islice(climb(problem, free.start(units), free, SearchOptions(), units, rng), places)
+    return Lines(
+        problem,
+        [
+            (place.weights, place.loss, [*axes(free.groups, units), *random_directions(16, units, rng)])
+            for place in way
+        ],
+    )  # fmt: skip
+
+
+def random_lines(problem: ListProblem, *, count: int = 32) -> Lines:
+    """As many random directions from equal weights, whatever the number of features."""
+    units, rng = feature_units(problem.corpus), np.random.default_rng(2)
+    start = Constraints().compile(problem.feature_names).start(units)
+    return Lines(problem, [(start, float("inf"), list(random_directions(count, units, rng)))])
+
+
+def line_searches(wide: Synthetic, deep: Synthetic, *, seconds: float) -> list[dict[str, Any]]:
+    """Searches a second, with the statistics of all winners known."""
+    bleu = get_metric("bleu")
+    # Neither peer's lists are at hand: these are of the same sizes. The small ones have 15 features, as the peers' had.
+    problems: dict[Shape, ListProblem] = {
+        (1000, 100, 14): wide.problem(bleu, sentences=1000, features=14),
+        (1000, 1000, 14): deep.problem(bleu),
+        (100, 100, 15): wide.problem(bleu, sentences=100, features=15),
+    }
+    results, rows = [], []
+    lines = {shape: lines_of_a_climb(problem) for shape, problem in problems.items() if _holds(problem, shape)}
+    for shape, each in lines.items():
+        best = interleaved(each.searches(), seconds=seconds / len(lines), least=3, clock=time.process_time)
+        rate = each.count / sum(best.values())
+        moses, zmert, target = MOSES_SEARCHES[shape], ZMERT_SEARCHES.get(shape), TARGETS.get(shape)
+        segments = each.segments()
+        results.append(
+            {"sentences": shape[0], "hypotheses": shape[1], "features": shape[2], "searches": each.count,
+             "segments a sentence": segments, "searches a second": rate, "Moses": moses, "Z-MERT": zmert,
+             "times Moses": rate / moses}
+        )  # fmt: skip
+        rows.append(
+            [" × ".join(f"{n:,}" for n in shape), f"{segments:.1f}", f"{rate:,.1f}", f"{moses:g}",
+             f"{zmert:g}" if zmert else "", f"{rate / moses:.1f}",
+             verdict(rate, target, at_least=True) if target else ""]
+        )  # fmt: skip
+    header = ["sentences × hypotheses × features", "segments", "searches/s", "Moses", "Z-MERT", "× Moses", "target"]
+    print(table("Line searches, BLEU, one core (peers: measured elsewhere, user CPU)", header, rows), flush=True)
+    return results
+
+
+def _holds(problem: ListProblem, shape: Shape) -> bool:
+    """Whether the lists are as large as this (they are smaller in a quick run)."""
+    size = len(problem.corpus), problem.corpus.edges // len(problem.corpus), len(problem.feature_names)
+    return size == shape
+
+
+def growth(wide: Synthetic, deep: Synthetic, *, seconds: float) -> dict[str, Any]:
+    """How the time of a line search grows with each of the three sizes, the other two fixed."""
+    bleu = get_metric("bleu")
+    most = len(wide.lists)
+    sizes = {
+        "sentences": [most // 4, most // 2, most],
+        "hypotheses": [deep.hypotheses // 10, deep.hypotheses * 3 // 10, deep.hypotheses],
+        "features": [7, 14, 28],
+    }
+    make = {
+        "sentences": lambda size: wide.problem(bleu, sentences=size, features=14),
+        "hypotheses": lambda size: deep.problem(bleu, hypotheses=size),
+        "features": lambda size: wide.problem(bleu, sentences=most // 2, features=size),
+    }
+    result: dict[str, Any] = {}
+    rows = []
+    for name, values in sizes.items():
+        cases = {str(size): random_lines(make[name](size)) for size in values}
+        calls = {size: call for size, lines in cases.items() for call in lines.searches().values()}
+        best = interleaved(calls, seconds=seconds, clock=time.process_time)
+        milliseconds = [best[size] / lines.count * 1e3 for size, lines in cases.items()]
+        exponent = float(np.polyfit(np.log(values), np.log(milliseconds), 1)[0])
+        segments = [lines.segments() for lines in cases.values()]
+        result[name] = {
+            "sizes": values, "milliseconds a search": milliseconds, "segments a sentence": segments,
+            "exponent": exponent,
+        }  # fmt: skip
+        rows.append(
+            [name, ", ".join(f"{size:,}" for size in values), ", ".join(f"{each:.3f}" for each in milliseconds),
+             ", ".join(f"{each:.1f}" for each in segments), f"{exponent:.3f} {verdict(exponent, 1.05)}"]
+        )  # fmt: skip
+    header = ["grows", "sizes", "ms a search", "segments", "exponent"]
+    print(table("Growth of a line search, one core", header, rows), flush=True)
+    return result
+
+
+def whole_run(data: Synthetic) -> dict[str, Any]:
+    """From the text file to the weights at its defaults, a process of its own with its start; once, as in use."""
+    with tempfile.TemporaryDirectory() as folder:
+        _tune_files(synthetic(20, 10, len(data.lists.feature_names)), Path(folder))  # compiles what is not yet compiled
+        how, wall, cpu, found = _tune_files(data, Path(folder))
+        megabytes = (Path(folder) / "nbest.txt").stat().st_size / 1e6
+    result = {
+        "how": how, "megabytes of text": megabytes, "wall seconds": wall, "CPU seconds": cpu,
+        "cpus": len(os.sched_getaffinity(0)), "score": found["score"], "baseline": found["baseline"],
+        "line searches": found["line_searches"], "Moses, seconds": MOSES_SECONDS, "Z-MERT, seconds": ZMERT_SECONDS,
+    }  # fmt: skip
+    full = data.lists.rows == 100_000
+    rows = [
+        [name, f"{seconds:.2f}", *(
+            [f"{MOSES_SECONDS / seconds:.1f}", verdict(MOSES_SECONDS / seconds, 10.0, at_least=True),
+             f"{ZMERT_SECONDS / seconds:.1f}"] if full else ["", "", ""]
+        )]
+        for name, seconds in ((f"wall, {result['cpus']} CPUs", wall), ("CPU, all threads", cpu))
+    ]  # fmt: skip
+    title = (
+        f"Whole run at its defaults ({result['how']}), {data.lists.rows:,} hypotheses, {megabytes:.0f} MB of text, "
+        f"{found['line_searches']:,} line searches: BLEU {found['baseline']:.2f} to {found['score']:.2f}"
+    )
+    header = ["", "seconds", f"× Moses ({MOSES_SECONDS:g} s)", "target", f"× Z-MERT ({ZMERT_SECONDS:g} s)"]
+    print(table(title, header, rows), flush=True)
+    return result
+
+
+def _tune_files(data: Synthetic, folder: Path) -> tuple[str, float, float, dict[str, Any]]:
+    """Write the lists and tune them in another process: how, seconds on the wall, CPU seconds, and its answer."""
+    lists, references, weights = (str(folder / name) for name in ("nbest.txt", "references.txt", "weights.json"))
+    data.write(Path(lists), Path(references))
+    if importlib.util.find_spec("hulltune.__main__") is not None:
+        how = "hulltune tune"
+        arguments = ["-m", "hulltune", "tune", lists, "--ref", references, "--metric", "bleu", "--out", weights]
+        arguments.append("--json")
+    else:
+        how, arguments = "the library", ["-c", WHOLE_RUN, lists, references, weights]
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    output = subprocess.run([sys.executable, *arguments], check=True, capture_output=True, text=True).stdout
+    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return how, wall, cpu, json.loads(output)
+
+
+def sets(data: Synthetic) -> dict[str, tuple[ListProblem, float]]:
+    """The problems to compare on, and by what their score is multiplied to be read."""
+    found: dict[str, tuple[ListProblem, float]] = {}
+    for folder, file, metric in (
+        ("fr_en", "nbest.moses.gz", "bleu"), ("de_en", "nbest.txt.gz", "bleu"), ("asr_tts", "nbest.txt.gz", "wer"),
+    ):  # fmt: skip
+        if not (DATA / folder / file).exists():
+            print(f"\n{folder}: left out, there is no ../shared/data/{folder}/{file} beside the checkout")
+            continue
+        references = read_references(DATA / folder / "refs.txt")
+        lists, matched = match_references(read_lists(DATA / folder / file), references)
+        problem = ListProblem(lists.corpus(), lists.text, get_metric(metric), matched, totals=lists.scores)
+        found[folder] = problem, 100.0 if metric == "wer" else 1.0
+    found["synthetic"] = data.problem(get_metric("bleu"), features=14), 1.0
+    return found
+
+
+def quality(data: Synthetic, seeds: Sequence[int], *, least_seconds: float) -> dict[str, Any]:
+    """Every contender tunes on the sentences of even number for as long as the default run takes."""
+    result = {}
+    for name, (problem, scale) in sets(data).items():
+        problem.rows(np.arange(problem.corpus.edges))  # statistics known to all before the clock starts
+        halves = (
+            Subset(problem, np.arange(0, len(problem.corpus), 2)),
+            Subset(problem, np.arange(1, len(problem.corpus), 2)),
+        )
+        halves[0].score(np.ones(len(problem.feature_names)))  # what is made at first use is there, too
+        runs = [_contenders(*halves, seed, least_seconds) for seed in seeds]
+        rows = []
+        merged: dict[str, dict[str, Any]] = {}
+        for contender in runs[0]:
+            means = {
+                key: float(np.mean([run[contender][key] for run in runs])) for key in ("dev", "heldout", "seconds")
+            }
+            trials = int(np.mean([run[contender]["trials"] for run in runs]))
+            merged[contender] = {
+                **means, "trials": trials, "dev by seed": [run[contender]["dev"] for run in runs],
+                "heldout by seed": [run[contender]["heldout"] for run in runs],
+            }  # fmt: skip
+            scores = [f"{means[key] * scale:.2f}" for key in ("dev", "heldout")]
+            rows.append([contender, *scores, f"{trials:,}" if trials else "", f"{means['seconds']:.2f}"])
+        sign = 1.0 if problem.metric.higher_is_better else -1.0
+        lead = min(sign * (merged["hulltune"]["dev"] - merged[rival]["dev"]) for rival in RIVALS) * scale + 0.0  # no −0
+        metric = problem.metric.name.upper()
+        title = f"{name}: {metric}, tuned on {len(halves[0].corpus)} sentences, {len(seeds)} seed(s), one core"
+        print(table(title, ["", "dev", "held-out", "searches or trials", "CPU seconds"], rows))
+        print(f"  ahead of the best other by {lead:.2f} {metric}  {verdict(lead, 0.0, at_least=True)}", flush=True)
+        result[name] = {"metric": problem.metric.signature, "ahead of the best other": lead, "contenders": merged}
+    return result
+
+
+def _contenders(dev: ListProblem, heldout: ListProblem, seed: int, least_seconds: float) -> dict[str, dict[str, Any]]:
+    """Dev and held-out score of each, the line searches or trials that it spent, and its seconds."""
+    result: dict[str, dict[str, Any]] = {
+        "the list's own first choice": {
+            "dev": float(dev.metric.score(dev.baseline().total)),
+            "heldout": float(dev.metric.score(heldout.baseline().total)), "trials": 0, "seconds": 0.0,
+        },
+    }  # fmt: skip
+
+    # Och's search from 20 starts is what the peers do.
+    for name, search in (("hulltune", "random"), ("hulltune, Och's search", "coordinate")):
+        began = time.process_time()
+        tuned = tune_problem(dev, TuneOptions(search=SearchOptions(search=search), seed=seed, threads=1))
+        seconds = time.process_time() - began
+        weights = np.array([tuned.weights[feature] for feature in dev.feature_names])
+        result[name] = {
+            "dev": tuned.score, "heldout": heldout.score(weights), "trials": tuned.line_searches,
+            "seconds": seconds,
+        }  # fmt: skip
+    objective = Objective(dev)
+    budget = max(least_seconds, result["hulltune"]["seconds"])
+    for name, rival in RIVALS.items():
+        objective.start(budget)
+        rival(objective, seed)
+        seconds = time.process_time() - objective.began
+        result[name] = {
+            "dev": dev.score(objective.weights), "heldout": heldout.score(objective.weights),
+            "trials": objective.trials, "seconds": seconds,
+        }  # fmt: skip
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that the program works")
+    parser.add_argument("--seeds", type=int, default=1, help="compare over this many seeds [1]")
+    options = parser.parse_args()
+    quick = options.quick
+    seconds = 0.3 if quick else 6.0
+    wide = synthetic(200 if quick else 2000, 100, 28)
+    deep = synthetic(50 if quick else 1000, 1000, 14)
+    whole = synthetic(100 if quick else 1000, 100, 14, seed=2)
+    result = {
+        "line searches": line_searches(wide, deep, seconds=seconds),
+        "growth": growth(wide, deep, seconds=seconds / 2),
+        "whole run": whole_run(whole),
+        "quality": quality(whole, range(1, 1 + options.seeds), least_seconds=0.3 if quick else 2.0),
+        "load of the machine, last minutes": os.getloadavg(),
+        "peak memory of this process, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+    if quick:
+        print("\nnothing written: these are not the sizes to report")
+    else:
+        print(f"\nwritten: {write_json('tuning', result).relative_to(Path.cwd())}")
+
+
+if __name__ == "__main__":
+    main()
