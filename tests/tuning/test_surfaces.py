@@ -36,7 +36,9 @@ def test_every_interval_scores_what_it_says(seed: int) -> None:
         index = int(np.searchsorted(way.breakpoints, eta))
         if np.min(np.abs(way.breakpoints - eta), initial=1.0) > SLIVER:
             assert problem.score(weights + eta * (others - weights)) == way.scores[index]
-    assert surface.best[0] == min(surface.scores)
+    score, left, right = surface.best
+    left, right = max(left, ends[0]), min(right, ends[-1])
+    assert problem.score(np.array([weights[0], (left + right) / 2, weights[2]])) == score
 
 
 SURFACE = MetricSurface(
@@ -54,6 +56,8 @@ def test_the_best_interval_is_bounded_if_it_can_be() -> None:
     lower = MetricSurface("x", np.array([0.0, 1.0]), np.array([1.0, 1.0, 3.0]), (), "wer|x", False)
     assert lower.best == (1.0, 0.0, 1.0)
     assert MetricSurface("x", np.array([0.0]), np.array([1.0, 2.0]), (), "wer|x", False).best == (1.0, -math.inf, 0.0)
+    sliver = MetricSurface("x", np.array([1.0, 1.0 + 2.0**-50]), np.array([2.0, 0.0, 3.0]), (), "wer|x", False)
+    assert sliver.best == (2.0, -math.inf, 1.0)
     assert MetricSurface("x", np.array([]), np.array([1.0]), (), "wer|x", False).view() == (-1.0, 1.0)
 
 
