@@ -15,6 +15,8 @@ from hulltune.search.problem import ListProblem
 
 Floats = NDArray[np.float64]
 
+SLIVER = 2.0**-40
+
 
 @dataclass(frozen=True, eq=False)
 class MetricSurface:
@@ -30,13 +32,18 @@ class MetricSurface:
 
     @property
     def best(self) -> tuple[float, float, float]:
-        """The best score, and the widest interval that has it: a bounded one, if there is any."""
+        """The best score, and the widest interval that has it: a bounded one, if there is any.
+
+        Slivers that rounding leaves where several sentences change at one place do not count: no weights are in there.
+        """
         values = self.scores if self.higher_is_better else -self.scores
         ends = np.concatenate([[-math.inf], self.breakpoints, [math.inf]])
-        at_best = np.flatnonzero(values == values.max())
-        bounded = at_best[np.isfinite(ends[at_best]) & np.isfinite(ends[at_best + 1])]
+        widths = ends[1:] - ends[:-1]
+        real = ~(widths < SLIVER * np.minimum(np.abs(ends[1:]), np.abs(ends[:-1])))
+        at_best = np.flatnonzero(real & (values == values[real].max()))
+        bounded = at_best[np.isfinite(widths[at_best])]
         chosen = bounded if len(bounded) else at_best
-        widest = int(chosen[np.argmax(ends[chosen + 1] - ends[chosen])])
+        widest = int(chosen[np.argmax(widths[chosen])])
         return float(self.scores[widest]), float(ends[widest]), float(ends[widest + 1])
 
     def view(self) -> tuple[float, float]:
