@@ -24,10 +24,9 @@ import numpy as np
 from benchmarks import shapes, yardstick
 from benchmarks.timing import interleaved, table, verdict, write_json
 from hulltune import Corpus, EdgeScorer, Forest, envelopes
-from hulltune.kernels import envelopes as kernel
 from hulltune.kernels.lanes import viterbi_pass
 from hulltune.kernels.simd import LANES
-from hulltune.lines.compute import METHODS
+from hulltune.lines.compute import _search_shard
 
 FIRST_ENVELOPE = """
 import time; start = time.perf_counter()
@@ -66,12 +65,7 @@ class Case:
 
     def run(self, method: str, *, derivations: bool = False) -> tuple[Any, ...]:
         """The envelope by one method, as the kernel returns it."""
-        corpus = self.corpus
-        found: tuple[Any, ...] = kernel.envelopes(
-            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, 0, 1,
-            self.scores, self.exponents, WHOLE_LINE, METHODS.index(method), derivations,
-        )  # fmt: skip
-        return found
+        return _search_shard(self.corpus, (0, 1), self.scores, self.exponents, WHOLE_LINE, method, derivations)
 
     def viterbi(self) -> None:
         """One pass of LANES lanes."""

@@ -236,3 +236,11 @@ def test_errors() -> None:
         InputError, match=r"statistics: expected a row for each of 1 outputs, got an array of shape \(2,\)"
     ):
         line_search(corpus, [1.0], [1.0], lambda sentences, outputs: np.zeros(2), misses)
+
+
+def test_breakpoints_at_the_edge_of_the_double_range() -> None:
+    """Neither squares nor sums of ends overflow on the way to a point between them."""
+    breakpoints = np.array([-1e308, -1e200, 1e200, 1e308])
+    choice = choose(breakpoints, np.array([5.0, 4.0, 3.0, 1.0, 2.0]), policy=Policy())
+    assert 1e200 < choice.eta < 1e308
+    assert choice.loss == 1.0

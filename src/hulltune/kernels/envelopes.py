@@ -1,44 +1,22 @@
-"""Envelopes of many sentences along many directions in one call: what the rest of the package asks this room for."""
+"""Envelopes of many forests along many directions in one call (lists have their own, list_envelopes.py)."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
-from hulltune.kernels.exact import FAR, NEAR, clip
+from hulltune.kernels.exact import NEAR, clip
 from hulltune.kernels.hull import hull_envelope
 from hulltune.kernels.lanes import END, backtrack, crossing_point, lanes_envelope, viterbi_pass
-from hulltune.kernels.scan import scan_envelope, short_list_envelope
+from hulltune.kernels.segments import to_grid, write_segments
 from hulltune.kernels.simd import LANES
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
 
-AUTO, SCAN, LANES_METHOD, HULL = 0, 1, 2, 3
-
-
-@kernel
-def _to_grid(eta: float, shift: int, at_zero: float) -> float:
-    """A point of the line in grid units: eta * 2^shift, kept where it can be told apart from infinity and from 0.
-
-    All crossings of lines are 0 or lie between 2^-53 and 2^53 in magnitude, so no winner is lost. Zero itself becomes
-    ``at_zero``, the point just right of it (for a lower end) or left of it (for an upper end).
-    """
-    if eta == 0.0:
-        return at_zero
-    magnitude = abs(eta)
-    exponent = math.frexp(magnitude)[1] + shift if magnitude < math.inf else 2000
-    if exponent > 54:
-        magnitude = FAR
-    elif exponent < -53:
-        magnitude = NEAR
-    else:
-        magnitude = math.ldexp(magnitude, shift)
-    return math.copysign(magnitude, eta)
+HULL = 3  # its place in lines.compute.METHODS; anything else is searched by lanes
 
 
 @kernel
@@ -125,49 +103,6 @@ def _forest_lines(
 
 
 @kernel
-def _write_segments(
-    line_slopes: Floats,
-    line_intercepts: Floats,
-    line_places: Int64s,
-    first: int,
-    last: int,
-    slope_exponent: int,
-    intercept_exponent: int,
-    low_end: float,
-    high_end: float,
-    segments: Floats,
-    places: Int64s,
-    total: int,
-) -> int:
-    """Append lines ``first`` to ``last`` as segments (left end, slope, intercept) in the user's units; returns the new
-    total.
-    """
-    start = total
-    shift = intercept_exponent - slope_exponent
-    eta_unit, slope_unit = math.ldexp(1.0, shift), math.ldexp(1.0, slope_exponent)
-    intercept_unit = math.ldexp(1.0, intercept_exponent)
-    plain = abs(shift) < 900 and abs(slope_exponent) < 900 and abs(intercept_exponent) < 900
-    for line in range(first, last):
-        slope, intercept = line_slopes[line], line_intercepts[line]
-        left = low_end
-        if line > first:
-            left = (line_intercepts[line - 1] - intercept) / (slope - line_slopes[line - 1])
-            left = left * eta_unit if plain else math.ldexp(left, shift)
-            if left >= high_end:
-                break
-        # A line that starts where the one before it does leaves that one no double: it takes its place.
-        if total > start and left <= segments[total - 1, 0]:
-            total -= 1
-            left = segments[total, 0]
-        segments[total, 0] = left
-        segments[total, 1] = slope * slope_unit if plain else math.ldexp(slope, slope_exponent)
-        segments[total, 2] = intercept * intercept_unit if plain else math.ldexp(intercept, intercept_exponent)
-        places[total] = line_places[line]
-        total += 1
-    return total
-
-
-@kernel
 def _compact_derivations(places: Int64s, edges: Int32s) -> tuple[Int64s, Int32s]:
     """The derivations in the order of their segments, as offsets and edges."""
     offsets = np.zeros(places.size + 1, np.int64)
@@ -198,7 +133,7 @@ def envelopes(
     method: int,
     with_derivations: bool,
 ) -> tuple[Int64s, Floats, Int64s, Int32s, int]:
-    """Envelopes of sentences along the directions in rows 1, 2, … of ``scores``; row 0 holds the intercepts.
+    """Envelopes of forests along the directions in rows 1, 2, … of ``scores``; row 0 holds the intercepts.
     Each direction has its own interval.
 
     Answers packed arrays: ``offsets`` of the segments of each (direction, sentence), in that order; per segment its
@@ -214,14 +149,10 @@ def envelopes(
     edge_count = 0
     total = 0
     passes = 0
-    most_nodes, most_edges = 1, 1
+    most_nodes = 1
     for s in range(first_sentence, last_sentence):
         most_nodes = max(most_nodes, node_offsets[s + 1] - node_offsets[s])
-        most_edges = max(most_edges, edge_offsets[node_offsets[s + 1]] - edge_offsets[node_offsets[s]])
     best_slopes, best_intercepts = np.empty(most_nodes * LANES), np.empty(most_nodes * LANES)
-    list_slopes, list_intercepts = np.empty(most_edges + LANES), np.empty(most_edges + LANES)
-    numbers, winners = np.empty(most_edges + LANES, np.int64), np.empty(most_edges + LANES, np.int64)
-    scratch = np.empty(7 * LANES)
     base = edge_offsets[node_offsets[first_sentence]]
     for direction in range(directions):
         low_end, high_end = intervals[direction, 0], intervals[direction, 1]
@@ -234,40 +165,20 @@ def envelopes(
                 continue
             slope_exponent = exponents[direction + 1, s - first_sentence]
             intercept_exponent = exponents[0, s - first_sentence]
-            low = _to_grid(low_end, slope_exponent - intercept_exponent, NEAR)
-            high = _to_grid(high_end, slope_exponent - intercept_exponent, -NEAR)
-            if last - first == 1 and method in (AUTO, SCAN):
-                line_slopes, line_intercepts, line_places = list_slopes, list_intercepts, winners
-                slopes, intercepts = scores[direction + 1], scores[0]
-                if end - begin >= LANES:
-                    count = scan_envelope(
-                        slopes, intercepts, begin, end, scratch, numbers, list_slopes, list_intercepts, winners
-                    )
-                else:
-                    count = short_list_envelope(
-                        slopes, intercepts, begin, end, scratch, numbers, list_slopes, list_intercepts, winners
-                    )
-                line_begin, line_end = clip(list_slopes, list_intercepts, count, low, high)
-                if edge_count + 2 * count > edges.size:
-                    edges = np.concatenate((edges, np.empty(edges.size + 2 * count, np.int32)))
-                for line in range(line_begin, line_end):
-                    edges[edge_count], edges[edge_count + 1] = winners[line], END
-                    winners[line] = edge_count
-                    edge_count += 2
-            else:
-                line_slopes, line_intercepts, line_places, edges, edge_count, more_passes = _forest_lines(
-                    first, last, edge_offsets, tail_offsets, tails,
-                    scores[direction + 1, begin:end], scores[0, begin:end], low, high, method,
-                    with_derivations, best_slopes, best_intercepts, edges, edge_count,
-                )  # fmt: skip
-                passes += more_passes
-                line_begin, line_end = 0, line_slopes.size
-            if total + line_end > places.size:
-                extra = max(places.size, line_end)
+            low = to_grid(low_end, slope_exponent - intercept_exponent, NEAR)
+            high = to_grid(high_end, slope_exponent - intercept_exponent, -NEAR)
+            line_slopes, line_intercepts, line_places, edges, edge_count, more_passes = _forest_lines(
+                first, last, edge_offsets, tail_offsets, tails,
+                scores[direction + 1, begin:end], scores[0, begin:end], low, high, method,
+                with_derivations, best_slopes, best_intercepts, edges, edge_count,
+            )  # fmt: skip
+            passes += more_passes
+            if total + line_slopes.size > places.size:
+                extra = max(places.size, line_slopes.size)
                 segments = np.concatenate((segments, np.empty((extra, 3))))
                 places = np.concatenate((places, np.empty(extra, np.int64)))
-            total = _write_segments(
-                line_slopes, line_intercepts, line_places, line_begin, line_end, slope_exponent, intercept_exponent,
+            total = write_segments(
+                line_slopes, line_intercepts, line_places, 0, line_slopes.size, slope_exponent, intercept_exponent,
                 low_end, high_end, segments, places, total,
             )  # fmt: skip
             offsets[cell + 1] = total

@@ -87,27 +87,14 @@ def envelopes(
     threads = _check_threads(threads)
     scorer = EdgeScorer(corpus) if scorer is None else scorer
     scorer.prepare()
-    shards = _shards(corpus, len(rows), threads)
+    shards = _shards(corpus, len(rows), threads, by_kind=method == "auto")
     workplace = threading.local()
 
     def search(shard: tuple[int, int]) -> tuple[Any, ...]:
-        from hulltune.kernels import envelopes as kernel
-
-        first, last = shard
         if not hasattr(workplace, "room"):
             workplace.room = np.empty(2 * SHARD_SCORES)
-        scores, exponents = scorer.scores(first, last, weights, workplace.room)
-        try:
-            found: tuple[Any, ...] = kernel.envelopes(
-            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
-            first, last, scores, exponents, intervals, METHODS.index(method), derivations,
-        )  # fmt: skip
-        except MemoryError:
-            raise InputError(
-                f"sentences {first} to {last - 1}: out of memory; derivations may be too large to be listed "
-                '(try derivations=False), or hulls to be kept (method "lanes" keeps none)'
-            ) from None
-        return found
+        scores, exponents = scorer.scores(*shard, weights, workplace.room)
+        return _search_shard(corpus, shard, scores, exponents, intervals, method, derivations)
 
     if threads == 1 or len(shards) == 1:
         parts = [search(shard) for shard in shards]
@@ -115,6 +102,38 @@ def envelopes(
         with ThreadPoolExecutor(threads) as pool:
             parts = list(pool.map(search, shards))
     return _gather(corpus, intervals, parts, derivations or bool(np.all(np.diff(corpus.node_offsets) == 1)))
+
+
+def _search_shard(
+    corpus: Corpus,
+    shard: tuple[int, int],
+    scores: Floats,
+    exponents: NDArray[np.int64],
+    intervals: Floats,
+    method: str,
+    derivations: bool,
+) -> tuple[Any, ...]:
+    """The kernel's answer for a range of sentences, which are all lists or all forests where the method is "auto"."""
+    first, last = shard
+    found: tuple[Any, ...]
+    if method == "scan" or (method == "auto" and corpus.node_offsets[first + 1] - corpus.node_offsets[first] == 1):
+        from hulltune.kernels.list_envelopes import list_envelopes
+
+        found = list_envelopes(corpus.sentence_edges, first, last, scores, exponents, intervals)
+        return found
+    from hulltune.kernels.envelopes import envelopes as forest_envelopes
+
+    try:
+        found = forest_envelopes(
+            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
+            first, last, scores, exponents, intervals, METHODS.index(method), derivations,
+        )  # fmt: skip
+    except MemoryError:
+        raise InputError(
+            f"sentences {first} to {last - 1}: out of memory; derivations may be too large to be listed "
+            '(try derivations=False), or hulls to be kept (method "lanes" keeps none)'
+        ) from None
+    return found
 
 
 def decode(
@@ -182,15 +201,19 @@ def _in_order(parts: Sequence[tuple[Any, ...]], directions: int) -> tuple[Any, A
     return ends, segments, derivation_offsets, np.concatenate([part[3] for part in parts])[edges]
 
 
-def _shards(corpus: Corpus, rows: int, threads: int) -> list[tuple[int, int]]:
-    """Ranges of sentences of about equal work: small enough for the cache, and enough of them for the threads."""
+def _shards(corpus: Corpus, rows: int, threads: int, *, by_kind: bool) -> list[tuple[int, int]]:
+    """Ranges of sentences of about equal work: small enough for the cache, and enough of them for the threads. With
+    ``by_kind`` none has both lists and other forests.
+    """
     edges: NDArray[np.int64] = corpus.sentence_edges
+    is_list = np.diff(corpus.node_offsets) == 1
+    kind_ends = np.append(np.flatnonzero(is_list[1:] != is_list[:-1]) + 1, len(corpus)) if by_kind else [len(corpus)]
     size = min(SHARD_SCORES // rows, int(edges[-1]) // (4 * threads) if threads > 1 else SHARD_SCORES)
     shards = []
     first = 0
     while first < len(corpus):
         last = int(np.searchsorted(edges, edges[first] + max(size, 1), side="right")) - 1
-        last = min(max(last, first + 1), len(corpus))
+        last = min(max(last, first + 1), int(kind_ends[np.searchsorted(kind_ends, first, side="right")]))
         shards.append((first, last))
         first = last
     return shards

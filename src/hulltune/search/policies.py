@@ -18,6 +18,7 @@ RESOLUTION = 2.0**-40
 """Intervals narrower than this, relative to their place on the line (or to ``scale`` near 0), are not entered: the
 weights that a step leads to are rounded to doubles, and decoding with them may see what lies beside the interval.
 """
+FARTHEST = 2.0**1020  # how far a step may go: differences of two such points are still finite
 TINY_STEP = 2.0**-30  # of the last breakpoint: the least step beyond it, so that rounding does not swallow it
 
 
@@ -91,7 +92,8 @@ def choose(
     lefts, rights = np.append(interval[0], breakpoints), np.append(breakpoints, interval[1])
     near_left, near_right = _bounded(lefts, rights, end_step(breakpoints, scale))
     middles = near_left + (near_right - near_left) / 2
-    sizes = np.maximum(np.maximum(np.abs(near_left), np.abs(near_right)), scale * (near_left * near_right <= 0.0))
+    at_zero = (near_left <= 0.0) & (near_right >= 0.0)
+    sizes = np.maximum(np.maximum(np.abs(near_left), np.abs(near_right)), np.where(at_zero, scale, 0.0))
     inside = (lefts < middles) & (middles < rights)  # an interval between neighbouring doubles has no inside
     enterable = inside & (near_right - near_left > RESOLUTION * sizes)
     if closed is not None:
@@ -132,18 +134,20 @@ def choose(
 def end_step(breakpoints: Floats, scale: float) -> float:
     """How far beyond the last breakpoint to go: the mean gap between breakpoints; see Policy."""
     if len(breakpoints) >= 2:
-        return float(breakpoints[-1] - breakpoints[0]) / (len(breakpoints) - 1)
+        first, last = np.clip(breakpoints[[0, -1]], -FARTHEST, FARTHEST).tolist()
+        return float(last - first) / (len(breakpoints) - 1)
     return max(abs(float(breakpoints[0])), scale) if len(breakpoints) else scale
 
 
 def _bounded(lefts: Floats, rights: Floats, step: float) -> tuple[Floats, Floats]:
     """The ends of the intervals with unbounded ones cut off two steps beyond the last breakpoint."""
-    lefts, rights = lefts.copy(), rights.copy()
-    if math.isinf(lefts[0]) and math.isinf(rights[0]):
-        lefts[0], rights[0] = -step, step
-    elif math.isinf(lefts[0]):
+    open_left, open_right = math.isinf(lefts[0]), math.isinf(rights[-1])
+    lefts, rights = np.clip(lefts, -FARTHEST, FARTHEST), np.clip(rights, -FARTHEST, FARTHEST)
+    if open_left and open_right and len(lefts) == 1:
+        return np.array([-step]), np.array([step])
+    if open_left:
         lefts[0] = rights[0] - 2.0 * max(step, abs(rights[0]) * TINY_STEP)
-    if math.isinf(rights[-1]):
+    if open_right:
         rights[-1] = lefts[-1] + 2.0 * max(step, abs(lefts[-1]) * TINY_STEP)
     return lefts, rights
 
