@@ -77,11 +77,19 @@ def union(
         n += 1
     if j < j_end:
         i, i_end = j, j_end
+    last = -1  # where the point before this one of the same chain stands, if it was kept
     while i < i_end:
         n = drop_hidden(slopes[i], intercepts[i], out_slopes, out_intercepts, start, n)
         out_slopes[n], out_intercepts[n] = slopes[i], intercepts[i]
-        n += 1
         i += 1
+        n += 1
+        if last == n - 2 and last >= start:  # two of a concave chain side by side: the rest of it stays as it is
+            break
+        last = n - 1
+    while i < i_end:
+        out_slopes[n], out_intercepts[n] = slopes[i], intercepts[i]
+        i += 1
+        n += 1
     return n
 
 
@@ -109,15 +117,17 @@ def minkowski(
     b_intercepts: Floats,
     j: int,
     j_end: int,
+    slope: float,
+    intercept: float,
     out_slopes: Floats,
     out_intercepts: Floats,
     n: int,
 ) -> int:
-    """⊗: the chain of sums of two chains, by merging their breakpoints; linear. Returns the end of what it wrote."""
+    """⊗: the chain of sums of two chains and a line, by merging breakpoints; linear. Returns the end of its output."""
     i_end -= 1
     j_end -= 1
-    out_slopes[n] = a_slopes[i] + b_slopes[j]
-    out_intercepts[n] = a_intercepts[i] + b_intercepts[j]
+    out_slopes[n] = a_slopes[i] + b_slopes[j] + slope
+    out_intercepts[n] = a_intercepts[i] + b_intercepts[j] + intercept
     n += 1
     while i < i_end and j < j_end:
         i_fall, i_run = a_intercepts[i] - a_intercepts[i + 1], a_slopes[i + 1] - a_slopes[i]
@@ -131,18 +141,18 @@ def minkowski(
             i += 1
         else:
             j += 1
-        out_slopes[n] = a_slopes[i] + b_slopes[j]
-        out_intercepts[n] = a_intercepts[i] + b_intercepts[j]
+        out_slopes[n] = a_slopes[i] + b_slopes[j] + slope
+        out_intercepts[n] = a_intercepts[i] + b_intercepts[j] + intercept
         n += 1
     while i < i_end:
         i += 1
-        out_slopes[n] = a_slopes[i] + b_slopes[j]
-        out_intercepts[n] = a_intercepts[i] + b_intercepts[j]
+        out_slopes[n] = a_slopes[i] + b_slopes[j] + slope
+        out_intercepts[n] = a_intercepts[i] + b_intercepts[j] + intercept
         n += 1
     while j < j_end:
         j += 1
-        out_slopes[n] = a_slopes[i] + b_slopes[j]
-        out_intercepts[n] = a_intercepts[i] + b_intercepts[j]
+        out_slopes[n] = a_slopes[i] + b_slopes[j] + slope
+        out_intercepts[n] = a_intercepts[i] + b_intercepts[j] + intercept
         n += 1
     return n
 
@@ -202,34 +212,30 @@ def hull_inside(
             run = n
             arity = tail_offsets[edge + 1] - tail_offsets[edge]
             if arity == 0:
-                work_slopes[n] = work_intercepts[n] = 0.0
+                work_slopes[n], work_intercepts[n] = slope, intercept
                 n += 1
-            else:
+            elif arity == 1:
                 tail = tails[tail_offsets[edge]]
-                if arity == 1:
-                    for i in range(size[tail]):
-                        work_slopes[n + i] = pool_slopes[start[tail] + i]
-                        work_intercepts[n + i] = pool_intercepts[start[tail] + i]
-                    n += size[tail]
-                else:
-                    second = tails[tail_offsets[edge] + 1]
+                for i in range(size[tail]):
+                    work_slopes[n + i] = pool_slopes[start[tail] + i] + slope
+                    work_intercepts[n + i] = pool_intercepts[start[tail] + i] + intercept
+                n += size[tail]
+            else:
+                tail, second = tails[tail_offsets[edge]], tails[tail_offsets[edge] + 1]
+                n = minkowski(
+                    pool_slopes, pool_intercepts, start[tail], start[tail] + size[tail],
+                    pool_slopes, pool_intercepts, start[second], start[second] + size[second],
+                    slope, intercept, work_slopes, work_intercepts, n,
+                )  # fmt: skip
+                for slot in range(tail_offsets[edge] + 2, tail_offsets[edge + 1]):
+                    tail = tails[slot]
+                    for i in range(run, n):
+                        other_slopes[i], other_intercepts[i] = work_slopes[i], work_intercepts[i]
                     n = minkowski(
+                        other_slopes, other_intercepts, run, n,
                         pool_slopes, pool_intercepts, start[tail], start[tail] + size[tail],
-                        pool_slopes, pool_intercepts, start[second], start[second] + size[second],
-                        work_slopes, work_intercepts, n,
+                        0.0, 0.0, work_slopes, work_intercepts, run,
                     )  # fmt: skip
-                    for slot in range(tail_offsets[edge] + 2, tail_offsets[edge + 1]):
-                        tail = tails[slot]
-                        for i in range(run, n):
-                            other_slopes[i], other_intercepts[i] = work_slopes[i], work_intercepts[i]
-                        n = minkowski(
-                            other_slopes, other_intercepts, run, n,
-                            pool_slopes, pool_intercepts, start[tail], start[tail] + size[tail],
-                            work_slopes, work_intercepts, run,
-                        )  # fmt: skip
-            for i in range(run, n):
-                work_slopes[i] += slope
-                work_intercepts[i] += intercept
         count = end - begin
         runs[count] = n
         while count > 1:
