@@ -79,6 +79,7 @@ def test_changes_that_cancel_out_leave_no_breakpoint() -> None:
     offsets, lefts, rows = np.array([0, 2, 4]), np.array([-np.inf, 1.0, -np.inf, 1.0]), np.array([0, 1, 1, 0])
     places, segments = changes(offsets, lefts, rows)
     assert places.tolist() == [1.0, 1.0]
-    breakpoints, totals = sweep(offsets, rows, table, places, segments, np.argsort(places))
+    breakpoints, totals, reached = sweep(offsets, rows, table, places, segments, np.argsort(places))
+    assert reached == 5.0
     assert breakpoints.tolist() == []
     assert totals.tolist() == [[3]]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hulltune.errors import InputError
 
 Floats = NDArray[np.float64]
+LARGEST_SUM = 2.0**62
 Loss = Callable[[NDArray[Any]], Floats]
 """From statistics (…, columns) to losses (…): smaller is better."""
 
@@ -83,7 +84,9 @@ class ErrorSurface:
 
         rows, table = _exactly_summable(offsets, rows, table)
         places, segments = kernel.changes(offsets, lefts, rows)
-        breakpoints, totals = kernel.sweep(offsets, rows, table, places, segments, np.argsort(places))
+        breakpoints, totals, reached = kernel.sweep(offsets, rows, table, places, segments, np.argsort(places))
+        if table.dtype == np.int64 and reached > LARGEST_SUM:
+            raise InputError("statistics: sums exceed 2^62 and would not stay exact integers; use smaller units")
         return ErrorSurface(breakpoints=breakpoints, statistics=totals)
 
     def at(self, eta: float) -> NDArray[Any]:
@@ -110,12 +113,11 @@ def _exactly_summable(
     """Rows of a table whose sums over one segment a sentence are exact, in any order."""
     if table.dtype.kind not in "biuf":
         raise InputError(f"statistics: expected integers that fit 64 bits, or real numbers, got {table.dtype}")
-    starts = offsets[:-1][np.diff(offsets) > 0]
+    if table.dtype == np.uint64 and len(table) and table.max() > LARGEST_SUM:
+        raise InputError("statistics: integers above 2^62 do not sum exactly; use smaller units")
     if table.dtype.kind in "biu":
-        sizes = np.abs(table[rows].astype(np.float64))
-        if len(starts) and np.maximum.reduceat(sizes, starts, axis=0).sum(axis=0).max(initial=0.0) > 2.0**62:
-            raise InputError("statistics: sums exceed 2^62 and would not stay exact integers; use smaller units")
         return rows, np.ascontiguousarray(table, dtype=np.int64)
+    starts = offsets[:-1][np.diff(offsets) > 0]
     values = table[rows].astype(np.float64)
     if not np.all(np.isfinite(values)):
         bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])

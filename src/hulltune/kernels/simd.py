@@ -24,6 +24,9 @@ _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _BITS = ir.VectorType(ir.IntType(1), LANES)
 
 
+_operation: Callable[[Callable[..., Any]], Any] = intrinsic  # numba is untyped
+
+
 class LanesType(types.Type):  # type: ignore[misc]  # numba is untyped
     """LANES doubles."""
 
@@ -60,7 +63,7 @@ def _row_pointer(context: Any, builder: Any, array_type: Any, array: Any, row: A
     return builder.bitcast(first, _VECTOR.as_pointer())
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_operation
 def load(typing: Any, array: Any, row: Any) -> Any:
     """Lanes ``array[row * LANES : (row + 1) * LANES]`` of a flat float64 array."""
 
@@ -72,7 +75,7 @@ def load(typing: Any, array: Any, row: Any) -> Any:
     return lanes_type(array, types.intp), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_operation
 def load_at(typing: Any, array: Any, start: Any) -> Any:
     """Lanes ``array[start : start + LANES]`` of a flat float64 array."""
 
@@ -85,7 +88,7 @@ def load_at(typing: Any, array: Any, start: Any) -> Any:
     return lanes_type(array, types.intp), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_operation
 def store(typing: Any, array: Any, row: Any, value: Any) -> Any:
     """Write the lanes to ``array[row * LANES : (row + 1) * LANES]``."""
 
@@ -97,7 +100,7 @@ def store(typing: Any, array: Any, row: Any, value: Any) -> Any:
     return types.void(array, types.intp, lanes_type), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_operation
 def splat(typing: Any, value: Any) -> Any:
     """The same number in every lane."""
 
@@ -111,7 +114,7 @@ def splat(typing: Any, value: Any) -> Any:
 
 
 def _elementwise(emit: Callable[[Any, Any, Any], Any], result: Any, operand: Any) -> Any:
-    @intrinsic  # type: ignore[untyped-decorator]
+    @_operation
     def operation(typing: Any, left: Any, right: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return emit(builder, *arguments)
@@ -133,7 +136,7 @@ both = _elementwise(lambda builder, a, b: builder.and_(a, b), mask_type, mask_ty
 either = _elementwise(lambda builder, a, b: builder.or_(a, b), mask_type, mask_type)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_operation
 def choose(typing: Any, mask: Any, when_true: Any, when_false: Any) -> Any:
     """Per lane, the one or the other."""
 
@@ -143,7 +146,7 @@ def choose(typing: Any, mask: Any, when_true: Any, when_false: Any) -> Any:
     return lanes_type(mask_type, lanes_type, lanes_type), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_operation
 def any_lane(typing: Any, mask: Any) -> Any:
     """Whether the mask is true anywhere."""
 
@@ -154,7 +157,7 @@ def any_lane(typing: Any, mask: Any) -> Any:
     return types.boolean(mask_type), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_operation
 def mask_bits(typing: Any, mask: Any) -> Any:
     """The mask as an integer, lane 0 as its lowest bit."""
 
@@ -164,7 +167,7 @@ def mask_bits(typing: Any, mask: Any) -> Any:
     return types.int64(mask_type), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_operation
 def lowest_bit(typing: Any, bits: Any) -> Any:
     """The number of the lowest bit that is set (some bit is)."""
 
@@ -174,7 +177,7 @@ def lowest_bit(typing: Any, bits: Any) -> Any:
     return types.int64(types.int64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_operation
 def smallest(typing: Any, value: Any) -> Any:
     """The smallest of the lanes, none of which is NaN."""
 
@@ -186,7 +189,7 @@ def smallest(typing: Any, value: Any) -> Any:
     return types.float64(lanes_type), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@_operation
 def scatter(typing: Any, array: Any, start: Any, stride: Any, count: Any, value: Any) -> Any:
     """Write lane i to ``array[start + i * stride]``, for all lanes up to ``count`` (of a flat float64 array)."""
 

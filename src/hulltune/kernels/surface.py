@@ -31,17 +31,20 @@ def changes(offsets: Int64s, lefts: Floats, rows: Int64s) -> tuple[Floats, Int64
 @kernel
 def sweep(
     offsets: Int64s, rows: Int64s, table: NDArray[Any], places: Floats, segments: Int64s, order: Int64s
-) -> tuple[Floats, NDArray[Any]]:
-    """The breakpoints at which the sum over sentences of ``table[rows]`` changes, and its values between them.
+) -> tuple[Floats, NDArray[Any], float]:
+    """The breakpoints at which the sum over sentences of ``table[rows]`` changes, and its values between them; and a
+    bound on the magnitude of all sums, by which integers that overflow are told.
 
     ``order`` sorts ``places``. Changes at one place count together, and those that cancel out are left out.
     """
     width = table.shape[1]
     total = np.zeros(width, table.dtype)
+    reached = 0.0
     for sentence in range(offsets.size - 1):
         if offsets[sentence] < offsets[sentence + 1]:
             for k in range(width):
                 total[k] += table[rows[offsets[sentence]], k]
+                reached += abs(np.float64(table[rows[offsets[sentence]], k]))
     breakpoints = np.empty(places.size)
     totals = np.empty((places.size + 1, width), table.dtype)
     totals[0] = total
@@ -54,6 +57,7 @@ def sweep(
             new, old = rows[segment], rows[segment - 1]
             for k in range(width):
                 total[k] += table[new, k] - table[old, k]
+                reached += abs(np.float64(table[new, k]) - np.float64(table[old, k]))
             i += 1
         changed = False
         for k in range(width):
@@ -63,4 +67,4 @@ def sweep(
             count += 1
             for k in range(width):
                 totals[count, k] = total[k]
-    return breakpoints[:count], totals[: count + 1]
+    return breakpoints[:count], totals[: count + 1], reached
