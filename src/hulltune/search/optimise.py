@@ -14,7 +14,7 @@ from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.directions import axes, random_directions
 from hulltune.search.policies import Policy
 from hulltune.search.problem import ListProblem
-from hulltune.search.steps import Step, search_lines
+from hulltune.search.steps import search_lines
 
 Floats = NDArray[np.float64]
 
@@ -74,134 +74,98 @@ def climb(
     more_directions: Directions | None = None,
 ) -> Iterator[Position]:
     """Positions of ever smaller loss, from the start on. The loss of each is that of decoding with its weights."""
-    weights = constraints.normalised(start)
-    if constraints.violation(weights) is not None:
-        weights = start
-    loss = _loss(problem, weights, threads)
-    if not np.array_equal(weights, start):  # scaling rounds: a start within a hair of a tie could lose by it
-        unscaled = _loss(problem, start, threads)
-        weights, loss = (start, unscaled) if unscaled < loss else (weights, loss)
-    position = Position(weights, loss, 0)
+    climber = _Climber(problem, constraints, options, units, rng, reach, threads, more_directions)
+    position = climber.first_position(start)
     yield position
-    climber = _powell if options.search == "powell" else _best_of_round
-    yield from climber(problem, position, constraints, options, units, rng, reach, threads, more_directions)
+    yield from climber.powell(position) if options.search == "powell" else climber.best_of_round(position)
 
 
-def _best_of_round(
-    problem: ListProblem,
-    position: Position,
-    constraints: CompiledConstraints,
-    options: SearchOptions,
-    units: Floats,
-    rng: Generator,
-    reach: Floats | None,
-    threads: int,
-    more_directions: Directions | None,
-) -> Iterator[Position]:
-    one_by_one = axes(constraints.free_groups, units)
-    way: list[Floats] = []  # of the last two steps together: where one gain is, there is often another
-    idle = 0
-    for _ in range(options.max_rounds):
-        lines = list(one_by_one)
-        if options.search != "coordinate":
-            lines += list(random_directions(options.directions, units, rng))
-        if more_directions is not None:
-            lines += more_directions(position.weights)
-        steps = search_lines(
-            problem,
-            position.weights,
-            position.loss,
-            lines + way,
-            constraints,
-            options.policy,
-            reach=reach,
-            threads=threads,
-        )
-        spent = position.line_searches + len(steps)
-        moved = _take_best(problem, steps, position, spent, constraints, threads)
-        if moved is None:
-            position = Position(position.weights, position.loss, spent)
-            yield position
-            idle += 1
-            if options.search == "coordinate" or idle >= options.patience:
-                return
-            continue
+@dataclass(frozen=True, eq=False)
+class _Climber:
+    """What stays the same during a climb."""
+
+    problem: ListProblem
+    constraints: CompiledConstraints
+    options: SearchOptions
+    units: Floats
+    rng: Generator
+    reach: Floats | None
+    threads: int
+    more_directions: Directions | None
+
+    def first_position(self, start: Floats) -> Position:
+        """The start, scaled as the constraints say, unless scaling would make it worse or break a bound."""
+        weights = self.constraints.normalised(start)
+        if self.constraints.violation(weights) is not None:
+            weights = start
+        loss = self._loss(weights)
+        if not np.array_equal(weights, start):  # scaling rounds: a start within a hair of a tie could lose by it
+            unscaled = self._loss(start)
+            weights, loss = (start, unscaled) if unscaled < loss else (weights, loss)
+        return Position(weights, loss, 0)
+
+    def best_of_round(self, position: Position) -> Iterator[Position]:
+        """Search many lines, take the best step, and again."""
+        options = self.options
+        one_by_one = axes(self.constraints.free_groups, self.units)
+        way: list[Floats] = []  # of the last step: where one gain is, there is often another
         idle = 0
-        way = [moved.weights - position.weights]
-        position = moved
-        yield position
-
-
-def _powell(
-    problem: ListProblem,
-    position: Position,
-    constraints: CompiledConstraints,
-    options: SearchOptions,
-    units: Floats,
-    rng: Generator,
-    reach: Floats | None,
-    threads: int,
-    more_directions: Directions | None,
-) -> Iterator[Position]:
-    lines = axes(constraints.free_groups, units)
-    for _ in range(options.max_rounds):
-        before = position
-        best_gain, best_line = 0.0, 0
-        for number, line in enumerate(lines):
-            moved = _along(problem, position, line, constraints, options, reach, threads)
-            if position.loss - moved.loss > best_gain:
-                best_gain, best_line = position.loss - moved.loss, number
+        for _ in range(options.max_rounds):
+            lines = list(one_by_one)
+            if options.search != "coordinate":
+                lines += list(random_directions(options.directions, self.units, self.rng))
+            if self.more_directions is not None:
+                lines += self.more_directions(position.weights)
+            moved = self._search(position, lines + way)
+            if moved.loss < position.loss:
+                idle = 0
+                way = [moved.weights - position.weights]
+            else:
+                idle += 1
             position = moved
-        if not position.loss < before.loss:
             yield position
-            return
-        way = position.weights - before.weights
-        position = _along(problem, position, way, constraints, options, reach, threads)
-        lines[best_line] = way
-        yield position
+            if idle and (options.search == "coordinate" or idle >= options.patience):
+                return
 
+    def powell(self, position: Position) -> Iterator[Position]:
+        """Search one line after the other; the way of a round replaces the line that gained most."""
+        lines = axes(self.constraints.free_groups, self.units)
+        for _ in range(self.options.max_rounds):
+            before = position
+            best_gain, best_line = 0.0, 0
+            for number, line in enumerate(lines):
+                moved = self._search(position, [line])
+                if position.loss - moved.loss > best_gain:
+                    best_gain, best_line = position.loss - moved.loss, number
+                position = moved
+            if not position.loss < before.loss:
+                yield position
+                return
+            way = position.weights - before.weights
+            position = self._search(position, [way])
+            lines[best_line] = way
+            yield position
 
-def _along(
-    problem: ListProblem,
-    position: Position,
-    line: Floats,
-    constraints: CompiledConstraints,
-    options: SearchOptions,
-    reach: Floats | None,
-    threads: int,
-) -> Position:
-    steps = search_lines(
-        problem, position.weights, position.loss, [line], constraints, options.policy, reach=reach, threads=threads
-    )
-    spent = position.line_searches + len(steps)
-    moved = _take_best(problem, steps, position, spent, constraints, threads)
-    return moved if moved is not None else Position(position.weights, position.loss, spent)
+    def _search(self, position: Position, lines: list[Floats]) -> Position:
+        """Where the best step along any of the lines leads, if decoding confirms that it gains anything.
 
+        The gain was computed exactly, for weights that were then rounded to doubles and scaled: in an interval thinner
+        than that rounding, decoding may see another loss. It has the last word.
+        """
+        steps = search_lines(
+            self.problem, position.weights, position.loss, lines, self.constraints, self.options.policy,
+            reach=self.reach, threads=self.threads,
+        )  # fmt: skip
+        spent = position.line_searches + len(steps)
+        for step in sorted(steps, key=lambda step: step.loss):
+            if not step.loss < position.loss:
+                break
+            for weights in (self.constraints.normalised(step.weights), step.weights):
+                if self.constraints.violation(weights) is None:
+                    loss = self._loss(weights)
+                    if loss < position.loss:
+                        return Position(weights, loss, spent)
+        return Position(position.weights, position.loss, spent)
 
-def _take_best(
-    problem: ListProblem,
-    steps: list[Step],
-    position: Position,
-    spent: int,
-    constraints: CompiledConstraints,
-    threads: int,
-) -> Position | None:
-    """Go to the best step whose gain decoding confirms.
-
-    The gain was computed exactly, for weights that were then rounded to doubles and scaled: in an interval thinner
-    than that rounding, decoding may see another loss. It has the last word.
-    """
-    for step in sorted(steps, key=lambda step: step.loss):
-        if not step.loss < position.loss:
-            return None
-        scaled = constraints.normalised(step.weights)
-        for weights in (scaled, step.weights):
-            if constraints.violation(weights) is None:
-                loss = _loss(problem, weights, threads)
-                if loss < position.loss:
-                    return Position(weights, loss, spent)
-    return None
-
-
-def _loss(problem: ListProblem, weights: Floats, threads: int) -> float:
-    return float(problem.metric.loss(problem.picks(weights, threads=threads).total))
+    def _loss(self, weights: Floats) -> float:
+        return float(self.problem.metric.loss(self.problem.picks(weights, threads=self.threads).total))
