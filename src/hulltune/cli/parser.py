@@ -90,7 +90,7 @@ def add_reading(group: Any, parser: Parser) -> None:
 
 def show_together(action: argparse.Action, shown: str) -> None:
     """Explain several options in one line of the help: that of this one."""
-    action.shown = shown  # type: ignore[attr-defined]
+    action.shown = shown  # type: ignore[attr-defined]  # the help formatter above reads it
 
 
 def add_help(group: Any) -> None:

@@ -122,14 +122,14 @@ def write_weights(
     weights: Mapping[str, float],
     path: str | os.PathLike[str],
     *,
-    format: str | None = None,  # noqa: A002
+    format: str | None = None,  # noqa: A002  # the word that users type
 ) -> None:
     """Write weights, atomically; the format is that of the suffix (.json, .ini), otherwise lines.
 
     Reading them back gives the same names and the same values to the bit.
     """
     if format is None:
-        format = {".json": "json", ".ini": "moses"}.get(Path(path).suffix, "lines")  # noqa: A001
+        format = {".json": "json", ".ini": "moses"}.get(Path(path).suffix, "lines")  # noqa: A001  # the same word
     if format not in WEIGHT_FORMATS:
         raise unknown_name("format of weights", format, WEIGHT_FORMATS)
     values = {name: float(value) for name, value in weights.items()}

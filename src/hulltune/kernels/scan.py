@@ -42,7 +42,7 @@ MANY = 32  # points from which a real sort beats insertion
 
 
 @kernel
-def _extremes(slopes: Floats, intercepts: Floats, begin: int, n: int, scratch: Floats) -> tuple[int, int]:
+def _extremes(slopes: Floats, intercepts: Floats, begin: int, n: int) -> tuple[int, int]:
     """The first of the highest lines with the least slope, and with the greatest."""
     low = load_at(slopes, begin)
     high = low
@@ -145,7 +145,7 @@ def scan_envelope(
     n = end - begin
     for lane in range(LANES):
         scratch[4 * LANES + lane] = lane
-    least, greatest = _extremes(slopes, intercepts, begin, n, scratch)
+    least, greatest = _extremes(slopes, intercepts, begin, n)
     low, high = slopes[begin + least], slopes[begin + greatest]
     xs[0], ys[0], winners[0] = low, intercepts[begin + least], least
     if low == high:

@@ -46,13 +46,13 @@ mask_type = MaskType()
 
 
 @register_model(LanesType)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]  # numba is untyped
     def __init__(self, manager: Any, frontend_type: Any) -> None:
         super().__init__(manager, frontend_type, _VECTOR)
 
 
 @register_model(MaskType)
-class _MaskModel(models.PrimitiveModel):  # type: ignore[misc]
+class _MaskModel(models.PrimitiveModel):  # type: ignore[misc]  # numba is untyped
     def __init__(self, manager: Any, frontend_type: Any) -> None:
         super().__init__(manager, frontend_type, _BITS)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +86,8 @@ def check_number(
 
 def check_flags(metric: Metric) -> None:
     """Raise unless every option that is a switch is True or False: the text "no" would count as yes."""
-    switches = [option for option in dataclasses.fields(metric) if option.type in (bool, "bool") and option.init]  # type: ignore[arg-type]
+    options: Any = metric  # a dataclass, as every metric with options is
+    switches = [option for option in dataclasses.fields(options) if option.type in (bool, "bool") and option.init]
     for option in switches:
         value = getattr(metric, option.name)
         if not isinstance(value, bool):

@@ -77,7 +77,7 @@ def statistic_rows(statistics: NDArray[np.generic], columns: int, *, metric: str
     if table.ndim == 0 or table.shape[-1] != columns:
         raise InputError(f"{metric}: got statistics of shape {table.shape}, expected {columns} in the last axis")
     kind = np.int64 if table.dtype.kind in "iub" else np.float64
-    return np.ascontiguousarray(table, kind).reshape(-1, columns)  # type: ignore[return-value]
+    return np.ascontiguousarray(table, kind).reshape(-1, columns)  # type: ignore[return-value]  # or float64
 
 
 def check_order(option: str, value: object, *, least: int, most: int) -> None:

@@ -133,7 +133,7 @@ class Bleu(Metric):
             return self.tokenize
         from importlib import metadata
 
-        name: str = sacrebleu_tokenizer(self.tokenize).signature()  # type: ignore[attr-defined]
+        name: str = sacrebleu_tokenizer(self.tokenize).signature()  # type: ignore[attr-defined]  # untyped there
         return f"{name}[sacrebleu-{metadata.version('sacrebleu')}]"
 
     def tokenised(self, lines: Sequence[str]) -> tuple[Sequence[str], _text.Modes]:
