@@ -43,8 +43,8 @@ def kbest(
     (``complete`` is false). O(edges), and for each derivation O(edges of it · log k).
     """
     corpus = as_corpus(corpus)
-    _check_positive("k", k)
-    _check_positive("patience", patience)
+    check_positive("k", k)
+    check_positive("patience", patience)
 
     def search(first: int, last: int, scores: Floats, exponents: NDArray[np.int64]) -> tuple[Any, ...]:
         from hulltune.kernels.kbest import k_best
@@ -87,6 +87,7 @@ def search_derivations(
     return gather(corpus, *zip(*parts, strict=True))
 
 
-def _check_positive(name: str, number: Any) -> None:
+def check_positive(name: str, number: Any) -> None:
+    """Refuse what is no whole number of at least 1."""
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
         raise InputError(f"{name}: expected a whole number of at least 1, got {number!r}")
