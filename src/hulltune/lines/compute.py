@@ -84,10 +84,10 @@ def envelopes(
         for i, direction in enumerate(directions)
     ]
     weights = np.stack(rows)
-    threads = _check_threads(threads)
+    threads = check_threads(threads)
     scorer = EdgeScorer(corpus) if scorer is None else scorer
     scorer.prepare()
-    shards = _shards(corpus, len(rows), threads, by_kind=method == "auto")
+    shards = shard_sentences(corpus, len(rows), threads, by_kind=method == "auto")
     workplace = threading.local()
 
     def search(shard: tuple[int, int]) -> tuple[Any, ...]:
@@ -201,7 +201,7 @@ def _in_order(parts: Sequence[tuple[Any, ...]], directions: int) -> tuple[Any, A
     return ends, segments, derivation_offsets, np.concatenate([part[3] for part in parts])[edges]
 
 
-def _shards(corpus: Corpus, rows: int, threads: int, *, by_kind: bool) -> list[tuple[int, int]]:
+def shard_sentences(corpus: Corpus, rows: int, threads: int, *, by_kind: bool) -> list[tuple[int, int]]:
     """Ranges of sentences of about equal work: small enough for the cache, and enough of them for the threads. With
     ``by_kind`` none has both lists and other forests.
     """
@@ -246,7 +246,8 @@ def _check_lists(corpus: Corpus) -> None:
         )
 
 
-def _check_threads(threads: int | None) -> int:
+def check_threads(threads: int | None) -> int:
+    """A number of threads: that of the CPUs by default."""
     if threads is None:
         return available_cpus()
     if not isinstance(threads, int) or threads < 1:
