@@ -17,6 +17,7 @@ COMMANDS = {
     "surface": "draw the metric along a feature, or between two sets of weights",
     "pack": "write lists as a packed file, which opens at once",
     "info": "what is in candidate lists",
+    "decode": "translate with the small built-in decoder",
     "demo": "tune a simulated task whose answer is known",
     "completion": "a script that completes commands in bash, zsh or fish",
 }

@@ -29,6 +29,8 @@ Pair = tuple[str, str, str]
 """A category, a German word, and the English words for it in some sentence."""
 
 WITHOUT_ADJECTIVE = 0.65
+ANYWHERE = (("in", "dat", "in", "place"), ("mit", "dat", "with", "person"))
+"""What may be added to any object."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,9 @@ class _Speaker:
             return _Phrase([german], [english], [("NP", german, english)])
         phrase = self.noun_phrase("acc", kind)
         if self.rng.random() < 0.12:
-            place = self.prepositional(*self.rng.choice((("in", "dat", "in", "place"), ("mit", "dat", "with", "person"))))
+            place = self.prepositional(
+                *self.rng.choice((("in", "dat", "in", "place"), ("mit", "dat", "with", "person")))
+            )
             pairs = [*phrase.pairs, *place.pairs]
             return _Phrase([*phrase.german, *place.german], [*phrase.english, *place.english], pairs)
         return phrase

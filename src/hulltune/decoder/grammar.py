@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 from hulltune.decoder import lexicon
 from hulltune.decoder.fragment import Pair, ending, noun_form
 from hulltune.errors import InputError
 
 Words = tuple[str, ...]
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,10 @@ class WordRule:
 
 @dataclass(frozen=True)
 class PairRule:
-    """Two neighbours (categories, or German words in quotes) become a phrase: ``target`` has words, and 0 and 1."""
+    """Two neighbours (categories, or German words in quotes) become a phrase: ``target`` has words, and 0 and 1.
+
+    A word in quotes becomes nothing by itself.
+    """
 
     category: str
     left: str
@@ -44,7 +50,7 @@ class PairRule:
     @property
     def swaps(self) -> bool:
         """Whether the neighbours change places."""
-        return self.target.index(1) < self.target.index(0) if 0 in self.target and 1 in self.target else False
+        return self.target.index(1) < self.target.index(0)
 
 
 @dataclass(frozen=True)
@@ -137,16 +143,20 @@ JOINED = frozenset({"S", "NP", "PP", "VO", "OV", "SV", "SUB", "V", "ADV", "INFP"
 
 def pair_rules(templates: str) -> tuple[PairRule, ...]:
     """The rules of a table like TEMPLATES."""
-    rules = []
+    rules: list[PairRule] = []
     for line in filter(None, map(str.strip, templates.splitlines())):
         parts = [part.strip() for part in line.split(" : ")]
         if len(parts) != 3 or len(parts[1].split()) != 2:
             raise InputError(f"template {line!r}: expected 'CATEGORY : LEFT RIGHT : target ; target …'")
         left, right = parts[1].split()
-        for target in parts[2].split(";"):
-            tokens: tuple[str | int, ...] = tuple({"1": 0, "2": 1}.get(token, token) for token in target.split())
-            rules.append(PairRule(parts[0], left, right, tokens))
+        rules += [PairRule(parts[0], left, right, _target(target.split())) for target in parts[2].split(";")]
     return tuple(rules)
+
+
+def _target(tokens: Sequence[str]) -> tuple[str | int, ...]:
+    """Words and places. What is not named becomes nothing, but still has its place: forests want each tail put out."""
+    named: list[str | int] = [{"1": 0, "2": 1}.get(token, token) for token in tokens]
+    return (*([] if 0 in named else [0]), *named, *([] if 1 in named else [1]))
 
 
 def built_in_grammar(pairs: Iterable[Pair]) -> Grammar:
@@ -155,38 +165,38 @@ def built_in_grammar(pairs: Iterable[Pair]) -> Grammar:
     """
     options = word_options()
     counts = Counter(pairs)
-    total_german: Counter[tuple[str, str]] = Counter()
-    total_english: Counter[tuple[str, str]] = Counter()
-    for category, german, english in options:
-        seen = counts[category, german, english] + 0.5
-        total_german[category, german] += seen  # type: ignore[assignment]  # halves
-        total_english[category, english] += seen  # type: ignore[assignment]
-    words = []
-    for category, german, english in options:
-        seen = counts[category, german, english] + 0.5
-        words.append(
-            WordRule(
-                category,
-                german,
-                tuple(english.split()),
-                math.log(seen / total_german[category, german]),
-                math.log(seen / total_english[category, english]),
-            )
+    seen = {option: counts[option] + 0.5 for option in options}
+    german_total: defaultdict[tuple[str, str], float] = defaultdict(float)
+    english_total: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for (category, german, english), count in seen.items():
+        german_total[category, german] += count
+        english_total[category, english] += count
+    words = [
+        WordRule(
+            category,
+            german,
+            tuple(english.split()),
+            math.log(count / german_total[category, german]),
+            math.log(count / english_total[category, english]),
         )
+        for (category, german, english), count in seen.items()
+    ]
     return Grammar(tuple(words), pair_rules(TEMPLATES), JOINED)
 
 
 def word_options() -> list[Pair]:
-    """All that a word of the fragment may become, each once, in the order of the lexicon."""
+    """All that a word of the fragment may become, each once, in the order of the lexicon.
+
+    Articles, adjectives, adverbs, prepositions and "have" may also become nothing.
+    """
     found: dict[Pair, None] = {}
 
     def add(category: str, german: str, *english: str) -> None:
         found.update(dict.fromkeys((category, german, text) for text in english))
 
     for noun in lexicon.NOUNS:
-        for category in ("NB", "NP"):
-            if category == "NB":
-                add(category, noun.singular, noun.english)
+        add("NB", noun.singular, noun.english)
+        for category in ("NB", "NP"):  # a plural needs no article
             for case in ("nom", "dat"):
                 add(category, noun_form(noun, case, plural=True), noun.english_plural)
     for verb in lexicon.VERBS:
@@ -197,17 +207,17 @@ def word_options() -> list[Pair]:
     for adjective in lexicon.ADJECTIVES:
         forms = {ending(determiner, "nom", gender) for determiner in ("the", "a") for gender in "mfnp"}
         for form in sorted(forms | {"en"}):
-            add("ADJ", adjective.german + form, *(english for _, english in adjective.senses))
+            add("ADJ", adjective.german + form, *(english for _, english in adjective.senses), "")
     for english, cases in lexicon.DETERMINERS.items():
         for genders in cases.values():
             for gender, german in genders.items():
                 articles = {"a": ("a", "an"), "this": ("these" if gender == "p" else "this",)}.get(english, ("the",))
-                add("DET", german, *articles)
+                add("DET", german, *articles, "")
     for gender in "mfnp":
         add("REL", lexicon.DETERMINERS["the"]["nom"][gender], "who", "that")
     for verb in lexicon.VERBS:
         for preposition, _, english, _ in verb.places:
-            add("P", preposition, english)
+            add("P", preposition, english, "")
     for german, english, _ in lexicon.SUBJECT_PRONOUNS:
         add("NP", german, english)
     for german, english in lexicon.OBJECT_PRONOUNS:
@@ -218,14 +228,14 @@ def word_options() -> list[Pair]:
     add("HAVE", "hat", "", "has")
     add("HAVE", "haben", "", "have")
     for german, english, _ in lexicon.ADVERBS:
-        add("ADV", german, english)
+        add("ADV", german, english, "")
     for german, english in lexicon.CONJUNCTIONS:
         add("CONJ", german, english)
     return list(found)
 
 
-def _grouped(items: Iterable[tuple[object, object]]) -> dict:  # type: ignore[type-arg]  # typed by its callers
-    groups: defaultdict[object, list[object]] = defaultdict(list)
+def _grouped(items: Iterable[tuple[Key, Value]]) -> dict[Key, tuple[Value, ...]]:
+    groups: defaultdict[Key, list[Value]] = defaultdict(list)
     for key, value in items:
         groups[key].append(value)
     return {key: tuple(values) for key, values in groups.items()}

@@ -19,7 +19,7 @@ class Noun:
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb in one sense. A transitive one has ``objects``, the others ``places``: preposition, case, English, kind."""
+    """A verb in one sense. A transitive one has ``objects``, others ``places``: preposition, case, English, kind."""
 
     third: str
     infinitive: str
@@ -57,12 +57,16 @@ def _verbs(table: str) -> tuple[Verb, ...]:
     verbs = []
     for line in table.strip().splitlines():
         german, english, what = (part.split() for part in line.split("|"))
-        forms = [form.replace("_", " ") for form in english]
-        if ":" in what[0]:
-            places = [place.split(":") for place in what]
-            verbs.append(Verb(*german, *forms, places=tuple((p, c, e.replace("_", " "), k) for p, c, e, k in places)))
-        else:
-            verbs.append(Verb(*german, *forms, objects=tuple(what)))
+        third, infinitive, participle = german
+        base, english_third, past, english_participle = (form.replace("_", " ") for form in english)
+        places = [place.split(":") for place in what if ":" in place]
+        verbs.append(
+            Verb(
+                third, infinitive, participle, base, english_third, past, english_participle,
+                objects=() if places else tuple(what),
+                places=tuple((word, case, said.replace("_", " "), kind) for word, case, said, kind in places),
+            )
+        )  # fmt: skip
     return tuple(verbs)
 
 
@@ -155,7 +159,7 @@ steht stehen gestanden | stand stands stood stood | vor:dat:in_front_of:building
 
 ADJECTIVES = _adjectives("""
 groß thing:big building:big food:big animal:big closure:big person:tall place:large office:large text:great seat:large
-klein thing:small place:small building:small food:small clothes:small seat:small person:little animal:little plant:little
+klein thing:small place:small building:small food:small clothes:small person:little animal:little plant:little
 schwer thing:heavy clothes:heavy closure:heavy seat:heavy text:difficult
 leicht thing:light clothes:light seat:light text:easy
 alt person:old animal:old thing:old text:old plant:old clothes:old closure:old seat:old building:ancient place:ancient
@@ -194,7 +198,12 @@ MODALS = (
     ("soll", "sollen", "should", "should"),
 )
 """German and English, third person and plural."""
-ADVERBS = (("oft", "often", "middle"), ("immer", "always", "middle"), ("heute", "today", "end"), ("hier", "here", "end"))
+ADVERBS = (
+    ("oft", "often", "middle"),
+    ("immer", "always", "middle"),
+    ("heute", "today", "end"),
+    ("hier", "here", "end"),
+)
 CONJUNCTIONS = (("weil", "because"), ("wenn", "if"), ("wenn", "when"), ("während", "while"), ("obwohl", "although"))
 NAMES = ("Anna", "Peter", "Maria", "Jonas", "Lena", "Paul")
 """Not in the lexicon of the decoder: words that it has to pass through."""

@@ -51,15 +51,16 @@ class Scorer:
 
     def _join(self, parts: Sequence[str | State], before: tuple[str, ...]) -> tuple[State, float]:
         width, model = self._width, self._model
-        history, first, score = before, (), 0.0
+        history, score = before, 0.0
+        first: tuple[str, ...] = ()
         for part in parts:
-            words, last = ((part,), None) if isinstance(part, str) else part
+            words, last = ((part,), ()) if isinstance(part, str) else part
             for word in words:
                 if len(history) == width:
                     score += model.log_probability(history, word)
                 if len(first) < width:
                     first = (*first, word)
                 history = (*history, word)[-width:] if width else ()
-            if last is not None and len(words) == width:
+            if last and len(words) == width:
                 history = last
         return (first, history if not before else ()), score

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 
 from hulltune.decoder.grammar import Grammar, PairRule
 from hulltune.decoder.language_model import LanguageModel
@@ -21,12 +22,17 @@ from hulltune.forest.vocabulary import Vocabulary
 
 FEATURES = ("lm", "forward", "backward", "words", "swaps", "joins", "unknown")
 """log p of the language model; log p of words in both directions; English words; neighbours that changed places;
-pieces joined without a rule; words passed through."""
+pieces joined without a rule; unknown words passed through."""
 
-START_WEIGHTS: Mapping[str, float] = dict.fromkeys(FEATURES, 1.0)
+START_WEIGHTS: Mapping[str, float] = {
+    "lm": 1.0, "forward": 1.0, "backward": 1.0, "words": 0.0, "swaps": 0.0, "joins": 0.0, "unknown": 0.0,
+}  # fmt: skip
+"""The probabilities as they are, and no opinion on anything else."""
 UNLIMITED = 1 << 40
 
 _JOINED, _WHOLE = "JOINED", "WHOLE"
+_NAME = "NP"
+"""The category of a word that is not known."""
 _GOAL: Item = (_WHOLE,)
 
 Vector = tuple[float, ...]
@@ -42,9 +48,8 @@ class Translator:
     def __init__(self, grammar: Grammar, model: LanguageModel, *, beam: int = 8) -> None:
         if beam < 1:
             raise InputError(f"beam: expected at least 1, got {beam}")
-        self.grammar, self.beam = grammar, beam
+        self.grammar, self.model, self.beam = grammar, model, beam
         self.scorer = Scorer(model)
-        self._categories = {rule.category for rule in (*grammar.words, *grammar.pairs)}
         self._pair_rules = {
             neighbours: self._pair_rule(neighbours, rules) for neighbours, rules in grammar.by_neighbours.items()
         }
@@ -83,9 +88,10 @@ class Translator:
                 state, lm = self.scorer.join(rule.english)
                 features = _features(lm, rule.forward, rule.backward, len(rule.english))
                 axioms.append(Axiom((rule.category, place, place + 1, state), features, rule.english))
-            if not options:
+            if not options and f"'{word}'" not in self._quoted:  # passed through, or left out
                 state, lm = self.scorer.join((word,))
-                axioms.append(Axiom(("NP", place, place + 1, state), _features(lm, words=1, unknown=1), [word]))
+                axioms.append(Axiom((_NAME, place, place + 1, state), _features(lm, words=1, unknown=1), [word]))
+                axioms.append(Axiom((_NAME, place, place + 1, EMPTY), _features(), []))
         return axioms
 
     def _pair_rule(self, neighbours: tuple[str, str], rules: Sequence[PairRule]) -> Rule:
@@ -144,7 +150,11 @@ class Translator:
         (state,) = variables("state")
         finish = self.scorer.finish
         return Rule(
-            _GOAL, [(_JOINED, 0, length, state)], features=lambda state: _features(finish(state)), output=(0,), name="all"
+            _GOAL,
+            [(_JOINED, 0, length, state)],
+            features=lambda state: _features(finish(state)),
+            output=(0,),
+            name="the end",
         )
 
 
@@ -197,7 +207,7 @@ class _Beam:
 
     def observe(self, step: Step) -> None:
         """Keep the best score of each item; a step's features are a vector, as all rules here give them."""
-        score = sum(map(_product, self._weights, step.features))  # type: ignore[arg-type]
+        score = sum(map(mul, self._weights, step.features), 0.0)  # type: ignore[arg-type]
         for premise in step.premises:
             score += self._best[premise]
         known = self._best.get(step.item)
@@ -222,7 +232,3 @@ class _Beam:
     def _promise(self, item: Item) -> float:
         """The best score, and a guess at what the first words will cost."""
         return self._best[item] + self._weights[0] * self._scorer.estimate(item[3])  # type: ignore[arg-type]
-
-
-def _product(weight: float, value: float) -> float:
-    return weight * value
