@@ -91,7 +91,7 @@ def fill_tables(graph: Words, nodes: int, reference: Int32s, only_prefixes: bool
     """
     columns = reference.size + 1
     starts = 1 if only_prefixes else columns
-    tables = np.full((nodes, starts, columns), np.int64(FAR), np.int64)
+    tables = np.full((nodes, starts, columns), np.int32(FAR), np.int32)
     row, joined = np.empty(columns, np.int64), np.empty(columns, np.int64)
     for node in range(nodes):
         for edge in range(graph.edge_offsets[graph.first_node + node], graph.edge_offsets[graph.first_node + node + 1]):
