@@ -108,9 +108,9 @@ def search_shards(
     into what is needed while it is still in the cache, and may be called by several threads at once.
     """
     corpus = scorer.corpus
-    threads = _check_threads(threads)
+    threads = check_threads(threads)
     scorer.prepare()
-    shards = _shards(corpus, len(weights), threads, by_kind=method == "auto")
+    shards = shard_sentences(corpus, len(weights), threads, by_kind=method == "auto")
     workplace = threading.local()
 
     def search(shard: tuple[int, int]) -> T:
@@ -222,7 +222,7 @@ def _in_order(parts: Sequence[tuple[Any, ...]], directions: int) -> tuple[Any, A
     return ends, segments, derivation_offsets, np.concatenate([part[3] for part in parts])[edges]
 
 
-def _shards(corpus: Corpus, rows: int, threads: int, *, by_kind: bool) -> list[tuple[int, int]]:
+def shard_sentences(corpus: Corpus, rows: int, threads: int, *, by_kind: bool) -> list[tuple[int, int]]:
     """Ranges of sentences of about equal work: small enough for the cache, and enough of them for the threads. With
     ``by_kind`` none has both lists and other forests.
     """
@@ -267,7 +267,8 @@ def _check_lists(corpus: Corpus) -> None:
         )
 
 
-def _check_threads(threads: int | None) -> int:
+def check_threads(threads: int | None) -> int:
+    """A number of threads: that of the CPUs by default."""
     if threads is None:
         return available_cpus()
     if not isinstance(threads, int) or threads < 1:
