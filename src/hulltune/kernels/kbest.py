@@ -97,11 +97,11 @@ def _hash_output(graph: Graph, pool: Pool, derivation: int) -> None:
 def _comes_first(graph: Graph, pool: Pool, a: int, b: int) -> bool:
     """Whether derivation ``a`` of a node comes before ``b``. O(height) where scores are equal, otherwise O(1)."""
     if pool.scores[a] != pool.scores[b]:
-        return pool.scores[a] > pool.scores[b]
+        return bool(pool.scores[a] > pool.scores[b])
     while True:
         edge = pool.fields[a, EDGE]
         if edge != pool.fields[b, EDGE]:
-            return edge < pool.fields[b, EDGE]
+            return bool(edge < pool.fields[b, EDGE])
         # The first tail that differs decides: nothing to its right can matter in preorder.
         slots_a, slots_b = pool.fields[a, TAILS], pool.fields[b, TAILS]
         for i in range(graph.tail_offsets[edge + 1] - graph.tail_offsets[edge]):
@@ -180,16 +180,11 @@ def _tokens(graph: Graph, pool: Pool, derivation: int) -> Int32s:
 @kernel
 def _same_output(graph: Graph, pool: Pool, a: int, b: int) -> bool:
     left, right = _tokens(graph, pool, a), _tokens(graph, pool, b)
-    if left.size != right.size:
-        return False
-    for i in range(left.size):
-        if left[i] != right[i]:
-            return False
-    return True
+    return left.size == right.size and bool(np.all(left == right))
 
 
 @kernel
-def _find_output(graph: Graph, pool: Pool, derivation: int) -> tuple[int, bool]:
+def _find_output(graph: Graph, pool: Pool, derivation: int) -> tuple[np.int64, bool]:
     """The slot of the table of outputs for a derivation, and whether its node has the output there already."""
     mask = pool.seen.size - 1
     node = pool.fields[derivation, NODE]

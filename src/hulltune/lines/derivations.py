@@ -68,6 +68,11 @@ class DerivationLists:
         """The sentence of each derivation."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
+    @property
+    def token_counts(self) -> Int64s:
+        """The length of each derivation's output."""
+        return np.diff(self._tokens[0])
+
     @cached_property
     def texts(self) -> Sequence[str]:
         """The output of each derivation: tokens joined by spaces."""
@@ -89,7 +94,7 @@ class DerivationLists:
             columns = np.ascontiguousarray(corpus.features.values.T)
             sums = derivations.sum_dense(starts, self.edge_offsets, self.edges, columns)
             return DenseFeatures(sums.T)
-        edges = self.edges + np.repeat(starts, np.diff(self.edge_offsets))
+        edges = self.edges.astype(np.int64) + np.repeat(starts, np.diff(self.edge_offsets))
         row_offsets, index = gather_rows(corpus.features.offsets, edges)
         offsets, columns, values = derivations.sum_sparse(
             row_offsets[self.edge_offsets], corpus.features.columns[index], corpus.features.values[index]
