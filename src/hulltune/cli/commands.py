@@ -12,13 +12,14 @@ Run = Callable[[argparse.Namespace], int]
 
 COMMANDS = {
     "tune": "tune weights over candidate lists",
+    "loop": "tune a decoder: decode, merge, tune, decode again",
     "rerank": "write the best candidates by given weights",
     "score": "score what given weights pick",
     "surface": "draw the metric along a feature, or between two sets of weights",
     "pack": "write lists as a packed file, which opens at once",
     "info": "what is in candidate lists",
     "decode": "translate with the small built-in decoder",
-    "demo": "tune a simulated task whose answer is known",
+    "demo": "run the loop with the built-in decoder, and draw the surface",
     "completion": "a script that completes commands in bash, zsh or fish",
 }
 

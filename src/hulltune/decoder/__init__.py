@@ -4,6 +4,7 @@ It has what large decoders have, at a size that runs in a second: a synchronous 
 chart with a beam, and weights that decide what survives in it.
 """
 
+from hulltune.decoder.builtin import BuiltInDecoder
 from hulltune.decoder.language_model import LanguageModel
 from hulltune.decoder.model import Task, built_in_task, built_in_translator
 from hulltune.decoder.output import translate_to_forests, translate_to_lists
@@ -13,6 +14,7 @@ __all__ = [
     "FEATURES",
     "START_WEIGHTS",
     "UNLIMITED",
+    "BuiltInDecoder",
     "LanguageModel",
     "Task",
     "Translator",
