@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         write_weights,
     )
     from hulltune.lines import CorpusEnvelopes, EdgeScorer, Envelope, Segment, decode, envelope, envelopes
+    from hulltune.loop import CommandDecoder, DecoderError, LoopProgress, LoopResult, tune_loop
     from hulltune.search import LineSearch, Policy, line_search
     from hulltune.surface import ErrorSurface
     from hulltune.tuning import Progress, Reranker, TuneResult, rerank, score, tune
@@ -43,14 +44,17 @@ _ROOMS = {
         "read_weights",
         "write_weights",
     ),
+    "hulltune.loop": ("CommandDecoder", "DecoderError", "LoopProgress", "LoopResult", "tune_loop"),
     "hulltune.tuning": ("Progress", "Reranker", "TuneResult", "rerank", "score", "tune"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "CandidateLists",
+    "CommandDecoder",
     "Corpus",
     "CorpusEnvelopes",
+    "DecoderError",
     "EdgeScorer",
     "Envelope",
     "ErrorSurface",
@@ -59,6 +63,8 @@ __all__ = [
     "ForestSet",
     "InputError",
     "LineSearch",
+    "LoopProgress",
+    "LoopResult",
     "Policy",
     "Progress",
     "Reranker",
@@ -79,6 +85,7 @@ __all__ = [
     "rerank",
     "score",
     "tune",
+    "tune_loop",
     "write_weights",
 ]
 
