@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hulltune.cli.compiling import say_if_compiling
 from hulltune.cli.parser import Parser, add_help, whole_number
@@ -57,7 +58,7 @@ def _loop_demo(args: argparse.Namespace, folder: Path) -> int:
         write_lines(made.sources, folder / f"{name}.de")
         write_lines(made.references, folder / f"{name}.en")
     decoder = BuiltInDecoder(task.sources, forests=args.forest)
-    heldout = BuiltInDecoder(unseen.sources, size=1)
+    heldout = BuiltInDecoder(unseen.sources, size=1, forests=args.forest)
     run_folder = folder / "loop"
     if (run_folder / "state.json").exists():  # a demo starts anew
         shutil.rmtree(run_folder)
@@ -78,7 +79,8 @@ def _loop_demo(args: argparse.Namespace, folder: Path) -> int:
         )
     result.save(folder / "demo.weights.json")
     print(loop_summary(result))
-    print(_translations(unseen.sources, unseen.references, heldout, result))
+    if result.heldout is not None:
+        print(_translations(unseen.sources, unseen.references, run_folder, result))
     print(f"\nthe sentences are in {folder}, what the decoder found in {run_folder},")
     print(f"the weights in {folder / 'demo.weights.json'}")
     if not result.interrupted:
@@ -86,17 +88,23 @@ def _loop_demo(args: argparse.Namespace, folder: Path) -> int:
     return 130 if result.interrupted else 0
 
 
-def _translations(sources: Any, references: Any, decoder: Any, result: LoopResult) -> str:
+def _translations(sources: Sequence[str], references: Sequence[str], run_folder: Path, result: LoopResult) -> str:
     """The first held-out sentence that tuning made right."""
-    before, after = decoder(result.start), decoder(result.weights)
-    for sentence, (source, reference) in enumerate(zip(sources, references, strict=True)):
-        first, second = before.hypothesis(sentence, 0), after.hypothesis(sentence, 0)
+    from hulltune.loop.folder import outputs
+    from hulltune.loop.hypotheses import Reading
+    from hulltune.tuning import rerank
+
+    before, after = (
+        rerank(Reading().read(outputs(run_folder / f"heldout-iter-{k:03d}")), weights)
+        for k, weights in ((1, result.start), (result.best, result.weights))
+    )
+    for source, reference, first, second in zip(sources, references, before, after, strict=True):
         if first != reference and second == reference:
             return f"\nheld out  {source}\n  start   {first}\n  tuned   {second}"
     return ""
 
 
-def _draw_loop(result: LoopResult, references: Any, run_folder: Path, path: Path) -> None:
+def _draw_loop(result: LoopResult, references: Sequence[str], run_folder: Path, path: Path) -> None:
     """The metric over all that the decoder found, from the first weights through the best ones."""
     from importlib.util import find_spec
 
