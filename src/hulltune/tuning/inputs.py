@@ -54,6 +54,7 @@ class ListData:
             self.references,
             totals=self.lists.scores,
             statistics=statistics,
+            some_texts=self.lists.some_texts,
         )
 
 
