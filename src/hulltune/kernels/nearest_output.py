@@ -151,9 +151,10 @@ def nearest_derivation(
     graph: Words, nodes: int, reference: Int32s, only_prefixes: bool, most_edges: int
 ) -> tuple[int, Int32s]:
     """The fewest edits of any output of a sentence from the reference, and the edges, in preorder, of a derivation that
-    has it: from the root down the first edge that can. A tail whose output is dropped takes its first derivation, one
-    that is put out twice the derivation for its first place, which may then cost more: the edits are −1 there, and
-    where the derivation has more than ``most_edges`` edges.
+    has it: from the root down the first edge that can.
+
+    No edge may put out the same tail twice: its two places would be free to choose different derivations. A tail that
+    is not put out at all takes its first one. The edits are −1 where the derivation has more than ``most_edges`` edges.
     """
     tables = fill_tables(graph, nodes, reference, only_prefixes)
     columns = reference.size + 1
