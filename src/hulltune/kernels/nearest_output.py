@@ -17,6 +17,8 @@ from hulltune.kernels._jit import kernel
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
 
+Tables = NDArray[np.int32]
+
 FAR = 1 << 28  # more edits than any output needs
 
 
@@ -47,13 +49,13 @@ def _over_word(row: Int64s, word: int, reference: Int32s, start: int) -> None:
 
 
 @kernel
-def _over_label(graph: Words, label: int, row: Int64s, reference: Int32s, start: int) -> None:
+def _over_label(graph: Words, label: np.int64, row: Int64s, reference: Int32s, start: int) -> None:
     for i in range(graph.word_offsets[label], graph.word_offsets[label + 1]):
         _over_word(row, graph.word_ids[i], reference, start)
 
 
 @kernel
-def _over_stretch(row: Int64s, table: Int64s, start: int, joined: Int64s) -> None:
+def _over_stretch(row: Int64s, table: Tables, start: int, joined: Int64s) -> None:
     """Carry a row over the output of a tail: the fewest edits to column m, and of the tail from m to j."""
     for j in range(start, row.size):
         fewest = FAR
@@ -65,7 +67,7 @@ def _over_stretch(row: Int64s, table: Int64s, start: int, joined: Int64s) -> Non
 
 @kernel
 def _edge_row(
-    graph: Words, edge: int, tables: Int64s, reference: Int32s, start: int, row: Int64s, joined: Int64s
+    graph: Words, edge: int, tables: Tables, reference: Int32s, start: int, row: Int64s, joined: Int64s
 ) -> None:
     """The fewest edits between outputs of an edge and the stretches of the reference that begin at ``start``."""
     for j in range(start, row.size):
@@ -84,7 +86,7 @@ def _edge_row(
 
 
 @kernel
-def fill_tables(graph: Words, nodes: int, reference: Int32s, only_prefixes: bool) -> Int64s:
+def fill_tables(graph: Words, nodes: int, reference: Int32s, only_prefixes: bool) -> Tables:
     """The table of every node: (nodes, starts, columns), with the start 0 alone where ``only_prefixes`` are needed.
 
     O(edges × columns) where edges have one word and only prefixes are needed, otherwise O(edges × columns³ / 6).
@@ -104,7 +106,7 @@ def fill_tables(graph: Words, nodes: int, reference: Int32s, only_prefixes: bool
 
 @kernel
 def _columns_of_tails(
-    graph: Words, edge: int, tables: Int64s, reference: Int32s, start: int, end: int, ends: Int64s, joined: Int64s
+    graph: Words, edge: int, tables: Tables, reference: Int32s, start: int, end: int, ends: Int64s, joined: Int64s
 ) -> None:
     """Where, on a best alignment of an edge with the stretch ``start`` to ``end``, each item of its labels ends; of
     several best alignments that with the least columns, from the last item back.

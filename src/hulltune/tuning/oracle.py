@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -184,7 +185,7 @@ class _Candidates:
             )
         found = kbest(part, weights, k, distinct=True, threads=self._threads)
         bounds = found.offsets.tolist()
-        return [found.texts[first:last] for first, last in zip(bounds[:-1], bounds[1:], strict=True)]
+        return [found.texts[first:last] for first, last in pairwise(bounds)]
 
 
 def _problem(texts: Sequence[Sequence[str]], metric: Metric, references: References) -> ListProblem:
