@@ -87,13 +87,13 @@ def _moved(features: Features, place: NDArray[np.int32], width: int, dense: bool
             matrix = np.zeros((features.shape[0], width), dtype=features.values.dtype, order="F")
             matrix[:, place[place >= 0]] = features.values[:, place >= 0]
             return DenseFeatures(matrix)
-        rows, columns = (np.asarray(places) for places in np.nonzero(features.values))
+        rows, columns = (places.astype(np.int64) for places in np.nonzero(features.values))
         values = features.values[rows, columns]
     else:
         rows = np.repeat(np.arange(features.shape[0]), np.diff(features.offsets))
         columns, values = features.columns.astype(np.int64), features.values
     kept = place[columns] >= 0
-    rows, columns, values = rows[kept], place[columns[kept]], values[kept]
+    rows, columns, values = rows[kept], place[columns[kept]].astype(np.int64), values[kept]
     if dense:
         matrix = np.zeros((features.shape[0], width), dtype=features.values.dtype, order="F")
         np.add.at(matrix, (rows, columns), values)  # a name that an edge has twice counts twice

@@ -117,10 +117,8 @@ def forest_files(paths: Path | Iterable[Path], format: str | None) -> tuple[list
 def _expand(path: Path, format: str | None) -> tuple[list[tuple[Path, str]], list[str]]:  # noqa: A002
     """The files that a name stands for, with their formats, and what was left out of a folder."""
     name = os.fspath(path)
-    if glob.has_magic(name) and not os.path.exists(name):
-        matching = sorted((match for match in glob.glob(name) if os.path.isfile(match)), key=natural_key)
-        if not matching:
-            raise InputError(f"{name}: no file matches this pattern")
+    matching = matching_files(path)
+    if matching != [path]:
         return [(match, format or sniff(match)) for match in matching], []
     kind = format or sniff(path)
     if not os.path.isdir(name) or kind not in FOREST_FORMATS:
@@ -142,6 +140,17 @@ def _expand(path: Path, format: str | None) -> tuple[list[tuple[Path, str]], lis
         else:
             left_out.append(os.fspath(entry))
     return files, left_out
+
+
+def matching_files(path: Path) -> list[Path]:
+    """The files that match a pattern, in natural order; what is no pattern stays as it is."""
+    name = os.fspath(path)
+    if not glob.has_magic(name) or os.path.exists(name):
+        return [path]
+    found: list[Path] = [*sorted((match for match in glob.glob(name) if os.path.isfile(match)), key=natural_key)]
+    if not found:
+        raise InputError(f"{name}: no file matches this pattern")
+    return found
 
 
 def natural_key(name: Path) -> list[tuple[bool, int, str]]:

@@ -155,9 +155,9 @@ def number_outputs(
     """The number of each derivation's output among the ``count`` distinct ones known, to which new ones are added.
 
     ``cells`` are offsets of derivations by (direction, sentence): of sentences ``first_sentence`` on, for each
-    direction anew. Output k of the known ones is ``tokens[offsets[k]:offsets[k + 1]]`` of sentence ``sentences[k]``
-    (its name in ``sentence_numbers``). Outputs are the same where sentence and tokens are, not just their hashes. Expected
-    linear in edges and tokens. Answers the numbers, and the table as it has grown.
+    direction anew. Known output k is ``tokens[offsets[k]:offsets[k + 1]]`` of sentence ``sentences[k]``, by its name in
+    ``sentence_numbers``. Outputs are the same where sentence and tokens are, not just their hashes. Expected linear in
+    edges and tokens. Answers the numbers, and the table as it has grown.
     """
     numbers = np.empty(derivation_offsets.size - 1, np.int64)
     width = sentence_numbers.size

@@ -172,6 +172,11 @@ class ForestProblem:
         """Whether every sentence is a list, with an order of its own."""
         return bool(np.all((self._first_choices >= 0) | (np.diff(self.corpus.sentence_edges) == 0)))
 
+    @property
+    def has_some_own_choice(self) -> bool:
+        """Whether some sentence is a list."""
+        return bool(np.any(self._first_choices >= 0))
+
     def baseline(self, weights: Floats | None = None) -> Picks:
         """The own first choice of lists; of forests, which have no order, the best under ``weights``."""
         if weights is None and not self.has_own_choice:

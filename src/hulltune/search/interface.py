@@ -56,6 +56,10 @@ class Problem(Protocol):
     def has_own_choice(self) -> bool:
         """Whether there is a baseline without weights."""
 
+    @property
+    def has_some_own_choice(self) -> bool:
+        """Whether some sentences have one."""
+
     def baseline(self, weights: Floats | None = None) -> Picks:
         """The data's own first choice; where they have none, what wins under ``weights``."""
 

@@ -136,6 +136,11 @@ class ListProblem:
         """Whether there is a baseline without weights: lists have an order of their own."""
         return True
 
+    @property
+    def has_some_own_choice(self) -> bool:
+        """The same of some sentences."""
+        return True
+
     def baseline(self, weights: Floats | None = None) -> Picks:
         """The list's own first choice: the highest total score where there is one, otherwise the first hypothesis.
 

@@ -75,6 +75,8 @@ class TuneResult:
     history: tuple[Mapping[str, float], ...] = ()
     """Every improvement of the best score: start, line searches spent, score."""
     interrupted: bool = False
+    baseline_kind: str = "the lists' own first choice"
+    """What the baseline is; of forests "the start weights' choice", or both where some are lists."""
     oracle_kind: str | None = None
     """"all candidates", or "outputs met in the search": what a forest could put out is then a bound from below."""
     timings: Mapping[str, float] = dataclasses.field(default_factory=dict)

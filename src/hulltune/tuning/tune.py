@@ -22,7 +22,7 @@ from hulltune.search.gradient import expected_metric_direction
 from hulltune.search.interface import Problem
 from hulltune.search.optimise import Position, SearchOptions, climb
 from hulltune.search.problem import Picks, exact_sum
-from hulltune.tuning.evaluation import oracle, oracle_kind, paired_bootstrap, without_each_feature
+from hulltune.tuning.evaluation import baseline_kind, oracle, oracle_kind, paired_bootstrap, without_each_feature
 from hulltune.tuning.result import HeldOut, TuneResult
 
 Floats = NDArray[np.float64]
@@ -126,6 +126,7 @@ def tune_problem(
         start=dict(zip(names, found.start.tolist(), strict=True)),
         score=score,
         baseline=float(problem.metric.score(baseline.total)),
+        baseline_kind=baseline_kind(problem),
         start_score=_as_score(problem, found.start_loss),
         oracle=None,
         metric=problem.metric.signature,
