@@ -83,13 +83,13 @@ def _read_forest(
     from hulltune.kernels import forest_text as kernel
 
     nodes, edges = _counts(source, start, position)
-    code, state, offsets, (tails, labels, columns, values), places, pending = kernel.parse_nodes(
+    code, state, offsets, (tails, labels, columns, values), words, names, pending = kernel.parse_nodes(
         source.array, position, len(source.data), nodes, edges
     )
     if code:
         raise _complaint(source, code, state, nodes, edges)
-    names = source.texts(*places[2:])
-    source.settle(pending, values, names)
+    feature_names = source.texts(names)
+    source.settle(pending, values, feature_names)
     raw = RawEdges(
         nodes=max(nodes, 1),  # a decoder that found nothing may write "0 0"
         heads=offsets[kernel.HEAD, :edges],
@@ -100,8 +100,8 @@ def _read_forest(
         value_offsets=offsets[kernel.VALUE],
         columns=columns,
         values=values,
-        words=source.texts(*places[:2]),
-        names=names,
+        words=source.texts(words),
+        names=feature_names,
     )
     forest = raw.forest(options, vocabulary, root=raw.nodes - 1, where=lambda: source.at(start))
     return forest, int(state[kernel.POSITION])

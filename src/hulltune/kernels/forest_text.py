@@ -17,9 +17,11 @@ from hulltune.kernels.decimals import read_decimal
 from hulltune.kernels.moses_fields import at_bars, ends_token, is_blank, skip_blanks
 from hulltune.kernels.moses_tables import BAR, EQUALS, NEWLINE, SPACE
 from hulltune.kernels.raw_edges import (
+    START,
+    STOP,
     Bytes,
     Integers,
-    Strings,
+    Numbers,
     grown,
     no_strings,
     number_of,
@@ -27,7 +29,6 @@ from hulltune.kernels.raw_edges import (
     with_more_room,
 )
 
-Labels: TypeAlias = NDArray[np.int32]
 Floats: TypeAlias = NDArray[np.float64]
 
 # Why the kernel came back.
@@ -37,7 +38,7 @@ TAIL_OUT_OF_RANGE, NO_EQUALS, NO_NAME, REPEATED_NAME, GROW = 6, 7, 8, 9, 10
 # What is where in the state.
 POSITION, FIRST, LAST, NODE, LEFT, EDGES, TAILS, LABELS, VALUES, PENDING, WORDS, NAMES, ATTEMPT = range(13)
 STATE_SIZE = 13
-HEAD, START, TAIL, LABEL, VALUE = range(5)
+HEAD, LINE, TAIL, LABEL, VALUE = range(5)
 
 _OPEN, _CLOSE, _HASH = 91, 93, 35
 _HUGE = 10**15
@@ -73,7 +74,14 @@ def _token_end(data: Bytes, position: int) -> int:
 
 @kernel
 def _read_output(
-    data: Bytes, cursor: int, nodes: int, state: Integers, words: Strings, tails: Integers, labels: Labels
+    data: Bytes,
+    cursor: int,
+    nodes: int,
+    state: Integers,
+    word_slots: Numbers,
+    words: Integers,
+    tails: Integers,
+    labels: Numbers,
 ) -> tuple[int, int, int, int]:
     """Read words and tails up to the bars: a code, the place after the bars, and the numbers of tails and labels."""
     tail, label = state[TAILS], state[LABELS]
@@ -81,7 +89,7 @@ def _read_output(
     while not at_bars(data, cursor):
         if data[cursor] == NEWLINE:
             return NO_BARS, cursor, tail, label
-        if tail == len(tails) or label == len(labels) or state[WORDS] == len(words.starts):
+        if tail == len(tails) or label == len(labels) or state[WORDS] == len(words):
             return GROW, cursor, tail, label
         first = cursor
         cursor = _token_end(data, cursor)
@@ -96,7 +104,7 @@ def _read_output(
             labels[label] = state[TAILS] - tail - 1
             tail += 1
         else:
-            word = number_of(data, first, cursor, words, state[WORDS])
+            word = number_of(data, first, cursor, word_slots, words, state[WORDS])
             state[WORDS] = max(state[WORDS], word + 1)
             labels[label] = word
         label += 1
@@ -106,8 +114,8 @@ def _read_output(
 
 @kernel
 def _read_features(
-    data: Bytes, cursor: int, state: Integers, names: Strings, memory: Integers, columns: Labels, values: Floats,
-    pending: Integers,
+    data: Bytes, cursor: int, state: Integers, name_slots: Numbers, names: Integers, memory: Integers,
+    columns: Numbers, values: Floats, pending: Integers,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Read features up to bars or the line end: a code, the place, and the numbers of values and pending values.
 
@@ -119,7 +127,7 @@ def _read_features(
     name = np.int64(-1)
     cursor = skip_blanks(data, cursor)
     while not (data[cursor] == NEWLINE or at_bars(data, cursor)):
-        if value_count == len(values) or waiting == len(pending) or state[NAMES] == len(names.starts):
+        if value_count == len(values) or waiting == len(pending) or state[NAMES] == len(names):
             return GROW, cursor, value_count, waiting
         before = name
         name = memory[1, before + 1]
@@ -127,8 +135,8 @@ def _read_features(
         certain = False
         value = 0.0
         if name >= 0:
-            length = names.stops[name] - names.starts[name]
-            if same_bytes(data, cursor, names.starts[name], length) and data[cursor + length] == EQUALS:
+            length = names[name, STOP] - names[name, START]
+            if same_bytes(data, cursor, names[name, START], length) and data[cursor + length] == EQUALS:
                 value, stop, certain = read_decimal(data, cursor + length + 1)
                 certain = certain and ends_token(data, stop)
         if not certain:
@@ -139,7 +147,7 @@ def _read_features(
             state[FIRST], state[LAST] = cursor, stop
             if equals == cursor:
                 return (NO_NAME if data[cursor] == EQUALS else NO_EQUALS), cursor, value_count, waiting
-            name = number_of(data, cursor, equals, names, state[NAMES])
+            name = number_of(data, cursor, equals, name_slots, names, state[NAMES])
             state[NAMES] = max(state[NAMES], name + 1)
             memory[1, before + 1] = name
             value, after, certain = read_decimal(data, equals + 1)
@@ -178,8 +186,9 @@ def _read_count(data: Bytes, position: int, end: int, state: Integers) -> tuple[
 
 @kernel
 def _read_lines(
-    data: Bytes, end: int, nodes: int, state: Integers, words: Strings, names: Strings, memory: Integers,
-    offsets: Integers, tails: Integers, labels: Labels, columns: Labels, values: Floats, pending: Integers,
+    data: Bytes, end: int, nodes: int, state: Integers, word_slots: Numbers, words: Integers,
+    name_slots: Numbers, names: Integers, memory: Integers,
+    offsets: Integers, tails: Integers, labels: Numbers, columns: Numbers, values: Floats, pending: Integers,
 ) -> int:  # fmt: skip
     """Read on from ``state[POSITION]``, until all nodes are there or something stops it.
 
@@ -201,16 +210,18 @@ def _read_lines(
         position = state[POSITION]
         if position >= end:
             return ENDS_EARLY
-        code, cursor, tail_count, label_count = _read_output(data, position, nodes, state, words, tails, labels)
+        code, cursor, tail_count, label_count = _read_output(
+            data, position, nodes, state, word_slots, words, tails, labels
+        )
         if code != DONE:
             return code
         code, cursor, value_count, waiting = _read_features(
-            data, cursor, state, names, memory, columns, values, pending
+            data, cursor, state, name_slots, names, memory, columns, values, pending
         )
         if code != DONE:
             return code
         edge = state[EDGES]
-        offsets[HEAD, edge], offsets[START, edge] = state[NODE], position
+        offsets[HEAD, edge], offsets[LINE, edge] = state[NODE], position
         offsets[TAIL, edge + 1], offsets[LABEL, edge + 1], offsets[VALUE, edge + 1] = (
             tail_count, label_count, value_count,
         )  # fmt: skip
@@ -225,9 +236,9 @@ def parse_nodes(data: Bytes, position: int, end: int, nodes: int, edges: int) ->
     """Read the nodes of a forest from ``position`` on; ``end`` is just after a line end. Linear.
 
     Returns a code; the state, whose FIRST and LAST show what is at fault, in the line at POSITION; for every edge its
-    HEAD, its START in the text, and its end in the arrays of tails, labels and values (row TAIL, LABEL and VALUE of the
-    offsets); these arrays; where the distinct words and names begin and end; and pending values as
-    (index, start, stop, column). Labels are those of a Forest, but words have the number that they have here.
+    HEAD, the place of its LINE, and its end in the arrays of tails, labels and values (row TAIL, LABEL and VALUE of the
+    offsets); these arrays; the distinct words and the names (see raw_edges); and pending values as
+    (index, start, stop, column). Numbers are those of a Forest, but words have the number that they have here.
     """
     state = np.zeros(STATE_SIZE, dtype=np.int64)
     state[POSITION], state[NODE] = position, -1
@@ -237,30 +248,32 @@ def parse_nodes(data: Bytes, position: int, end: int, nodes: int, edges: int) ->
     columns = np.empty(8 * edges + 16, dtype=np.int32)
     values = np.empty(8 * edges + 16, dtype=np.float64)
     pending = np.empty((16, 4), dtype=np.int64)
-    words, names = no_strings(256), no_strings(32)
+    word_slots, words = no_strings(256)
+    name_slots, names = no_strings(32)
     memory = np.full((2, 33), -1, dtype=np.int64)
     code = GROW
     while True:
         code = _read_lines(
-            data, end, nodes, state, words, names, memory, offsets, tails, labels, columns, values, pending
-        )
+            data, end, nodes, state, word_slots, words, name_slots, names, memory,
+            offsets, tails, labels, columns, values, pending,
+        )  # fmt: skip
         if code != GROW:
             break
-        if state[NAMES] == len(names.starts):
-            names = with_more_room(names, state[NAMES])
-            more = np.full((2, len(names.starts) + 1), -1, dtype=np.int64)
+        if state[NAMES] == len(names):
+            name_slots, names = with_more_room(names, state[NAMES])
+            more = np.full((2, len(names) + 1), -1, dtype=np.int64)
             more[:, : memory.shape[1]] = memory
             memory = more
-        if state[WORDS] == len(words.starts):
-            words = with_more_room(words, state[WORDS])
+        if state[WORDS] == len(words):
+            word_slots, words = with_more_room(words, state[WORDS])
         tails, labels, columns, values = grown(tails), grown(labels), grown(columns), grown(values)
         pending = np.concatenate((pending, pending))
-    word_count, name_count = state[WORDS], state[NAMES]
     return (
         code,
         state,
         offsets,
         (tails[: state[TAILS]], labels[: state[LABELS]], columns[: state[VALUES]], values[: state[VALUES]]),
-        (words.starts[:word_count], words.stops[:word_count], names.starts[:name_count], names.stops[:name_count]),
+        words[: state[WORDS]],
+        names[: state[NAMES]],
         pending[: state[PENDING]],
     )
