@@ -1,5 +1,7 @@
 """Forest text, bytes to numbers: the nodes of one forest, each a count of edges and a line per edge.
 
+Joshua writes the number of a node in the place of its count of edges; "numbered" below means that.
+
 The kernel reads what is right; at the first thing that is not it stops with a code and the place, and Python words the
 complaint. Feature names mostly follow each other as they did before, so the name that came after the last one is tried
 first, and a hash table only where that fails.
@@ -34,6 +36,7 @@ Floats: TypeAlias = NDArray[np.float64]
 # Why the kernel came back.
 DONE, ENDS_EARLY, BAD_COUNT, TOO_MANY_EDGES, TOO_FEW_EDGES, NO_BARS = 0, 1, 2, 3, 4, 5
 TAIL_OUT_OF_RANGE, NO_EQUALS, NO_NAME, REPEATED_NAME, GROW = 6, 7, 8, 9, 10
+NOT_ASCENDING, TOO_MANY_NODES = 11, 12
 
 # What is where in the state.
 POSITION, FIRST, LAST, NODE, LEFT, EDGES, TAILS, LABELS, VALUES, PENDING, WORDS, NAMES, ATTEMPT = range(13)
@@ -166,13 +169,8 @@ def _read_features(
 
 
 @kernel
-def _read_count(data: Bytes, position: int, end: int, state: Integers) -> tuple[int, int, int]:
-    """Read the number of edges of a node: a code, the next line, and the number."""
-    while position < end and data[position] == _HASH:  # comments stand before counts, never between edges
-        position = _next_line(data, position)
-    state[POSITION] = position
-    if position >= end:
-        return ENDS_EARLY, position, 0
+def _read_number(data: Bytes, position: int, state: Integers) -> tuple[int, int, int]:
+    """Read a line that is a number: a code, the next line, and the number."""
     first = skip_blanks(data, position)
     last = first
     while data[last] != NEWLINE and not is_blank(data[last]):
@@ -186,20 +184,41 @@ def _read_count(data: Bytes, position: int, end: int, state: Integers) -> tuple[
 
 @kernel
 def _read_lines(
-    data: Bytes, end: int, nodes: int, state: Integers, word_slots: Numbers, words: Integers,
+    data: Bytes, end: int, nodes: int, numbered: bool, state: Integers, word_slots: Numbers, words: Integers,
     name_slots: Numbers, names: Integers, memory: Integers,
     offsets: Integers, tails: Integers, labels: Numbers, columns: Numbers, values: Floats, pending: Integers,
 ) -> int:  # fmt: skip
     """Read on from ``state[POSITION]``, until all nodes are there or something stops it.
 
-    A code other than DONE leaves the state at the line in question, of which nothing is kept.
+    A code other than DONE leaves the state at the line in question, of which nothing is kept. ``state[LEFT]`` is the
+    number of edges that the current node still wants or, if nodes are numbered, the number of nodes so far.
     """
     edges = offsets.shape[1] - 1
     while True:
-        if state[LEFT] == 0:
+        if numbered:
+            if state[POSITION] >= end:
+                return DONE if state[EDGES] == edges and state[LEFT] == nodes else ENDS_EARLY
+            code, position, number = _read_number(data, state[POSITION], state)
+            if code == DONE:
+                if number <= state[NODE]:
+                    return NOT_ASCENDING
+                if state[LEFT] == nodes:
+                    return TOO_MANY_NODES
+                state[POSITION], state[NODE] = position, number
+                state[LEFT] += 1
+                continue
+            if state[LEFT] == 0:
+                return BAD_COUNT
+            if state[EDGES] == edges:
+                return TOO_MANY_EDGES
+        elif state[LEFT] == 0:
             if state[NODE] + 1 == nodes:
                 return DONE if state[EDGES] == edges else TOO_FEW_EDGES
-            code, position, count = _read_count(data, state[POSITION], end, state)
+            while state[POSITION] < end and data[state[POSITION]] == _HASH:  # comments stand only before counts
+                state[POSITION] = _next_line(data, state[POSITION])
+            if state[POSITION] >= end:
+                return ENDS_EARLY
+            code, position, count = _read_number(data, state[POSITION], state)
             if code != DONE:
                 return code
             if state[EDGES] + count > edges:
@@ -211,7 +230,7 @@ def _read_lines(
         if position >= end:
             return ENDS_EARLY
         code, cursor, tail_count, label_count = _read_output(
-            data, position, nodes, state, word_slots, words, tails, labels
+            data, position, end if numbered else nodes, state, word_slots, words, tails, labels
         )
         if code != DONE:
             return code
@@ -227,12 +246,12 @@ def _read_lines(
         )  # fmt: skip
         state[TAILS], state[LABELS], state[VALUES], state[PENDING] = tail_count, label_count, value_count, waiting
         state[EDGES] = edge + 1
-        state[LEFT] -= 1
+        state[LEFT] -= not numbered
         state[POSITION] = _next_line(data, cursor)
 
 
 @kernel
-def parse_nodes(data: Bytes, position: int, end: int, nodes: int, edges: int) -> Any:
+def parse_nodes(data: Bytes, position: int, end: int, nodes: int, edges: int, numbered: bool) -> Any:
     """Read the nodes of a forest from ``position`` on; ``end`` is just after a line end. Linear.
 
     Returns a code; the state, whose FIRST and LAST show what is at fault, in the line at POSITION; for every edge its
@@ -241,7 +260,7 @@ def parse_nodes(data: Bytes, position: int, end: int, nodes: int, edges: int) ->
     (index, start, stop, column). Numbers are those of a Forest, but words have the number that they have here.
     """
     state = np.zeros(STATE_SIZE, dtype=np.int64)
-    state[POSITION], state[NODE] = position, -1
+    state[POSITION], state[NODE] = position, 0 if numbered else -1
     offsets = np.zeros((5, edges + 1), dtype=np.int64)
     tails = np.empty(2 * edges + 16, dtype=np.int64)
     labels = np.empty(4 * edges + 16, dtype=np.int32)
@@ -254,7 +273,7 @@ def parse_nodes(data: Bytes, position: int, end: int, nodes: int, edges: int) ->
     code = GROW
     while True:
         code = _read_lines(
-            data, end, nodes, state, word_slots, words, name_slots, names, memory,
+            data, end, nodes, numbered, state, word_slots, words, name_slots, names, memory,
             offsets, tails, labels, columns, values, pending,
         )  # fmt: skip
         if code != GROW:
