@@ -42,7 +42,8 @@ _COUNT = re.compile(rb"[ \t\r]*\d{1,18}[ \t\r]*")
 
 def looks_like(head: bytes) -> bool:
     """Whether a file that begins like this is forest text."""
-    return all(number == edges for number, edges in first_nodes(head) or [(0, 1)])
+    nodes = first_nodes(head)
+    return all(number == edges for number, edges in nodes) if nodes else head.split() == [b"0", b"0"]
 
 
 def first_nodes(head: bytes) -> list[tuple[int, int]]:

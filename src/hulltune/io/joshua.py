@@ -3,8 +3,8 @@
 A first line ``# target ||| features``, a line ``nodes edges``, then for each node, bottom-up, a line with its number
 and a line for each edge into it: ``words [tail] words ||| name=value …``. It looks like forest text, where the line
 before the edges says how many there are. The goal node is not written: the root stands above all nodes that are not
-the tail of an edge, so that the features of the goal (the language model at the end of the sentence) are missing. Values
-are scores (larger is better) and are taken as they are. The words ``<s>`` and ``</s>`` are not output.
+the tail of an edge, so that the features of the goal (the language model at the end of the sentence) are missing.
+Values are scores (larger is better) and are taken as they are. The words ``<s>`` and ``</s>`` are not output.
 """
 
 from __future__ import annotations

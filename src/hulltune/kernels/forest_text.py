@@ -9,10 +9,9 @@ first, and a hash table only where that fails.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.decimals import read_decimal
@@ -22,6 +21,7 @@ from hulltune.kernels.raw_edges import (
     START,
     STOP,
     Bytes,
+    Floats,
     Integers,
     Numbers,
     grown,
@@ -30,8 +30,6 @@ from hulltune.kernels.raw_edges import (
     same_bytes,
     with_more_room,
 )
-
-Floats: TypeAlias = NDArray[np.float64]
 
 # Why the kernel came back.
 DONE, ENDS_EARLY, BAD_COUNT, TOO_MANY_EDGES, TOO_FEW_EDGES, NO_BARS = 0, 1, 2, 3, 4, 5

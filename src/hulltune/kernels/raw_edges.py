@@ -16,6 +16,7 @@ from hulltune.kernels._jit import kernel
 Bytes: TypeAlias = NDArray[np.uint8]
 Integers: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = NDArray[np.int32]
+Floats: TypeAlias = NDArray[np.float64]
 
 _SEED, _PRIME, _FOLD = np.uint64(14695981039346656037), np.uint64(1099511628211), np.uint64(32)
 _ONE = np.uint64(1)
