@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
-from hulltune.forest.features import DenseFeatures, Features, SparseFeatures
-from hulltune.io.lattices import Integers
+from hulltune.forest.features import DenseFeatures, Features
+from hulltune.io.lattices import Integers, tuple_features
 from hulltune.io.numbers import shown
 from hulltune.io.symbols import parse_binary_symbols
 
@@ -20,8 +20,6 @@ MAGIC = b"\xd6\xfd\xb2\x7e"
 _OTHER_ORDER = MAGIC[::-1]
 _HAS_INPUT_SYMBOLS, _HAS_OUTPUT_SYMBOLS, _IS_ALIGNED = 1, 2, 4
 _ALIGNMENT = 16
-_MOST_DENSE = 256
-"""Feature numbers up to which the features of sparse tuples are a dense matrix."""
 
 
 class CutOff(Exception):  # noqa: N818  # not an error as long as more bytes may come
@@ -85,21 +83,21 @@ class BinaryFst:
     end: int
 
 
-def parse_header(data: bytes, position: int, where: str) -> Header:
-    """The header at a place of some bytes."""
+def parse_header(data: bytes, position: int, where: str, *, base: int = 0) -> Header:
+    """The header at a place of some bytes, of which the first is byte ``base`` of the file."""
     magic = data[position : position + 4]
     if magic == _OTHER_ORDER:
         raise InputError(f"{where}: the FST was written on a big-endian machine, which is not supported")
     if magic != MAGIC:
         if len(magic) < 4 and MAGIC.startswith(magic):
             raise CutOff
-        raise InputError(f"{where}: byte {position}: expected an FST (magic number d6fdb27e), got {magic.hex()}")
+        raise InputError(f"{where}: byte {base + position}: expected an FST (magic number d6fdb27e), got {magic.hex()}")
     texts = []
     position += 4
     for _ in range(2):
         length = _integer(data, position, 4)
         if not 0 < length <= 1024:
-            raise InputError(f"{where}: byte {position}: a type name of {length} bytes; the header is damaged")
+            raise InputError(f"{where}: byte {base + position}: a type name of {length} bytes; the header is damaged")
         if position + 4 + length > len(data):
             raise CutOff
         texts.append(data[position + 4 : position + 4 + length].decode("ascii", errors="replace"))
@@ -115,24 +113,26 @@ def _integer(data: bytes, position: int, size: int) -> int:
     return int.from_bytes(data[position : position + size], "little", signed=True)
 
 
-def parse_fst(data: bytes, position: int, where: str) -> BinaryFst:
-    """The FST at a place of some bytes; CutOff if they end within it. Linear in its bytes, whatever its counts say."""
-    header = parse_header(data, position, where)
+def parse_fst(data: bytes, position: int, where: str, *, base: int = 0) -> BinaryFst:
+    """The FST at a place of some bytes, of which the first is byte ``base`` of the file; CutOff if they end within it.
+    Linear in its bytes, whatever its counts say.
+    """
+    header = parse_header(data, position, where, base=base)
     layout = _layout(header, where)
     end, symbols = header.end, None
     for flag in (_HAS_INPUT_SYMBOLS, _HAS_OUTPUT_SYMBOLS):
         if header.flags & flag:
             try:
-                symbols, end = parse_binary_symbols(data, end, where)
+                symbols, end = parse_binary_symbols(data, end, where, base=base)
             except IndexError:
                 raise CutOff from None
             symbols = symbols if flag == _HAS_OUTPUT_SYMBOLS else None
     if header.states < -1:
         raise InputError(f"{where}: the header says {header.states} states; it is damaged")
     if header.fst_type == "vector":
-        parts = _vector(data, end, header, layout, where)
+        parts = _vector(data, end, header, layout, where, base)
     else:
-        parts = _const(data, position, end, header, layout)
+        parts = _const(data, end, header, layout, where, base)
     return _checked(header, layout, parts, symbols, where)
 
 
@@ -164,7 +164,7 @@ class _Parts:
     pair_values: NDArray[Any]
 
 
-def _vector(data: bytes, position: int, header: Header, layout: Layout, where: str) -> _Parts:
+def _vector(data: bytes, position: int, header: Header, layout: Layout, where: str, base: int) -> _Parts:
     from hulltune.kernels import fst_binary as kernel
 
     room = len(data) - position  # what the bytes can hold, not what the header promises
@@ -187,7 +187,7 @@ def _vector(data: bytes, position: int, header: Header, layout: Layout, where: s
     if code == kernel.CUT_OFF:
         raise CutOff
     if code == kernel.BAD_COUNT:
-        raise InputError(f"{where}: byte {end}: a negative count in state {states}; the file is damaged")
+        raise InputError(f"{where}: byte {base + end}: a negative count in state {states}; the file is damaged")
     return _Parts(
         out.sources[:arcs],
         out.targets[:arcs],
@@ -205,7 +205,7 @@ def _floats(bits: NDArray[np.uint64], width: int) -> NDArray[Any]:
     return bits.astype(np.uint32).view(np.float32) if width == 4 else bits.view(np.float64)
 
 
-def _const(data: bytes, origin: int, position: int, header: Header, layout: Layout) -> _Parts:
+def _const(data: bytes, position: int, header: Header, layout: Layout, where: str, base: int) -> _Parts:
     """A const FST is an array of states and an array of arcs, each at a multiple of 16 bytes if it is aligned."""
     aligned = header.flags & _IS_ALIGNED or header.version == 1
     state = np.dtype(
@@ -215,15 +215,17 @@ def _const(data: bytes, origin: int, position: int, header: Header, layout: Layo
     arrays = []
     for dtype, count in ((state, header.states), (arc, header.arcs)):
         if aligned:
-            position += -(position - origin) % _ALIGNMENT
-        if count < 0 or position + count * dtype.itemsize > len(data):
+            position += -(position + base) % _ALIGNMENT
+        if count < 0:
+            raise InputError(f"{where}: the header says {count} states or arcs; it is damaged")
+        if position + count * dtype.itemsize > len(data):
             raise CutOff
         arrays.append(np.frombuffer(data, dtype=dtype, count=count, offset=position))
         position += count * dtype.itemsize
     states, arcs = arrays
     counts = states["arcs"].astype(np.int64)
     if counts.sum() != len(arcs) or np.any(states["place"] != np.cumsum(counts) - counts):
-        raise CutOff
+        raise InputError(f"{where}: the states do not divide the {len(arcs)} arcs among them; the file is damaged")
     nothing = np.zeros(0, dtype=np.int64)
     return _Parts(
         np.repeat(np.arange(len(states)), counts),
@@ -285,16 +287,4 @@ def _tuple_features(parts: _Parts, finals: Integers, where: str) -> tuple[Featur
     keys, values = parts.pair_keys, parts.pair_values
     if len(keys) and keys.min() < 1:
         raise InputError(f"{where}: feature number {keys.min()} in a sparse tuple; expected numbers from 1")
-    total, most = arcs + 1 + len(finals), int(keys.max(initial=0))
-    if most <= _MOST_DENSE:
-        from hulltune.kernels.fst_binary import scatter_pairs
-
-        matrix = np.zeros((total, most), dtype=np.float32, order="F")
-        scatter_pairs(rows, keys, values, matrix)
-        return DenseFeatures(matrix), tuple(f"f{key}" for key in range(1, most + 1))
-    order = np.argsort(rows, kind="stable")  # final weights come before the arcs of their state
-    order = order[np.searchsorted(rows[order], 0) :]
-    used, columns = np.unique(keys[order], return_inverse=True)
-    offsets = np.searchsorted(rows[order], np.arange(total + 1)).astype(np.int64)
-    names = tuple(f"f{key}" for key in used.tolist())
-    return SparseFeatures(offsets, columns.reshape(-1).astype(np.int32), values[order], len(used)), names
+    return tuple_features(rows, keys, values, arcs + 1 + len(finals))

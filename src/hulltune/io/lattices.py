@@ -17,6 +17,8 @@ from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.forest_files import ForestOptions
 
 Integers = NDArray[np.int64]
+_MOST_DENSE = 256
+"""Feature numbers up to which the features of sparse tuples are a dense matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +83,7 @@ def lattice_forest(
         )
     except InputError as error:
         message = str(error)
-        raise InputError(message if message.startswith(where.split(":")[0]) else f"{where}: {message}") from None
+        raise InputError(f"{where}: {message}" if message.startswith("the forest ") else message) from None
     if not forest.edges:
         raise InputError(f"{where}: no path leads from the start state to a final one; expected at least one")
     return forest
@@ -128,3 +130,27 @@ def negated(features: Features, names: Sequence[str], options: ForestOptions, *,
     if isinstance(features, SparseFeatures):
         return SparseFeatures(features.offsets, features.columns, values, features.width)
     return DenseFeatures(np.asfortranarray(values))
+
+
+def tuple_features(
+    rows: Integers, keys: Integers, values: NDArray[np.floating], total: int
+) -> tuple[Features, tuple[str, ...]]:
+    """The features f1, f2, … of sparse tuples: a matrix, or sparse rows where feature numbers are large.
+
+    Pairs of row −1 are left out.
+    """
+    from hulltune.kernels.fst_binary import scatter_pairs
+
+    most = int(keys.max(initial=0))
+    if most <= _MOST_DENSE:
+        matrix = np.zeros((total, most), dtype=values.dtype, order="F")
+        scatter_pairs(rows, keys, values, matrix)
+        present = np.flatnonzero(np.bincount(keys[rows >= 0], minlength=most + 1))
+        columns = matrix if len(present) == most else np.asfortranarray(matrix[:, present - 1])
+        return DenseFeatures(columns), tuple(f"f{key}" for key in present.tolist())
+    order = np.argsort(rows, kind="stable")
+    order = order[np.searchsorted(rows[order], 0) :]
+    used, columns = np.unique(keys[order], return_inverse=True)
+    offsets = np.searchsorted(rows[order], np.arange(total + 1)).astype(np.int64)
+    names = tuple(f"f{key}" for key in used.tolist())
+    return SparseFeatures(offsets, columns.reshape(-1).astype(np.int32), values[order], len(used)), names

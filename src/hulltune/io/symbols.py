@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import struct
 from collections.abc import Mapping
 
@@ -12,6 +13,7 @@ from hulltune.io.forest_files import Path
 from hulltune.io.numbers import shown
 from hulltune.io.streams import BYTE_ORDER_MARK, not_utf8, open_bytes
 
+_BLANKS = re.compile(r"[ \t\r]+")
 MAGIC = struct.pack("<i", 2125658996)
 
 
@@ -32,7 +34,12 @@ def _read(file: str, stamp: tuple[int, int]) -> Mapping[int, str]:
     with open_bytes(file) as stream:
         data = stream.read()
     if data.startswith(MAGIC):
-        symbols, end = parse_binary_symbols(data, 0, file)
+        try:
+            symbols, end = parse_binary_symbols(data, 0, file)
+        except IndexError:
+            raise InputError(
+                f"{file}: byte {len(data)}: the file ends within the symbol table; is it cut off?"
+            ) from None
         if end != len(data):
             raise InputError(f"{file}: {len(data) - end} bytes after the end of the symbol table")
         return symbols
@@ -47,8 +54,8 @@ def _parse_text(data: bytes, file: str) -> Mapping[int, str]:
         raise InputError(f"{file}:{line}: {not_utf8(error)}") from None
     symbols: dict[int, str] = {}
     for number, line_text in enumerate(text.split("\n"), 1):
-        fields = line_text.split()  # also at other blanks than space: a word has none of them
-        if not fields:
+        fields = _BLANKS.split(line_text.strip(" \t\r"))  # and at no other blanks: they may be in a word
+        if fields == [""]:
             continue
         key = fields[1] if len(fields) == 2 else ""
         if not (key.isascii() and key.removeprefix("-").isdigit() and len(key) <= 18):
@@ -61,16 +68,19 @@ def _parse_text(data: bytes, file: str) -> Mapping[int, str]:
     return symbols
 
 
-def parse_binary_symbols(data: bytes, position: int, where: str) -> tuple[dict[int, str], int]:
-    """The table at a place of some bytes, and where it ends. IndexError if the bytes end before it does."""
+def parse_binary_symbols(data: bytes, position: int, where: str, *, base: int = 0) -> tuple[dict[int, str], int]:
+    """The table at a place of some bytes, of which the first is byte ``base`` of the file, and where it ends.
+
+    IndexError if the bytes end before it does.
+    """
     if data[position : position + 4] != MAGIC and len(data) >= position + 4:
-        raise InputError(f"{where}: byte {position}: expected a symbol table here, as the header says")
-    _, position = _string(data, position + 4, where)
+        raise InputError(f"{where}: byte {base + position}: expected a symbol table here, as the header says")
+    _, position = _string(data, position + 4, where, base)
     _, position = _integer(data, position, 8)
     count, position = _integer(data, position, 8)
     symbols: dict[int, str] = {}
     for _ in range(count):
-        raw, position = _string(data, position, where)
+        raw, position = _string(data, position, where, base)
         key, position = _integer(data, position, 8)
         try:
             symbols[key] = raw.decode("utf-8")
@@ -85,10 +95,10 @@ def _integer(data: bytes, position: int, size: int) -> tuple[int, int]:
     return int.from_bytes(data[position : position + size], "little", signed=True), position + size
 
 
-def _string(data: bytes, position: int, where: str) -> tuple[bytes, int]:
+def _string(data: bytes, position: int, where: str, base: int) -> tuple[bytes, int]:
     length, position = _integer(data, position, 4)
     if length < 0:
-        raise InputError(f"{where}: byte {position - 4}: a text of {length} bytes; the file is damaged")
+        raise InputError(f"{where}: byte {base + position - 4}: a text of {length} bytes; the file is damaged")
     if position + length > len(data):
         raise IndexError(position)
     return data[position : position + length], position + length

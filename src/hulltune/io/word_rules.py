@@ -44,9 +44,14 @@ SPEECH = WordRule("speech", EPSILON | SENTENCE_MARKS | SILENCE | NOISE, fillers=
 """Epsilon, sentence marks, silence, noise and fillers: the rule of SLF and Kaldi lattices."""
 
 
-def word_rule(options: ForestOptions, default: WordRule) -> WordRule:
-    """The rule of the format, or the words that the caller named in its place."""
-    return default if options.drop is None else WordRule("given", options.drop)
+def word_rule(options: ForestOptions, default: WordRule, *, nothing: str | None = None) -> WordRule:
+    """The rule of the format, or the words that the caller named in its place.
+
+    ``nothing`` is how the format writes that there is no word; every rule drops it.
+    """
+    if options.drop is None:
+        return default
+    return WordRule("given", options.drop if nothing is None else options.drop | {nothing})
 
 
 def number_words(words: Sequence[str], rule: WordRule, vocabulary: Vocabulary) -> NDArray[np.int32]:

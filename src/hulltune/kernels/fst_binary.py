@@ -134,7 +134,7 @@ def read_states(
 
 
 @kernel
-def scatter_pairs(rows: Integers, keys: Integers, values: NDArray[np.float32], matrix: NDArray[np.float32]) -> None:
+def scatter_pairs(rows: Integers, keys: Integers, values: NDArray[Any], matrix: NDArray[Any]) -> None:
     """Add every value to its row, in the column before its key; pairs of row −1 are left out."""
     for i in range(len(rows)):
         if rows[i] >= 0:

@@ -17,7 +17,7 @@ _FOLD, _MIX = np.uint64(32), np.uint64(0x9E3779B97F4A7C15)
 
 
 class Texts(NamedTuple):
-    """Text n is ``data[starts[n]:stops[n]]``; ``count[0]`` texts are there; ``slots`` is a hash table of them.
+    """Text n is ``data[starts[n]:stops[n]]``; ``size[0]`` texts are there; ``slots`` is a hash table of them.
 
     The number of slots is a power of two above twice the number of texts that can come.
     """
@@ -25,7 +25,7 @@ class Texts(NamedTuple):
     starts: Integers
     stops: Integers
     slots: NDArray[np.int32]
-    count: Integers
+    size: Integers
 
 
 def empty_texts(capacity: int) -> Texts:
@@ -35,7 +35,7 @@ def empty_texts(capacity: int) -> Texts:
         starts=np.empty(capacity, dtype=np.int64),
         stops=np.empty(capacity, dtype=np.int64),
         slots=np.full(size, -1, dtype=np.int32),
-        count=np.zeros(1, dtype=np.int64),
+        size=np.zeros(1, dtype=np.int64),
     )
 
 
@@ -68,11 +68,11 @@ def intern(texts: Texts, data: Bytes, start: int, stop: int) -> Any:
     number = find_text(texts, data, start, stop)
     if number < 0:
         slot = -1 - number
-        number = texts.count[0]
+        number = texts.size[0]
         texts.starts[number] = start
         texts.stops[number] = stop
         texts.slots[slot] = number
-        texts.count[0] += 1
+        texts.size[0] += 1
     return np.int64(number)
 
 
