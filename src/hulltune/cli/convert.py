@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     prunes = args.beam is not None or args.density is not None
     if prunes != (args.weights is not None):
         raise InputError("--beam, --density, --weights: pruning needs weights, and weights are for pruning alone")
-    say_if_compiling(args.quiet or not prunes)
+    say_if_compiling(args.quiet or not prunes, ("marginals.max_marginals", "envelopes.envelopes"))
     given = read(args)
     if prunes:
         from hulltune.tuning.extraction import prune_forests

@@ -39,7 +39,7 @@ def configure(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Extract and write."""
     _check(args)
-    say_if_compiling(args.quiet)
+    say_if_compiling(args.quiet, ("sampling.sample" if args.sample is not None else "kbest.k_best",))
     from hulltune.io.streams import written_atomically
     from hulltune.lines import kbest, sample
     from hulltune.tuning.extraction import derivation_lines

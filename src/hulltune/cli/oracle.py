@@ -35,7 +35,8 @@ def run(args: argparse.Namespace) -> int:
     for option in ("k", "threads"):
         if getattr(args, option) == 0:
             raise InputError(f"--{option}: got 0; expected at least 1")
-    say_if_compiling(args.quiet)
+    is_wer = args.metric.partition(":")[0] == "wer"
+    say_if_compiling(args.quiet, ("nearest_output.nearest_derivation" if is_wer else "kbest.k_best",))
     from hulltune.io.streams import written_atomically
     from hulltune.tuning.inputs import ForestData, as_forests, as_references, tuning_data
     from hulltune.tuning.oracle import best_reachable

@@ -15,8 +15,8 @@ from hulltune.metrics.wer import PreparedEditRate
 
 MOST_CELLS = 1 << 27
 """Of a table of edits: half a gigabyte."""
-MOST_STEPS = 3 << 30
-"""For a sentence: some seconds."""
+MOST_STEPS = 1 << 34
+"""For a sentence and reference: some seconds."""
 MOST_EDGES = 10_000_000
 """Of a derivation."""
 
