@@ -2,7 +2,7 @@
 
 A forest is a line ``nodes edges``, then for each node, bottom-up, a line with its number of incoming edges and a line
 for each of them: ``words [tail] words ||| name=value …``, where ``[k]`` is the output of node k and a name left out
-is 0. The last node is the root. Moses writes comments (``# …``) before these counts and a third column, the number of
+is 0. The last node is the root; another node without edges is a leaf that puts out nothing. Moses writes comments (``# …``) before these counts and a third column, the number of
 source words covered: both are passed over. Values are scores (larger is better) and are taken as they are. The words
 ``<s>`` and ``</s>`` are not output.
 

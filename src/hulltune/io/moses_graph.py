@@ -82,21 +82,23 @@ def _read_sentence(source: SourceText, options: ForestOptions, vocabulary: Vocab
 
     data = source.data
     lines, blanks = data.count(b"\n"), data.count(b" ") + data.count(b"\t") + data.count(b"\r")
+    marks = data.count(b",") + data.count(b"[") + data.count(b"=")  # between values, or before them
     code, state, table, labels, columns, values, words, names, pending = kernel.parse_sentence(
-        source.array, lines, 2 * lines + blanks + data.count(b"|"), lines + blanks + data.count(b",") + data.count(b"[")
+        source.array, lines, 2 * lines + blanks, lines + blanks + marks
     )
     if code:
         raise _complaint(source, code, state)
     edges = table.shape[1] - 1
-    positional = _names(source, state, table)
+    style = int(state[kernel.LAYOUT]) % 4
+    positional = _names(source, style, int(state[kernel.DENSE]), table)
     columns, feature_names = name_columns(source, columns, values, pending, positional, source.texts(names))
     twice = repeated(table[kernel.VALUE], columns, len(feature_names)) if len(names) else None
     if twice is not None:
         reason = f"feature {feature_names[twice[1]]!r} occurs twice"
         raise source.fault(int(table[kernel.LINE, twice[0]]), reason)
-    hypotheses, heads, backs, forwards = table[: kernel.LINE, :edges]
+    _, heads, backs, forwards = table[: kernel.LINE, :edges]
     nodes = np.unique(np.append(heads, 0))
-    _check_links(source, table, nodes)
+    _check_links(source, table, nodes, style != kernel.BRACKETS)
     root = len(nodes)
     finals = np.unique(heads[forwards == kernel.FINAL])
     if edges and not len(finals):
@@ -120,8 +122,10 @@ def _read_sentence(source: SourceText, options: ForestOptions, vocabulary: Vocab
     return whole.forest(options, vocabulary, root=root, where=lambda: source.at(0))
 
 
-def _check_links(source: SourceText, table: Any, nodes: Any) -> None:
-    """Refuse a hypothesis that continues one that is not there, or that is continued by one that is not there."""
+def _check_links(source: SourceText, table: Any, nodes: Any, every_hypothesis: bool) -> None:
+    """Refuse a hypothesis that continues one that is not there or, where a file has every hypothesis under its own
+    number (old versions write that of the winner), that is continued by one that is not there.
+    """
     from hulltune.kernels import moses_graph as kernel
 
     hypotheses, _, backs, forwards = table[: kernel.LINE, :-1]
@@ -129,9 +133,8 @@ def _check_links(source: SourceText, table: Any, nodes: Any) -> None:
     if len(unknown):
         edge = int(unknown[0])
         raise source.fault(int(table[kernel.LINE, edge]), f"back={backs[edge]}, but this sentence has no such node")
-    # Old versions give a recombined hypothesis the number of the winner; it is not missed here, as it is in brackets.
-    unknown = np.flatnonzero((forwards > 0) & ~np.isin(forwards, hypotheses) & ~np.isin(forwards, nodes))
-    if len(unknown) and b"[ " not in source.data:
+    unknown = np.flatnonzero((forwards > 0) & ~np.isin(forwards, hypotheses))
+    if len(unknown) and every_hypothesis:
         edge = int(unknown[0])
         raise source.fault(
             int(table[kernel.LINE, edge]),
@@ -139,15 +142,14 @@ def _check_links(source: SourceText, table: Any, nodes: Any) -> None:
         )
 
 
-def _names(source: SourceText, state: Any, table: Any) -> list[str]:
+def _names(source: SourceText, style: int, dense: int, table: Any) -> list[str]:
     """The names of scores that have none of their own."""
     from hulltune.kernels import moses_graph as kernel
 
-    dense, style = int(state[kernel.DENSE]), int(state[kernel.LAYOUT]) % 4
     if style == kernel.NAMED:
         return [f"core_{k}" for k in range(dense)]
     if style != kernel.BRACKETS:
-        return ["transition"]
+        return ["transition"][:dense]
     match = _BRACKETS.search(source.line(int(table[kernel.LINE, 0])))
     labels: list[str] = []
     label = "score"

@@ -3,7 +3,7 @@
 A lattice is a tuple of nodes, a node a tuple of arcs, an arc ``('word', score, …, distance)``: it leads to the node
 that comes so much later. The last arcs lead to the node after the last one written. Several scores become
 ``score_0``, ``score_1``, …; a single one is ``score``; ``name=value`` after them is a feature of that name. An arc with
-one number has no distance and leads to the next node (a confusion network). ``()`` is the lattice of the empty sentence.
+one number has no distance and leads to the next node (a confusion network). ``()`` is the lattice of an empty sentence.
 
 Scores are taken as they are, and add up along a path: where a file has probabilities, write their logarithms. The
 words ``*EPS*`` and ``<eps>``, the empty word, and ``<s>`` and ``</s>`` are not output. The tuples are read by a small

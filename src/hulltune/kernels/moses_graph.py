@@ -156,7 +156,8 @@ def _read_brackets(
     data: Bytes, position: int, state: Integers, columns: Numbers, values: Floats, pending: Integers
 ) -> tuple[int, int, int, int]:
     """Scores after their opening bracket: a code, the place after them, how many, and a hash of their labels."""
-    dense, layout = 0, 17
+    dense = 0
+    layout: Any = np.int64(17)
     position = skip_blanks(data, position)
     while data[position] != _END_BRACKET:
         start = position
