@@ -2,9 +2,9 @@
 
 A forest is a line ``nodes edges``, then for each node, bottom-up, a line with its number of incoming edges and a line
 for each of them: ``words [tail] words ||| name=value …``, where ``[k]`` is the output of node k and a name left out
-is 0. The last node is the root. Moses writes comments (``# …``) before these counts and a third column, the number of
-source words covered: both are passed over. Values are scores (larger is better) and are taken as they are. The words
-``<s>`` and ``</s>`` are not output.
+is 0. The last node is the root; another node without edges is a leaf that puts out nothing. Moses writes comments
+(``# …``) before the counts and a third column, the number of source words covered: both are passed over. Values are
+scores (larger is better) and are taken as they are. The words ``<s>`` and ``</s>`` are not output.
 
 A forest that is written has its name, if it has one, in a comment ``# name …``. What is read back is what was written:
 the same nodes, edges, tails, words, feature names and values, to the bit.
@@ -153,18 +153,18 @@ def _complaint(source: SourceText, code: int, state: Any, nodes: int, edges: int
         reason = f"{shown(source.line(position))}; expected the number of edges into the next node"
         return source.fault(position, reason)
     if code == kernel.TOO_FEW_EDGES:
-        return source.fault(position, f"{edge} edges into all nodes, but the forest has {edges} by its first line")
+        return source.fault(
+            position, f"{edge} edges into all nodes, fewer than the {edges} that the first line tells of"
+        )
     if code == kernel.NO_BARS:
         return source.fault(position, "no '|||'; expected 'words [tail] words ||| name=value …'")
     if code == kernel.TOO_MANY_NODES:
-        return source.fault(position, f"one node more than the {nodes} that the first line tells of")
+        return source.fault(position, f"more nodes than the {nodes} that the first line tells of")
+    if code == kernel.TOO_MANY_EDGES:
+        return source.fault(position, f"more edges than the {edges} that the first line tells of")
     token = source.text(first, last)
     if code == kernel.NOT_ASCENDING:
         reason = f"node {token} after a node with no smaller number; expected ascending numbers"
-    elif code == kernel.TOO_MANY_EDGES and state[kernel.EDGES] == edges:
-        reason = f"one edge more than the {edges} that the first line tells of"
-    elif code == kernel.TOO_MANY_EDGES:
-        reason = f"{token} edges into this node and {edge} before, but the forest has {edges} by its first line"
     elif code == kernel.TAIL_OUT_OF_RANGE:
         reason = f"no node {shown(token)}; expected [0] to [{nodes - 1}]"
     elif code == kernel.NO_EQUALS:
@@ -247,7 +247,10 @@ def _feature_texts(forest: Forest) -> Iterator[str]:
     if isinstance(features, SparseFeatures):
         columns, values, ends = features.columns.tolist(), features.values.tolist(), features.offsets.tolist()
         for first, last in pairwise(ends):
-            yield " ".join([f"{names[columns[i]]}={_shortest(values[i])}" for i in range(first, last)])
+            row: dict[int, float] = {}
+            for i in range(first, last):  # a column that is there twice counts twice
+                row[columns[i]] = row[columns[i]] + values[i] if columns[i] in row else values[i]
+            yield " ".join([f"{names[column]}={_shortest(value)}" for column, value in row.items()])
         return
     for edge, row in enumerate(features.values.tolist()):
         pairs = zip(names, row, strict=True)

@@ -1,9 +1,9 @@
 """PLF, the lattices that Moses and cdec read: nested Python tuples, one lattice a line.
 
 A lattice is a tuple of nodes, a node a tuple of arcs, an arc ``('word', score, …, distance)``: it leads to the node
-that comes so much later. The last arcs lead to the node after the last one written. Several scores become ``score_0``,
-``score_1``, …; a single one is ``score``; ``name=value`` among them is a feature of that name. An arc with one number has
-no distance and leads to the next node (a confusion network). ``()`` is the lattice of the empty sentence.
+that comes so much later. The last arcs lead to the node after the last one written. Several scores become
+``score_0``, ``score_1``, …; a single one is ``score``; ``name=value`` after them is a feature of that name. An arc with
+one number has no distance and leads to the next node (a confusion network). ``()`` is the lattice of an empty sentence.
 
 Scores are taken as they are, and add up along a path: where a file has probabilities, write their logarithms. The
 words ``*EPS*`` and ``<eps>``, the empty word, and ``<s>`` and ``</s>`` are not output. The tuples are read by a small
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -90,9 +91,9 @@ def _read_lattice(source: SourceText, options: ForestOptions, vocabulary: Vocabu
         words=texts,
         names=feature_names,
     )
-    dropped = (NOT_OUTPUT if options.drop is None else options.drop) | {""}
-    start = raw.with_edges(np.zeros(1, dtype=np.int64))
-    return start.forest(options, vocabulary, root=nodes - 1, where=lambda: source.at(0), dropped=dropped)
+    options = replace(options, drop=(NOT_OUTPUT if options.drop is None else options.drop) | {""})
+    whole = raw.with_edges(np.zeros(1, dtype=np.int64))  # the empty path to the first node
+    return whole.forest(options, vocabulary, root=nodes - 1, where=lambda: source.at(0))
 
 
 def _width(source: SourceText, value_ends: Any, columns: Any) -> int:
@@ -106,7 +107,7 @@ def _width(source: SourceText, value_ends: Any, columns: Any) -> int:
 
 
 def _unescaped(source: SourceText, text: str) -> str:
-    """A word without backslashes: those of Moses, which only protect a character, and the numbers that Python writes."""
+    """A word without backslashes: Moses protects characters with them, and Python writes code points so."""
     if "\\" in text:
         try:
             text = _ESCAPE.sub(lambda match: chr(int(match[1][1:], 16)) if len(match[1]) > 1 else match[1], text)
