@@ -11,7 +11,7 @@ from hulltune.errors import InputError
 
 FORMATS = (
     "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
-    "forest",
+    "packed-forests", "forest",
 )  # fmt: skip
 IDS = ("order", "name", "name1")
 BUILTIN_FEATURES = ("words", "chars", "rank", "consensus", "log_length")

@@ -8,6 +8,7 @@ from typing import cast
 from hulltune.io.forest_files import ForestReader
 
 _READERS = {
+    "packed-forests": ("packed_forests", "read_packed_forests"),
     "forest": ("forest_text", "read_forest_text"),
 }
 """By name, the module and its reader. A file is of the first format that recognises it, so the strictest come first."""

@@ -15,6 +15,7 @@ from hulltune.io.candidates import CandidateLists, Provenance
 from hulltune.io.forest_files import ForestOptions, NamedForest, Path
 from hulltune.io.forest_formats import FOREST_FORMATS, forest_reader, sniff_forest
 from hulltune.io.forest_set import IDS, ForestSet, Member, Piece, pieces_of_lists
+from hulltune.io.packed_forests import open_forests
 from hulltune.io.sniff import check_format, sniff
 from hulltune.io.streams import head, without_suffix
 
@@ -50,6 +51,8 @@ def read_forests(
         symbols=symbols,
     )
     files, left_out = forest_files(paths, format)
+    if [name for _, name in files] == ["packed-forests"] and options == ForestOptions():
+        return open_forests(files[0][0])
     vocabulary = Vocabulary()
     pieces: list[Piece] = []
     list_files = [file for file, name in files if name not in FOREST_FORMATS]
