@@ -22,7 +22,8 @@ from hulltune.search.gradient import expected_metric_direction
 from hulltune.search.interface import Problem
 from hulltune.search.optimise import Position, SearchOptions, climb
 from hulltune.search.problem import Picks, exact_sum
-from hulltune.tuning.evaluation import baseline_kind, oracle, oracle_kind, paired_bootstrap, without_each_feature
+from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
+from hulltune.tuning.oracle import oracle_around
 from hulltune.tuning.result import HeldOut, TuneResult
 
 Floats = NDArray[np.float64]
@@ -163,14 +164,16 @@ def _described(
 ) -> TuneResult:
     """The result with all that is known of its weights. A metric that waits for answers is not asked for more."""
     weights = np.array(list(result.weights.values()))
-    asked = options.oracle and not problem.metric.waits
+    best, kind = None, None
+    if options.oracle and not problem.metric.waits:
+        best, kind = oracle_around(problem, tuned, weights, threads=options.threads or available_cpus())
     return replace(
         result,
         gain=paired_bootstrap(
             problem.metric, baseline.statistics, tuned.statistics, samples=options.samples, seed=options.seed
         ),
-        oracle=float(problem.metric.score(oracle(problem, tuned).total)) if asked else None,
-        oracle_kind=oracle_kind(problem) if asked else None,
+        oracle=best,
+        oracle_kind=kind,
         without={} if problem.metric.waits else without_each_feature(problem, weights),
         others={
             other.metric.signature: (
