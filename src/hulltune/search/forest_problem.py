@@ -134,6 +134,13 @@ class ForestProblem:
         )
         return np.diff(cells).reshape(-1, last - first), segments[:, 0].copy(), outputs
 
+    def surfaces(
+        self, origin: Floats, directions: Floats, intervals: Floats, *, threads: int = 1
+    ) -> list[ErrorSurface]:
+        """The error surfaces along several directions, each within its interval."""
+        found = self.search(origin, directions, intervals, threads=threads)
+        return [self.surface(found, direction) for direction in range(len(directions))]
+
     def surface(self, found: Winners, direction: int) -> ErrorSurface:
         """The error surface along one of the directions that were searched."""
         offsets = found.offsets[direction]
