@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from hulltune.metrics.base import Metric
 from hulltune.search.constraints import CompiledConstraints
+from hulltune.search.interface import Problem
 from hulltune.search.policies import Policy, choose, choose_among
-from hulltune.search.problem import ListProblem
 from hulltune.surface import ErrorSurface
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ class Step:
 
 
 def search_lines(
-    problem: ListProblem,
+    problem: Problem,
     origin: Floats,
     current_loss: float,
     directions: Sequence[Floats],
