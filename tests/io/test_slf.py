@@ -192,7 +192,7 @@ def changed(old: str, new: str, text: str = ON_NODES) -> str:
         (changed("S=1\tE=0", "S=9\tE=0"), "a.slf:11: a link to or from node 9, which has no I= line"),
         (changed("start=3", "start=8"), "a.slf: start=8 in the header, but there is no node I=8"),
         (changed("end=0", "end=x"), "a.slf: end=x in the header, but there is no node I=x"),
-        (changed("start=3 end=0\n", "").replace("S=3\tE=2", "S=0\tE=2"), "a.slf: the forest has a cycle: 0 → 2 → 1 → 0"),
+        (changed("start=3 end=0\n", "").replace("S=3\tE=2", "S=0\tE=2"), "a.slf: the forest has a cycle: 0 → 2 → 1"),
         (changed("S=3\tE=2", "S=0\tE=3") + "", "a.slf: no path leads from the start state to a final one"),
         (changed("S=2\tE=1", "S=1\tE=2").replace("S=1\tE=0", "S=2\tE=1"), "a.slf: the forest has a cycle"),
         (changed("a=-3", "a=nan"), "a.slf:12: feature 'acoustic' is 'nan'; expected a finite number"),
