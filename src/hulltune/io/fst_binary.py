@@ -51,6 +51,11 @@ _LAYOUTS = {
 _PAIRS = re.compile(r"(tropical|log)_(?:LT|X)_(tropical|log)")  # lexicographic pairs, and products
 
 
+def arc_types() -> tuple[str, ...]:
+    """The types of arcs that are read; that of lexicographic pairs stands for all pairs."""
+    return (*_LAYOUTS, "tropical_LT_tropical")
+
+
 @dataclass(frozen=True)
 class Header:
     """What an FST says of itself; ``end`` is the byte after it."""
@@ -144,7 +149,7 @@ def _layout(header: Header, where: str) -> Layout:
         raise InputError(f"{where}: {got}; expected 'vector' or 'const' (convert it with fstconvert --fst_type=vector)")
     layout = Layout(2, 4, _PLAIN, PAIR) if _PAIRS.fullmatch(header.arc_type) else _LAYOUTS.get(header.arc_type)
     if layout is None:
-        known = ", ".join([*_LAYOUTS, "tropical_LT_tropical"])
+        known = ", ".join(arc_types())
         raise InputError(f"{where}: unknown arc type {shown(header.arc_type)}; expected one of {known}")
     if header.fst_type == "const" and (layout.style != _PLAIN or layout.width != 4):
         raise InputError(
