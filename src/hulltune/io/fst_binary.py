@@ -174,10 +174,14 @@ class _Parts:
 def _vector(data: bytes, position: int, header: Header, layout: Layout, where: str, base: int) -> _Parts:
     from hulltune.kernels import fst_binary as kernel
 
-    room = len(data) - position  # what the bytes can hold, not what the header promises
-    weight = layout.floats * layout.width
-    arcs, states = room // (12 + weight) + 1, room // (8 + weight) + 2
-    pairs = room // 8 + 1 if layout.style == _TUPLE else 0
+    content = np.frombuffer(data, dtype=np.uint8)
+    code, end, states, arcs, pairs = kernel.measure(
+        content, position, len(data), header.states, layout.floats * layout.width, layout.style
+    )
+    if code == kernel.CUT_OFF:
+        raise CutOff
+    if code == kernel.BAD_COUNT:
+        raise InputError(f"{where}: byte {base + end}: a negative count in state {states}; the file is damaged")
     out = kernel.Output(
         sources=np.empty(arcs, dtype=np.int64),
         targets=np.empty(arcs, dtype=np.int64),
@@ -188,23 +192,17 @@ def _vector(data: bytes, position: int, header: Header, layout: Layout, where: s
         pair_keys=np.empty(pairs, dtype=np.int64),
         pair_values=np.empty(pairs, dtype=np.uint64),
     )
-    code, end, states, arcs, pairs = kernel.read_states(
-        np.frombuffer(data, dtype=np.uint8), position, len(data), header.states, layout.width, layout.style, out
-    )
-    if code == kernel.CUT_OFF:
-        raise CutOff
-    if code == kernel.BAD_COUNT:
-        raise InputError(f"{where}: byte {base + end}: a negative count in state {states}; the file is damaged")
+    kernel.read_states(content, position, layout.width, layout.style, out)
     return _Parts(
-        out.sources[:arcs],
-        out.targets[:arcs],
-        out.labels[:arcs],
-        _floats(out.arc_weights[:arcs], layout.width),
-        _floats(out.final_weights[:states], layout.width),
+        out.sources,
+        out.targets,
+        out.labels,
+        _floats(out.arc_weights, layout.width),
+        _floats(out.final_weights, layout.width),
         int(end),
-        out.pair_rows[:pairs],
-        out.pair_keys[:pairs],
-        _floats(out.pair_values[:pairs], 4),
+        out.pair_rows,
+        out.pair_keys,
+        _floats(out.pair_values, 4),
     )
 
 

@@ -60,5 +60,9 @@ def word_rule(options: ForestOptions, default: WordRule, *, nothing: str | None 
 
 def number_words(words: Sequence[str], rule: WordRule, vocabulary: Vocabulary) -> NDArray[np.int32]:
     """The number of each word in the vocabulary, −1 for what the rule drops."""
-    drops, number = rule.drops, vocabulary.id
-    return np.array([-1 if drops(word) else number(word) for word in words], dtype=np.int32)
+    suspects = rule.words.intersection(words)
+    if rule.fillers:
+        suspects = suspects.union([word for word in words if word[:1] in _FILLER_STARTS])
+    dropped = frozenset(filter(rule.drops, suspects))  # few: most words are asked for once, by the vocabulary
+    number = vocabulary.id
+    return np.array([-1 if word in dropped else number(word) for word in words], dtype=np.int32)

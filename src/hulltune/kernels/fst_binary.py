@@ -27,7 +27,7 @@ PLAIN, STRING, TUPLE = 0, 1, 2
 
 
 class Output(NamedTuple):
-    """Room for what the bytes can hold. Weights are bit patterns; pairs belong to an arc, or to state s as −1 − s."""
+    """Room for an FST. Weights are bit patterns; pairs belong to an arc, or to state s as −1 − s."""
 
     sources: Integers
     targets: Integers
@@ -78,58 +78,42 @@ def _read_floats(data: Bytes, position: int, width: int, bits: NDArray[np.uint64
 
 
 @kernel
-def _read_rest(
-    data: Bytes, position: int, end: int, style: int, row: int, pairs: int, rows: Integers, keys: Integers,
-    values: NDArray[np.uint64],
-) -> tuple[int, int, int]:  # fmt: skip
-    """Read what follows the floats of a weight: a code, where it ends, and how many pairs there are by then."""
+def _after_rest(data: Bytes, position: int, end: int, style: int) -> tuple[int, int, int]:
+    """Pass over what follows the floats of a weight: a code, where it ends, and how many pairs it has."""
     if style == STRING:
         if position + 4 > end:
-            return CUT_OFF, position, pairs
+            return CUT_OFF, position, 0
         length = _int32(data, position)
         if length < 0:
-            return BAD_COUNT, position, pairs
-        position += 4
-        if length > (end - position) // 4:
-            return CUT_OFF, position, pairs
-        return DONE, position + 4 * length, pairs
+            return BAD_COUNT, position, 0
+        if length > (end - position - 4) // 4:
+            return CUT_OFF, position, 0
+        return DONE, position + 4 + 4 * length, 0
     if position + 16 > end:
-        return CUT_OFF, position, pairs
+        return CUT_OFF, position, 0
     count = _int64(data, position + 8)
     if count < 0:
-        return BAD_COUNT, position + 8, pairs
+        return BAD_COUNT, position + 8, 0
     if count > (end - position - 16) // 8:
-        return CUT_OFF, position + 16, pairs
-    if _int32(data, position) != -1:
-        rows[pairs], keys[pairs], values[pairs] = row, _int32(data, position), np.uint64(_load32(data, position + 4))
-        pairs += 1
-    position += 16
-    for _ in range(count):
-        rows[pairs], keys[pairs], values[pairs] = row, _int32(data, position), np.uint64(_load32(data, position + 4))
-        pairs += 1
-        position += 8
-    return DONE, position, pairs
+        return CUT_OFF, position, 0
+    return DONE, position + 16 + 8 * count, count + (_int32(data, position) != -1)
 
 
 @kernel
-def read_states(
-    data: Bytes, position: int, end: int, states: int, width: int, style: int, out: Output
+def measure(
+    data: Bytes, position: int, end: int, states: int, weight: int, style: int
 ) -> tuple[int, int, int, int, int]:
-    """Read ``states`` states, or as many as there are if that is −1. Returns a code, the position, and how many states,
-    arcs and pairs were read; O(bytes).
+    """Pass over ``states`` states, or as many as there are if that is −1; ``weight`` is the size of a weight's floats.
+
+    Returns a code, where the states end (or what is wrong with them), and how many states, arcs and pairs there are.
     """
-    rows, keys, values = out.pair_rows, out.pair_keys, out.pair_values
-    weight = out.arc_weights.shape[1] * width
-    least = 12 + weight
-    code = DONE
     state, arcs, pairs = 0, 0, 0
+    least = 12 + weight
     while state != states and not (states < 0 and position == end):
-        if position + weight > end:
-            return CUT_OFF, position, state, arcs, pairs
-        _read_floats(data, position, width, out.final_weights, state)
         position += weight
         if style != PLAIN:
-            code, position, pairs = _read_rest(data, position, end, style, -1 - state, pairs, rows, keys, values)
+            code, position, more = _after_rest(data, position, end, style)
+            pairs += more
             if code != DONE:
                 return code, position, state, arcs, pairs
         if position + 8 > end:
@@ -140,23 +124,63 @@ def read_states(
         position += 8
         if count > (end - position) // least:
             return CUT_OFF, position, state, arcs, pairs
+        if style == PLAIN:
+            position += count * least
+        else:
+            for _ in range(count):
+                code, position, more = _after_rest(data, position + 8 + weight, end, style)
+                pairs += more
+                if code != DONE:
+                    return code, position, state, arcs, pairs
+                position += 4
+        arcs += count
+        state += 1
+    return (DONE if position <= end else CUT_OFF), position, state, arcs, pairs
+
+
+@kernel
+def _read_pairs(
+    data: Bytes, position: int, row: int, pairs: int, rows: Integers, keys: Integers, values: NDArray[np.uint64]
+) -> tuple[int, int]:
+    """Read a sparse tuple: where it ends, and how many pairs there are by then."""
+    count = _int64(data, position + 8)
+    if _int32(data, position) != -1:
+        rows[pairs], keys[pairs], values[pairs] = row, _int32(data, position), np.uint64(_load32(data, position + 4))
+        pairs += 1
+    position += 16
+    for _ in range(count):
+        rows[pairs], keys[pairs], values[pairs] = row, _int32(data, position), np.uint64(_load32(data, position + 4))
+        pairs += 1
+        position += 8
+    return position, pairs
+
+
+@kernel
+def read_states(data: Bytes, position: int, width: int, style: int, out: Output) -> None:
+    """Read as many states as ``out`` has room for, which ``measure`` found to be there; O(bytes)."""
+    rows, keys, values = out.pair_rows, out.pair_keys, out.pair_values
+    weight = out.arc_weights.shape[1] * width
+    arcs, pairs = 0, 0
+    for state in range(len(out.final_weights)):
+        _read_floats(data, position, width, out.final_weights, state)
+        position += weight
+        if style == STRING:
+            position += 4 + 4 * _int32(data, position)
+        elif style == TUPLE:
+            position, pairs = _read_pairs(data, position, -1 - state, pairs, rows, keys, values)
+        count = _int64(data, position)
+        position += 8
         for _ in range(count):
-            if position + least > end:
-                return CUT_OFF, position, state, arcs, pairs
             out.sources[arcs], out.labels[arcs] = state, _int32(data, position + 4)
             _read_floats(data, position + 8, width, out.arc_weights, arcs)
             position += 8 + weight
-            if style != PLAIN:
-                code, position, pairs = _read_rest(data, position, end, style, arcs, pairs, rows, keys, values)
-                if code != DONE:
-                    return code, position, state, arcs, pairs
-                if position + 4 > end:
-                    return CUT_OFF, position, state, arcs, pairs
+            if style == STRING:
+                position += 4 + 4 * _int32(data, position)
+            elif style == TUPLE:
+                position, pairs = _read_pairs(data, position, arcs, pairs, rows, keys, values)
             out.targets[arcs] = _int32(data, position)
             position += 4
             arcs += 1
-        state += 1
-    return DONE, position, state, arcs, pairs
 
 
 @kernel
