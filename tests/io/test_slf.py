@@ -79,6 +79,11 @@ def test_words_on_links_and_fields_that_are_left_out(file: Path) -> None:
     }
 
 
+def test_a_link_without_a_word_of_its_own_has_that_of_its_node(file: Path) -> None:
+    text = "VERSION=1.0\nN=2 L=1\nI=0\nI=1 W=second\nJ=0 S=0 E=1 W=!NULL a=-1\n"
+    assert forest_paths(one(file, text).forest) == {(("second",), ((-1.0, 1.0),)): 1}
+
+
 def test_a_word_on_the_start_node_is_put_out_and_counted(file: Path) -> None:
     text = "VERSION=1.0\nN=2 L=1\nI=0 W=first\nI=1 W=second\nJ=0 S=0 E=1 a=-1\n"
     assert forest_paths(one(file, text).forest) == {(("first", "second"), ((0.0, 1.0), (-1.0, 1.0))): 1}

@@ -340,6 +340,8 @@ class _SlfFile:
         texts = [_word(self._data[first:last].decode("utf-8")) for first, last in spans]
         number = np.append(number_words(texts, rule, vocabulary), np.int32(-1))  # the last is that of no word
         on_nodes, on_links = number[self._nodes.word], self._links.word
+        if NULL in texts:  # a link without a word of its own
+            on_links = np.where(on_links == texts.index(NULL), -1, on_links)
         if not np.any(on_links >= 0):
             return on_nodes[targets], int(on_nodes[start])
         if np.any(on_nodes >= 0):
