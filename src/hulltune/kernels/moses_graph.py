@@ -14,15 +14,16 @@ import numpy as np
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.decimals import read_decimal
 from hulltune.kernels.moses_fields import is_blank, skip_blanks
-from hulltune.kernels.moses_tables import BAR, COLON, EQUALS, NEWLINE, SPACE
-from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, no_strings, number_of
+from hulltune.kernels.moses_tables import BAR, COLON, EQUALS, NEWLINE, RETURN, SPACE, TAB
+from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, no_strings, number_of, with_more_room
 
 # Why the kernel came back.
 DONE, NO_SENTENCE, BAD_FIELD, BAD_NUMBER, BAD_SCORES, NO_HYPOTHESIS, NO_BACK, NO_OUT, NO_TRANSITION = range(9)
-NO_SOURCE, FACTORED, NO_NAME, SCORES_DIFFER = 9, 10, 11, 12
+NO_SOURCE, FACTORED, NO_NAME, SCORES_DIFFER, GROW = 9, 10, 11, 12, 13
 
-POSITION, FIRST, LAST, EDGES, LABELS, VALUES, PENDING, WORDS, NAMES, DENSE, LAYOUT = range(11)
-STATE_SIZE = 11
+POSITION, FIRST, LAST, EDGES, LABELS, VALUES, PENDING, WORDS, NAMES = range(9)
+DENSE, LAYOUT, SCORES, SCORES_END, START = range(9, 14)
+STATE_SIZE = 14
 # For every edge: its hypothesis, the node it leads to, where it comes from, what comes after it, its line, and its end
 # in the arrays of labels and values.
 HYPOTHESIS, HEAD, BACK, FORWARD, LINE, LABEL, VALUE = range(7)
@@ -144,6 +145,8 @@ def _read_quoted(
         if equals <= start:
             state[FIRST], state[LAST] = start, position
             return NO_NAME, position, 0
+        if state[NAMES] == len(names):
+            return GROW, position, 0
         name = number_of(data, start, equals, name_slots, names, state[NAMES])
         state[NAMES] = max(state[NAMES], name + 1)
         _store(data, equals + 1, position, -1 - name, state, columns, values, pending)
@@ -216,6 +219,8 @@ def _read_words(
         first = position
         while position < stop and not is_blank(data[position]):
             position += 1
+        if state[WORDS] == len(words):
+            return GROW, end
         word = number_of(data, first, position, word_slots, words, state[WORDS])
         state[WORDS] = max(state[WORDS], word + 1)
         labels[state[LABELS]] = word
@@ -240,10 +245,14 @@ def _read_line(
     while data[position] != NEWLINE:
         start = position
         if data[position] == _BRACKET:
+            if style != PLAIN:
+                return BAD_SCORES, position
             code, position, dense, layout = _read_brackets(data, position + 1, state, columns, values, pending)
             if code != DONE:
                 return code, position
             style = BRACKETS
+            if edge == 0:
+                state[SCORES], state[SCORES_END] = start + 1, position - 1
             position = skip_blanks(data, position)
             continue
         while data[position] > SPACE and data[position] != EQUALS:
@@ -263,7 +272,7 @@ def _read_line(
             has_key = True
             if data[position] == _BRACKET:
                 continue
-            if data[position] != _QUOTE:
+            if data[position] != _QUOTE or style != PLAIN:
                 return BAD_SCORES, position
             code, position, dense = _read_quoted(data, position + 1, state, name_slots, names, columns, values, pending)
             if code != DONE:
@@ -307,6 +316,7 @@ def _read_line(
     if hypothesis < 0:
         return NO_HYPOTHESIS, position
     if hypothesis == 0 and back == ABSENT:  # where the search starts: no edge
+        state[START] = forward
         return DONE, position + 1
     if back == ABSENT:
         return NO_BACK, position
@@ -330,28 +340,59 @@ def _read_line(
 
 
 @kernel
-def parse_sentence(data: Bytes, lines: int, labels_room: int, values_room: int) -> Any:
-    """Read the lines of one sentence, which have no more labels and values than said. Linear.
+def _read_lines(
+    data: Bytes, state: Integers, word_slots: Numbers, words: Integers, name_slots: Numbers, names: Integers,
+    edges: Integers, labels: Numbers, columns: Numbers, values: Floats, pending: Integers,
+) -> int:  # fmt: skip
+    """Read lines from ``state[POSITION]`` on; a code other than DONE leaves the state as it was before the line."""
+    while state[POSITION] < len(data):
+        label_count, value_count, waiting = state[LABELS], state[VALUES], state[PENDING]
+        code, position = _read_line(
+            data, state, word_slots, words, name_slots, names, edges, labels, columns, values, pending
+        )
+        if code != DONE:
+            state[LABELS], state[VALUES], state[PENDING] = label_count, value_count, waiting
+            return code
+        state[POSITION] = position
+    return DONE
+
+
+@kernel
+def _count_marks(data: Bytes) -> tuple[int, int, int]:
+    """Line ends, blanks, and marks that stand before a value or between two."""
+    lines, blanks, marks = 0, 0, 0
+    for byte in data:
+        lines += byte == NEWLINE
+        blanks += (byte == SPACE) | (byte == TAB) | (byte == RETURN)
+        marks += (byte == _COMMA) | (byte == _BRACKET) | (byte == EQUALS)
+    return lines, blanks, marks
+
+
+@kernel
+def parse_sentence(data: Bytes) -> Any:
+    """Read the lines of one sentence. Linear.
 
     Returns a code; the state, whose FIRST and LAST show what is at fault, in the line at POSITION; the columns of edges
     (see HYPOTHESIS and after it); labels, columns and values; words, names, and pending values. Scores have their
     position as column, named ones −1 − the number of their name.
     """
     state = np.zeros(STATE_SIZE, dtype=np.int64)
+    lines, blanks, marks = _count_marks(data)
     edges = np.zeros((7, lines + 1), dtype=np.int64)
-    labels = np.empty(labels_room, dtype=np.int32)
-    columns = np.empty(values_room, dtype=np.int32)
-    values = np.empty(values_room, dtype=np.float64)
-    pending = np.empty((values_room, 4), dtype=np.int64)
-    word_slots, words = no_strings(_room(labels_room))
-    name_slots, names = no_strings(_room(values_room))
-    code = DONE
-    while code == DONE and state[POSITION] < len(data):
-        code, position = _read_line(
-            data, state, word_slots, words, name_slots, names, edges, labels, columns, values, pending
-        )
-        if code == DONE:
-            state[POSITION] = position
+    labels = np.empty(2 * lines + blanks, dtype=np.int32)  # a tail, and words with blanks between them
+    columns = np.empty(lines + blanks + marks, dtype=np.int32)
+    values = np.empty(lines + blanks + marks, dtype=np.float64)
+    pending = np.empty((lines + blanks + marks, 4), dtype=np.int64)
+    word_slots, words = no_strings(256)
+    name_slots, names = no_strings(32)
+    while True:
+        code = _read_lines(data, state, word_slots, words, name_slots, names, edges, labels, columns, values, pending)
+        if code != GROW:
+            break
+        if state[WORDS] == len(words):
+            word_slots, words = with_more_room(words, state[WORDS])
+        if state[NAMES] == len(names):
+            name_slots, names = with_more_room(names, state[NAMES])
     return (
         code,
         state,
@@ -363,11 +404,3 @@ def parse_sentence(data: Bytes, lines: int, labels_room: int, values_room: int) 
         names[: state[NAMES]],
         pending[: state[PENDING]],
     )
-
-
-@kernel
-def _room(size: int) -> int:
-    room = 16
-    while room < size:
-        room *= 2
-    return room

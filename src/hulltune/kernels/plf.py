@@ -10,7 +10,7 @@ from hulltune.kernels._jit import kernel
 from hulltune.kernels.decimals import read_decimal
 from hulltune.kernels.moses_fields import skip_blanks
 from hulltune.kernels.moses_tables import EQUALS, NEWLINE, SPACE
-from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, no_strings, number_of
+from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, no_strings, number_of, room_for
 
 # Why the kernel came back.
 DONE, NO_OPENING, NO_COMMA, NO_QUOTE, OPEN_QUOTE, NO_SCORE, BAD_DISTANCE, NO_NAME, LATE_SCORE, MORE = range(10)
@@ -122,8 +122,8 @@ def _read_arc(
 
 
 @kernel
-def parse_lattice(data: Bytes, position: int, arcs_room: int, values_room: int) -> Any:
-    """Read the lattice of the line at ``position``, which has no more arcs and values than said. Linear.
+def parse_lattice(data: Bytes, position: int, arcs_room: int, values_room: int, names_room: int) -> Any:
+    """Read the lattice of the line at ``position``, which has no more arcs, values and named ones than said. Linear.
 
     Returns a code; the state, whose POSITION is where the lattice ends or the fault is; for every arc its TAIL, HEAD,
     WORD and the end of its values (rows of ``arcs``); columns and values; words, names, and pending values. Scores have
@@ -134,11 +134,8 @@ def parse_lattice(data: Bytes, position: int, arcs_room: int, values_room: int) 
     columns = np.empty(values_room, dtype=np.int32)
     values = np.empty(values_room, dtype=np.float64)
     pending = np.empty((values_room, 4), dtype=np.int64)
-    room = 16
-    while room < max(arcs_room, values_room) + 1:
-        room *= 2
-    word_slots, words = no_strings(room)
-    name_slots, names = no_strings(room)
+    word_slots, words = no_strings(room_for(arcs_room))
+    name_slots, names = no_strings(room_for(names_room))
     code = DONE
     position = skip_blanks(data, position)
     if data[position] != _OPEN:
