@@ -78,7 +78,7 @@ def add_reading(group: Any, parser: Parser) -> None:
     """How to read the lists."""
     group.add_argument("--format", metavar="NAME", help="format of the lists [told from the files]")
     parser.offer("--format", FORMATS)
-    lenient = group.add_argument("--missing", metavar="0", help="missing features are 0; faulty lines are left out")
+    lenient = group.add_argument("--missing", metavar="0", help="missing features are 0; leave out bad lines")
     parser.offer("--missing", ("0",))
     group.add_argument("--on-error", metavar="skip", default="raise", help=argparse.SUPPRESS)
     parser.offer("--on-error", ("raise", "skip"))
