@@ -27,7 +27,8 @@ class PlainArc(NamedTuple):
 
 @dataclass(frozen=True)
 class PlainLattice:
-    """The arcs of a lattice, the first of which leaves the start; final states with the edge of their features or −1."""
+    """The arcs of a lattice, the first of which leaves the start; final states with the edge of their features, or −1.
+    """
 
     states: int
     start: int

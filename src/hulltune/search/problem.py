@@ -42,7 +42,8 @@ class ListProblem:
     """n-best lists, their references and a metric.
 
     Statistics are asked for once per distinct text of a sentence, when a candidate first wins somewhere. A sentence
-    without candidates counts as an empty output, as it would in the file that reranking writes.
+    without candidates counts as an empty output, as it would in the file that reranking writes. ``some_texts`` gives
+    many texts at once, where that is faster than one by one.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class ListProblem:
         sources: Sequence[str] | None = None,
         totals: Floats | None = None,
         statistics: LazyStatistics | None = None,
+        some_texts: Callable[[Int64s], list[str]] | None = None,
     ) -> None:
         if len(references) != len(corpus):
             raise InputError(
@@ -66,8 +68,10 @@ class ListProblem:
         self.totals = totals
         self.scorer = EdgeScorer(corpus)
         self._text = text
+        self._some_texts = some_texts or (lambda candidates: [text(candidate) for candidate in candidates.tolist()])
         self._statistics = LazyStatistics(metric, references, sources) if statistics is None else statistics
         self._rows = np.full(corpus.edges, -1, dtype=np.int64)
+        self._complete = False
         empty = np.flatnonzero(np.diff(corpus.sentence_edges) == 0)
         self.empty_rows = np.full(len(corpus), -1, dtype=np.int64)
         """The row of the empty output, for sentences without candidates."""
@@ -87,12 +91,12 @@ class ListProblem:
     def rows(self, candidates: Int64s) -> Int64s:
         """Rows of ``table`` for candidates of the corpus; asks the metric for those not seen before."""
         rows = self._rows[candidates]
-        if len(rows) and rows.min() < 0:
+        if not self._complete and len(rows) and rows.min() < 0:
             missing = np.unique(candidates[rows < 0])
             sentences = np.searchsorted(self.corpus.sentence_edges, missing, side="right") - 1
-            texts = [self._text(int(candidate)) for candidate in missing]
-            self._rows[missing] = self._statistics.rows(sentences, texts)
+            self._rows[missing] = self._statistics.rows(sentences, self._some_texts(missing))
             rows = self._rows[candidates]
+            self._complete = len(missing) > 1000 and bool(self._rows.min() >= 0)
         return rows
 
     @property
