@@ -11,7 +11,8 @@ from hulltune.errors import InputError
 
 FORMATS = (
     "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
-    "packed-forests", "forest",
+    "packed-forests", "openfst", "kaldi", "slf", "cdec-json", "travatar", "moses-graph", "plf", "joshua", "forest",
+    "openfst-text",
 )  # fmt: skip
 IDS = ("order", "name", "name1")
 BUILTIN_FEATURES = ("words", "chars", "rank", "consensus", "log_length")

@@ -300,8 +300,8 @@ def lanes_envelope(
                     if slope == lines[here, 0] and intercept == lines[here, 1]:
                         lines[here, 3] = max(lines[here, 3], point)
                         continue
-                    # Where lines change within an ulp of the crossing, rounding may put a probe on the wrong side of it, or
-                    # outside the gap. The crossing itself is exact, and has the last word.
+                    # Where lines change within an ulp of the crossing, rounding may put a probe on the wrong side of
+                    # it, or outside the gap. The crossing itself is exact, and has the last word.
                     if not lines[here, 0] < slope < lines[here + 1, 0]:
                         continue
                     is_crossing = lane % width == width // 2

@@ -19,7 +19,7 @@ from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Metric, References
 from hulltune.metrics.lazy import LazyStatistics
 from hulltune.search.directions import axes
-from hulltune.search.outputs import Outputs
+from hulltune.search.outputs import Outputs, in_order
 from hulltune.search.problem import Picks
 from hulltune.surface import ErrorSurface
 
@@ -129,7 +129,7 @@ class ForestProblem:
         cells, segments, derivation_offsets, derivation_edges, _ = part
         first, last = shard
         outputs = self.outputs.numbers(
-            self.corpus, first, self._names[first:last], cells, derivation_offsets, derivation_edges
+            self.corpus, self._in_order, first, self._names[first:last], cells, derivation_offsets, derivation_edges
         )
         return np.diff(cells).reshape(-1, last - first), segments[:, 0].copy(), outputs
 
@@ -213,12 +213,18 @@ class ForestProblem:
         one_node: NDArray[np.bool_] = np.diff(self.corpus.node_offsets) == 1
         return one_node
 
+    @cached_property
+    def _in_order(self) -> NDArray[np.bool_]:
+        return in_order(self.corpus)
+
     def _outputs_of_edges(self, sentences: Int64s, counts: Int64s, edges: Int64s) -> Int64s:
         """The outputs of derivations of one edge: ``counts[i]`` of ``edges`` in turn belong to ``sentences[i]``."""
         cells = np.zeros(len(self.corpus) + 1, dtype=np.int64)
         cells[sentences + 1] = counts
         steps = np.arange(len(edges) + 1, dtype=np.int64)
-        return self.outputs.numbers(self.corpus, 0, self._names, np.cumsum(cells), steps, edges.astype(np.int32))
+        return self.outputs.numbers(
+            self.corpus, self._in_order, 0, self._names, np.cumsum(cells), steps, edges.astype(np.int32)
+        )
 
     def rivals(self, weights: Floats, units: Floats) -> tuple[Int64s, Int64s, Floats]:
         """For each sentence the outputs that win somewhere on a line through ``weights`` along an axis, each with the
