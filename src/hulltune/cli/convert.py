@@ -9,7 +9,7 @@ from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError
 
-USAGE = "IN… OUT [--to FORMAT] [--beam B] [--density D] [options]"
+USAGE = "IN… OUT [--to FORMAT] [--beam B] [options]"
 EXAMPLE = """  hulltune convert lattices/ dev.forest.gz --to forest
   hulltune convert lattices/ small.hull --beam 20 --weights w.json"""
 WRITERS = ("packed", "moses", "jsonl", "forest", "openfst-text", "slf")
