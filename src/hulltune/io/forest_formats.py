@@ -32,6 +32,8 @@ _FORMATS = {
 """A file is of the first format that recognises it, so the strictest come first."""
 
 FOREST_FORMATS = tuple(_FORMATS)
+ENOUGH = 1 << 13
+"""Bytes that give a format away: folders have thousands of files, each of which is looked at."""
 
 
 def forest_reader(name: str) -> ForestReader:
@@ -41,7 +43,8 @@ def forest_reader(name: str) -> ForestReader:
 
 def sniff_forest(head: bytes) -> str | None:
     """The format of a file of forests that begins like this, or None if it is none."""
-    return next((name for name, form in _FORMATS.items() if _part(form, form.recogniser)(head)), None)
+    first = head[:ENOUGH]
+    return next((name for name, form in _FORMATS.items() if _part(form, form.recogniser)(first)), None)
 
 
 def _part(form: _Format, name: str) -> Any:

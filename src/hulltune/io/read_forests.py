@@ -13,7 +13,7 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.candidates import CandidateLists, Provenance
 from hulltune.io.forest_files import ForestOptions, NamedForest, Path
-from hulltune.io.forest_formats import FOREST_FORMATS, forest_reader, sniff_forest
+from hulltune.io.forest_formats import ENOUGH, FOREST_FORMATS, forest_reader, sniff_forest
 from hulltune.io.forest_set import IDS, ForestSet, Member, Piece, pieces_of_lists
 from hulltune.io.packed_forests import open_forests
 from hulltune.io.sniff import check_format, sniff
@@ -125,7 +125,7 @@ def _expand(path: Path, format: str | None) -> tuple[list[tuple[Path, str]], lis
         return [(path, kind)], []
     entries = sorted(FilePath(name).iterdir(), key=lambda entry: natural_key(entry.name))
     candidates = [entry for entry in entries if entry.is_file() and not entry.name.startswith(".")]
-    formats = [sniff_forest(head(entry)) if format is None else format for entry in candidates]
+    formats = [sniff_forest(head(entry, ENOUGH)) if format is None else format for entry in candidates]
     suffixes = {without_suffix(entry).suffix for entry, kind in zip(candidates, formats, strict=True) if kind}
     files: list[tuple[Path, str]] = []
     left_out: list[str] = []

@@ -15,6 +15,7 @@ from hulltune.errors import InputError
 from hulltune.forest.corpus import Corpus
 from hulltune.forest.features import DenseFeatures, ranges
 from hulltune.lines.compute import search_shards
+from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Metric, References
 from hulltune.metrics.lazy import LazyStatistics
@@ -133,6 +134,13 @@ class ForestProblem:
         )
         return np.diff(cells).reshape(-1, last - first), segments[:, 0].copy(), outputs
 
+    def surfaces(
+        self, origin: Floats, directions: Floats, intervals: Floats, *, threads: int = 1
+    ) -> list[ErrorSurface]:
+        """The error surfaces along several directions, each within its interval."""
+        found = self.search(origin, directions, intervals, threads=threads)
+        return [self.surface(found, direction) for direction in range(len(directions))]
+
     def surface(self, found: Winners, direction: int) -> ErrorSurface:
         """The error surface along one of the directions that were searched."""
         offsets = found.offsets[direction]
@@ -189,6 +197,18 @@ class ForestProblem:
     def score(self, weights: Floats, *, threads: int = 1) -> float:
         """The metric of what decoding with ``weights`` puts out."""
         return float(self.metric.score(self.picks(weights, threads=threads).total))
+
+    def meet(self, weights: Floats, *, k: int, threads: int = 1) -> None:
+        """Count the ``k`` best distinct outputs of every sentence under ``weights`` among those met."""
+        found = kbest(self.corpus, weights, k, distinct=True, threads=threads, scorer=self.scorer)
+        self.outputs.numbers(
+            self.corpus, self._in_order, 0, self._names, found.offsets, found.edge_offsets, found.edges
+        )
+
+    @property
+    def is_lattices(self) -> bool:
+        """Whether no edge has more than one tail."""
+        return int(np.diff(self.corpus.tail_offsets).max(initial=0)) <= 1
 
     def choices(self) -> tuple[Int64s, Int64s]:
         """By sentence: every hypothesis of a list, and of a forest the outputs met so far, by text."""

@@ -19,7 +19,9 @@ from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric, References
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.wer import Wer
-from hulltune.search.problem import ListProblem
+from hulltune.search.forest_problem import ForestProblem
+from hulltune.search.interface import Problem
+from hulltune.search.problem import ListProblem, Picks
 from hulltune.tuning.evaluation import oracle
 from hulltune.tuning.nearest import Nearest, nearest_outputs
 
@@ -80,6 +82,23 @@ def best_reachable(
         bound=None,
         texts=tuple(problem.text(candidate) for candidate in best.candidates.tolist()),
     )
+
+
+def oracle_around(problem: Problem, tuned: Picks, weights: NDArray[np.float64], *, threads: int) -> tuple[float, str]:
+    """The best score that picks around ``tuned`` weights were found to reach, and among what they were looked for.
+
+    Lists: all candidates. Forests: the outputs met in the search and the NBEST best distinct ones under ``weights``;
+    for WER over lattices, all derivations.
+    """
+    kind = "all candidates"
+    if isinstance(problem, ForestProblem) and not problem.choices_are_all:
+        if isinstance(problem.metric, Wer) and problem.is_lattices:
+            found = best_reachable(problem.corpus, problem.references, problem.metric, weights=weights, threads=threads)
+            if found.exact:
+                return found.score, found.kind
+        problem.meet(weights, k=NBEST, threads=threads)
+        kind = f"outputs met in the search, and the {NBEST} best"
+    return float(problem.metric.score(oracle(problem, tuned).total)), kind
 
 
 def _wer(corpus: Corpus, references: References, metric: Wer, weights: Any, k: int, threads: int | None) -> Oracle:
