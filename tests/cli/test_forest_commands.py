@@ -1,220 +1,226 @@
-"""The commands over forests, end to end in this process, on small files and on real ones where they are there."""
+"""Commands on forests end to end: the k best, samples, the oracle, conversion and packing."""
 
 from __future__ import annotations
 
-import gzip
 import json
-import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from hulltune import TuneResult, read_forests, read_weights, tune
+from hulltune import Corpus, Forest, ForestBuilder, decode, kbest, read_forests, read_lists, sample
 from hulltune.cli import main
-from hulltune.io.forest_files import NamedForest
+from hulltune.forest.vocabulary import Vocabulary
+from hulltune.io import ForestSet, pack_forests
+from hulltune.io.forest_files import ForestOptions, NamedForest
 from hulltune.io.forest_text import write_forest_text
-from tests.tuning.test_forest_tuning import data as make_forests
+from hulltune.io.openfst import read_openfst_text
+from hulltune.io.slf import read_slf
 
-QUICK = ["--restarts", "2", "--directions", "4", "--threads", "1"]
-REAL = Path(__file__).parents[2] / "../shared/data"
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+WEIGHTS = {"score": 1.0, "words": -0.25}
 
 
-def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    code, out, err = run(capsys, *arguments)
-    assert code == 0, err
-    found: dict[str, Any] = json.loads(out)
-    return found
+def lattice(words: list[list[str]], rng: np.random.Generator) -> Forest:
+    """A confusion network with random scores."""
+    builder = ForestBuilder(feature_names=["score", "words"])
+    builder.add_edge(0, features=[0.0, 0.0], output=[])
+    for place, choices in enumerate(words):
+        for word in choices:
+            builder.add_edge(place + 1, [place], features=[round(float(rng.normal()), 3), 1.0], output=[0, word])
+    return builder.build(root=len(words))
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder ``forests`` with files 1.hg.gz to 12.hg.gz, references beside it, and the working directory."""
-    forests, references = make_forests(20)
-    (tmp_path / "forests").mkdir()
-    for number, forest in enumerate(forests, 1):
-        write_forest_text(tmp_path / "plain", [NamedForest(forest)])
-        (tmp_path / "forests" / f"{number}.hg.gz").write_bytes(gzip.compress((tmp_path / "plain").read_bytes()))
-    (tmp_path / "plain").unlink()
-    (tmp_path / "refs.txt").write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with lattices, references and weights, and the working directory."""
+    rng = np.random.default_rng(3)
+    words = [[["the", "a"], ["cat", "hat", "mat"], ["sat", "sits"]], [["he", "she"], ["sleeps", "slept", "slips"]]]
+    forests = [NamedForest(lattice(choices, rng), name) for choices, name in zip(words, "ab", strict=True)]
+    write_forest_text(tmp_path / "dev.forest", forests)
+    (tmp_path / "refs").write_text("the hat sat\nshe slept well\n")
+    (tmp_path / "w.json").write_text(json.dumps(WEIGHTS))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_the_calling_convention(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = run_json(
-        capsys, "tune", "forests", "--ref", "refs.txt", "--metric", "wer", *QUICK, "--out", "w.json", "--json"
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(arguments)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_k_best_become_a_list_that_reads_back(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(
+        capsys, "kbest", "dev.forest", "--weights", "w.json", "--k", "5", "--out", "k.nbest", "--quiet"
     )
-    assert {"score", "baseline", "oracle", "weights", "metric", "seed", "seconds", "line_searches"} <= found.keys()
-    assert found["sentences"] == 12
-    result = tune(read_forests("forests"), "refs.txt", metric="wer", restarts=2, directions=4)
-    assert found["weights"] == result.weights
-    assert read_weights("w.json") == found["weights"]
-    assert TuneResult.load("w.json").oracle_kind == found["oracle_kind"]
-    scored = run_json(
-        capsys, "score", "forests", "--ref", "refs.txt", "--weights", "w.json", "--metric", "wer", "--json"
+    assert (code, out, err) == (0, "", "")
+    lists = read_lists("k.nbest")
+    found = kbest(read_forests("dev.forest").corpus, WEIGHTS, 5)
+    assert lists.feature_names == ("score", "words")
+    assert list(lists.texts) == list(found.texts)
+    assert lists.features.tolist() == found.features.toarray().tolist()
+    assert lists.scores is not None
+    assert lists.scores.tolist() == found.scores.tolist()
+    code, out, _ = run(capsys, "kbest", "dev.forest", "--weights", "w.json", "--k", "1", "--as", "text", "--quiet")
+    assert out.splitlines() == [texts[0] for texts in decode(read_forests("dev.forest").corpus, WEIGHTS).outputs()]
+    code, out, _ = run(capsys, "kbest", "dev.forest", "--weights", "w.json", "--k", "2", "--as", "jsonl", "--quiet")
+    assert [len(json.loads(line)["candidates"]) for line in out.splitlines()] == [2, 2]
+
+
+def test_samples_are_drawn_again_with_the_same_seed(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--weights", "w.json", "--sample", "20", "--temperature", "2", "--quiet"]
+    outputs = [run(capsys, "kbest", "dev.forest", *options, "--seed", seed)[1] for seed in ("7", "7", "8")]
+    assert outputs[0] == outputs[1] != outputs[2]
+    assert len(outputs[0].splitlines()) == 40
+    drawn = sample(read_forests("dev.forest").corpus, WEIGHTS, 20, temperature=2.0, seed=7)
+    assert [line.split(" ||| ")[1] for line in outputs[0].splitlines()] == list(drawn.texts)
+    unique = run(capsys, "kbest", "dev.forest", *options, "--seed", "7", "--distinct")[1].splitlines()
+    texts = [tuple(line.split(" ||| ")[:2]) for line in unique]
+    expected = dict.fromkeys((str(s), text) for s, text in zip(drawn.sentences.tolist(), drawn.texts, strict=True))
+    assert texts == list(expected)
+
+
+def test_lists_have_k_best_too(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (data / "lists").write_text(
+        "0 ||| a  b ||| score=1 words=2\n0 ||| a ||| score=3 words=1\n0 ||| a ||| score=2 words=1\n"
     )
-    assert scored["score"] == found["score"]
-    assert scored["baseline"] is None
-    surface = run_json(
-        capsys, "surface", "forests", "--ref", "refs.txt", "--weights", "w.json", "--metric", "wer",
-        "--feature", "lm", "--json",
+    _, out, _ = run(capsys, "kbest", "lists", "--weights", "w.json", "--distinct", "--quiet")
+    assert [line.split(" ||| ")[1] for line in out.splitlines()] == ["a", "a  b"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--k", "2", "--sample", "2"], "--k, --sample: give one of them"),
+        (["--temperature", "2"], "--temperature: is for --sample"),
+        (["--seed", "2"], "--seed: is for --sample"),
+        (["--k", "0"], "--k: got 0; expected at least 1"),
+        (["--sample", "3", "--temperature", "-1"], "temperature: expected a number above 0"),
+        (["--as", "text"], "--as text: is for one derivation"),
+        (["--as", "mosses"], "moses"),
+    ],
+)
+def test_kbest_refuses_what_makes_no_sense(
+    data: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    code, out, err = run(capsys, "kbest", "dev.forest", "--weights", "w.json", "--quiet", *options)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_the_oracle_of_wer_is_exact_and_needs_no_weights(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(
+        capsys, "oracle", "dev.forest", "--ref", "refs", "--metric", "wer", "--json", "--out", "best.txt", "--quiet"
+    )
+    found = json.loads(out)
+    assert code == 0
+    assert found["score"] == found["bound"] == 1 / 6
+    assert (found["exact"], found["kind"], found["sentences"]) == (True, "exact, all derivations", 2)
+    assert (data / "best.txt").read_text() == "the hat sat\nshe slept\n"
+    _, out, _ = run(capsys, "oracle", "dev.forest", "--ref", "refs", "--metric", "wer", "--quiet")
+    assert out.startswith("0.1667  wer|")
+    assert "exact, all derivations" in out
+
+
+def test_the_oracle_of_other_metrics_says_what_it_is(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(
+        capsys, "oracle", "dev.forest", "--ref", "refs", "--metric", "chrf", "--weights", "w.json", "--k", "50",
+        "--json", "--quiet",
     )  # fmt: skip
-    assert surface["score"] <= found["score"]
-    code, out, _ = run(capsys, "rerank", "forests", "--weights", "w.json")
-    assert code == 0
-    (folder / "best.txt").write_text(
-        "".join(f"{number} ||| {line} ||| x=1 ||| 1\n" for number, line in enumerate(out.splitlines())),
-        encoding="utf-8",
-    )
-    (folder / "one.json").write_text('{"x": 1}', encoding="utf-8")
-    again = run_json(
-        capsys, "score", "best.txt", "--ref", "refs.txt", "--weights", "one.json", "--metric", "wer", "--json"
-    )
-    assert again["score"] == found["score"]
-
-
-def test_patterns_files_and_ids(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--ref", "refs.txt", "--metric", "wer", *QUICK, "--no-oracle", "--json", "--quiet"]
-    by_folder = run_json(capsys, "tune", "forests", *options)
-    by_pattern = run_json(capsys, "tune", "forests/*.hg.gz", *options)
-    by_name = run_json(capsys, "tune", "forests", "--ids", "name1", *options)
-    one_by_one = run_json(capsys, "tune", *(f"forests/{number}.hg.gz" for number in range(1, 13)), *options)
-    assert by_folder["weights"] == by_pattern["weights"] == by_name["weights"] == one_by_one["weights"]
-    (folder / "forests" / "3.hg.gz").unlink()
-    code, _, err = run(capsys, "tune", "forests", *options)
+    found = json.loads(out)
+    assert (found["exact"], found["bound"], found["kind"]) == (False, None, "greedy, the 50 best distinct outputs")
+    code, _, err = run(capsys, "oracle", "dev.forest", "--ref", "refs", "--metric", "chrf", "--quiet")
     assert code == 2
-    assert "11 sentences, but 12 reference lines" in err
-    code, out, err = run(capsys, "tune", "forests", "--ids", "name1", *options)
-    assert json.loads(out)["sentences"] == 11
-    assert "1 of 12 reference lines are of no forest here, and left out" in err
-    code, _, err = run(capsys, "tune", "forests", "--ids", "name", *options)
-    assert code == 2
-    assert "--ids name1 counts from 1" in err
+    assert "weights: sentence 0 is a forest" in err
+    (data / "lists").write_text("0 ||| the hat ||| x=1\n1 ||| she slept well ||| x=1\n1 ||| she ||| x=2\n")
+    _, out, _ = run(capsys, "oracle", "lists", "--ref", "refs", "--metric", "wer", "--json", "--quiet")
+    assert (json.loads(out)["score"], json.loads(out)["kind"]) == (1 / 6, "exact, all candidates")
 
 
-def test_best_of_forests_as_lists(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "w.txt").write_text("lm 1\ntm 0.5\nlength 0.1\nunheard 3\n", encoding="utf-8")
-    code, out, err = run(capsys, "rerank", "forests", "--weights", "w.txt", "--best", "3")
+def same_derivations(one: Corpus, other: Corpus) -> bool:
+    found = [kbest(corpus, WEIGHTS, 1000, distinct=True) for corpus in (one, other)]
+    return list(found[0].texts) == list(found[1].texts) and found[0].scores.tolist() == found[1].scores.tolist()
+
+
+def test_forests_go_from_format_to_format(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = read_forests("dev.forest")
+    assert run(capsys, "pack", "dev.forest", "--out", "dev.hull", "--quiet") == (0, "", "")
+    assert run(capsys, "convert", "dev.hull", "again.forest", "--to", "forest", "--quiet") == (0, "", "")
+    assert (data / "again.forest").read_bytes() == (data / "dev.forest").read_bytes()
+    _, _, err = run(capsys, "convert", "dev.forest", "other.hull")
+    assert err.endswith("other.hull: 2 sentences, as packed\n")
+    assert (data / "other.hull").read_bytes() == (data / "dev.hull").read_bytes()
+    assert run(capsys, "convert", "dev.hull", "slf/", "--to", "slf", "--quiet") == (0, "", "")
+    assert run(capsys, "convert", "dev.hull", "fst/", "--to", "openfst-text", "--quiet") == (0, "", "")
+    options, vocabulary = ForestOptions(), Vocabulary()
+    slf = [forest.forest for name in "ab" for forest in read_slf(data / "slf" / f"{name}.slf", options, vocabulary)]
+    assert same_derivations(whole.corpus, ForestSet.from_forests(slf).with_features(whole.feature_names).corpus)
+    fst = [f.forest for name in "ab" for f in read_openfst_text(data / "fst" / f"{name}.txt", options, vocabulary)]
+    renamed = ForestSet.from_forests(fst).corpus
+    found = kbest(renamed, list(WEIGHTS.values()), 1000, distinct=True)
+    assert list(found.texts) == list(kbest(whole.corpus, WEIGHTS, 1000, distinct=True).texts)
+
+
+def test_lists_go_from_format_to_format(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (data / "lists.nbest").write_text(
+        "0 ||| a b ||| score=1.0 words=2.0 ||| 0.5\n1 ||| a ||| score=3.0 words=1.0 ||| 2.75\n"
+    )
+    for target in ("lists.jsonl", "lists.hull"):
+        assert run(capsys, "convert", "lists.nbest", target, "--quiet") == (0, "", "")
+        assert run(capsys, "convert", target, "again.nbest", "--quiet") == (0, "", "")
+        assert (data / "again.nbest").read_text() == (data / "lists.nbest").read_text()
+    assert run(capsys, "convert", "lists.nbest", "lists.forest", "--to", "forest", "--quiet") == (0, "", "")
+    forests = read_forests("lists.forest")
+    assert list(kbest(forests.corpus, WEIGHTS, 10).texts) == ["a b", "a"]
+
+
+def test_pruning_tells_what_it_keeps(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "convert", "dev.forest", "small.hull", "--beam", "0.5", "--weights", "w.json")
     assert code == 0
-    assert "the forests have no unheard: taken as 0" in err
-    lines = [line.split(" ||| ") for line in out.splitlines()]
-    assert [int(line[0]) for line in lines] == sorted([*range(12)] * 3)
-    scores = np.array([float(line[3]) for line in lines]).reshape(-1, 3)
-    assert np.all(np.diff(scores, axis=1) <= 0)
-    code, text, _ = run(capsys, "rerank", "forests", "--weights", "w.txt")
-    assert text.splitlines() == [line[1] for line in lines[::3]]
-
-
-def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "forests" / "README").write_text("not a forest\n", encoding="utf-8")
-    found = run_json(capsys, "info", "forests", "--ref", "refs.txt", "--metric", "wer", "--json")
-    assert found["sentences"] == 12
-    assert found["kinds"]["lattice"] == found["kinds"]["hypergraph"] == 6
-    assert [feature["name"] for feature in found["features"]] == ["lm", "tm", "length"]
-    assert found["scores"]["baseline"] is None
-    assert found["scores"]["oracle"] < 0.5
-    assert found["left_out"] == ["forests/README"]
-    code, out, err = run(capsys, "info", "forests")
-    assert code == 0
-    assert "12 sentences (6 lattices, 6 hypergraphs)" in out
-    assert "left out: README" in err
-
-
-def test_lists_beside_forests(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "forests" / "1.hg.gz").unlink()
-    lists = ["0 ||| ba ||| lm=1 ||| 0", "0 ||| be ||| lm=2 tm=1 length=3 ||| 1"]
-    (folder / "lists.txt").write_text("".join(f"{line}\n" for line in lists), encoding="utf-8")
-    found = run_json(
-        capsys, "tune", "lists.txt", "forests", "--ids", "name1", "--missing", "0", "--ref", "refs.txt", "--metric",
-        "wer", *QUICK, "--json", "--quiet",
-    )  # fmt: skip
-    assert found["sentences"] == 12
-    assert found["baseline_kind"] == "the start weights' choice, and the lists' own first choice"
+    small, whole = read_forests("small.hull"), read_forests("dev.forest")
+    assert f"{small.corpus.edges} of {whole.corpus.edges} edges" in err
+    assert "the envelope keeps" in err
+    assert decode(small.corpus, WEIGHTS).outputs() == decode(whole.corpus, WEIGHTS).outputs()
+    code, _, err = run(capsys, "convert", "dev.forest", "thin.hull", "--density", "1", "--weights", "w.json", "--quiet")
+    assert (code, err) == (0, "")
+    assert read_forests("thin.hull").corpus.edges < whole.corpus.edges
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["info", "lists.txt", "--ids", "name"], "--ids: is for forests"),
-        (["info", "forests", "--ids", "nane"], "did you mean 'name'"),
-        (["info", "forests", "--features", "words"], "--features: is for lists"),
-        (["info", "forests", "--on-error", "skip"], "--on-error: is for lists"),
-        (["info", "forests", "--negate", "lmm"], "did you mean 'lm'"),
-        (["info", "forests", "--format", "slf"], r"1\.hg\.gz"),
-        (["info", "nothing/*.hg"], "no file matches this pattern"),
-        (["score", "forests", "--ref", "refs.txt", "--weights", "none.txt"], "has no weight for any feature"),
+        (["dev.forest", "out.xyz"], "its name does not tell a format"),
+        (["dev.forest", "out", "--to", "slff"], "slf"),
+        (["dev.forest", "out", "--to", "moses"], "see hulltune kbest"),
+        (["dev.forest", "out.hull", "--beam", "3"], "pruning needs weights"),
+        (["dev.forest", "out.hull", "--weights", "w.json"], "weights are for pruning alone"),
+        (["dev.forest", "one.slf", "--to", "slf"], "give a folder"),
+        (["none.forest", "out.hull"], "no such file"),
     ],
 )
-def test_faults(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
-    (folder / "lists.txt").write_text("0 ||| a ||| x=1 ||| 1\n", encoding="utf-8")
-    (folder / "none.txt").write_text("x 1\n", encoding="utf-8")
-    code, _, err = run(capsys, *arguments)
+def test_convert_refuses_what_makes_no_sense(
+    data: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    before = sorted(entry.name for entry in data.iterdir())
+    code, out, err = run(capsys, "convert", *arguments, "--quiet")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+    if "slf" not in arguments:
+        assert sorted(entry.name for entry in data.iterdir()) == before
+
+
+def test_a_damaged_packed_file_is_refused(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pack_forests(read_forests("dev.forest"), "p.hull")
+    (data / "p.hull").write_bytes((data / "p.hull").read_bytes()[:-100])
+    code, _, err = run(capsys, "kbest", "p.hull", "--weights", "w.json", "--quiet")
     assert code == 2
-    assert re.search(message, err), err
-    assert err.count("\n") == 1
+    assert "cut off" in err
 
 
-def test_signs_and_words_on_request(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plain = run_json(capsys, "info", "forests", "--json")["features"]
-    turned = run_json(capsys, "info", "forests", "--negate", "all", "--json")["features"]
-    assert [feature["most"] for feature in turned] == [-feature["least"] for feature in plain]
-    one = run_json(capsys, "info", "forests", "--negate", "tm", "--json")["features"]
-    assert one[0] == plain[0]
-    assert one[1] == turned[1]
-    (folder / "w.txt").write_text("lm 1\n", encoding="utf-8")
-    dropped = run(capsys, "rerank", "forests", "--weights", "w.txt", "--drop", "ba,be,bi,bo,bu", "--quiet")[1]
-    assert set(dropped.split()) <= {"da", "de", "di", "do", "du"}
+def test_the_choices_that_help_offers_are_the_real_ones() -> None:
+    from hulltune.cli.convert import WRITERS
+    from hulltune.io import convert
 
-
-def real(*parts: str) -> Path:
-    path = REAL.joinpath(*parts)
-    if not path.exists():
-        pytest.skip(f"no shared data beside the checkout: {path.name}")
-    return path
-
-
-def test_real_hypergraphs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = sorted(real("de_en", "forests").iterdir())[:12]
-    found = run_json(
-        capsys, "tune", *map(str, files), "--ids", "name", "--ref", str(real("de_en", "refs.txt")), "--start",
-        str(real("de_en", "decoding.weights")), *QUICK, "--json", "--quiet", "--out", str(tmp_path / "w.json"),
-    )  # fmt: skip
-    assert found["sentences"] == 12
-    assert found["score"] > found["start_score"] == found["baseline"]
-    scored = run_json(
-        capsys, "score", *map(str, files), "--ids", "name", "--ref", str(real("de_en", "refs.txt")), "--weights",
-        str(tmp_path / "w.json"), "--json",
-    )  # fmt: skip
-    assert scored["score"] == found["score"]
-
-
-def test_real_lattices_of_translation(capsys: pytest.CaptureFixture[str]) -> None:
-    folder = real("ru_en_lattices")
-    found = run_json(
-        capsys, "tune", str(folder), "--ids", "name1", "--ref", str(folder / "refs"), "--metric", "bleu:tokenize=none",
-        "--restarts", "0", "--directions", "2", "--search", "coordinate", "--also", "ter", "--no-oracle", "--json",
-        "--quiet",
-    )  # fmt: skip
-    assert found["sentences"] == 50
-    assert found["score"] > found["start_score"]
-
-
-def test_real_lattices_of_speech(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = real("asr_tts", "ids.txt").read_text(encoding="utf-8").split()[:12]
-    references = real("asr_tts", "refs.txt").read_text(encoding="utf-8").splitlines()[:12]
-    (tmp_path / "refs.txt").write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
-    files = [str(real("asr_tts", "slf") / f"{name}.slf.gz") for name in names]
-    found = run_json(
-        capsys, "tune", *files, "--ref", str(tmp_path / "refs.txt"), "--metric", "wer", *QUICK, "--json", "--quiet"
-    )
-    assert found["sentences"] == 12
-    assert found["oracle"] <= found["score"] < found["start_score"]
-    assert found["oracle_kind"] == "exact, all derivations"
+    assert WRITERS == convert.WRITERS

@@ -59,14 +59,14 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def _parse(source: SourceText) -> _Pairs:
-    text = source.text(0, len(source.data))
+    text = source.text(0, len(source.data)).rstrip()
     try:
         value = json.loads(text, object_pairs_hook=_Pairs)
     except RecursionError:
         raise source.fault(0, f"nested too deeply; {_EXPECTED}") from None
     except json.JSONDecodeError as error:
         where = f"{source.file}:{error.lineno}"
-        cut = " (is the file cut off?)" if error.pos >= len(text.rstrip()) else ""
+        cut = " (is the file cut off?)" if error.pos >= len(text) else ""
         raise InputError(f"{where}: no JSON at column {error.colno}: {error.msg}{cut}; {_EXPECTED}") from None
     except ValueError as error:
         raise source.fault(0, f"no JSON ({error}); {_EXPECTED}") from None

@@ -30,7 +30,6 @@ from hulltune.io.source_text import SourceText
 from hulltune.io.streams import blocks, open_bytes
 
 _LINE = re.compile(rb"\s*\d+ hyp=\d+ ")
-_BRACKETS = re.compile(r"\[ (.*?) ?\]")
 
 
 def looks_like(head: bytes) -> bool:
@@ -90,7 +89,7 @@ def _read_sentence(source: SourceText, options: ForestOptions, vocabulary: Vocab
         raise _complaint(source, code, state)
     edges = table.shape[1] - 1
     style = int(state[kernel.LAYOUT]) % 4
-    positional = _names(source, style, int(state[kernel.DENSE]), table)
+    positional = _names(source, style, state)
     columns, feature_names = name_columns(source, columns, values, pending, positional, source.texts(names))
     twice = repeated(table[kernel.VALUE], columns, len(feature_names)) if len(names) else None
     if twice is not None:
@@ -98,7 +97,7 @@ def _read_sentence(source: SourceText, options: ForestOptions, vocabulary: Vocab
         raise source.fault(int(table[kernel.LINE, twice[0]]), reason)
     _, heads, backs, forwards = table[: kernel.LINE, :edges]
     nodes = np.unique(np.append(heads, 0))
-    _check_links(source, table, nodes, style != kernel.BRACKETS)
+    _check_links(source, table, nodes, int(state[kernel.START]), style != kernel.BRACKETS)
     root = len(nodes)
     finals = np.unique(heads[forwards == kernel.FINAL])
     if edges and not len(finals):
@@ -122,7 +121,7 @@ def _read_sentence(source: SourceText, options: ForestOptions, vocabulary: Vocab
     return whole.forest(options, vocabulary, root=root, where=lambda: source.at(0))
 
 
-def _check_links(source: SourceText, table: Any, nodes: Any, every_hypothesis: bool) -> None:
+def _check_links(source: SourceText, table: Any, nodes: Any, start: int, every_hypothesis: bool) -> None:
     """Refuse a hypothesis that continues one that is not there or, where a file has every hypothesis under its own
     number (old versions write that of the winner), that is continued by one that is not there.
     """
@@ -133,31 +132,32 @@ def _check_links(source: SourceText, table: Any, nodes: Any, every_hypothesis: b
     if len(unknown):
         edge = int(unknown[0])
         raise source.fault(int(table[kernel.LINE, edge]), f"back={backs[edge]}, but this sentence has no such node")
-    unknown = np.flatnonzero((forwards > 0) & ~np.isin(forwards, hypotheses))
+    after = np.append(forwards, start)
+    unknown = np.flatnonzero((after > 0) & ~np.isin(after, hypotheses))
     if len(unknown) and every_hypothesis:
         edge = int(unknown[0])
-        raise source.fault(
-            int(table[kernel.LINE, edge]),
-            f"forward={forwards[edge]}, but this sentence has no such hypothesis; is the file cut off?",
-        )
+        place = int(table[kernel.LINE, edge]) if edge < len(forwards) else 0
+        reason = f"forward={after[edge]}, but this sentence has no such hypothesis; is the file cut off?"
+        raise source.fault(place, reason)
 
 
-def _names(source: SourceText, style: int, dense: int, table: Any) -> list[str]:
+def _names(source: SourceText, style: int, state: Any) -> list[str]:
     """The names of scores that have none of their own."""
     from hulltune.kernels import moses_graph as kernel
 
+    dense = int(state[kernel.DENSE])
     if style == kernel.NAMED:
         return [f"core_{k}" for k in range(dense)]
     if style != kernel.BRACKETS:
         return ["transition"][:dense]
-    match = _BRACKETS.search(source.line(int(table[kernel.LINE, 0])))
     labels: list[str] = []
     label = "score"
-    for token in match[1].split() if match else []:
+    for token in re.split("[ \t\r]+", source.text(int(state[kernel.SCORES]), int(state[kernel.SCORES_END]))):
         if token.endswith(":"):
-            label = token[:-1]
-        else:
+            label = token[:-1] or "score"
+        elif token:
             labels.append(label)
+    assert len(labels) == dense
     return [
         label if labels.count(label) == 1 else f"{label}_{labels[:k].count(label)}" for k, label in enumerate(labels)
     ]

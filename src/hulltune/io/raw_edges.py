@@ -106,6 +106,7 @@ class RawEdges:
             turned = np.array([negate is True or name in negate for name in self.names] or [False])
             values = np.where(turned[self.columns], -values, values)
         edges, width = len(self.heads), len(self.names)
+        assert self.columns.max(initial=-1) < width  # the kernel below does not look
         if width > DENSE_WIDTH and edges * width > 4 * len(values):
             return SparseFeatures(self.value_offsets, self.columns, values, width)
         matrix = np.zeros((edges, width), order="F")

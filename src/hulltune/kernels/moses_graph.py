@@ -21,8 +21,9 @@ from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, no_stri
 DONE, NO_SENTENCE, BAD_FIELD, BAD_NUMBER, BAD_SCORES, NO_HYPOTHESIS, NO_BACK, NO_OUT, NO_TRANSITION = range(9)
 NO_SOURCE, FACTORED, NO_NAME, SCORES_DIFFER = 9, 10, 11, 12
 
-POSITION, FIRST, LAST, EDGES, LABELS, VALUES, PENDING, WORDS, NAMES, DENSE, LAYOUT = range(11)
-STATE_SIZE = 11
+POSITION, FIRST, LAST, EDGES, LABELS, VALUES, PENDING, WORDS, NAMES = range(9)
+DENSE, LAYOUT, SCORES, SCORES_END, START = range(9, 14)
+STATE_SIZE = 14
 # For every edge: its hypothesis, the node it leads to, where it comes from, what comes after it, its line, and its end
 # in the arrays of labels and values.
 HYPOTHESIS, HEAD, BACK, FORWARD, LINE, LABEL, VALUE = range(7)
@@ -240,10 +241,14 @@ def _read_line(
     while data[position] != NEWLINE:
         start = position
         if data[position] == _BRACKET:
+            if style != PLAIN:
+                return BAD_SCORES, position
             code, position, dense, layout = _read_brackets(data, position + 1, state, columns, values, pending)
             if code != DONE:
                 return code, position
             style = BRACKETS
+            if edge == 0:
+                state[SCORES], state[SCORES_END] = start + 1, position - 1
             position = skip_blanks(data, position)
             continue
         while data[position] > SPACE and data[position] != EQUALS:
@@ -263,7 +268,7 @@ def _read_line(
             has_key = True
             if data[position] == _BRACKET:
                 continue
-            if data[position] != _QUOTE:
+            if data[position] != _QUOTE or style != PLAIN:
                 return BAD_SCORES, position
             code, position, dense = _read_quoted(data, position + 1, state, name_slots, names, columns, values, pending)
             if code != DONE:
@@ -307,6 +312,7 @@ def _read_line(
     if hypothesis < 0:
         return NO_HYPOTHESIS, position
     if hypothesis == 0 and back == ABSENT:  # where the search starts: no edge
+        state[START] = forward
         return DONE, position + 1
     if back == ABSENT:
         return NO_BACK, position
