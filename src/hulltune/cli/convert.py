@@ -9,7 +9,7 @@ from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError
 
-USAGE = "IN… OUT [--to FORMAT] [--beam B] [--density D] [options]"
+USAGE = "IN… OUT [--to FORMAT] [--beam B] [options]"
 EXAMPLE = """  hulltune convert lattices/ dev.forest.gz --to forest
   hulltune convert lattices/ small.hull --beam 20 --weights w.json"""
 WRITERS = ("packed", "moses", "jsonl", "forest", "openfst-text", "slf")
@@ -19,7 +19,7 @@ def configure(parser: Parser) -> None:
     """The options of ``convert``."""
     add_lists(parser, references=False)
     answer = parser.add_argument_group("answer")
-    answer.add_argument("out", metavar="OUT", help="a file; for slf and openfst-text a folder, if several")
+    answer.add_argument("out", metavar="OUT", help="a file; a folder for several of slf, openfst-text")
     answer.add_argument("--to", metavar="FORMAT", help=f"{', '.join(WRITERS)}")
     answer.add_argument("--beam", metavar="B", type=float, help="keep edges at most B below the best derivation")
     answer.add_argument("--density", metavar="D", type=float, help="keep at most D edges a word of the best output")

@@ -58,6 +58,8 @@ def first_nodes(head: bytes) -> list[tuple[int, int]]:
             nodes.append((int(line), 0))
         elif b"|||" in line and nodes:
             nodes[-1] = (nodes[-1][0], nodes[-1][1] + 1)
+        elif _HEADER.fullmatch(line):  # the next forest of the file
+            return nodes
         elif not line.startswith(b"#"):
             return []
     return nodes[:-1] if len(nodes) > 1 else nodes  # the last one may be cut off

@@ -156,11 +156,13 @@ def _check(corpus: Corpus) -> None:
     inner[corpus.node_offsets[1:] - 1] = False
     if np.any(degrees[inner] == 0):
         raise ValueError("a node without edges")
-    places = np.arange(corpus.nodes) - np.repeat(corpus.node_offsets[:-1], np.diff(corpus.node_offsets))
-    arities = np.diff(corpus.tail_offsets)
-    heads = np.repeat(np.repeat(places, degrees), arities)
-    if np.any((corpus.tails < 0) | (corpus.tails >= heads)):
+    # In 32 bits, and once for all edges of a node: these are the longest arrays.
+    first_nodes = np.repeat(corpus.node_offsets[:-1], np.diff(corpus.node_offsets))
+    places = (np.arange(corpus.nodes) - first_nodes).astype(np.int32)
+    heads = np.repeat(places, np.diff(corpus.tail_offsets[corpus.edge_offsets]))
+    if corpus.tails.min(initial=0) < 0 or np.any(corpus.tails >= heads):
         raise ValueError("a tail that does not come before its head")
-    slots = np.repeat(-arities, np.diff(corpus.label_offsets))
-    if np.any((corpus.labels >= len(corpus.vocabulary)) | (corpus.labels < slots)):
+    arities = np.diff(corpus.tail_offsets).astype(np.int32)
+    tails_of_label = np.repeat(arities, np.diff(corpus.label_offsets))
+    if corpus.labels.max(initial=-1) >= len(corpus.vocabulary) or np.any(corpus.labels < -tails_of_label):
         raise ValueError("a label that stands for nothing")

@@ -33,10 +33,12 @@ def derivation_lines(
         first, last = int(found.offsets[sentence]), int(found.offsets[sentence + 1])
         names, values = _dense_sums(found, first, last)
         rows = RankedDerivations((name,), names, values, found.texts[first:last])
-        chosen = list(range(last - first))
+        places = np.arange(last - first)
         if unique:
-            chosen = list({text: row for row, text in reversed(list(enumerate(rows.texts)))}.values())[::-1]
-        places = np.array(chosen, dtype=np.int64)
+            first_rows: dict[str, int] = {}
+            for row, text in enumerate(rows.texts):
+                first_rows.setdefault(text, row)
+            places = np.array(list(first_rows.values()), dtype=np.int64)
         yield from ranked_lines(rows, np.array([0, len(places)]), places, found.scores[first:last][places], output)
 
 
