@@ -11,13 +11,16 @@ from hulltune.cli.parser import Parser
 Run = Callable[[argparse.Namespace], int]
 
 COMMANDS = {
-    "tune": "tune weights over candidate lists",
+    "tune": "tune weights over candidate lists or forests",
     "loop": "tune a decoder: decode, merge, tune, decode again",
     "rerank": "write the best candidates by given weights",
     "score": "score what given weights pick",
     "surface": "draw the metric along a feature, or between two sets of weights",
-    "pack": "write lists as a packed file, which opens at once",
-    "info": "what is in candidate lists",
+    "kbest": "write the best derivations of forests, or random ones",
+    "oracle": "the best score that lists or forests can reach",
+    "convert": "write lists or forests in another format, or smaller",
+    "pack": "write lists or forests as a packed file, which opens at once",
+    "info": "what is in lists or forests",
     "decode": "translate with the small built-in decoder",
     "demo": "run the loop with the built-in decoder, and draw the surface",
     "completion": "a script that completes commands in bash, zsh or fish",

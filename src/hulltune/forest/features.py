@@ -34,6 +34,10 @@ class DenseFeatures:
         """A copy with the rows in this order."""
         return DenseFeatures(np.asfortranarray(self.values[edges]))
 
+    def copy(self) -> DenseFeatures:
+        """A copy in column order that shares no memory."""
+        return DenseFeatures(np.array(self.values, order="F"))
+
     def toarray(self) -> NDArray[np.float64]:
         """As an ordinary float64 matrix."""
         return np.array(self.values, dtype=np.float64)
@@ -63,6 +67,10 @@ class SparseFeatures:
         """A copy with the rows in this order."""
         offsets, index = gather_rows(self.offsets, edges)
         return SparseFeatures(offsets, self.columns[index], self.values[index], self.width)
+
+    def copy(self) -> SparseFeatures:
+        """A copy that shares no memory."""
+        return SparseFeatures(self.offsets.copy(), self.columns.copy(), self.values.copy(), self.width)
 
     def toarray(self) -> NDArray[np.float64]:
         """As an ordinary float64 matrix. A column that is named twice in a row counts twice."""
@@ -122,9 +130,10 @@ def sparse_features(offsets: Any, columns: Any, values: Any, width: int, *, what
 def check_finite(features: Features, names: Sequence[str], where: Any) -> None:
     """Refuse NaN and infinity; ``where(edge)`` describes the edge in the message."""
     values = features.values
-    bad = np.argwhere(~np.isfinite(values))
-    if not len(bad):
+    finite = np.isfinite(values)
+    if finite.all():
         return
+    bad = np.argwhere(~finite)
     if isinstance(features, SparseFeatures):
         element = int(bad[0][0])
         edge = int(np.searchsorted(features.offsets, element, side="right")) - 1

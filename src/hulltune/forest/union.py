@@ -52,7 +52,8 @@ def union(forests: Sequence[Forest]) -> Forest:
 
 
 def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None = None) -> list[Forest]:
-    """The same forests over the union of their features, by first appearance; one that a forest lacks is 0 in it.
+    """The same forests over the union of their features; one that a forest lacks is 0 in it. They are in the order of
+    first appearance, but by number where that is all that tells their names apart (f1, f2, …).
 
     With ``names`` over these instead: further features are left out. Features become a matrix where that is not too
     empty (DENSE_WIDTH, DENSE_SHARE), otherwise sparse rows.
@@ -61,7 +62,7 @@ def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None 
         found: dict[str, None] = {}
         for forest in forests:
             found.update(dict.fromkeys(forest.feature_names))
-        names = tuple(found)
+        names = _by_number(tuple(found))
     column = {name: k for k, name in enumerate(names)}
     edges = sum(forest.edges for forest in forests)
     filled = sum(int(np.count_nonzero(forest.features.values)) for forest in forests)
@@ -78,6 +79,13 @@ def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None 
     return changed
 
 
+def _by_number(names: tuple[str, ...]) -> tuple[str, ...]:
+    stems = {name.rstrip("0123456789") for name in names}
+    if len(stems) != 1 or any(name in stems for name in names):
+        return names
+    return tuple(sorted(names, key=lambda name: int(name[len(next(iter(stems))) :])))
+
+
 def _moved(features: Features, place: NDArray[np.int32], width: int, dense: bool) -> Features:
     """Features with column k at ``place[k]`` of ``width``, or left out where that is −1."""
     if isinstance(features, DenseFeatures):
@@ -87,13 +95,13 @@ def _moved(features: Features, place: NDArray[np.int32], width: int, dense: bool
             matrix = np.zeros((features.shape[0], width), dtype=features.values.dtype, order="F")
             matrix[:, place[place >= 0]] = features.values[:, place >= 0]
             return DenseFeatures(matrix)
-        rows, columns = (np.asarray(places) for places in np.nonzero(features.values))
+        rows, columns = (places.astype(np.int64) for places in np.nonzero(features.values))
         values = features.values[rows, columns]
     else:
         rows = np.repeat(np.arange(features.shape[0]), np.diff(features.offsets))
         columns, values = features.columns.astype(np.int64), features.values
     kept = place[columns] >= 0
-    rows, columns, values = rows[kept], place[columns[kept]], values[kept]
+    rows, columns, values = rows[kept], place[columns[kept]].astype(np.int64), values[kept]
     if dense:
         matrix = np.zeros((features.shape[0], width), dtype=features.values.dtype, order="F")
         np.add.at(matrix, (rows, columns), values)  # a name that an edge has twice counts twice

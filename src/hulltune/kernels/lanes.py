@@ -300,14 +300,17 @@ def lanes_envelope(
                     if slope == lines[here, 0] and intercept == lines[here, 1]:
                         lines[here, 3] = max(lines[here, 3], point)
                         continue
-                    # Points beside the crossing are rounded. Where lines all but meet in one point, one may lie outside
-                    # of its gap, or on the other side of the crossing: lines that are out of order tell nothing here.
-                    if slope <= lines[here, 0] or slope >= lines[here + 1, 0]:
+                    # Where lines change within an ulp of the crossing, rounding may put a probe on the wrong side of
+                    # it, or outside the gap. The crossing itself is exact, and has the last word.
+                    if not lines[here, 0] < slope < lines[here + 1, 0]:
+                        continue
+                    is_crossing = lane % width == width // 2
+                    while is_crossing and found and fresh_gaps[found - 1] == here and fresh[found - 1, 0] > slope:
+                        found -= 1
+                    if found and fresh_gaps[found - 1] == here and fresh[found - 1, 0] > slope:
                         continue
                 if found and slope == fresh[found - 1, 0] and intercept == fresh[found - 1, 1]:
                     fresh[found - 1, 3] = point
-                    continue
-                if found and fresh_gaps[found - 1] == here and slope <= fresh[found - 1, 0]:
                     continue
                 fresh[found, 0], fresh[found, 1] = slope, intercept
                 fresh[found, 2] = fresh[found, 3] = point

@@ -69,9 +69,12 @@ def oracle(problem: Problem, start: Picks, *, rounds: int = 30) -> Picks:
     return best
 
 
-def oracle_kind(problem: Problem) -> str:
-    """What ``oracle`` looked for the best picks among."""
-    return "all candidates" if problem.choices_are_all else "outputs met in the search"
+def baseline_kind(problem: Problem) -> str:
+    """What ``problem.baseline`` picks."""
+    if problem.has_own_choice:
+        return "the lists' own first choice"
+    lists = problem.has_some_own_choice
+    return "the start weights' choice" + (", and the lists' own first choice" if lists else "")
 
 
 def without_each_feature(problem: Problem, weights: Floats) -> dict[str, float]:
