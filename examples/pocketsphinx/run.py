@@ -4,7 +4,7 @@ Run: python examples/pocketsphinx/run.py [FOLDER]      (see README.md beside thi
 
 1. flite or espeak-ng reads the sentences beside this file, in several voices, with some noise.
 2. PocketSphinx recognises them and writes its lattices (SLF), which have acoustic scores.
-3. Its own trigram model adds language scores: a lattice whose states know the last two words.
+3. Its own language model adds language scores, by pairs of words.
 4. hulltune tunes the weights of acoustic score, language score and word count on one half of the sentences. The other
    half shows what that was worth.
 """
@@ -27,7 +27,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 RATE = 16000
-UNLIKELY = 1e-7
+UNLIKELY = 1e-4
 """Links that are less probable than this, by the recogniser's own estimate, are left out."""
 DEFAULTS = {"acoustic": 1.0, "language": 6.5, "words": math.log(0.65)}
 """PocketSphinx's own weights: its language weight, and the logarithm of its word insertion probability."""
@@ -69,8 +69,9 @@ def recognise(decoder: Any, samples: bytes, lattice: Path) -> str:
     decoder.start_utt()
     decoder.process_raw(samples, full_utt=True)
     decoder.end_utt()
+    guess = decoder.hyp()  # this first: it computes the probabilities in the lattice
     decoder.get_lattice().write_htk(str(lattice))
-    return plain(decoder.hyp().hypstr) if decoder.hyp() else ""
+    return plain(guess.hypstr) if guess else ""
 
 
 def plain(text: str) -> str:
@@ -105,13 +106,13 @@ def read_lattice(path: Path) -> Lattice:
 
 
 State = tuple[int, tuple[str, ...]]
-"""A node, and the last two words on the way to it."""
+"""A node, and the last word on the way to it."""
 
 
 def with_language_scores(
     lattice: Lattice, model: Any, logarithms: Any
 ) -> Iterator[tuple[State, State, str, float, float]]:
-    """The links (from, to, word, acoustic, language) of the lattice whose states know the last two words."""
+    """The links (from, to, word, acoustic, language) of the lattice whose states know the last word: noise between words is not in its way."""
 
     def language(word: str, history: tuple[str, ...]) -> float:
         return float(logarithms.log_to_ln(model.prob([word, *reversed(history)])))
@@ -129,7 +130,7 @@ def with_language_scores(
             elif word[0] in "!<+[":  # silence and noise: the model knows nothing of them
                 word = "!NULL"
             else:
-                score, then = language(word, history), (*history, word)[-2:]
+                score, then = language(word, history), (word,)
             following: State = (target, () if target == lattice.end else then)
             yield state, following, word, acoustic, score
             if following not in seen and target != lattice.end:
@@ -183,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", nargs="?", default="out/pocketsphinx", help="where everything goes")
     parser.add_argument("--sentences", type=int, help="only so many [all]")
     parser.add_argument("--voices", type=int, default=3, help="of the synthesiser [3]")
-    parser.add_argument("--noise", type=float, default=10.0, help="decibels below the speech [10]")
+    parser.add_argument("--noise", type=float, default=27.0, help="decibels below the speech [27]")
     options = parser.parse_args(arguments)
     reason = missing()
     if reason is not None:
