@@ -170,6 +170,11 @@ def test_references_by_line(folder: Path) -> None:
     assert read_forests(folder).matched(lines[:3])[1] == lines[:3]
     with pytest.raises(InputError, match="3 sentences, but 12 reference lines"):
         read_forests(folder).matched(lines)
+    with pytest.raises(InputError, match="3 sentences, but 2 reference lines"):
+        read_forests(folder).matched(lines[:2])
+    (folder / "10.hg").rename(folder / "3.hg")
+    assert read_forests(folder).matched(lines)[1] == lines[:3]  # the names say the same as the order
+    (folder / "3.hg").rename(folder / "10.hg")
     with pytest.raises(InputError, match="name1 counts from 1"):
         read_forests(folder, ids="name").matched(lines[:10])
     with pytest.raises(InputError, match="only 5 reference lines"):

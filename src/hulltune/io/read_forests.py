@@ -14,12 +14,10 @@ from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.candidates import CandidateLists, Provenance
 from hulltune.io.forest_files import ForestOptions, NamedForest, Path
 from hulltune.io.forest_formats import ENOUGH, FOREST_FORMATS, forest_reader, sniff_forest
-from hulltune.io.forest_set import IDS, ForestSet, Member, Piece, pieces_of_lists
+from hulltune.io.forest_set import IDS, ForestSet, Member, Piece, number_in_name, pieces_of_lists
 from hulltune.io.packed_forests import open_forests
 from hulltune.io.sniff import check_format, sniff
 from hulltune.io.streams import head, without_suffix
-
-_NUMBER = re.compile(r"[0-9]+")
 
 
 def read_forests(
@@ -126,15 +124,17 @@ def _expand(path: Path, format: str | None) -> tuple[list[tuple[Path, str]], lis
     entries = sorted(FilePath(name).iterdir(), key=lambda entry: natural_key(entry.name))
     candidates = [entry for entry in entries if entry.is_file() and not entry.name.startswith(".")]
     formats = [sniff_forest(head(entry, ENOUGH)) if format is None else format for entry in candidates]
-    suffixes = {without_suffix(entry).suffix for entry, kind in zip(candidates, formats, strict=True) if kind}
+    # What most files are, the folder is of: numbers in a file of references may look like arcs.
+    common = max(FOREST_FORMATS, key=formats.count)
+    suffixes = {without_suffix(entry).suffix for entry, kind in zip(candidates, formats, strict=True) if kind == common}
     files: list[tuple[Path, str]] = []
     left_out: list[str] = []
     for entry, entry_format in zip(candidates, formats, strict=True):
-        if entry_format is not None:
-            files.append((entry, entry_format))
+        if entry_format == common:
+            files.append((entry, common))
         elif without_suffix(entry).suffix in suffixes - {""}:
             raise InputError(
-                f"{entry}: cannot tell the format, but its name ends like those of the forests beside it; "
+                f"{entry}: cannot tell the format, but its name ends like those of the forests beside it ({common}); "
                 "if it is none, give the forests by a pattern"
             )
         else:
@@ -162,9 +162,9 @@ def natural_key(name: Path) -> list[tuple[bool, int, str]]:
 def _sentence(file: Path, forest: NamedForest, count: int, ids: str) -> int:
     """The number in a forest's name; see read_forests."""
     name = os.fspath(file)
-    stem = without_suffix(os.path.basename(name)).stem
     own = _last_number(forest.name or "")
-    number = own if count > 1 else _last_number(stem) if _NUMBER.search(stem) else own
+    of_file = number_in_name(name)
+    number = own if count > 1 or of_file is None else of_file
     if number is None:
         if count > 1:
             raise InputError(
@@ -179,5 +179,5 @@ def _sentence(file: Path, forest: NamedForest, count: int, ids: str) -> int:
 
 
 def _last_number(name: str) -> int | None:
-    numbers = _NUMBER.findall(name)
+    numbers = re.findall(r"[0-9]+", name)
     return int(numbers[-1]) if numbers else None
