@@ -29,6 +29,7 @@ STATE_SIZE = 14
 HYPOTHESIS, HEAD, BACK, FORWARD, LINE, LABEL, VALUE = range(7)
 PLAIN, NAMED, BRACKETS = 1, 2, 3  # spellings of scores
 FINAL, ABSENT = -1, -2
+OTHER, HYP, OUT, BACK_KEY, SCORES_KEY, FORWARD_KEY, TRANSITION, RECOMBINED = range(8)  # keys of fields
 
 _OPEN, _CLOSE, _COMMA, _QUOTE, _BRACKET, _END_BRACKET, _LESS, _MORE, _MINUS = 40, 41, 44, 34, 91, 93, 60, 62, 45
 _HYP, _BACK, _FORWARD, _RECOMBINED, _TRANSITION, _SCORES, _OUT, _CORE, _COSTS = (
@@ -37,6 +38,7 @@ _HYP, _BACK, _FORWARD, _RECOMBINED, _TRANSITION, _SCORES, _OUT, _CORE, _COSTS = 
 )
 _HUGE = 10**15
 _MIX = 1000003
+_ONE = np.uint64(1)
 
 
 @kernel
@@ -48,6 +50,27 @@ def _is(data: Bytes, start: int, stop: int, key: Bytes) -> bool:
         if data[start + i] != key[i]:
             return False
     return True
+
+
+@kernel
+def _key(data: Bytes, start: int, stop: int) -> int:
+    """Which of the keys this stretch is, or OTHER."""
+    length = stop - start
+    if length == 3:
+        if _is(data, start, stop, _HYP):
+            return HYP
+        return OUT if _is(data, start, stop, _OUT) else OTHER
+    if length == 4:
+        return BACK_KEY if _is(data, start, stop, _BACK) else OTHER
+    if length == 6:
+        return SCORES_KEY if _is(data, start, stop, _SCORES) else OTHER
+    if length == 7:
+        return FORWARD_KEY if _is(data, start, stop, _FORWARD) else OTHER
+    if length == 10:
+        if _is(data, start, stop, _TRANSITION):
+            return TRANSITION
+        return RECOMBINED if _is(data, start, stop, _RECOMBINED) else OTHER
+    return OTHER
 
 
 @kernel
@@ -73,9 +96,10 @@ def next_sentence(data: Bytes, position: int, end: int, sentence: int) -> tuple[
         number, cursor = _whole_number(data, position)
         if number != sentence:
             return position, number
-        while data[cursor] != NEWLINE:
-            cursor += 1
-        position = cursor + 1
+        place: Any = np.uint64(cursor)  # unsigned, because Numba checks signed indices for a minus sign
+        while data[place] != NEWLINE:
+            place += _ONE
+        position = int(place) + 1
     return end, np.int64(sentence)
 
 
@@ -119,11 +143,16 @@ def _read_quoted(
     position = skip_blanks(data, position)
     while data[position] != closing:
         start = position
-        while data[position] > SPACE and data[position] != _COMMA and data[position] != closing:
-            position += 1
-        if position == start:
-            return BAD_SCORES, position, 0
-        _store(data, start, position, dense, state, columns, values, pending)
+        value, position, certain = read_decimal(data, start)
+        if certain and (data[position] == _COMMA or data[position] == closing or is_blank(data[position])):
+            columns[state[VALUES]], values[state[VALUES]] = dense, value
+            state[VALUES] += 1
+        else:
+            while data[position] > SPACE and data[position] != _COMMA and data[position] != closing:
+                position += 1
+            if position == start:
+                return BAD_SCORES, position, 0
+            _store(data, start, position, dense, state, columns, values, pending)
         dense += 1
         position = skip_blanks(data, position)
         if data[position] == _COMMA:
@@ -260,15 +289,15 @@ def _read_line(
         state[FIRST], state[LAST] = start, position
         if data[position] != EQUALS or position == start:
             return BAD_FIELD, position
-        key_end = position
+        key = _key(data, start, position)
         position += 1
-        if _is(data, start, key_end, _OUT):
+        if key == OUT:
             found_out = True
             code, position = _read_words(data, position, has_key, state, word_slots, words, labels)
             if code != DONE:
                 return code, position
             break
-        if _is(data, start, key_end, _SCORES):
+        if key == SCORES_KEY:
             has_key = True
             if data[position] == _BRACKET:
                 continue
@@ -278,19 +307,17 @@ def _read_line(
             if code != DONE:
                 return code, position
             style = NAMED
-        elif _is(data, start, key_end, _TRANSITION):
+        elif key == TRANSITION:
             transition_start = position
             while data[position] > SPACE:
                 position += 1
             transition_stop = position
-        elif (
-            _is(data, start, key_end, _HYP)
-            or _is(data, start, key_end, _BACK)
-            or _is(data, start, key_end, _RECOMBINED)
-            or _is(data, start, key_end, _FORWARD)
-        ):
+        elif key == OTHER:
+            while data[position] > SPACE:
+                position += 1
+        else:
             number = np.int64(FINAL)
-            if data[position] == _MINUS and _is(data, start, key_end, _FORWARD):
+            if data[position] == _MINUS and key == FORWARD_KEY:
                 while data[position] > SPACE:
                     position += 1
             else:
@@ -298,17 +325,14 @@ def _read_line(
                 if number < 0:
                     state[LAST] = position
                     return BAD_NUMBER, position
-            if _is(data, start, key_end, _HYP):
+            if key == HYP:
                 hypothesis = number
-            elif _is(data, start, key_end, _BACK):
+            elif key == BACK_KEY:
                 back = number
-            elif _is(data, start, key_end, _RECOMBINED):
+            elif key == RECOMBINED:
                 head = number
             else:
                 forward = number
-        else:
-            while data[position] > SPACE:
-                position += 1
         if data[position] != NEWLINE and not is_blank(data[position]):
             state[LAST] = position + 1
             return BAD_FIELD, position
