@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hulltune
@@ -82,6 +82,26 @@ def test_list_methods_equal_enumeration(
     for method in METHODS:
         found = envelope(forest, origin, direction, interval=interval, method=method)
         check_against_brute_force(forest, origin, direction, interval, found)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.floats(-3, 3),
+    st.integers(-(2**47), 2**47),
+    st.lists(st.tuples(st.integers(-(2**47), 2**47), st.integers(-1, 1)), min_size=3, max_size=12),
+)
+@example(0.9561290038548782, 0, [])
+def test_lines_that_all_but_meet_in_one_point(point: float, height: int, beside: list[tuple[int, int]]) -> None:
+    """Where three lines meet within a rounding error, points beside a crossing may lie on the other side of another."""
+    lines = [(float(slope), float(round(height - slope * point) + off)) for slope, off in beside] or [
+        (-213476325176755.0, -77364070572813.0),
+        (-150673515297400.0, -137411658622048.0),
+        (-30083321303292.0, -252711440680301.0),
+    ]  # this one was searched for ever
+    forest = Forest.from_nbest([str(n) for n in range(len(lines))], lines, feature_names=["slope", "height"])
+    for method in METHODS:
+        found = envelope(forest, [0.0, 1.0], [1.0, 0.0], method=method)
+        check_against_brute_force(forest, [0.0, 1.0], [1.0, 0.0], (-math.inf, math.inf), found)
 
 
 @pytest.mark.parametrize("size", [5, 17, 40, 300])

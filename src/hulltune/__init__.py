@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         kbest,
         sample,
     )
+    from hulltune.loop import CommandDecoder, DecoderError, LoopProgress, LoopResult, tune_loop
     from hulltune.search import LineSearch, Policy, line_search, prune
     from hulltune.surface import ErrorSurface
     from hulltune.tuning import Progress, Reranker, TuneResult, best_reachable, rerank, score, tune
@@ -65,14 +66,17 @@ _ROOMS = {
         "read_weights",
         "write_weights",
     ),
+    "hulltune.loop": ("CommandDecoder", "DecoderError", "LoopProgress", "LoopResult", "tune_loop"),
     "hulltune.tuning": ("Progress", "Reranker", "TuneResult", "best_reachable", "rerank", "score", "tune"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "CandidateLists",
+    "CommandDecoder",
     "Corpus",
     "CorpusEnvelopes",
+    "DecoderError",
     "DerivationLists",
     "EdgeScorer",
     "Envelope",
@@ -82,6 +86,8 @@ __all__ = [
     "ForestSet",
     "InputError",
     "LineSearch",
+    "LoopProgress",
+    "LoopResult",
     "Policy",
     "Progress",
     "Reranker",
@@ -106,6 +112,7 @@ __all__ = [
     "sample",
     "score",
     "tune",
+    "tune_loop",
     "write_weights",
 ]
 

@@ -143,7 +143,7 @@ class RaggedTensor:
         (Fsa(SIMPLE, []), {}, "lattice 1: 0 states; expected a start state and a final one"),
         (Fsa([(0, 1, 5, 1.0), (1, 2, 6, 0.0)]), {}, "lattice 0: arc 1 to state 2 has label 6; expected −1 on the arcs"),
         (Fsa([(0, 1, -1, 1.0), (1, 2, -1, 0.0)]), {}, "lattice 0: arc 0 to state 1 has label -1"),
-        (Fsa([(0, 1, 5, float("inf")), (1, 2, -1, 0.0)]), {}, "lattice 0: arc 0: feature 'score' is inf"),
+        (Fsa([(0, 1, 5, float("inf")), (1, 2, -1, 0.0)]), {}, "arc 0, from state 0 to 1: feature 'score' is inf"),
         (Fsa([(0, 1, 5, 1.0), (1, 0, 5, 1.0), (1, 2, -1, 0.0)]), {}, "lattice 0: the forest has a cycle"),
         (Fsa(OTHER, [(0, 1, 5, 1.0), (2, 3, -1, 0.0)]), {"names": ["a", "b"]}, r"lattice 1 \(b\): no path leads"),
     ],

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import InputError
-from hulltune.io import kaldi
+from hulltune.io import kaldi, openfst, slf
 from hulltune.io.fst_binary import MAGIC
 from hulltune.io.kaldi import looks_like, read_kaldi
 from hulltune.io.openfst import read_openfst
@@ -164,7 +164,7 @@ def test_binary_archives_cut_off_at_any_byte(file: Path, kind: str) -> None:
         (b"u1 " + compact_binary().replace(struct.pack("<i3i", 3, 1, 2, 3), struct.pack("<i3i", 2**31 - 1, 1, 2, 3)),
          r"lat\.1: byte 229: the file ends within a lattice"),
         (b"u1 " + compact_binary().replace(floats(1, -30), floats(1, float("nan"))),
-         r"lat\.1: u1: arc 1: feature 'acoustic' is nan"),
+         r"lat\.1: u1: arc 1, from state 0 to 2: feature 'acoustic' is nan"),
     ],
 )  # fmt: skip
 def test_files_at_fault(file: Path, content: bytes, message: str) -> None:
@@ -227,6 +227,11 @@ def test_which_files_look_like_it() -> None:
         assert looks_like(archive(content, ["utt"], b"\0B"))
     assert looks_like(COMPACT_TEXT.encode())
     assert looks_like(compact_binary())
+    for content in ALL.values():
+        for head in (content, archive(content, ["utt"])):
+            assert not slf.looks_like(head)
+            assert not openfst.looks_like(head)
+            assert not openfst.looks_like_text(head) or head == LATTICE_TEXT.encode()  # also an OpenFst transducer
     assert not looks_like(b"0 1 a 0.5\n1\n")
     assert not looks_like(b"0 ||| a ||| x=1 ||| 2\n")
     assert not looks_like(b"VERSION=1.0\n")

@@ -79,6 +79,11 @@ def test_words_on_links_and_fields_that_are_left_out(file: Path) -> None:
     }
 
 
+def test_a_link_without_a_word_of_its_own_has_that_of_its_node(file: Path) -> None:
+    text = "VERSION=1.0\nN=2 L=1\nI=0\nI=1 W=second\nJ=0 S=0 E=1 W=!NULL a=-1\n"
+    assert forest_paths(one(file, text).forest) == {(("second",), ((-1.0, 1.0),)): 1}
+
+
 def test_a_word_on_the_start_node_is_put_out_and_counted(file: Path) -> None:
     text = "VERSION=1.0\nN=2 L=1\nI=0 W=first\nI=1 W=second\nJ=0 S=0 E=1 a=-1\n"
     assert forest_paths(one(file, text).forest) == {(("first", "second"), ((0.0, 1.0), (-1.0, 1.0))): 1}
@@ -192,7 +197,7 @@ def changed(old: str, new: str, text: str = ON_NODES) -> str:
         (changed("S=1\tE=0", "S=9\tE=0"), "a.slf:11: a link to or from node 9, which has no I= line"),
         (changed("start=3", "start=8"), "a.slf: start=8 in the header, but there is no node I=8"),
         (changed("end=0", "end=x"), "a.slf: end=x in the header, but there is no node I=x"),
-        (changed("start=3 end=0\n", "").replace("S=3\tE=2", "S=0\tE=2"), "a.slf: the forest has a cycle: 0 → 2 → 1 → 0"),
+        (changed("start=3 end=0\n", "").replace("S=3\tE=2", "S=0\tE=2"), "a.slf: the forest has a cycle: 0 → 2 → 1"),
         (changed("S=3\tE=2", "S=0\tE=3") + "", "a.slf: no path leads from the start state to a final one"),
         (changed("S=2\tE=1", "S=1\tE=2").replace("S=1\tE=0", "S=2\tE=1"), "a.slf: the forest has a cycle"),
         (changed("a=-3", "a=nan"), "a.slf:12: feature 'acoustic' is 'nan'; expected a finite number"),

@@ -12,6 +12,7 @@ Run = Callable[[argparse.Namespace], int]
 
 COMMANDS = {
     "tune": "tune weights over candidate lists or forests",
+    "loop": "tune a decoder: decode, merge, tune, decode again",
     "rerank": "write the best candidates by given weights",
     "score": "score what given weights pick",
     "surface": "draw the metric along a feature, or between two sets of weights",
@@ -20,7 +21,8 @@ COMMANDS = {
     "convert": "write lists or forests in another format, or smaller",
     "pack": "write lists or forests as a packed file, which opens at once",
     "info": "what is in lists or forests",
-    "demo": "tune a simulated task whose answer is known",
+    "decode": "translate with the small built-in decoder",
+    "demo": "run the loop with the built-in decoder, and draw the surface",
     "completion": "a script that completes commands in bash, zsh or fish",
 }
 

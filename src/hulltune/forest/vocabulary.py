@@ -19,6 +19,18 @@ class Vocabulary:
             self._tokens.append(token)
         return number
 
+    def ids(self, tokens: Sequence[str]) -> list[int]:
+        """The numbers of many tokens; new ones are added in this order."""
+        known, all_tokens = self._ids, self._tokens
+        numbers = []
+        for token in tokens:
+            number = known.get(token)
+            if number is None:
+                number = known[token] = len(all_tokens)
+                all_tokens.append(token)
+            numbers.append(number)
+        return numbers
+
     def __getitem__(self, number: int) -> str:
         return self._tokens[number]
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hulltune.errors import InputError
@@ -28,6 +28,7 @@ from hulltune.io.source_text import SourceText
 _START = re.compile(rb'\s*\{\s*"(rules|features|is_sorted|edges|node)"\s*:')
 _ARCHIVE = b"serialization::archive"
 _TAIL = re.compile(r"\[(?:[^\]]*,)?([0-9]{1,9})\]")
+_HUGE = 1 << 31
 _EXPECTED = "expected the JSON of a cdec hypergraph"
 
 Output = list[str | int]
@@ -52,16 +53,21 @@ def read_cdec_json(path: Path, options: ForestOptions, vocabulary: Vocabulary) -
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """A JSON object with all its keys, also those that occur more than once."""
+    """A JSON object in which some key occurs more than once."""
 
     def __repr__(self) -> str:
         return "{" + ", ".join(f"{key!r}: …" for key, _ in self) + "}"
 
 
-def _parse(source: SourceText) -> _Pairs:
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Pairs:
+    record = dict(pairs)
+    return record if len(record) == len(pairs) else _Pairs(pairs)
+
+
+def _parse(source: SourceText) -> Iterable[tuple[str, Any]]:
     text = source.text(0, len(source.data)).rstrip()
     try:
-        value = json.loads(text, object_pairs_hook=_Pairs)
+        value = json.loads(text, object_pairs_hook=_object)
     except RecursionError:
         raise source.fault(0, f"nested too deeply; {_EXPECTED}") from None
     except json.JSONDecodeError as error:
@@ -70,9 +76,9 @@ def _parse(source: SourceText) -> _Pairs:
         raise InputError(f"{where}: no JSON at column {error.colno}: {error.msg}{cut}; {_EXPECTED}") from None
     except ValueError as error:
         raise source.fault(0, f"no JSON ({error}); {_EXPECTED}") from None
-    if not isinstance(value, _Pairs):
+    if not isinstance(value, dict | _Pairs):
         raise source.fault(0, f"got {shown(value)}; {_EXPECTED}")
-    return value
+    return value.items() if isinstance(value, dict) else value
 
 
 class _Hypergraph:
@@ -82,11 +88,12 @@ class _Hypergraph:
         self._source = source
         self._rules: dict[Any, Output] = {}
         self._names: list[str] = []
-        self._edges: list[tuple[list[int], Output, list[tuple[str, float]]]] = []
+        self._builder: RawBuilder | None = None  # from the first edge on, when features have their columns
+        self._edges = 0
         self._heads: dict[int, int] = {}
         self._nodes = 0
 
-    def read(self, pairs: _Pairs) -> tuple[Any, int]:
+    def read(self, pairs: Iterable[tuple[str, Any]]) -> tuple[Any, int]:
         """All edges, and the root."""
         readers = {"rules": self._add_rules, "features": self._add_names, "edges": self._add_edges}
         for key, value in pairs:
@@ -100,18 +107,17 @@ class _Hypergraph:
                 raise self._fault(f"unknown key {shown(key)}; expected rules, features, edges, node or is_sorted")
         if not self._nodes:
             raise self._fault("no node; is the file cut off?")
-        return self._packed(), self._nodes - 1
-
-    def _packed(self) -> Any:
-        builder = RawBuilder(self._names)
-        for edge, (tails, output, features) in enumerate(self._edges):
+        for edge in range(self._edges):
             if edge not in self._heads:
                 raise self._fault(f"edge {edge} is in no node")
-            for tail in tails:
-                if tail >= self._nodes:
-                    raise self._fault(f"edge {edge}: no node {tail}; expected 0 to {self._nodes - 1}")
-            builder.add(tails, output, features)
-        return builder.edges(self._nodes, [self._heads[edge] for edge in range(len(self._edges))])
+        builder = self._builder or RawBuilder(self._names)
+        edges = builder.edges(self._nodes, [self._heads[edge] for edge in range(self._edges)])
+        beyond = edges.tails >= self._nodes
+        if beyond.any():
+            slot = int(beyond.argmax())
+            edge = int(edges.tail_offsets.searchsorted(slot, side="right")) - 1
+            raise self._fault(f"edge {edge}: no node {edges.tails[slot]}; expected 0 to {self._nodes - 1}")
+        return edges, self._nodes - 1
 
     def _fault(self, reason: str) -> InputError:
         return self._source.fault(0, reason)
@@ -139,6 +145,8 @@ class _Hypergraph:
         return output
 
     def _add_names(self, names: list[Any]) -> None:
+        if self._builder is not None:
+            raise self._fault("features after edges; expected them before")
         for name in names:
             if not isinstance(name, str) or not name or not is_text(name):
                 raise self._fault(f"features has {shown(name)}; expected names")
@@ -147,17 +155,33 @@ class _Hypergraph:
             self._names.append(name)
 
     def _add_edges(self, edges: list[Any]) -> None:
+        if self._builder is None and edges:
+            self._builder = RawBuilder(self._names)
         for edge in edges:
-            number = len(self._edges)
-            if not isinstance(edge, _Pairs):
-                raise self._fault(f"edge {number} is {shown(edge)}; expected an object")
-            fields = dict(edge)
-            if len(fields) < len(edge):
+            number = self._edges
+            if isinstance(edge, _Pairs):
                 raise self._fault(f"edge {number} has a key twice: {shown(edge)}")
-            tails = fields.get("tail") or []
-            if not isinstance(tails, list) or not all(_is_index(tail) for tail in tails):
+            if not isinstance(edge, dict):
+                raise self._fault(f"edge {number} is {shown(edge)}; expected an object")
+            tails = edge.get("tail") or []
+            if not isinstance(tails, list) or not all(_is_index(tail) and tail < _HUGE for tail in tails):
                 raise self._fault(f"edge {number}: tail is {shown(tails)}; expected numbers of nodes")
-            self._edges.append((tails, self._output(fields, number, len(tails)), self._features(fields, number)))
+            self._add_edge(number, tails, self._output(edge, number, len(tails)), edge.get("feats") or [])
+            self._edges += 1
+
+    def _add_edge(self, edge: int, tails: list[int], output: Output, feats: Any) -> None:
+        """Numbers of names and plain values, as cdec mostly writes them, go the short way; pack finds NaN."""
+        assert self._builder is not None
+        if isinstance(feats, list) and len(feats) % 2 == 0:
+            columns, values = feats[::2], feats[1::2]
+            plain = set(map(type, columns)) <= {int} and set(map(type, values)) <= {int, float}
+            if plain and len(set(columns)) == len(columns) and all(0 <= n < len(self._names) for n in columns):
+                try:
+                    self._builder.add_row(tails, output, columns, list(map(float, values)))
+                    return
+                except OverflowError:
+                    pass  # a whole number that is no double: said below
+        self._builder.add(tails, output, self._features(feats, edge))
 
     def _output(self, fields: dict[str, Any], edge: int, arity: int) -> Output:
         rule = fields.get("rule")
@@ -174,8 +198,7 @@ class _Hypergraph:
                 raise self._fault(f"edge {edge}: its rule names tail [{-label}], but it has {arity} tail(s)")
         return output
 
-    def _features(self, fields: dict[str, Any], edge: int) -> list[tuple[str, float]]:
-        values = fields.get("feats") or []
+    def _features(self, values: Any, edge: int) -> list[tuple[str, float]]:
         if not isinstance(values, list) or isinstance(values, _Pairs):
             raise self._fault(f"edge {edge}: feats is {shown(values)}; expected names and values in turn")
         features: dict[str, float] = {}
@@ -193,13 +216,13 @@ class _Hypergraph:
         return list(features.items())
 
     def _add_node(self, node: Any) -> None:
-        edges = dict(node).get("in_edges") if isinstance(node, _Pairs) else None
-        if not isinstance(node, _Pairs) or not isinstance(edges or [], list):
+        edges = node.get("in_edges") if isinstance(node, dict) else None
+        if not isinstance(node, dict) or not isinstance(edges or [], list):
             raise self._fault(f"node {self._nodes} is {shown(node)}; expected an object with in_edges")
         for edge in edges or []:
-            if not _is_index(edge) or edge >= len(self._edges):
+            if not _is_index(edge) or edge >= self._edges:
                 raise self._fault(
-                    f"node {self._nodes}: no edge {shown(edge)}; expected one of the {len(self._edges)} before it"
+                    f"node {self._nodes}: no edge {shown(edge)}; expected one of the {self._edges} before it"
                 )
             if edge in self._heads:
                 raise self._fault(f"edge {edge} is in two nodes, {self._heads[edge]} and {self._nodes}")

@@ -51,6 +51,11 @@ _LAYOUTS = {
 _PAIRS = re.compile(r"(tropical|log)_(?:LT|X)_(tropical|log)")  # lexicographic pairs, and products
 
 
+def arc_types() -> tuple[str, ...]:
+    """The types of arcs that are read; that of lexicographic pairs stands for all pairs."""
+    return (*_LAYOUTS, "tropical_LT_tropical")
+
+
 @dataclass(frozen=True)
 class Header:
     """What an FST says of itself; ``end`` is the byte after it."""
@@ -144,7 +149,7 @@ def _layout(header: Header, where: str) -> Layout:
         raise InputError(f"{where}: {got}; expected 'vector' or 'const' (convert it with fstconvert --fst_type=vector)")
     layout = Layout(2, 4, _PLAIN, PAIR) if _PAIRS.fullmatch(header.arc_type) else _LAYOUTS.get(header.arc_type)
     if layout is None:
-        known = ", ".join([*_LAYOUTS, "tropical_LT_tropical"])
+        known = ", ".join(arc_types())
         raise InputError(f"{where}: unknown arc type {shown(header.arc_type)}; expected one of {known}")
     if header.fst_type == "const" and (layout.style != _PLAIN or layout.width != 4):
         raise InputError(
@@ -169,10 +174,14 @@ class _Parts:
 def _vector(data: bytes, position: int, header: Header, layout: Layout, where: str, base: int) -> _Parts:
     from hulltune.kernels import fst_binary as kernel
 
-    room = len(data) - position  # what the bytes can hold, not what the header promises
-    weight = layout.floats * layout.width
-    arcs, states = room // (12 + weight) + 1, room // (8 + weight) + 2
-    pairs = room // 8 + 1 if layout.style == _TUPLE else 0
+    content = np.frombuffer(data, dtype=np.uint8)
+    code, end, states, arcs, pairs = kernel.measure(
+        content, position, len(data), header.states, layout.floats * layout.width, layout.style
+    )
+    if code == kernel.CUT_OFF:
+        raise CutOff
+    if code == kernel.BAD_COUNT:
+        raise InputError(f"{where}: byte {base + end}: a negative count in state {states}; the file is damaged")
     out = kernel.Output(
         sources=np.empty(arcs, dtype=np.int64),
         targets=np.empty(arcs, dtype=np.int64),
@@ -183,23 +192,17 @@ def _vector(data: bytes, position: int, header: Header, layout: Layout, where: s
         pair_keys=np.empty(pairs, dtype=np.int64),
         pair_values=np.empty(pairs, dtype=np.uint64),
     )
-    code, end, states, arcs, pairs = kernel.read_states(
-        np.frombuffer(data, dtype=np.uint8), position, len(data), header.states, layout.width, layout.style, out
-    )
-    if code == kernel.CUT_OFF:
-        raise CutOff
-    if code == kernel.BAD_COUNT:
-        raise InputError(f"{where}: byte {base + end}: a negative count in state {states}; the file is damaged")
+    kernel.read_states(content, position, layout.width, layout.style, out)
     return _Parts(
-        out.sources[:arcs],
-        out.targets[:arcs],
-        out.labels[:arcs],
-        _floats(out.arc_weights[:arcs], layout.width),
-        _floats(out.final_weights[:states], layout.width),
+        out.sources,
+        out.targets,
+        out.labels,
+        _floats(out.arc_weights, layout.width),
+        _floats(out.final_weights, layout.width),
         int(end),
-        out.pair_rows[:pairs],
-        out.pair_keys[:pairs],
-        _floats(out.pair_values[:pairs], 4),
+        out.pair_rows,
+        out.pair_keys,
+        _floats(out.pair_values, 4),
     )
 
 

@@ -195,7 +195,8 @@ class _TextFst:
         count, data = int(self._labels.size[0]), self._piece.data
         spans = zip(self._labels.starts[:count].tolist(), self._labels.stops[:count].tolist(), strict=True)
         labels = [data[first:last].decode("utf-8") for first, last in spans]
-        are_numbers = all(map(is_number, labels))
+        together = "".join(labels)
+        are_numbers = together.isascii() and together.isdigit() and max(map(len, labels)) < 18
         if options.symbols is not None and not are_numbers:
             word = next(label for label in labels if not is_number(label))
             line = self._line_of(labels.index(word))

@@ -92,7 +92,7 @@ def _read_binary(
             if at_end:
                 reason = "the file ends within a lattice; is it cut off?"
                 raise InputError(f"{file}: byte {base + len(data)}: {reason}") from None
-            more = stream.read(max(BLOCK, len(data)))
+            more = stream.read(max(BLOCK, 2 * len(data)))
             at_end = not more
             data = data[position:] + more
             position, base = 0, base + position

@@ -82,7 +82,7 @@ def lattice_forest(
         label_offsets=label_offsets,
         labels=labels,
         vocabulary=vocabulary,
-        describe_edge=describe_row or (lambda row: f"{where}: arc {row - 1}"),
+        describe_edge=describe_row or partial(_row_of_features, arcs, where),
     )
     try:
         forest = packed()
@@ -97,6 +97,13 @@ def lattice_forest(
     if not forest.edges:
         raise InputError(f"{where}: no path leads from the start state to a final one; expected at least one")
     return forest
+
+
+def _row_of_features(arcs: Arcs, where: str, row: int) -> str:
+    count = len(arcs.sources)
+    if row > count:
+        return f"{where}: final state {arcs.finals[row - count - 1]}"
+    return f"{where}: arc {row - 1}, from state {arcs.sources[row - 1]} to {arcs.targets[row - 1]}"
 
 
 def _row_counts(features: Features, row: int) -> bool:

@@ -79,22 +79,17 @@ def _sentences(path: Path) -> Iterator[tuple[int, SourceText]]:
 def _read_sentence(source: SourceText, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
     from hulltune.kernels import moses_graph as kernel
 
-    data = source.data
-    lines, blanks = data.count(b"\n"), data.count(b" ") + data.count(b"\t") + data.count(b"\r")
-    marks = data.count(b",") + data.count(b"[") + data.count(b"=")  # between values, or before them
-    code, state, table, labels, columns, values, words, names, pending = kernel.parse_sentence(
-        source.array, lines, 2 * lines + blanks, lines + blanks + marks
-    )
+    code, state, table, labels, columns, values, words, names, pending = kernel.parse_sentence(source.array)
     if code:
         raise _complaint(source, code, state)
     edges = table.shape[1] - 1
     style = int(state[kernel.LAYOUT]) % 4
     positional = _names(source, style, state)
-    columns, feature_names = name_columns(source, columns, values, pending, positional, source.texts(names))
-    twice = repeated(table[kernel.VALUE], columns, len(feature_names)) if len(names) else None
+    own_names = source.texts(names)
+    twice = repeated(table[kernel.VALUE], columns)
     if twice is not None:
-        reason = f"feature {feature_names[twice[1]]!r} occurs twice"
-        raise source.fault(int(table[kernel.LINE, twice[0]]), reason)
+        raise source.fault(int(table[kernel.LINE, twice[0]]), f"feature {own_names[twice[1]]!r} occurs twice")
+    columns, feature_names = name_columns(source, columns, values, pending, positional, own_names)
     _, heads, backs, forwards = table[: kernel.LINE, :edges]
     nodes = np.unique(np.append(heads, 0))
     _check_links(source, table, nodes, int(state[kernel.START]), style != kernel.BRACKETS)

@@ -34,6 +34,7 @@ __all__ = [
     "write_openfst_text",
 ]
 
+_ALIGNMENT = re.compile(rb",[-+.0-9eE]+,(?:[0-9]+_[0-9_]+)?\s*$")  # as in the weights of Kaldi's CompactLattice
 _LINE = re.compile(rb"\s*[0-9]+(?:\s+[0-9]+(?:\s+\S+){1,3}|\s+[-+]?[0-9iI.]\S*)?\s*")
 KALDI_ARCS = frozenset({"lattice4", "lattice8", "compactlattice44", "compactlattice84"})
 
@@ -72,6 +73,7 @@ def looks_like_text(head: bytes) -> bool:
         and bool(lines)
         and len(lines[0].split()) > 2
         and all(_LINE.fullmatch(line) is not None for line in lines)
+        and not any(_ALIGNMENT.search(line) for line in lines)
     )
 
 

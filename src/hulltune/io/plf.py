@@ -56,10 +56,7 @@ def read_plf(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iter
 def _read_lattice(source: SourceText, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
     from hulltune.kernels import plf as kernel
 
-    data = source.data
-    code, state, arcs, columns, values, words, names, pending = kernel.parse_lattice(
-        source.array, 0, data.count(b"("), data.count(b",") + 1
-    )
+    code, state, arcs, columns, values, words, names, pending = kernel.parse_lattice(source.array)
     if code:
         raise _complaint(source, code, int(state[kernel.POSITION]))
     nodes, edges = int(state[kernel.NODES]) + 1, arcs.shape[1] - 1
@@ -73,11 +70,14 @@ def _read_lattice(source: SourceText, options: ForestOptions, vocabulary: Vocabu
         )
     width = _width(source, arcs[kernel.VALUE], columns)
     positional = ["score"] if width == 1 else [f"score_{k}" for k in range(width)]
-    columns, feature_names = name_columns(source, columns, values, pending, positional, source.texts(names))
-    twice = repeated(arcs[kernel.VALUE], columns, len(feature_names))
+    own_names = source.texts(names)
+    twice = repeated(arcs[kernel.VALUE], columns)
     if twice is not None:
-        raise source.fault(0, f"feature {feature_names[twice[1]]!r} occurs twice in arc {twice[0] + 1}")
-    texts = [_unescaped(source, text) for text in source.texts(words)]
+        raise source.fault(0, f"feature {own_names[twice[1]]!r} occurs twice in arc {twice[0] + 1}")
+    columns, feature_names = name_columns(source, columns, values, pending, positional, own_names)
+    texts = source.texts(words)
+    if any(mark in "".join(texts) for mark in " \t\r\\"):
+        texts = [_unescaped(source, text) for text in texts]
     raw = RawEdges(
         nodes=nodes,
         heads=heads,

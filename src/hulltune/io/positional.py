@@ -31,9 +31,14 @@ def name_columns(
     return whole, [*positional, *names]
 
 
-def repeated(value_offsets: Integers, columns: NDArray[np.int32], width: int) -> tuple[int, int] | None:
-    """An edge and a column that it has twice, if there is one."""
-    edges = np.repeat(np.arange(len(value_offsets) - 1), np.diff(value_offsets))
-    keys = np.sort(edges * width + columns)
+def repeated(value_offsets: Integers, columns: NDArray[np.int32]) -> tuple[int, int] | None:
+    """An edge and a named score (its number) that it has twice, if there is one; columns as the kernel has them."""
+    named = np.flatnonzero(columns < 0)
+    if not len(named):
+        return None
+    edges = np.searchsorted(value_offsets, named, side="right") - 1
+    names = -1 - columns[named].astype(np.int64)
+    width = int(names.max()) + 1
+    keys = np.sort(edges * width + names)
     twice = np.flatnonzero(keys[1:] == keys[:-1])
     return divmod(int(keys[twice[0]]), width) if len(twice) else None

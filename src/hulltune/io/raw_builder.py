@@ -23,12 +23,22 @@ class RawBuilder:
 
     def add(self, tails: Sequence[int], output: Iterable[str | int], features: Iterable[tuple[str, float]]) -> None:
         """Add an edge. ``output`` has words, and −1 − i for tail i; a feature is named once."""
-        self._tails.extend(tails)
-        words, columns = self._words, self._columns
-        self._labels.extend([word if isinstance(word, int) else words.setdefault(word, len(words)) for word in output])
+        columns = self._columns
+        row, values = [], []
         for name, value in features:
-            self._row.append(columns.setdefault(name, len(columns)))
-            self._values.append(value)
+            row.append(columns.setdefault(name, len(columns)))
+            values.append(value)
+        self.add_row(tails, output, row, values)
+
+    def add_row(
+        self, tails: Sequence[int], output: Iterable[str | int], columns: Sequence[int], values: Sequence[float]
+    ) -> None:
+        """Add an edge whose features have columns already."""
+        words = self._words
+        self._tails.extend(tails)
+        self._labels.extend([word if isinstance(word, int) else words.setdefault(word, len(words)) for word in output])
+        self._row.extend(columns)
+        self._values.extend(values)
         self._ends.append((len(self._tails), len(self._labels), len(self._values)))
 
     def edges(self, nodes: int, heads: Sequence[int]) -> RawEdges:

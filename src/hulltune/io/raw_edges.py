@@ -91,10 +91,11 @@ class RawEdges:
 
     def _labels(self, dropped: frozenset[str], vocabulary: Vocabulary) -> tuple[Integers, NDArray[np.int32]]:
         """Words by their number in the vocabulary, without those that are dropped."""
-        ids = np.array([-1 if word in dropped else vocabulary.id(word) for word in self.words] or [0], dtype=np.int32)
-        labels = np.where(self.labels < 0, self.labels, ids[np.maximum(self.labels, 0)])
         if dropped.isdisjoint(self.words):
-            return self.label_offsets, labels
+            ids = np.array(vocabulary.ids(self.words) or [0], dtype=np.int32)
+            return self.label_offsets, np.where(self.labels < 0, self.labels, ids[np.maximum(self.labels, 0)])
+        ids = np.array([-1 if word in dropped else vocabulary.id(word) for word in self.words], dtype=np.int32)
+        labels = np.where(self.labels < 0, self.labels, ids[np.maximum(self.labels, 0)])
         kept = (self.labels < 0) | (labels >= 0)
         return np.concatenate([[0], np.cumsum(kept)])[self.label_offsets], labels[kept]
 

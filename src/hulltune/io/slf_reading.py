@@ -321,7 +321,7 @@ class _SlfFile:
                     raise InputError(f"{self._file}: {key}={given} in the header, but there is no node I={given}")
                 ends.append(int(place[0]))
                 continue
-            free = np.setdiff1d(np.arange(len(numbers)), touched)
+            free = np.flatnonzero(np.bincount(touched, minlength=len(numbers)) == 0)
             if len(free) != 1:
                 got = "no node" if not len(free) else f"{len(free)} nodes ({', '.join(map(str, numbers[free[:5]]))}, …)"
                 raise InputError(
@@ -340,6 +340,8 @@ class _SlfFile:
         texts = [_word(self._data[first:last].decode("utf-8")) for first, last in spans]
         number = np.append(number_words(texts, rule, vocabulary), np.int32(-1))  # the last is that of no word
         on_nodes, on_links = number[self._nodes.word], self._links.word
+        if NULL in texts:  # a link without a word of its own
+            on_links = np.where(on_links == texts.index(NULL), -1, on_links)
         if not np.any(on_links >= 0):
             return on_nodes[targets], int(on_nodes[start])
         if np.any(on_nodes >= 0):
@@ -387,8 +389,8 @@ def _word(text: str) -> str:
     """A word without quotes, without the number of a pronunciation variant, and with its escapes (\\ooo) resolved."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1] or text
-    variant = _VARIANT.fullmatch(text)
-    text = variant[1] if variant else text
+    if text.endswith(")") and (variant := _VARIANT.fullmatch(text)) is not None:
+        text = variant[1]
     if "\\" in text:
         text = _ESCAPE.sub(lambda match: chr(int(match[1], 8)) if len(match[1]) == 3 else match[1], text)
     return text

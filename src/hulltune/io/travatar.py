@@ -52,6 +52,8 @@ class _Hypergraph:
 
     def __init__(self, where: str) -> None:
         self._where = where
+        self._words: set[str] = set()  # those that are checked
+        self._names: set[str] = set()
 
     def _fault(self, reason: str) -> InputError:
         return InputError(f"{self._where}: {reason}")
@@ -111,8 +113,10 @@ class _Hypergraph:
         output = self._list(factors[0], "words", f"the target of {what}", optional=isinstance(factors[0], dict))
         for word in output:
             if isinstance(word, str):
-                if not word or any(character.isspace() for character in word) or not is_text(word):
-                    raise self._fault(f"{what}: {shown(word)} is empty or has white space, or {LONE_SURROGATE}")
+                if word not in self._words:
+                    if not word or any(character.isspace() for character in word) or not is_text(word):
+                        raise self._fault(f"{what}: {shown(word)} is empty or has white space, or {LONE_SURROGATE}")
+                    self._words.add(word)
             elif isinstance(word, bool) or not isinstance(word, int) or not -arity <= word <= -1:
                 raise self._fault(f"{what}: {shown(word)} in its words; expected a text, or −1 to −{arity} for a tail")
         return output
@@ -135,13 +139,17 @@ class _Hypergraph:
         features = edge.get("features") or {}
         if not isinstance(features, dict):
             raise self._fault(f"{what}: features is {shown(features)}; expected an object")
+        for name in features.keys() - self._names:
+            if not name or not is_text(name):
+                raise self._fault(f"{what}: the feature name {shown(name)} is empty or has {LONE_SURROGATE}")
+            self._names.add(name)
+        if set(map(type, features.values())) <= {float}:  # pack finds NaN
+            return list(features.items())
         found = []
         for name, value in features.items():
             number = json_number(value)
             if number is None or not math.isfinite(number):
                 raise self._fault(f"{what}: feature {shown(name)} is {shown(value)}; expected a finite number")
-            if not name or not is_text(name):
-                raise self._fault(f"{what}: the feature name {shown(name)} is empty or has {LONE_SURROGATE}")
             found.append((name, number))
         return found
 

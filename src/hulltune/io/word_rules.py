@@ -22,6 +22,8 @@ SILENCE = frozenset({"<sil>", "!SIL", "SIL", "sil"})
 NOISE = frozenset({"<noise>", "<NOISE>", "<SPOKEN_NOISE>", "<spoken_noise>", "<laughter>", "<LAUGHTER>"})
 _FILLER = re.compile(r"\+\+.+\+\+|\[[^\[\]]+\]|#[0-9]+")  # ++NOISE++, [COUGH], and #0, which disambiguates
 
+_FILLER_STARTS = frozenset("+[#")
+
 
 @dataclass(frozen=True)
 class WordRule:
@@ -33,7 +35,9 @@ class WordRule:
 
     def drops(self, word: str) -> bool:
         """Whether a label is no word of the output."""
-        return word in self.words or (self.fillers and _FILLER.fullmatch(word) is not None)
+        return word in self.words or (
+            self.fillers and word[:1] in _FILLER_STARTS and _FILLER.fullmatch(word) is not None
+        )
 
 
 MARKS = WordRule("marks", EPSILON | SENTENCE_MARKS)
@@ -56,4 +60,9 @@ def word_rule(options: ForestOptions, default: WordRule, *, nothing: str | None 
 
 def number_words(words: Sequence[str], rule: WordRule, vocabulary: Vocabulary) -> NDArray[np.int32]:
     """The number of each word in the vocabulary, −1 for what the rule drops."""
-    return np.array([-1 if rule.drops(word) else vocabulary.id(word) for word in words], dtype=np.int32)
+    suspects = rule.words.intersection(words)
+    if rule.fillers:
+        suspects = suspects.union([word for word in words if word[:1] in _FILLER_STARTS])
+    dropped = frozenset(filter(rule.drops, suspects))  # few: most words are asked for once, by the vocabulary
+    number = vocabulary.id
+    return np.array([-1 if word in dropped else number(word) for word in words], dtype=np.int32)

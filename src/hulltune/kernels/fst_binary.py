@@ -8,9 +8,13 @@ is little-endian and unaligned.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
@@ -20,11 +24,10 @@ Integers: TypeAlias = NDArray[np.int64]
 
 DONE, CUT_OFF, BAD_COUNT = 0, 1, 2
 PLAIN, STRING, TUPLE = 0, 1, 2
-_EIGHT = np.uint64(8)
 
 
 class Output(NamedTuple):
-    """Room for what the bytes can hold. Weights are bit patterns; pairs belong to an arc, or to state s as −1 − s."""
+    """Room for an FST. Weights are bit patterns; pairs belong to an arc, or to state s as −1 − s."""
 
     sources: Integers
     targets: Integers
@@ -36,101 +39,148 @@ class Output(NamedTuple):
     pair_values: NDArray[np.uint64]
 
 
-@kernel
-def _word(data: Bytes, position: int, width: int) -> Any:
-    """An unsigned number of ``width`` bytes."""
-    value = np.uint64(0)
-    for i in range(width):
-        value |= np.uint64(data[position + i]) << (np.uint64(i) * _EIGHT)
-    return value
+def _unaligned(bits: int) -> Callable[..., Any]:
+    """An operation that reads a little-endian number of so many bits anywhere in an array of bytes.
+
+    Put together from single bytes in a loop, a number took four times as long.
+    """
+
+    def operation(typing: Any, array: Any, position: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            pointer = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(bits).as_pointer())
+            value = builder.load(pointer)
+            value.align = 1
+            return value
+
+        return (types.uint32 if bits == 32 else types.uint64)(array, types.intp), generate
+
+    return intrinsic(operation)  # type: ignore[no-any-return]  # numba is untyped
+
+
+_load32, _load64 = _unaligned(32), _unaligned(64)
 
 
 @kernel
 def _int32(data: Bytes, position: int) -> Any:
-    return np.int64(np.int32(np.uint32(_word(data, position, 4))))
+    return np.int64(np.int32(_load32(data, position)))
 
 
 @kernel
-def _read_weight(
-    data: Bytes, position: int, end: int, width: int, style: int, bits: Any, row: int, pairs: int, out: Output
-) -> tuple[int, int, int]:
-    """Read a weight: a code, where it ends, and how many pairs there are by then."""
-    floats = len(bits)
-    if position + floats * width > end:
-        return CUT_OFF, position, pairs
-    for i in range(floats):
-        bits[i] = _word(data, position + i * width, width)
-    position += floats * width
+def _int64(data: Bytes, position: int) -> Any:
+    return np.int64(_load64(data, position))
+
+
+@kernel
+def _read_floats(data: Bytes, position: int, width: int, bits: NDArray[np.uint64], row: int) -> None:
+    for i in range(bits.shape[1]):
+        bits[row, i] = np.uint64(_load32(data, position + 4 * i)) if width == 4 else _load64(data, position + 8 * i)
+
+
+@kernel
+def _after_rest(data: Bytes, position: int, end: int, style: int) -> tuple[int, int, int]:
+    """Pass over what follows the floats of a weight: a code, where it ends, and how many pairs it has."""
     if style == STRING:
         if position + 4 > end:
-            return CUT_OFF, position, pairs
+            return CUT_OFF, position, 0
         length = _int32(data, position)
         if length < 0:
-            return BAD_COUNT, position, pairs
-        position += 4
-        if length > (end - position) // 4:
-            return CUT_OFF, position, pairs
-        position += 4 * length
-    elif style == TUPLE:
-        if position + 16 > end:
-            return CUT_OFF, position, pairs
-        count = np.int64(_word(data, position + 8, 8))
-        if count < 0:
-            return BAD_COUNT, position + 8, pairs
-        if count > (end - position - 16) // 8:
-            return CUT_OFF, position + 16, pairs
-        if _int32(data, position) != -1:
-            out.pair_rows[pairs], out.pair_keys[pairs] = row, _int32(data, position)
-            out.pair_values[pairs] = _word(data, position + 4, 4)
-            pairs += 1
-        position += 16
-        for _ in range(count):
-            out.pair_rows[pairs], out.pair_keys[pairs] = row, _int32(data, position)
-            out.pair_values[pairs] = _word(data, position + 4, 4)
-            pairs += 1
-            position += 8
-    return DONE, position, pairs
+            return BAD_COUNT, position, 0
+        if length > (end - position - 4) // 4:
+            return CUT_OFF, position, 0
+        return DONE, position + 4 + 4 * length, 0
+    if position + 16 > end:
+        return CUT_OFF, position, 0
+    count = _int64(data, position + 8)
+    if count < 0:
+        return BAD_COUNT, position + 8, 0
+    if count > (end - position - 16) // 8:
+        return CUT_OFF, position, 0
+    return DONE, position + 16 + 8 * count, count + (_int32(data, position) != -1)
 
 
 @kernel
-def read_states(
-    data: Bytes, position: int, end: int, states: int, width: int, style: int, out: Output
+def measure(
+    data: Bytes, position: int, end: int, states: int, weight: int, style: int
 ) -> tuple[int, int, int, int, int]:
-    """Read ``states`` states, or as many as there are if that is −1. Returns a code, the position, and how many states,
-    arcs and pairs were read; O(bytes).
+    """Pass over ``states`` states, or as many as there are if that is −1; ``weight`` is the size of a weight's floats.
+
+    Returns a code, where the states end (or what is wrong with them), and how many states, arcs and pairs there are.
     """
     state, arcs, pairs = 0, 0, 0
-    least = 12 + out.arc_weights.shape[1] * width
+    least = 12 + weight
     while state != states and not (states < 0 and position == end):
-        code, position, pairs = _read_weight(
-            data, position, end, width, style, out.final_weights[state], -1 - state, pairs, out
-        )
-        if code != DONE:
-            return code, position, state, arcs, pairs
+        position += weight
+        if style != PLAIN:
+            code, position, more = _after_rest(data, position, end, style)
+            pairs += more
+            if code != DONE:
+                return code, position, state, arcs, pairs
         if position + 8 > end:
             return CUT_OFF, position, state, arcs, pairs
-        count = np.int64(_word(data, position, 8))
+        count = _int64(data, position)
         if count < 0:
             return BAD_COUNT, position, state, arcs, pairs
         position += 8
         if count > (end - position) // least:
             return CUT_OFF, position, state, arcs, pairs
+        if style == PLAIN:
+            position += count * least
+        else:
+            for _ in range(count):
+                code, position, more = _after_rest(data, position + 8 + weight, end, style)
+                pairs += more
+                if code != DONE:
+                    return code, position, state, arcs, pairs
+                position += 4
+        arcs += count
+        state += 1
+    return (DONE if position <= end else CUT_OFF), position, state, arcs, pairs
+
+
+@kernel
+def _read_pairs(
+    data: Bytes, position: int, row: int, pairs: int, rows: Integers, keys: Integers, values: NDArray[np.uint64]
+) -> tuple[int, int]:
+    """Read a sparse tuple: where it ends, and how many pairs there are by then."""
+    count = _int64(data, position + 8)
+    if _int32(data, position) != -1:
+        rows[pairs], keys[pairs], values[pairs] = row, _int32(data, position), np.uint64(_load32(data, position + 4))
+        pairs += 1
+    position += 16
+    for _ in range(count):
+        rows[pairs], keys[pairs], values[pairs] = row, _int32(data, position), np.uint64(_load32(data, position + 4))
+        pairs += 1
+        position += 8
+    return position, pairs
+
+
+@kernel
+def read_states(data: Bytes, position: int, width: int, style: int, out: Output) -> None:
+    """Read as many states as ``out`` has room for, which ``measure`` found to be there; O(bytes)."""
+    rows, keys, values = out.pair_rows, out.pair_keys, out.pair_values
+    weight = out.arc_weights.shape[1] * width
+    arcs, pairs = 0, 0
+    for state in range(len(out.final_weights)):
+        _read_floats(data, position, width, out.final_weights, state)
+        position += weight
+        if style == STRING:
+            position += 4 + 4 * _int32(data, position)
+        elif style == TUPLE:
+            position, pairs = _read_pairs(data, position, -1 - state, pairs, rows, keys, values)
+        count = _int64(data, position)
+        position += 8
         for _ in range(count):
-            if position + 8 > end:
-                return CUT_OFF, position, state, arcs, pairs
             out.sources[arcs], out.labels[arcs] = state, _int32(data, position + 4)
-            code, position, pairs = _read_weight(
-                data, position + 8, end, width, style, out.arc_weights[arcs], arcs, pairs, out
-            )
-            if code != DONE:
-                return code, position, state, arcs, pairs
-            if position + 4 > end:
-                return CUT_OFF, position, state, arcs, pairs
+            _read_floats(data, position + 8, width, out.arc_weights, arcs)
+            position += 8 + weight
+            if style == STRING:
+                position += 4 + 4 * _int32(data, position)
+            elif style == TUPLE:
+                position, pairs = _read_pairs(data, position, arcs, pairs, rows, keys, values)
             out.targets[arcs] = _int32(data, position)
             position += 4
             arcs += 1
-        state += 1
-    return DONE, position, state, arcs, pairs
 
 
 @kernel

@@ -215,6 +215,26 @@ def _read_weight(
 
 
 @kernel
+def _read_numbers(data: Bytes, position: int, stop: int, style: int, values: NDArray[np.float64], row: int) -> bool:
+    """Read a weight that is as it should be; most are. False where _read_weight must look at it."""
+    width = values.shape[1]
+    for column in range(width):
+        value, position, certain = read_decimal(data, position)
+        if not certain:
+            return False
+        values[row, column] = value
+        if column + 1 < width:
+            if data[position] != _COMMA:
+                return False
+            position += 1
+    if style == KALDI and data[position] == _COMMA:
+        position += 1
+        while 48 <= data[position] <= 57 or data[position] == _UNDERSCORE:
+            position += 1
+    return position == stop
+
+
+@kernel
 def parse_lines(
     data: Bytes, end: int, state: Integers, transducer: bool, style: int, labels: Texts, rows: Rows, pairs: Pairs,
     pending: Integers,
@@ -240,11 +260,11 @@ def parse_lines(
                 rows.values[row, column] = 0.0
             counts[0], counts[1] = state[PAIRS], state[PENDING]
             if (is_arc and count > arc_fields) or count == 2:
-                code = _read_weight(
-                    data, fields[2 * count - 2], fields[2 * count - 1], row, style, rows, pairs, pending, counts
-                )
-                if code != DONE:
-                    return code
+                start, stop = fields[2 * count - 2], fields[2 * count - 1]
+                if style == TUPLE or not _read_numbers(data, start, stop, style, rows.values, row):
+                    code = _read_weight(data, start, stop, row, style, rows, pairs, pending, counts)
+                    if code != DONE:
+                        return code
             rows.source[row], rows.target[row], rows.line[row] = source, target, state[LINE]
             rows.label[row] = -1
             if is_arc:

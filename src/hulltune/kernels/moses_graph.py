@@ -14,21 +14,22 @@ import numpy as np
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.decimals import read_decimal
 from hulltune.kernels.moses_fields import is_blank, skip_blanks
-from hulltune.kernels.moses_tables import BAR, COLON, EQUALS, NEWLINE, SPACE
-from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, no_strings, number_of
+from hulltune.kernels.moses_tables import BAR, COLON, EQUALS, NEWLINE, RETURN, SPACE, TAB
+from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, no_strings, number_of, with_more_room
 
 # Why the kernel came back.
 DONE, NO_SENTENCE, BAD_FIELD, BAD_NUMBER, BAD_SCORES, NO_HYPOTHESIS, NO_BACK, NO_OUT, NO_TRANSITION = range(9)
-NO_SOURCE, FACTORED, NO_NAME, SCORES_DIFFER = 9, 10, 11, 12
+NO_SOURCE, FACTORED, NO_NAME, SCORES_DIFFER, GROW = 9, 10, 11, 12, 13
 
 POSITION, FIRST, LAST, EDGES, LABELS, VALUES, PENDING, WORDS, NAMES = range(9)
-DENSE, LAYOUT, SCORES, SCORES_END, START = range(9, 14)
-STATE_SIZE = 14
+DENSE, LAYOUT, SCORES, SCORES_END, START, KEPT = range(9, 15)
+STATE_SIZE = 17  # KEPT has three
 # For every edge: its hypothesis, the node it leads to, where it comes from, what comes after it, its line, and its end
 # in the arrays of labels and values.
 HYPOTHESIS, HEAD, BACK, FORWARD, LINE, LABEL, VALUE = range(7)
 PLAIN, NAMED, BRACKETS = 1, 2, 3  # spellings of scores
 FINAL, ABSENT = -1, -2
+OTHER, HYP, OUT, BACK_KEY, SCORES_KEY, FORWARD_KEY, TRANSITION, RECOMBINED = range(8)  # keys of fields
 
 _OPEN, _CLOSE, _COMMA, _QUOTE, _BRACKET, _END_BRACKET, _LESS, _MORE, _MINUS = 40, 41, 44, 34, 91, 93, 60, 62, 45
 _HYP, _BACK, _FORWARD, _RECOMBINED, _TRANSITION, _SCORES, _OUT, _CORE, _COSTS = (
@@ -37,6 +38,7 @@ _HYP, _BACK, _FORWARD, _RECOMBINED, _TRANSITION, _SCORES, _OUT, _CORE, _COSTS = 
 )
 _HUGE = 10**15
 _MIX = 1000003
+_ONE = np.uint64(1)
 
 
 @kernel
@@ -48,6 +50,27 @@ def _is(data: Bytes, start: int, stop: int, key: Bytes) -> bool:
         if data[start + i] != key[i]:
             return False
     return True
+
+
+@kernel
+def _key(data: Bytes, start: int, stop: int) -> int:
+    """Which of the keys this stretch is, or OTHER."""
+    length = stop - start
+    if length == 3:
+        if _is(data, start, stop, _HYP):
+            return HYP
+        return OUT if _is(data, start, stop, _OUT) else OTHER
+    if length == 4:
+        return BACK_KEY if _is(data, start, stop, _BACK) else OTHER
+    if length == 6:
+        return SCORES_KEY if _is(data, start, stop, _SCORES) else OTHER
+    if length == 7:
+        return FORWARD_KEY if _is(data, start, stop, _FORWARD) else OTHER
+    if length == 10:
+        if _is(data, start, stop, _TRANSITION):
+            return TRANSITION
+        return RECOMBINED if _is(data, start, stop, _RECOMBINED) else OTHER
+    return OTHER
 
 
 @kernel
@@ -73,9 +96,10 @@ def next_sentence(data: Bytes, position: int, end: int, sentence: int) -> tuple[
         number, cursor = _whole_number(data, position)
         if number != sentence:
             return position, number
-        while data[cursor] != NEWLINE:
-            cursor += 1
-        position = cursor + 1
+        place: Any = np.uint64(cursor)  # unsigned, because Numba checks signed indices for a minus sign
+        while data[place] != NEWLINE:
+            place += _ONE
+        position = int(place) + 1
     return end, np.int64(sentence)
 
 
@@ -119,11 +143,16 @@ def _read_quoted(
     position = skip_blanks(data, position)
     while data[position] != closing:
         start = position
-        while data[position] > SPACE and data[position] != _COMMA and data[position] != closing:
-            position += 1
-        if position == start:
-            return BAD_SCORES, position, 0
-        _store(data, start, position, dense, state, columns, values, pending)
+        value, position, certain = read_decimal(data, start)
+        if certain and (data[position] == _COMMA or data[position] == closing or is_blank(data[position])):
+            columns[state[VALUES]], values[state[VALUES]] = dense, value
+            state[VALUES] += 1
+        else:
+            while data[position] > SPACE and data[position] != _COMMA and data[position] != closing:
+                position += 1
+            if position == start:
+                return BAD_SCORES, position, 0
+            _store(data, start, position, dense, state, columns, values, pending)
         dense += 1
         position = skip_blanks(data, position)
         if data[position] == _COMMA:
@@ -145,6 +174,8 @@ def _read_quoted(
         if equals <= start:
             state[FIRST], state[LAST] = start, position
             return NO_NAME, position, 0
+        if state[NAMES] == len(names):
+            return GROW, position, 0
         name = number_of(data, start, equals, name_slots, names, state[NAMES])
         state[NAMES] = max(state[NAMES], name + 1)
         _store(data, equals + 1, position, -1 - name, state, columns, values, pending)
@@ -217,6 +248,8 @@ def _read_words(
         first = position
         while position < stop and not is_blank(data[position]):
             position += 1
+        if state[WORDS] == len(words):
+            return GROW, end
         word = number_of(data, first, position, word_slots, words, state[WORDS])
         state[WORDS] = max(state[WORDS], word + 1)
         labels[state[LABELS]] = word
@@ -224,140 +257,159 @@ def _read_words(
 
 
 @kernel
-def _read_line(
+def _read_lines(
     data: Bytes, state: Integers, word_slots: Numbers, words: Integers, name_slots: Numbers, names: Integers,
     edges: Integers, labels: Numbers, columns: Numbers, values: Floats, pending: Integers,
-) -> tuple[int, int]:  # fmt: skip
-    """Read the line at ``state[POSITION]``: a code, and the next line."""
-    sentence, position = _whole_number(data, state[POSITION])
-    if sentence < 0:
-        return NO_SENTENCE, position
-    hypothesis, head, back, forward = np.int64(ABSENT), np.int64(ABSENT), np.int64(ABSENT), np.int64(ABSENT)
-    transition_start, transition_stop = -1, -1
-    style, dense, layout, has_key = PLAIN, 0, 0, False
-    edge = state[EDGES]
-    found_out = False
-    position = skip_blanks(data, position)
-    while data[position] != NEWLINE:
-        start = position
-        if data[position] == _BRACKET:
-            if style != PLAIN:
-                return BAD_SCORES, position
-            code, position, dense, layout = _read_brackets(data, position + 1, state, columns, values, pending)
-            if code != DONE:
-                return code, position
-            style = BRACKETS
-            if edge == 0:
-                state[SCORES], state[SCORES_END] = start + 1, position - 1
-            position = skip_blanks(data, position)
-            continue
-        while data[position] > SPACE and data[position] != EQUALS:
-            position += 1
-        state[FIRST], state[LAST] = start, position
-        if data[position] != EQUALS or position == start:
-            return BAD_FIELD, position
-        key_end = position
-        position += 1
-        if _is(data, start, key_end, _OUT):
-            found_out = True
-            code, position = _read_words(data, position, has_key, state, word_slots, words, labels)
-            if code != DONE:
-                return code, position
-            break
-        if _is(data, start, key_end, _SCORES):
-            has_key = True
+) -> int:  # fmt: skip
+    """Read lines from ``state[POSITION]`` on.
+
+    A code other than DONE leaves the position at the line in question, and in KEPT what there was before it. One long
+    function: to pass eleven arrays to another for every line takes a quarter of the time, in counting references.
+    """
+    while state[POSITION] < len(data):
+        state[KEPT], state[KEPT + 1], state[KEPT + 2] = state[LABELS], state[VALUES], state[PENDING]
+        sentence, position = _whole_number(data, state[POSITION])
+        if sentence < 0:
+            return NO_SENTENCE
+        hypothesis, head, back, forward = np.int64(ABSENT), np.int64(ABSENT), np.int64(ABSENT), np.int64(ABSENT)
+        transition_start, transition_stop = -1, -1
+        style, dense, layout, has_key = PLAIN, 0, 0, False
+        edge = state[EDGES]
+        found_out = False
+        position = skip_blanks(data, position)
+        while data[position] != NEWLINE:
+            start = position
             if data[position] == _BRACKET:
+                if style != PLAIN:
+                    return BAD_SCORES
+                code, position, dense, layout = _read_brackets(data, position + 1, state, columns, values, pending)
+                if code != DONE:
+                    return code
+                style = BRACKETS
+                if edge == 0:
+                    state[SCORES], state[SCORES_END] = start + 1, position - 1
+                position = skip_blanks(data, position)
                 continue
-            if data[position] != _QUOTE or style != PLAIN:
-                return BAD_SCORES, position
-            code, position, dense = _read_quoted(data, position + 1, state, name_slots, names, columns, values, pending)
-            if code != DONE:
-                return code, position
-            style = NAMED
-        elif _is(data, start, key_end, _TRANSITION):
-            transition_start = position
-            while data[position] > SPACE:
+            while data[position] > SPACE and data[position] != EQUALS:
                 position += 1
-            transition_stop = position
-        elif (
-            _is(data, start, key_end, _HYP)
-            or _is(data, start, key_end, _BACK)
-            or _is(data, start, key_end, _RECOMBINED)
-            or _is(data, start, key_end, _FORWARD)
-        ):
-            number = np.int64(FINAL)
-            if data[position] == _MINUS and _is(data, start, key_end, _FORWARD):
+            state[FIRST], state[LAST] = start, position
+            if data[position] != EQUALS or position == start:
+                return BAD_FIELD
+            key = _key(data, start, position)
+            position += 1
+            if key == OUT:
+                found_out = True
+                code, position = _read_words(data, position, has_key, state, word_slots, words, labels)
+                if code != DONE:
+                    return code
+                break
+            if key == SCORES_KEY:
+                has_key = True
+                if data[position] == _BRACKET:
+                    continue
+                if data[position] != _QUOTE or style != PLAIN:
+                    return BAD_SCORES
+                code, position, dense = _read_quoted(
+                    data, position + 1, state, name_slots, names, columns, values, pending
+                )
+                if code != DONE:
+                    return code
+                style = NAMED
+            elif key == TRANSITION:
+                transition_start = position
+                while data[position] > SPACE:
+                    position += 1
+                transition_stop = position
+            elif key == OTHER:
                 while data[position] > SPACE:
                     position += 1
             else:
-                number, position = _whole_number(data, position)
-                if number < 0:
-                    state[LAST] = position
-                    return BAD_NUMBER, position
-            if _is(data, start, key_end, _HYP):
-                hypothesis = number
-            elif _is(data, start, key_end, _BACK):
-                back = number
-            elif _is(data, start, key_end, _RECOMBINED):
-                head = number
-            else:
-                forward = number
-        else:
-            while data[position] > SPACE:
-                position += 1
-        if data[position] != NEWLINE and not is_blank(data[position]):
-            state[LAST] = position + 1
-            return BAD_FIELD, position
-        position = skip_blanks(data, position)
-    if hypothesis < 0:
-        return NO_HYPOTHESIS, position
-    if hypothesis == 0 and back == ABSENT:  # where the search starts: no edge
-        state[START] = forward
-        return DONE, position + 1
-    if back == ABSENT:
-        return NO_BACK, position
-    if not found_out:
-        return NO_OUT, position
-    if style == PLAIN:
-        if transition_start < 0:
-            return NO_TRANSITION, position
-        _store(data, transition_start, transition_stop, 0, state, columns, values, pending)
-        dense = 1
-    layout = layout * 4 + style
-    if edge == 0:
-        state[DENSE], state[LAYOUT] = dense, layout
-    elif state[DENSE] != dense or state[LAYOUT] != layout:
-        return SCORES_DIFFER, position
-    edges[HYPOTHESIS, edge], edges[HEAD, edge] = hypothesis, hypothesis if head == ABSENT else head
-    edges[BACK, edge], edges[FORWARD, edge], edges[LINE, edge] = back, forward, state[POSITION]
-    edges[LABEL, edge + 1], edges[VALUE, edge + 1] = state[LABELS], state[VALUES]
-    state[EDGES] = edge + 1
-    return DONE, position + 1
+                number = np.int64(FINAL)
+                if data[position] == _MINUS and key == FORWARD_KEY:
+                    while data[position] > SPACE:
+                        position += 1
+                else:
+                    number, position = _whole_number(data, position)
+                    if number < 0:
+                        state[LAST] = position
+                        return BAD_NUMBER
+                if key == HYP:
+                    hypothesis = number
+                elif key == BACK_KEY:
+                    back = number
+                elif key == RECOMBINED:
+                    head = number
+                else:
+                    forward = number
+            if data[position] != NEWLINE and not is_blank(data[position]):
+                state[LAST] = position + 1
+                return BAD_FIELD
+            position = skip_blanks(data, position)
+        if hypothesis < 0:
+            return NO_HYPOTHESIS
+        if hypothesis == 0 and back == ABSENT:  # where the search starts: no edge
+            state[START] = forward
+            state[POSITION] = position + 1
+            continue
+        if back == ABSENT:
+            return NO_BACK
+        if not found_out:
+            return NO_OUT
+        if style == PLAIN:
+            if transition_start < 0:
+                return NO_TRANSITION
+            _store(data, transition_start, transition_stop, 0, state, columns, values, pending)
+            dense = 1
+        layout = layout * 4 + style
+        if edge == 0:
+            state[DENSE], state[LAYOUT] = dense, layout
+        elif state[DENSE] != dense or state[LAYOUT] != layout:
+            return SCORES_DIFFER
+        edges[HYPOTHESIS, edge], edges[HEAD, edge] = hypothesis, hypothesis if head == ABSENT else head
+        edges[BACK, edge], edges[FORWARD, edge], edges[LINE, edge] = back, forward, state[POSITION]
+        edges[LABEL, edge + 1], edges[VALUE, edge + 1] = state[LABELS], state[VALUES]
+        state[EDGES] = edge + 1
+        state[POSITION] = position + 1
+    return DONE
 
 
 @kernel
-def parse_sentence(data: Bytes, lines: int, labels_room: int, values_room: int) -> Any:
-    """Read the lines of one sentence, which have no more labels and values than said. Linear.
+def _count_marks(data: Bytes) -> tuple[int, int, int]:
+    """Line ends, blanks, and marks that stand before a value or between two."""
+    lines, blanks, marks = 0, 0, 0
+    for byte in data:
+        lines += byte == NEWLINE
+        blanks += (byte == SPACE) | (byte == TAB) | (byte == RETURN)
+        marks += (byte == _COMMA) | (byte == _BRACKET) | (byte == EQUALS)
+    return lines, blanks, marks
+
+
+@kernel
+def parse_sentence(data: Bytes) -> Any:
+    """Read the lines of one sentence. Linear.
 
     Returns a code; the state, whose FIRST and LAST show what is at fault, in the line at POSITION; the columns of edges
     (see HYPOTHESIS and after it); labels, columns and values; words, names, and pending values. Scores have their
     position as column, named ones −1 − the number of their name.
     """
     state = np.zeros(STATE_SIZE, dtype=np.int64)
+    lines, blanks, marks = _count_marks(data)
     edges = np.zeros((7, lines + 1), dtype=np.int64)
-    labels = np.empty(labels_room, dtype=np.int32)
-    columns = np.empty(values_room, dtype=np.int32)
-    values = np.empty(values_room, dtype=np.float64)
-    pending = np.empty((values_room, 4), dtype=np.int64)
-    word_slots, words = no_strings(_room(labels_room))
-    name_slots, names = no_strings(_room(values_room))
-    code = DONE
-    while code == DONE and state[POSITION] < len(data):
-        code, position = _read_line(
-            data, state, word_slots, words, name_slots, names, edges, labels, columns, values, pending
-        )
-        if code == DONE:
-            state[POSITION] = position
+    labels = np.empty(2 * lines + blanks, dtype=np.int32)  # a tail, and words with blanks between them
+    columns = np.empty(lines + blanks + marks, dtype=np.int32)
+    values = np.empty(lines + blanks + marks, dtype=np.float64)
+    pending = np.empty((lines + blanks + marks, 4), dtype=np.int64)
+    word_slots, words = no_strings(256)
+    name_slots, names = no_strings(32)
+    while True:
+        code = _read_lines(data, state, word_slots, words, name_slots, names, edges, labels, columns, values, pending)
+        if code != GROW:
+            break
+        state[LABELS], state[VALUES], state[PENDING] = state[KEPT], state[KEPT + 1], state[KEPT + 2]
+        if state[WORDS] == len(words):
+            word_slots, words = with_more_room(words, state[WORDS])
+        if state[NAMES] == len(names):
+            name_slots, names = with_more_room(names, state[NAMES])
     return (
         code,
         state,
@@ -369,11 +421,3 @@ def parse_sentence(data: Bytes, lines: int, labels_room: int, values_room: int) 
         names[: state[NAMES]],
         pending[: state[PENDING]],
     )
-
-
-@kernel
-def _room(size: int) -> int:
-    room = 16
-    while room < size:
-        room *= 2
-    return room

@@ -29,6 +29,15 @@ START, STOP, HASH = 0, 1, 2
 
 
 @kernel
+def room_for(size: int) -> int:
+    """A power of two that is not less."""
+    room = 16
+    while room < size:
+        room *= 2
+    return room
+
+
+@kernel
 def no_strings(room: int) -> tuple[Numbers, Integers]:
     """Slots and places of an empty table for ``room`` strings (a power of two)."""
     return np.full(2 * room, -1, dtype=np.int32), np.empty((room, 3), dtype=np.int64)

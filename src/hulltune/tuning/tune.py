@@ -346,6 +346,8 @@ class _Run:
         self._report()
 
     def _begin(self, begun: list[_Climb], number: int, weights: Floats, rng: np.random.Generator) -> None:
+        if self.stop.is_set() and number > 0:  # the first climb always says where it starts
+            return
         positions = climb(
             self.problem, weights, self.constraints, self.options.search, self.units, rng, reach=self.reach,
             threads=max(1, self.threads // TOGETHER),

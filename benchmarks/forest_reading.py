@@ -1,0 +1,132 @@
+"""Time the reading of forests, in nanoseconds of CPU time per edge, every format on real and synthetic files.
+
+Run: python benchmarks/forest_reading.py
+Writes benchmarks/results/forest_reading.json. The real files are looked for in ../shared/data beside the checkout. What
+is read is the whole way from the file to the packed Forest; formats take turns, and the best of several turns counts.
+The yardstick is Travatar's reader of its JSON: 20,000 ns per edge.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np
+from tests.io import forest_writers
+from tests.io.plain_forests import PlainEdge, PlainForest, plain
+
+from benchmarks.timing import interleaved, table, verdict, write_json
+from hulltune.forest.vocabulary import Vocabulary
+from hulltune.io.cdec_json import read_cdec_json
+from hulltune.io.forest_files import ForestOptions, ForestReader, NamedForest
+from hulltune.io.forest_text import read_forest_text, write_forest_text
+from hulltune.io.joshua import read_joshua
+from hulltune.io.moses_graph import read_moses_graph
+from hulltune.io.plf import read_plf
+from hulltune.io.travatar import read_travatar
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+TARGET, JSON_TARGET = 1_000, 20_000
+FEATURES, POSITIONS, STATES, ARCS = 10, 40, 25, 10
+
+
+def synthetic_lattice(seed: int) -> PlainForest:
+    """Layers of states with arcs from the layer before: node 0 is the start; the root stands above the last layer."""
+    rng = np.random.default_rng(seed)
+    lattice = PlainForest(POSITIONS * STATES + 2, POSITIONS * STATES + 1, [PlainEdge(0, [], [], {})])
+    for node in range(1, lattice.root):
+        layer = (node - 1) // STATES
+        before = [0] if layer == 0 else (1 + (layer - 1) * STATES + rng.integers(0, STATES, ARCS)).tolist()
+        for tail in before:
+            words = [f"word{k}" for k in rng.integers(0, 2000, 2).tolist()]
+            values = rng.normal(-3, 2, FEATURES).round(6).tolist()
+            features = {f"feature_{k}": value for k, value in enumerate(values)}
+            lattice.edges.append(PlainEdge(node, [tail], [0, *words], features))
+    lattice.edges += [PlainEdge(lattice.root, [lattice.root - 1 - state], [0], {}) for state in range(STATES)]
+    return lattice
+
+
+def one_word_arcs(lattice: PlainForest) -> PlainForest:
+    """As PLF has it: one word an arc, and the last layer is one node."""
+    last = lattice.root - STATES
+    edges = [edge for edge in lattice.edges if edge.tails and edge.head < last]
+    edges += [
+        PlainEdge(last, edge.tails, edge.output, edge.features)
+        for edge in lattice.edges
+        if last <= edge.head < lattice.root
+    ]
+    arcs = [PlainEdge(edge.head, edge.tails, edge.output[:2], edge.features) for edge in edges]
+    return PlainForest(last + 1, last, arcs)
+
+
+def read(reader: ForestReader, files: Sequence[Path]) -> list[NamedForest]:
+    vocabulary = Vocabulary()
+    return [named for file in files for named in reader(file, ForestOptions(), vocabulary)]
+
+
+def cases(folder: Path) -> dict[str, tuple[ForestReader, list[Path]]]:
+    found: dict[str, tuple[ForestReader, list[Path]]] = {}
+    if DATA.is_dir():
+        real = sorted((DATA / "de_en" / "forests").glob("*.hg.gz"))
+        two = sorted((DATA / "cdec_two_forests").glob("*.hg.gz"))
+        found["forest text, 150 real files, gzip"] = read_forest_text, real
+        found["forest text, two real files, gzip"] = read_forest_text, two
+        write_forest_text(folder / "real.hg", read(read_forest_text, real))
+        found["forest text, 150 real forests in one file"] = read_forest_text, [folder / "real.hg"]
+        forest = plain(read(read_forest_text, two)[1].forest)
+        for name, reader, content in (
+            ("cdec JSON, a real forest", read_cdec_json, forest_writers.cdec_json(forest)),
+            ("Travatar JSON, a real forest", read_travatar, forest_writers.travatar_json(forest)),
+            ("Joshua, a real forest", read_joshua, forest_writers.joshua(forest)),
+        ):
+            found[name] = reader, [written(folder / name.split(",")[0].replace(" ", "-"), content)]
+    lattice = synthetic_lattice(1)
+    write_forest_text(folder / "synthetic.hg", [NamedForest(lattice.build())])
+    found["forest text, synthetic lattice"] = read_forest_text, [folder / "synthetic.hg"]
+    for name, reader, content in (
+        ("cdec JSON, synthetic lattice", read_cdec_json, forest_writers.cdec_json(lattice)),
+        ("Travatar JSON, synthetic lattice", read_travatar, forest_writers.travatar_json(lattice)),
+        ("Joshua, synthetic lattice", read_joshua, forest_writers.joshua(lattice)),
+        ("Moses search graph, plain", read_moses_graph, forest_writers.moses_graph(lattice, 0)),
+        ("Moses search graph, extended", read_moses_graph, forest_writers.moses_graph(lattice, 0, extended=True)),
+        ("PLF", read_plf, forest_writers.plf(one_word_arcs(lattice))),
+    ):
+        found[name] = reader, [written(folder / name.replace(" ", "-"), content)]
+    return found
+
+
+def written(path: Path, content: str) -> Path:
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        all_cases = cases(Path(name))
+        calls: dict[str, Callable[[], object]] = {case: partial(read, *what) for case, what in all_cases.items()}
+        best = interleaved(calls, seconds=10, least=6, clock=time.thread_time)
+        rows: list[list[str]] = []
+        result: dict[str, Any] = {}
+        for case, (reader, files) in all_cases.items():
+            edges = sum(named.forest.edges for named in read(reader, files))
+            nanoseconds = best[case] / edges * 1e9
+            size = sum(file.stat().st_size for file in files) / edges
+            target = JSON_TARGET if "JSON" in case else TARGET
+            rows.append([case, f"{edges:,}", f"{size:.0f}", f"{nanoseconds:,.0f}", verdict(nanoseconds, target)])
+            result[case] = {"edges": edges, "bytes per edge": size, "ns per edge": nanoseconds}
+    result["load"] = os.getloadavg()[0]
+    print(table("Reading forests, one core", ["", "edges", "bytes/edge", "ns/edge", "target"], rows))
+    print(f"  load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
+    print(f"\nwritten: {write_json('forest_reading', result).relative_to(Path(__file__).resolve().parents[1])}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""Translate with the built-in decoder: a small, genuine one to try the loop with."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from hulltune.cli.parser import Parser, add_help, show_together, whole_number
+from hulltune.cli.reading import note
+from hulltune.errors import InputError
+
+USAGE = "--input FILE --weights FILE --output FILE [options]"
+EXAMPLE = """  hulltune decode --make 100 --input dev.de --ref dev.en
+  hulltune decode --input dev.de --weights w.json --output dev.nbest"""
+
+
+def configure(parser: Parser) -> None:
+    """The options of ``decode``."""
+    data = parser.add_argument_group("data")
+    data.add_argument("--input", metavar="FILE", required=True, help="German of the built-in fragment, a line each")
+    data.add_argument("--weights", metavar="FILE", help="JSON, Moses ini, or lines [probabilities 1, others 0]")
+    data.add_argument("--output", metavar="FILE", help="where the translations go")
+    made = data.add_argument("--make", type=whole_number, help="make up N sentences instead: write --input, --ref")
+    show_together(made, "--make N, --ref FILE")
+    data.add_argument("--ref", metavar="FILE", help=argparse.SUPPRESS)
+    data.add_argument("--seed", metavar="N", type=whole_number, default=1, help="of what is made up [1]")
+    search = parser.add_argument_group("answer")
+    what = search.add_mutually_exclusive_group()
+    what.add_argument("--nbest", metavar="K", type=whole_number, default=100, help="a Moses list of the K best [100]")
+    what.add_argument("--forest", action="store_true", help="forest text instead: all that the beam kept")
+    search.add_argument("--beam", metavar="N", type=whole_number, help="items of a category and span [6]")
+    add_help(search)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Translate, or make sentences to translate."""
+    if args.make is not None:
+        return _write_task(args)
+    if args.output is None:
+        raise InputError("--output: where should the translations go?")
+    if args.nbest < 1:
+        raise InputError("--nbest: got 0; expected at least 1")
+    from hulltune.decoder import START_WEIGHTS, built_in_translator, translate_to_forests, translate_to_lists
+    from hulltune.decoder.model import BEAM
+    from hulltune.io import read_weights
+    from hulltune.io.forest_files import NamedForest
+    from hulltune.io.forest_text import write_forest_text
+    from hulltune.io.problems import Problems
+    from hulltune.io.ranked import write_moses
+    from hulltune.io.streams import numbered_lines
+
+    sources = [line for _, line in numbered_lines(args.input, Problems())]
+    weights = START_WEIGHTS if args.weights is None else read_weights(args.weights)
+    translator = built_in_translator(beam=BEAM if args.beam is None else args.beam)
+    if args.forest:
+        forests = translate_to_forests(translator, sources, weights)
+        write_forest_text(args.output, (NamedForest(forest, str(number)) for number, forest in enumerate(forests)))
+    else:
+        write_moses(translate_to_lists(translator, sources, weights, size=args.nbest), args.output)
+    return 0
+
+
+def _write_task(args: argparse.Namespace) -> int:
+    from hulltune.decoder import built_in_task
+
+    if args.ref is None:
+        raise InputError("--make: writes sentences and references; give --ref FILE for the references, too")
+    task = built_in_task(args.make, seed=args.seed)
+    write_lines(task.sources, Path(args.input))
+    write_lines(task.references, Path(args.ref))
+    note(f"{len(task.sources)} sentences are in {args.input}, their references in {args.ref}")
+    return 0
+
+
+def write_lines(texts: Sequence[str], path: Path) -> None:
+    """A text a line; atomically."""
+    from hulltune.io.streams import written_atomically
+
+    with written_atomically(path) as file:
+        file.write("".join(f"{text}\n" for text in texts).encode())

@@ -1,0 +1,104 @@
+"""A smoothed n-gram model: interpolated Kneser–Ney (Kneser & Ney 1995; Chen & Goodman 1999)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from hulltune.errors import InputError
+
+START, END, UNKNOWN = "<s>", "</s>", "<unk>"
+"""Marks of the sentence's start and end, and the word that stands for all words that were never seen."""
+
+History = tuple[str, ...]
+
+
+class LanguageModel:
+    """p(word | the last order − 1 words), for every word of ``vocabulary``: the words seen, END and UNKNOWN.
+
+    The highest order counts n-grams. A lower order counts the different words seen before an n-gram, as it is asked
+    only where a longer one is rare. Each takes an absolute discount from its counts and gives what it saved to the
+    next lower order; the lowest is uniform. So the probabilities after any history sum to 1, and none is 0. A sentence
+    starts after order − 1 START marks.
+    """
+
+    def __init__(self, sentences: Iterable[Sequence[str]], *, order: int = 3, discount: float | None = None) -> None:
+        if order < 1:
+            raise InputError(f"order: expected at least 1, got {order}")
+        self.order = order
+        counts: Counter[History] = Counter()
+        words: dict[str, None] = {}
+        for sentence in sentences:
+            padded = (START,) * (order - 1) + tuple(sentence) + (END,)
+            words.update(dict.fromkeys(sentence))
+            counts.update(padded[end - order : end] for end in range(order, len(padded) + 1))
+        if not counts:
+            raise InputError("sentences: expected at least one to estimate a language model from, got none")
+        for mark in (START, END, UNKNOWN):
+            if mark in words:
+                raise InputError(f"sentences: {mark!r} is a mark of the model; expected words")
+        self.vocabulary = (*words, END, UNKNOWN)
+        self._known = frozenset(self.vocabulary)
+        self._levels: list[_Level] = []
+        while True:  # from the highest order to the lowest
+            self._levels.append(_Level(counts, discount))
+            if len(next(iter(counts))) == 1:
+                break
+            counts = Counter(ngram[1:] for ngram in counts)
+        self._levels.reverse()
+        self._remembered: dict[History, float] = {}
+
+    def log_probability(self, history: Sequence[str], word: str) -> float:
+        """log p(word | history), natural; of the history only the last order − 1 words count. Remembered."""
+        ngram = (*history[max(0, len(history) - self.order + 1) :], word)
+        found = self._remembered.get(ngram)
+        if found is None:
+            known = tuple(token if token in self._known or token == START else UNKNOWN for token in ngram)
+            found = self._remembered[ngram] = math.log(self._probability(known[:-1], known[-1]))
+        return found
+
+    def sentence_log_probability(self, words: Sequence[str]) -> float:
+        """log p of a whole sentence, its end included."""
+        history: History = (START,) * (self.order - 1)
+        total = 0.0
+        for word in (*words, END):
+            total += self.log_probability(history, word)
+            history = (*history, word)
+        return total
+
+    def _probability(self, history: History, word: str) -> float:
+        probability = 1.0 / len(self.vocabulary)
+        for length in range(len(history) + 1):
+            probability = self._levels[length].interpolate(history[len(history) - length :], word, probability)
+        return probability
+
+
+class _Level:
+    """The counts of n-grams of one length, and what is known of the words after each history."""
+
+    def __init__(self, counts: Counter[History], discount: float | None) -> None:
+        self.counts = counts
+        self.total: defaultdict[History, int] = defaultdict(int)
+        self.kinds: defaultdict[History, int] = defaultdict(int)
+        for ngram, count in counts.items():
+            self.total[ngram[:-1]] += count
+            self.kinds[ngram[:-1]] += 1
+        if discount is not None and not 0.0 < discount < 1.0:
+            raise InputError(f"discount: expected a number between 0 and 1, got {discount}")
+        self.discount = _usual_discount(counts) if discount is None else discount
+
+    def interpolate(self, history: History, word: str, lower: float) -> float:
+        """The discounted share of the word, and its share of what the discounts saved."""
+        total = self.total.get(history, 0)
+        if total == 0:
+            return lower
+        seen = max(self.counts.get((*history, word), 0) - self.discount, 0.0)
+        return (seen + self.discount * self.kinds[history] * lower) / total
+
+
+def _usual_discount(counts: Counter[History]) -> float:
+    """n1 / (n1 + 2 n2), of the numbers of n-grams seen once and twice; at least a little, and not all."""
+    once = sum(count == 1 for count in counts.values())
+    twice = sum(count == 2 for count in counts.values())
+    return min(max(once / (once + 2.0 * twice), 0.1), 0.9) if once else 0.5

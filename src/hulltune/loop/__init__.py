@@ -1,0 +1,18 @@
+"""The decoder in the loop: decode, merge, tune, until nothing changes."""
+
+from hulltune.loop.command import CommandDecoder, DecoderError
+from hulltune.loop.hypotheses import Reading
+from hulltune.loop.result import Iteration, LoopProgress, LoopResult
+from hulltune.loop.run import tune_loop
+from hulltune.loop.weights_template import WeightsFormat
+
+__all__ = [
+    "CommandDecoder",
+    "DecoderError",
+    "Iteration",
+    "LoopProgress",
+    "LoopResult",
+    "Reading",
+    "WeightsFormat",
+    "tune_loop",
+]

@@ -1,0 +1,158 @@
+"""Everything that the decoder has found so far: outputs of several iterations as one set of lists or forests."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hulltune.errors import InputError
+from hulltune.forest.forest import Forest
+from hulltune.forest.vocabulary import Vocabulary
+from hulltune.io.candidates import CandidateLists
+from hulltune.io.forest_files import NamedForest
+from hulltune.io.forest_set import ForestSet, Piece
+from hulltune.io.forest_text import write_forest_text
+from hulltune.io.jsonl import write_jsonl
+from hulltune.io.read import read_lists
+from hulltune.io.read_forests import has_forests, read_forests
+from hulltune.tuning.inputs import ListsLike, are_forests, as_forests, as_lists
+
+Found = CandidateLists | ForestSet
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How outputs are read; see read_lists and read_forests."""
+
+    format: str | None = None
+    missing: float | None = None
+    ids: str = "order"
+
+    def read(self, paths: Sequence[Path]) -> Found:
+        """The lists or forests of some files, or of a folder."""
+        if has_forests(list(paths), self.format):
+            return read_forests(list(paths), format=self.format, ids=self.ids, missing=self.missing)
+        return read_lists(list(paths), format=self.format, missing=self.missing)
+
+
+@dataclass(frozen=True, eq=False)
+class Hypotheses:
+    """The outputs of iterations, in order. Lists stay lists as long as all of them are."""
+
+    reading: Reading = field(default_factory=Reading)
+    files: tuple[tuple[Path, ...], ...] = ()
+    """The files of each iteration; none for forests that are only in memory."""
+    each: tuple[Found, ...] = ()
+
+    @cached_property
+    def union(self) -> Found:
+        """All of them as one. Lists are read again from their files, which joins those of a sentence. Linear."""
+        if len(self.each) == 1:
+            return self.each[0]
+        if all(isinstance(one, CandidateLists) for one in self.each):
+            paths = [path for paths in self.files for path in paths]
+            return read_lists(paths, format=self.reading.format, missing=self.reading.missing)
+        return united([as_forests(one) for one in self.each])
+
+    @property
+    def size(self) -> int:
+        """Hypotheses of lists, edges of forests; each once, however often it was found."""
+        if not self.each:
+            return 0
+        return self.union.rows if isinstance(self.union, CandidateLists) else self.union.corpus.edges
+
+    @property
+    def unit(self) -> str:
+        """What ``size`` counts."""
+        return "hypotheses" if all(isinstance(one, CandidateLists) for one in self.each) else "edges"
+
+    def added(self, found: Found, files: Sequence[Path]) -> Hypotheses:
+        """With one more iteration."""
+        return Hypotheses(self.reading, (*self.files, tuple(files)), (*self.each, found))
+
+
+def united(sets: Sequence[ForestSet]) -> ForestSet:
+    """The forests of each sentence in all of these sets, searched as their union. One that came before is left out."""
+    vocabulary = Vocabulary()
+    pieces: list[Piece] = []
+    known: set[tuple[object, bytes]] = set()
+    for found in sets:
+        numbers = np.array([vocabulary.id(word) for word in found.corpus.vocabulary.tokens], dtype=np.int32)
+        for place, sentence in enumerate(found.ids):
+            forest = _with_words(found.corpus[place], numbers, vocabulary)
+            key = (sentence, _fingerprint(forest))
+            if key not in known or not forest.edges:
+                known.add(key)
+                pieces.append(Piece(sentence, forest, found.members[place][0]))
+    return replace(
+        ForestSet.from_pieces(pieces, ids_by=sets[0].ids_by, provenance=[one for s in sets for one in s.provenance]),
+        references=sets[0].references,
+        sources=sets[0].sources,
+    )
+
+
+def keep(given: ListsLike, folder: Path, *, lasting: bool) -> tuple[Found, list[Path]]:
+    """What a function returned, read or taken as it is, and files in ``folder`` that hold it.
+
+    Forests are written only if they are to last: not all of them can be.
+    """
+    if isinstance(given, (str, os.PathLike)):
+        given = [given]
+    if isinstance(given, Sequence) and given and all(isinstance(item, (str, os.PathLike)) for item in given):
+        return _copied([Path(item) for item in given], folder)
+    if are_forests(given):
+        forests = as_forests(given)
+        if not lasting:
+            return forests, []
+        path = folder / "output.forest"
+        names = (NamedForest(forest, str(name)) for name, forest in zip(forests.ids, forests.corpus, strict=True))
+        write_forest_text(path, names)
+        return forests, [path]
+    lists = as_lists(given)
+    path = folder / "output.jsonl"
+    write_jsonl(lists, path)
+    return lists, [path]
+
+
+def _copied(paths: Sequence[Path], folder: Path) -> tuple[Found, list[Path]]:
+    """Files stay where nobody changes them: in the folder."""
+    copies = []
+    for number, path in enumerate(paths):
+        if not path.exists():
+            raise InputError(f"{path}: no such file, though the decoder named it as its output")
+        copy = folder / (f"output-{number}-{path.name}" if len(paths) > 1 else f"output-{path.name}")
+        if path.is_dir():
+            shutil.copytree(path, copy)
+        else:
+            shutil.copyfile(path, copy)
+        copies.append(copy)
+    return Reading().read(copies), copies
+
+
+def _with_words(forest: Forest, numbers: Any, vocabulary: Vocabulary) -> Forest:
+    labels = forest.labels.copy()
+    words = labels >= 0
+    labels[words] = numbers[labels[words]]
+    return replace(forest, labels=labels, vocabulary=vocabulary)
+
+
+def _fingerprint(forest: Forest) -> bytes:
+    """Equal for forests with the same nodes, edges, words and features."""
+    digest = hashlib.sha256("\n".join(forest.feature_names).encode("utf-8", "surrogatepass"))
+    for array in (forest.edge_offsets, forest.tail_offsets, forest.tails, forest.label_offsets, forest.labels):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update(np.ascontiguousarray(forest.features.toarray()).tobytes())
+    return digest.digest()
+
+
+def known_weights(weights: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+    """The weights of these features: one that was never given is 0."""
+    return {name: float(weights.get(name, 0.0)) for name in names}

@@ -1,0 +1,162 @@
+"""What a loop answers, and what it tells on the way: plain data that can be saved and loaded."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hulltune.errors import InputError
+from hulltune.io.streams import written_atomically
+from hulltune.tuning.tune import Progress
+
+FORMAT = "hulltune loop result 1"
+
+NOTHING_NEW = "nothing new"
+NO_NEW_WINNERS = "no new winners"
+SMALL_GAIN = "small gain"
+ITERATIONS = "iterations"
+INTERRUPTED = "interrupted"
+REASONS = {
+    NOTHING_NEW: "the decoder found nothing that was not known",
+    NO_NEW_WINNERS: "nothing new wins on any line through the weights along a feature",
+    SMALL_GAIN: "other weights gain too little",
+    ITERATIONS: "that was the last iteration",
+    INTERRUPTED: "interrupted: the best so far",
+}
+"""Why a loop may stop, and what that means."""
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One round: decode with ``weights``, add what is new, and tune on all there is."""
+
+    number: int
+    """From 1."""
+    weights: Mapping[str, float]
+    """What the decoder was given."""
+    score: float
+    """The metric of the decoder's own first choices."""
+    size: int
+    """What there is to choose from, after this round: hypotheses of lists, or edges of forests."""
+    new: int
+    """How many of them this round added."""
+    new_winners: int
+    """How many outputs win, on lines through the weights along a feature or from the last weights, that were not
+    known before.
+    """
+    empty: int
+    """Sentences that the decoder had no output for."""
+    seconds_decoding: float
+    tuned: Mapping[str, float] | None = None
+    """The weights that tuning found; None in a last round that only decodes."""
+    tuned_from: float | None = None
+    """The score of ``weights`` on everything so far."""
+    tuned_score: float | None = None
+    """The score of ``tuned`` on everything so far."""
+    seconds_tuning: float = 0.0
+
+    def moved(self, least: float = 0.02) -> dict[str, tuple[float, float]]:
+        """The weights that tuning moved, and from where to where: in shares of the sum of all sizes, ``least`` or more.
+
+        Only the direction of weights matters, so that is what is compared. Those that moved most come first.
+        """
+        if self.tuned is None:
+            return {}
+        before, after = _shares(self.weights), _shares(self.tuned)
+        pairs = {name: (before.get(name, 0.0), after.get(name, 0.0)) for name in {**before, **after}}
+        order = sorted(pairs, key=lambda name: -abs(pairs[name][1] - pairs[name][0]))
+        return {name: pairs[name] for name in order if abs(pairs[name][1] - pairs[name][0]) >= least}
+
+
+@dataclass(frozen=True)
+class HeldOutScores:
+    """What the decoder scores on sentences that were not tuned on."""
+
+    start: float
+    tuned: float
+
+
+@dataclass(frozen=True)
+class LoopResult:
+    """The best weights that the decoder was run with, and how they were found.
+
+    Every score here is one that the decoder reached itself: none is a prediction.
+    """
+
+    weights: Mapping[str, float]
+    score: float
+    start: Mapping[str, float]
+    start_score: float
+    best: int
+    """The number of the iteration that decoded with ``weights``: of equal scores the last one."""
+    iterations: tuple[Iteration, ...]
+    stopped: str
+    """Why: a key of REASONS."""
+    metric: str
+    higher_is_better: bool
+    seed: int
+    sentences: int
+    unit: str
+    """What ``size`` counts: "hypotheses" or "edges"."""
+    seconds: float
+    version: str
+    heldout: HeldOutScores | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the loop was ended before it was done."""
+        return self.stopped == INTERRUPTED
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON would have it."""
+        return {"format": FORMAT, **dataclasses.asdict(self)}
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as JSON, atomically. It has the weights where ``read_weights`` looks for them."""
+        with written_atomically(path) as file:
+            file.write((json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n").encode())
+        return Path(path)
+
+    @staticmethod
+    def load(path: str | Path) -> LoopResult:
+        """Read what ``save`` wrote."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"{path}: cannot read the result ({error.strerror})") from None
+        except ValueError as error:
+            raise InputError(f"{path}: not a result file ({error})") from None
+        if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
+            raise InputError(f'{path}: not the result of a loop of this version; expected "format": "{FORMAT}"')
+        try:
+            heldout = data.pop("heldout")
+            rounds = tuple(Iteration(**record) for record in data.pop("iterations"))
+            return LoopResult(**data, iterations=rounds, heldout=None if heldout is None else HeldOutScores(**heldout))
+        except (KeyError, TypeError) as error:
+            raise InputError(f"{path}: not a whole result file ({error})") from None
+
+
+@dataclass(frozen=True)
+class LoopProgress:
+    """Where a loop is: for a progress view."""
+
+    iteration: int
+    stage: str
+    """"decoding", "tuning", "done" (``record`` is complete then), or "held out"."""
+    record: Iteration | None = None
+    """What is known of this iteration."""
+    previous: Iteration | None = None
+    tuning: Progress | None = None
+    """Where tuning is, while it runs."""
+    unit: str = "hypotheses"
+    resumed: bool = False
+    """Whether this iteration was done before the loop was last stopped."""
+
+
+def _shares(weights: Mapping[str, float]) -> dict[str, float]:
+    total = sum(map(abs, weights.values()))
+    return {name: weight / total if total else 0.0 for name, weight in weights.items()}

@@ -1,0 +1,401 @@
+"""The loop: decode, add what is new, tune on everything, decode again, until nothing changes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune._version import __version__
+from hulltune.errors import InputError
+from hulltune.forest.forest import feature_vector
+from hulltune.loop.command import LOG, CommandDecoder, DecoderError, last_lines
+from hulltune.loop.folder import RunFolder, State, iteration_name, outputs
+from hulltune.loop.hypotheses import Found, Hypotheses, Reading, keep, known_weights
+from hulltune.loop.result import (
+    INTERRUPTED,
+    ITERATIONS,
+    NO_NEW_WINNERS,
+    NOTHING_NEW,
+    SMALL_GAIN,
+    HeldOutScores,
+    Iteration,
+    LoopProgress,
+    LoopResult,
+)
+from hulltune.loop.winners import winning_outputs
+from hulltune.metrics.base import Metric
+from hulltune.metrics.registry import get_metric
+from hulltune.metrics.store import Store
+from hulltune.search.interface import Problem
+from hulltune.search.policies import Policy
+from hulltune.tuning.api import tune
+from hulltune.tuning.inputs import ListsLike, ReferencesLike, WeightsLike, as_references, as_weights, tuning_data
+from hulltune.tuning.tune import Progress
+
+Decoder = Callable[[Mapping[str, float]], ListsLike] | CommandDecoder
+"""A function from weights to lists or forests (whatever ``tune`` takes), or a command."""
+Floats = NDArray[np.float64]
+
+
+def tune_loop(
+    decoder: Decoder,
+    references: ReferencesLike,
+    *,
+    start: WeightsLike,
+    metric: str | Metric = "bleu",
+    iterations: int = 10,
+    least_gain: float = 0.0,
+    folder: str | os.PathLike[str] | None = None,
+    heldout: Decoder | None = None,
+    heldout_references: ReferencesLike = None,
+    reading: Reading | None = None,
+    fixed: Mapping[str, float] | None = None,
+    minimum: Mapping[str, float] | None = None,
+    maximum: Mapping[str, float] | None = None,
+    signs: Mapping[str, str] | None = None,
+    tied: Sequence[Sequence[str]] = (),
+    scale: str = "l1",
+    search: str = "random",
+    directions: int = 16,
+    restarts: int = 19,
+    policy: str | Policy = "middle",
+    smoothing: str = "none",
+    seed: int = 1,
+    threads: int | None = None,
+    store: Store | str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    progress: Callable[[LoopProgress], None] | None = None,
+) -> LoopResult:
+    """Tune the weights of a decoder with the decoder in the loop.
+
+    Each iteration decodes with the weights (at first ``start``), adds what was found to all that was found before, and
+    tunes on it. The loop stops when the decoder finds nothing new, when nothing new wins near the weights (see
+    winning_outputs), when tuning gains ``least_gain`` or less over the weights that were decoded with, or after as many
+    ``iterations``; then the last weights are decoded with once more. The result has the weights whose output scored
+    best.
+
+    With a ``folder`` the run can be stopped at any point, and goes on where it was when it is started again the same
+    way; ``settings`` are further things that must be the same then. ``heldout`` decodes sentences that are not tuned
+    on, with the first and with the best weights. ``reading`` says how a command's output is read. All other options
+    are those of ``tune``. A decoder that fails raises DecoderError, and everything found before is kept. Ctrl-C ends
+    the loop with the best so far.
+    """
+    if iterations < 1:
+        raise InputError(f"iterations: expected at least 1, got {iterations}")
+    if not least_gain >= 0.0:
+        raise InputError(f"least_gain: expected 0 or more, got {least_gain}")
+    if (heldout is None) != (heldout_references is None):
+        raise InputError("heldout, heldout_references: give both or none of them")
+    first = as_weights(start)
+    if not isinstance(first, Mapping):
+        raise InputError("start: expected weights by name, so that the decoder knows which is which")
+    texts = as_references(references)
+    if texts is None:
+        raise InputError("references: the loop needs them; expected a file or texts")
+    options = {
+        "fixed": dict(fixed or {}), "minimum": dict(minimum or {}), "maximum": dict(maximum or {}),
+        "signs": dict(signs or {}), "tied": [list(group) for group in tied], "scale": scale, "search": search,
+        "directions": directions, "restarts": restarts, "policy": policy, "smoothing": smoothing,
+    }  # fmt: skip
+    chosen = get_metric(metric)
+    same = {
+        "metric": chosen.signature,
+        "seed": seed,
+        "start": {name: float(weight) for name, weight in first.items()},
+        "references": hashlib.sha256("\n".join("\t".join(each) for each in texts).encode()).hexdigest(),
+        "options": {**options, "policy": repr(policy)},
+        **(settings or {}),
+    }
+    with ExitStack() as stack:
+        kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
+        where = stack.enter_context(tempfile.TemporaryDirectory()) if folder is None else folder
+        run_folder = RunFolder(Path(where))
+        stack.enter_context(run_folder.alone())
+        loop = _Loop(
+            decoder=decoder,
+            references=texts,
+            metric=chosen,
+            iterations=iterations,
+            least_gain=least_gain,
+            folder=run_folder,
+            lasting=folder is not None,
+            heldout=heldout,
+            heldout_references=as_references(heldout_references),
+            reading=reading or Reading(),
+            tuning={**options, "threads": threads, "store": kept},
+            seed=seed,
+            progress=progress,
+            state=run_folder.load(same),
+            before=time.perf_counter(),
+        )
+        return loop.run()
+
+
+@dataclass
+class _Loop:
+    """A run. ``state`` is what is on disk; all else that changes can be had from it and from the folders beside it.
+
+    Whether to stop is decided from the records alone, so that a run that goes on decides as one that never stopped.
+    """
+
+    decoder: Decoder
+    references: tuple[tuple[str, ...], ...]
+    metric: Metric
+    iterations: int
+    least_gain: float
+    folder: RunFolder
+    lasting: bool
+    heldout: Decoder | None
+    heldout_references: tuple[tuple[str, ...], ...] | None
+    reading: Reading
+    tuning: dict[str, Any]
+    seed: int
+    progress: Callable[[LoopProgress], None] | None
+    state: State
+    before: float
+    hypotheses: Hypotheses = field(init=False)
+
+    def run(self) -> LoopResult:
+        self.hypotheses = Hypotheses(self.reading)
+        reached("start")
+        if not self.state.iterations:
+            self._save()
+        try:
+            stopped = self._rounds()
+            self._save(stopped=stopped)
+            result = self._result(stopped)
+            return result if self.heldout is None else replace(result, heldout=self._held_out(result))
+        except KeyboardInterrupt:
+            if not self.state.iterations:
+                raise
+            return self._result(INTERRUPTED)
+
+    def _rounds(self) -> str:
+        """All iterations; why they ended."""
+        weights: Mapping[str, float] = self.state.settings["start"]
+        previous: Iteration | None = None
+        number = 1
+        while True:
+            known = self.state.iterations[number - 1] if number <= len(self.state.iterations) else None
+            record = self._decoded(number, weights, previous, known)
+            stopped = self._enough_decoded(record)
+            if stopped is None:
+                record = self._tuned(record, previous)
+                stopped = SMALL_GAIN if self._gain(record) <= self.least_gain else None
+            self._tell(number, "done", record=record, previous=previous, resumed=known == record)
+            if stopped is not None:
+                return stopped
+            assert record.tuned is not None
+            weights, previous, number = record.tuned, record, number + 1
+
+    def _enough_decoded(self, record: Iteration) -> str | None:
+        if record.number > 1 and record.new == 0:
+            return NOTHING_NEW
+        if record.number > 1 and record.new_winners == 0:
+            return NO_NEW_WINNERS
+        return ITERATIONS if record.number > self.iterations else None
+
+    def _gain(self, record: Iteration) -> float:
+        assert record.tuned_score is not None
+        assert record.tuned_from is not None
+        gain = record.tuned_score - record.tuned_from
+        return gain if self.metric.higher_is_better else -gain
+
+    def _decoded(
+        self, number: int, weights: Mapping[str, float], previous: Iteration | None, known: Iteration | None
+    ) -> Iteration:
+        """Decode, or take what was decoded before; the record of it is in the state afterwards."""
+        began = time.perf_counter()
+        if known is None:
+            self._tell(number, "decoding", previous=previous)
+        found, files = self._decode(self.decoder, iteration_name(number), weights, number, self.references)
+        seconds = time.perf_counter() - began
+        before = self.hypotheses
+        self.hypotheses = before.added(found, files)
+        if known is not None:
+            return known
+        problem = self._problem(found, self.references)
+        record = Iteration(
+            number=number,
+            weights=dict(weights),
+            score=float(self.metric.score(problem.baseline(_vector(weights, problem)).total)),
+            size=self.hypotheses.size,
+            new=self.hypotheses.size - before.size,
+            new_winners=self._new_winners(before, weights, None if previous is None else previous.weights),
+            empty=int(np.sum(np.diff(problem.corpus.sentence_edges) == 0)),
+            seconds_decoding=seconds,
+        )
+        self._save(record)
+        return record
+
+    def _decode(
+        self,
+        decoder: Decoder,
+        name: str,
+        weights: Mapping[str, float],
+        number: int,
+        references: tuple[tuple[str, ...], ...],
+    ) -> tuple[Found, list[Path]]:
+        """What the decoder finds: it counts as done once it was read without a fault and its folder has its name."""
+        done = self.folder.finished(name)
+        if done is not None:
+            files = outputs(done)
+            return self._reading(decoder).read(files), files
+        reached(f"before decoding {name}")
+        with self.folder.unfinished(name) as folder:
+            if isinstance(decoder, CommandDecoder):
+                files = decoder.decode(weights, folder, number)
+                try:
+                    found = self.reading.read(files)
+                    tuning_data(found, references)
+                except InputError as error:
+                    raise DecoderError(
+                        f"the decoder's output cannot be used: {error}", last_lines(folder / LOG)
+                    ) from None
+            else:
+                found, files = keep(decoder(dict(weights)), folder, lasting=self.lasting)
+                tuning_data(found, references)
+            reached(f"after decoding {name}")
+        reached(f"after naming {name}")
+        return found, [self.folder.path / name / path.name for path in files]
+
+    def _reading(self, decoder: Decoder) -> Reading:
+        return self.reading if isinstance(decoder, CommandDecoder) else Reading()
+
+    def _problem(self, found: Found, references: tuple[tuple[str, ...], ...]) -> Problem:
+        problem: Problem = tuning_data(found, references).problem(self.metric, store=self.tuning["store"])
+        return problem
+
+    def _new_winners(self, before: Hypotheses, weights: Mapping[str, float], others: Mapping[str, float] | None) -> int:
+        """Outputs that win near the weights and did not before there was this iteration."""
+        problem = self._problem(self.hypotheses.union, self.references)
+        second = None if others is None else _vector(others, problem)
+        winners = winning_outputs(problem, _vector(weights, problem), second)
+        if before.each:
+            earlier = self._problem(before.union, self.references)
+            second = None if others is None else _vector(others, earlier)
+            winners -= winning_outputs(earlier, _vector(weights, earlier), second)
+        return len(winners)
+
+    def _tuned(self, record: Iteration, previous: Iteration | None) -> Iteration:
+        """The record with the weights that tuning finds, in the state afterwards."""
+        if record.tuned is not None:
+            return record
+        reached(f"before tuning {record.number}")
+        began = time.perf_counter()
+
+        def report(step: Progress) -> None:
+            self._tell(record.number, "tuning", record=record, previous=previous, tuning=step)
+
+        self._tell(record.number, "tuning", record=record, previous=previous)
+        everything = self.hypotheses.union
+        # A feature that the decoder does not show keeps its weight: the decoder may want it, but tuning cannot see it.
+        start = known_weights(record.weights, everything.feature_names)
+        found = tune(
+            everything,
+            self.references,
+            metric=self.metric,
+            start=start if any(start.values()) else None,
+            seed=self.seed + record.number - 1,
+            others=(),
+            oracle=False,
+            progress=report if self.progress is not None else None,
+            **self.tuning,
+        )
+        if found.interrupted:  # half a search is not what an uninterrupted run would have found
+            raise KeyboardInterrupt
+        problem = self._problem(everything, self.references)
+        record = replace(
+            record,
+            tuned={**record.weights, **found.weights},
+            tuned_from=problem.score(_vector(record.weights, problem)),
+            tuned_score=found.score,
+            seconds_tuning=time.perf_counter() - began,
+        )
+        self._save(record)
+        reached(f"after tuning {record.number}")
+        return record
+
+    def _held_out(self, result: LoopResult) -> HeldOutScores:
+        """The scores of the first and of the best weights on the held-out sentences."""
+        scores = [self._held_out_score(self.state.iterations[k - 1]) for k in (1, result.best)]
+        return HeldOutScores(*scores)
+
+    def _held_out_score(self, record: Iteration) -> float:
+        assert self.heldout is not None
+        assert self.heldout_references is not None
+        name = f"heldout-{iteration_name(record.number)}"
+        if name not in self.state.heldout:
+            self._tell(record.number, "held out", record=record)
+            found, _ = self._decode(self.heldout, name, record.weights, record.number, self.heldout_references)
+            problem = self._problem(found, self.heldout_references)
+            score = float(self.metric.score(problem.baseline(_vector(record.weights, problem)).total))
+            self.state = replace(self.state, heldout={**self.state.heldout, name: score})
+            self._save()
+        return self.state.heldout[name]
+
+    def _result(self, stopped: str) -> LoopResult:
+        records = self.state.iterations
+        sign = 1.0 if self.metric.higher_is_better else -1.0
+        best = max(records, key=lambda record: (sign * record.score, record.number))
+        return LoopResult(
+            weights=best.weights,
+            score=best.score,
+            start=records[0].weights,
+            start_score=records[0].score,
+            best=best.number,
+            iterations=records,
+            stopped=stopped,
+            metric=self.metric.signature,
+            higher_is_better=self.metric.higher_is_better,
+            seed=self.seed,
+            sentences=len(self.references),
+            unit=self.hypotheses.unit,
+            seconds=self.state.seconds + time.perf_counter() - self.before,
+            version=__version__,
+        )
+
+    def _save(self, record: Iteration | None = None, *, stopped: str | None = None) -> None:
+        """Replace the state, with this record in its place."""
+        records = self.state.iterations
+        if record is not None:
+            records = (*records[: record.number - 1], record)
+        now = time.perf_counter()
+        self.state = replace(
+            self.state, iterations=records, stopped=stopped, seconds=self.state.seconds + now - self.before
+        )
+        self.before = now
+        reached("before saving")
+        self.folder.save(self.state)
+        reached("after saving")
+
+    def _tell(
+        self,
+        number: int,
+        stage: str,
+        *,
+        record: Iteration | None = None,
+        previous: Iteration | None = None,
+        tuning: Progress | None = None,
+        resumed: bool = False,
+    ) -> None:
+        if self.progress is not None:
+            self.progress(LoopProgress(number, stage, record, previous, tuning, self.hypotheses.unit, resumed))
+
+
+def _vector(weights: Mapping[str, float], problem: Problem) -> Floats:
+    return feature_vector(known_weights(weights, problem.feature_names), problem.feature_names, "weights")
+
+
+def reached(place: str) -> None:
+    """Called between all steps that leave something on disk: tests end the process at each of these places."""

@@ -1,0 +1,87 @@
+"""Weights in a decoder's own format: one of the usual ones, or a template."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hulltune.errors import InputError, unknown_name
+from hulltune.io.streams import open_bytes, written_atomically
+from hulltune.io.weights import WEIGHT_FORMATS, write_weights
+
+_HOLE = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")
+
+
+@dataclass(frozen=True)
+class WeightsFormat:
+    """How the decoder wants its weights: ``template`` if there is one, otherwise the format with this name."""
+
+    name: str = "json"
+    template: str | None = None
+    template_file: str = "template"
+
+    def __post_init__(self) -> None:
+        if self.name not in WEIGHT_FORMATS:
+            raise unknown_name("format of weights", self.name, WEIGHT_FORMATS)
+
+    @staticmethod
+    def from_template(path: str | os.PathLike[str]) -> WeightsFormat:
+        """The format of a file with ``{name}`` where the weight of that feature goes."""
+        with open_bytes(path) as stream:
+            data = stream.read()
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"{os.fspath(path)}: not UTF-8; convert the template to UTF-8") from None
+        found = WeightsFormat(template=text, template_file=os.fspath(path))
+        if not found.names:
+            raise InputError(f"{os.fspath(path)}: no {{name}} in the template; weights would have no effect")
+        return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The weights that the template has a place for."""
+        if self.template is None:
+            return ()
+        return tuple(hole[1] for hole in _HOLE.finditer(self.template) if hole[1] is not None)
+
+    def write(self, weights: Mapping[str, float], path: Path) -> None:
+        """Write the weights, atomically."""
+        if self.template is None:
+            write_weights(weights, path, format=self.name)
+            return
+        with written_atomically(path) as file:
+            file.write(fill_template(self.template, weights, where=self.template_file).encode())
+
+
+def fill_template(template: str, weights: Mapping[str, float], *, where: str = "template") -> str:
+    """The template with every ``{name}`` replaced by that weight, to the last bit; ``{{`` and ``}}`` are braces.
+
+    A name without a weight is an error, and so is a weight without a place: the decoder would never hear of it.
+    """
+    used: set[str] = set()
+
+    def filled(hole: re.Match[str]) -> str:
+        line = template.count("\n", 0, hole.start()) + 1
+        if hole[0] in ("{{", "}}"):
+            return hole[0][0]
+        name = hole[1]
+        if name is None:
+            raise InputError(f"{where}:{line}: a single {hole[0]!r}; write {hole[0] * 2!r} for a brace as such")
+        if name not in weights:
+            error = unknown_name("weight", name, weights)
+            raise InputError(f"{where}:{line}: {error}")
+        if not math.isfinite(weights[name]):
+            raise InputError(f"{where}:{line}: the weight of {name!r} is {weights[name]}; expected a finite number")
+        used.add(name)
+        return repr(float(weights[name]))
+
+    text = _HOLE.sub(filled, template)
+    left = [name for name in weights if name not in used]
+    if left:
+        raise InputError(f"{where}: no place for the weight of {left[0]!r}; write {{{left[0]}}} where it goes")
+    return text

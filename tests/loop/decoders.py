@@ -1,0 +1,76 @@
+"""Small decoders to loop with: a fixed space of hypotheses of which the best under the weights are shown."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+SENTENCES = 12
+NAMES = ("a", "b", "c")
+START = {"a": 1.0, "b": 0.0, "c": 0.0}
+WORDS = ["the", "dog", "cat", "sees", "a", "small", "big", "tree", "house", "one", "two"]
+
+
+def references(seed: int = 1) -> list[str]:
+    rng = random.Random(seed)
+    return [" ".join(rng.choice(WORDS) for _ in range(6)) for _ in range(SENTENCES)]
+
+
+def space(seed: int = 1) -> list[list[tuple[str, tuple[float, ...]]]]:
+    """Per sentence 60 hypotheses: b says how good each is, a little; a nothing; c only half of the truth."""
+    rng = random.Random(seed + 100)
+    found = []
+    for reference in references(seed):
+        words = reference.split()
+        hypotheses = []
+        for _ in range(60):
+            wrong = rng.randint(0, 5)
+            text = list(words)
+            for place in rng.sample(range(6), wrong):
+                text[place] = rng.choice(WORDS)
+            good = sum(x == y for x, y in zip(text, words, strict=True))
+            features = (rng.gauss(0, 2), good + rng.gauss(0, 2.5), good / 2 + rng.gauss(0, 3))
+            hypotheses.append((" ".join(text), tuple(round(value, 4) for value in features)))
+        found.append(hypotheses)
+    return found
+
+
+def shown(weights: Mapping[str, float], size: int = 5, seed: int = 1) -> list[dict[str, Any]]:
+    """The best hypotheses under the weights, as records."""
+    records = []
+    for hypotheses in space(seed):
+        best = sorted(hypotheses, key=lambda h: -sum(weights.get(n, 0.0) * v for n, v in zip(NAMES, h[1], strict=True)))
+        records.append(
+            {
+                "candidates": [
+                    {"text": text, "features": dict(zip(NAMES, values, strict=True))} for text, values in best[:size]
+                ]
+            }
+        )
+    return records
+
+
+def moses_lines(weights: Mapping[str, float], size: int = 5, seed: int = 1) -> list[str]:
+    lines = []
+    for sentence, record in enumerate(shown(weights, size, seed)):
+        for candidate in record["candidates"]:
+            score = sum(weights.get(name, 0.0) * value for name, value in candidate["features"].items())
+            values = " ".join(f"{name}={value!r}" for name, value in candidate["features"].items())
+            lines.append(f"{sentence} ||| {candidate['text']} ||| {values} ||| {score!r}")
+    return lines
+
+
+def main(weights: str, output: str, size: str = "5", seed: str = "1") -> None:
+    """As a command: weights as JSON."""
+    import json
+    from pathlib import Path
+
+    found = json.loads(Path(weights).read_text(encoding="utf-8"))["weights"]
+    print(f"decoding with {found}", file=sys.stderr)
+    Path(output).write_text("\n".join(moses_lines(found, int(size), int(seed))) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,282 @@
+"""Commands as decoders: how they are called, how they fail, and weights in their own format."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hulltune import InputError, read_weights, tune_loop
+from hulltune.cli import main
+from hulltune.loop import CommandDecoder, DecoderError, Reading, WeightsFormat
+from hulltune.loop.weights_template import fill_template
+from tests.loop.decoders import START, references
+
+PYTHON = shlex.quote(sys.executable)
+
+
+def python(code: str) -> str:
+    quoted = shlex.quote(code).replace("{", "{{").replace("}", "}}")
+    return f"{PYTHON} -c {quoted} {{weights}} {{output}}"
+
+
+def decode(tmp_path: Path, command: str, **options: Any) -> list[Path]:
+    (tmp_path / "input file").write_text("first\nsecond\n")
+    folder = tmp_path / "with space"
+    folder.mkdir()
+    return CommandDecoder(command, input=tmp_path / "input file", **options).decode({"a": 0.1}, folder, 7)
+
+
+SHOW = "import sys, json; open(sys.argv[2], 'w').write(json.dumps(sys.argv[3:] + [sys.stdin.read()]))"
+
+
+def test_places_are_filled_word_by_word(tmp_path: Path) -> None:
+    command = f"{python(SHOW)} {{input}} --n={{nbest}} {{iteration}} '{{{{a b}}}}' \"it's\""
+    (path,) = decode(tmp_path, command, nbest=5)
+    shown = json.loads(path.read_text())
+    assert shown == [str(tmp_path / "input file"), "--n=5", "7", "{a b}", "it's", ""]
+    assert read_weights(tmp_path / "with space" / "weights.json") == {"a": 0.1}
+
+
+def test_without_their_places_input_and_output_are_the_standard_ones(tmp_path: Path) -> None:
+    code = "import sys; print(sys.stdin.read().upper(), end=''); print('a note', file=sys.stderr)"
+    (path,) = decode(tmp_path, f"{PYTHON} -c {shlex.quote(code)} {{weights}}")
+    assert path.read_text() == "FIRST\nSECOND\n"
+    assert (path.parent / "decoder.log").read_text() == "a note\n"
+
+
+def test_a_shell_runs_it_only_if_asked(tmp_path: Path) -> None:
+    (path,) = decode(tmp_path, "cat {input} | tr a-z A-Z > {output} # {weights}", shell=True)
+    assert path.read_text() == "FIRST\nSECOND\n"
+    assert (path.parent / "weights.json").exists()
+
+
+def test_a_folder_is_made_where_one_is_asked_for(tmp_path: Path) -> None:
+    code = "import sys; [open(sys.argv[2] + str(n) + '.txt', 'w').write('x') for n in range(3)]"
+    (path,) = decode(tmp_path, f"{PYTHON} -c {shlex.quote(code)} {{weights}} {{output}}/")
+    assert sorted(entry.name for entry in path.iterdir()) == ["0.txt", "1.txt", "2.txt"]
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "last"),
+    [
+        ("import sys; print('loading'); sys.exit('no such model')", "failed with exit code 1", "no such model"),
+        ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9", None),
+        ("print('all is well')", "ended well, but wrote nothing to", "all is well"),
+        ("import sys; open(sys.argv[2], 'w')", "ended well, but wrote nothing to", None),
+        ("import sys, time; print('hm', flush=True); time.sleep(60)", "stopped after 1 seconds, its time limit", "hm"),
+    ],
+)
+def test_failures_show_what_the_decoder_said_last(tmp_path: Path, code: str, message: str, last: str | None) -> None:
+    with pytest.raises(DecoderError, match=message) as caught:
+        decode(tmp_path, python(code), timeout=1.0 if "sleep" in code else None)
+    first, *rest = str(caught.value).split("\n")
+    assert message in first
+    assert rest == ([] if last is None else [*rest[:-1], f"  | {last}"])
+
+
+def test_only_the_last_lines_are_shown(tmp_path: Path) -> None:
+    with pytest.raises(DecoderError) as caught:
+        decode(tmp_path, python("print('\\n'.join(f'line {n} ' + 'x' * 300 for n in range(100))); exit(3)"))
+    assert len(caught.value.last_lines) == 12
+    assert caught.value.last_lines[-1].startswith("line 99 xx")
+    assert max(map(len, caught.value.last_lines)) == 200
+
+
+GARBAGE = [
+    ("complete nonsense", "cannot tell the format"),
+    ("0 ||| text ||| a=x ||| 1", "feature 'a'"),
+    ("99 ||| text ||| a=1 ||| 1", "only 12 reference lines"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), GARBAGE)
+def test_garbage_is_not_taken_for_output_and_what_was_there_is_kept(tmp_path: Path, text: str, message: str) -> None:
+    program = tmp_path / "decoder.py"
+    program.write_text(
+        "import sys\n"
+        f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "from tests.loop.decoders import main\n"
+        "main(*sys.argv[1:3])\n"
+        f"if sys.argv[3] == '2': open(sys.argv[2], 'w').write({text!r} + '\\n'); print('oh')\n"
+    )
+    decoder = CommandDecoder(f"{PYTHON} {program} {{weights}} {{output}} {{iteration}}")
+    options: dict[str, Any] = {
+        "start": START,
+        "metric": "wer",
+        "restarts": 1,
+        "iterations": 2,
+        "folder": tmp_path / "run",
+    }
+    with pytest.raises(DecoderError, match=r"cannot be used: .*" + message) as caught:
+        tune_loop(decoder, references(), **options)
+    assert caught.value.last_lines[-1] == "oh"
+    assert (tmp_path / "run" / "iter-001" / "output").exists()
+    assert (tmp_path / "run" / "iter-002.unfinished" / "output").read_text() == text + "\n"
+    repaired = program.read_text().replace("'2'", "'no'")
+    program.write_text(repaired)
+    result = tune_loop(decoder, references(), **options)
+    assert len(result.iterations) >= 2
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "message"),
+    [
+        ("decode {input} {output}", {}, "does not name {weights}"),
+        ("decode {weigths}", {}, "unknown place .*'weigths'; did you mean 'weights'"),
+        ("decode {weights} {", {}, "a single '{' in the command; write '{{'"),
+        ("decode {weights} 'open", {}, "cannot be split into words"),
+        ("decode {weights}", {"timeout": 0.0}, "timeout: expected a positive number"),
+        ("decode {weights}", {"nbest": 0}, "nbest: expected at least 1"),
+        ("decode {weights}", {"input": "/no/such"}, "no such file"),
+    ],
+)
+def test_bad_commands_are_refused_before_anything_runs(command: str, options: dict[str, Any], message: str) -> None:
+    if "input" not in options and "{input}" in command:
+        options = {**options, "input": __file__}
+    with pytest.raises(InputError, match=message.replace("{", r"\{")):
+        CommandDecoder(command, **options)
+
+
+def test_what_needs_an_input_says_so() -> None:
+    with pytest.raises(InputError, match="no input is given"):
+        CommandDecoder("decode {weights} {input}")
+
+
+def test_a_program_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'no-such-program' cannot be run"):
+        decode(tmp_path, "no-such-program {weights}")
+
+
+# Weights in the decoder's own format
+
+
+def test_templates(tmp_path: Path) -> None:
+    template = tmp_path / "model.yaml"
+    template.write_text("lm: {lm}\ntm: [{tm_0}, {tm_1}]\nmap: {{x: 1}}\n")
+    written = WeightsFormat.from_template(template)
+    assert written.names == ("lm", "tm_0", "tm_1")
+    written.write({"lm": 0.1, "tm_0": -2.0, "tm_1": 1e-9}, tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "lm: 0.1\ntm: [-2.0, 1e-09]\nmap: {x: 1}\n"
+    with pytest.raises(InputError, match=r"model\.yaml:2: unknown weight 'tm_0'; did you mean 'tm'"):
+        written.write({"lm": 0.1, "tm": 1.0}, tmp_path / "out")
+    with pytest.raises(InputError, match=r"no place for the weight of 'words'; write \{words\}"):
+        written.write({"lm": 0.1, "tm_0": 0.0, "tm_1": 0.0, "words": 1.0}, tmp_path / "out")
+    with pytest.raises(InputError, match="the weight of 'lm' is nan"):
+        written.write({"lm": float("nan"), "tm_0": 0.0, "tm_1": 0.0}, tmp_path / "out")
+    template.write_text("nothing here {{}}")
+    with pytest.raises(InputError, match=r"no \{name\} in the template"):
+        WeightsFormat.from_template(template)
+    template.write_bytes(b"\xff{a}")
+    with pytest.raises(InputError, match="not UTF-8"):
+        WeightsFormat.from_template(template)
+    with pytest.raises(InputError, match="unknown format of weights 'xml'"):
+        WeightsFormat("xml")
+
+
+@given(st.dictionaries(st.text("abc_=|", min_size=1, max_size=4), st.floats(allow_nan=False, allow_infinity=False)))
+def test_a_filled_template_has_the_weights_to_the_last_bit(weights: dict[str, float]) -> None:
+    template = "{{\n" + "".join(f"{name}\t{{{name}}}\n" for name in weights) + "}}"
+    lines = fill_template(template, weights).split("\n")
+    assert (lines[0], lines[-1]) == ("{", "}")
+    assert {line.split("\t")[0]: float(line.split("\t")[1]) for line in lines[1:-1]} == weights
+
+
+def test_a_single_brace_in_a_template_is_named_with_its_line() -> None:
+    with pytest.raises(InputError, match="template:2: a single '}'; write '}}'"):
+        fill_template("{a}\n}", {"a": 1.0})
+
+
+@pytest.mark.parametrize("name", ["json", "moses", "lines"])
+def test_the_usual_formats(tmp_path: Path, name: str) -> None:
+    code = "import sys; open(sys.argv[2], 'w').write(open(sys.argv[1]).read())"
+    (path,) = decode(tmp_path, python(code), weights_format=WeightsFormat(name))
+    assert read_weights(path) == {"a": 0.1}
+
+
+# The command line
+
+
+def arguments(tmp_path: Path, code: str = "") -> list[str]:
+    (tmp_path / "refs").write_text("\n".join(references()) + "\n")
+    (tmp_path / "in").write_text("\n" * 12)
+    (tmp_path / "start.txt").write_text("a 1\nb 0\nc 0\n")
+    (tmp_path / "weights.tpl").write_text('{{"weights": {{"a": {a}, "b": {b}, "c": {c}}}}}')
+    root = str(Path(__file__).parents[2])
+    program = (
+        f"import sys; sys.path.insert(0, {root!r}); from tests.loop.decoders import main; {code}main(*sys.argv[1:])"
+    )
+    return [
+        "loop", "--decoder", python(program), "--input", str(tmp_path / "in"), "--ref", str(tmp_path / "refs"),
+        "--weights", str(tmp_path / "start.txt"), "--metric", "wer", "--iterations", "2", "--restarts", "2",
+        "--run", str(tmp_path / "run"), "--weights-template", str(tmp_path / "weights.tpl"),
+    ]  # fmt: skip
+
+
+def test_the_command_tells_its_iterations_and_writes_what_it_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = arguments(tmp_path)
+    assert main([*given, "--out", str(tmp_path / "w.txt"), "--out", str(tmp_path / "w.json"), "--sign", "b=+"]) == 0
+    said = capsys.readouterr()
+    assert "iteration 1: decoded 0." in said.err
+    assert "new hypotheses" in said.err
+    assert "moved " in said.err
+    assert "stopped: " in said.out
+    assert "tuning set" in said.out
+    assert read_weights(tmp_path / "w.txt") == read_weights(tmp_path / "w.json")
+    assert main([*given, "--sign", "b=+", "--json"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["weights"] == read_weights(tmp_path / "w.json")
+    assert "iteration" not in said.err
+    assert main([*given, "--sign", "b=+"]) == 0
+    assert "iteration 1, done before: " in capsys.readouterr().err
+
+
+def test_the_command_ends_with_the_decoders_last_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments(tmp_path, "print('out of memory'); sys.exit(4); ")) == 1
+    said = capsys.readouterr().err
+    assert "hulltune: the decoder failed with exit code 4\n  | out of memory\n" in said
+    assert "the same command goes on from there" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--missing", "1"], "--missing: got '1'; expected 0"),
+        (["--heldout", "x"], "give both or none"),
+        (["--forest"], "--forest: is for the built-in decoder"),
+        (["--out", "w.doc"], "no known suffix"),
+        (["--input", "none"], "no such file"),
+    ],
+)
+def test_bad_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], change: list[str], message: str) -> None:
+    assert main([*arguments(tmp_path), *change]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_command_needs_first_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = arguments(tmp_path)
+    place = given.index("--weights")
+    assert main([*given[:place], *given[place + 2 :]]) == 2
+    assert "needs weights to start with" in capsys.readouterr().err
+
+
+def test_outputs_are_read_as_asked(tmp_path: Path) -> None:
+    records = [{"id": n, "candidates": [{"text": "x", "features": {"a": 1.0}}, {"text": "y", "features": {"b": 1.0}}]}
+               for n in range(12)]  # fmt: skip
+    (tmp_path / "found").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    copy = CommandDecoder(python(f"import sys, shutil; shutil.copy({str(tmp_path / 'found')!r}, sys.argv[2])"))
+    options: dict[str, Any] = {"start": START, "metric": "wer", "iterations": 1, "restarts": 1}
+    with pytest.raises(DecoderError, match="cannot be used"):
+        tune_loop(copy, references(), **options)
+    with pytest.raises(DecoderError, match="cannot be used"):
+        tune_loop(copy, references(), reading=Reading(format="csv"), **options)
+    result = tune_loop(copy, references(), reading=Reading(missing=0.0), **options)
+    assert result.iterations[0].size == 24

@@ -1,0 +1,242 @@
+"""The loop with functions as decoders: when it stops, what it reports, and that nothing it says is a prediction."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hulltune
+from hulltune import Forest, InputError, read_lists, score, tune_loop
+from hulltune.decoder import START_WEIGHTS, BuiltInDecoder, built_in_task
+from hulltune.io.records import lists_from_records
+from hulltune.loop import LoopProgress, LoopResult
+from hulltune.loop.hypotheses import united
+from hulltune.loop.result import ITERATIONS, NO_NEW_WINNERS, NOTHING_NEW, SMALL_GAIN
+from hulltune.tuning.inputs import as_forests
+from tests.loop.decoders import NAMES, START, references, shown
+
+QUICK: dict[str, Any] = {"metric": "wer", "restarts": 3, "threads": 1}
+
+
+def without_times(result: LoopResult) -> LoopResult:
+    rounds = tuple(dataclasses.replace(r, seconds_decoding=0.0, seconds_tuning=0.0) for r in result.iterations)
+    return dataclasses.replace(result, iterations=rounds, seconds=0.0)
+
+
+def as_forest_decoder(seed: int = 1) -> Callable[[Mapping[str, float]], list[Forest]]:
+    def decode(weights: Mapping[str, float]) -> list[Forest]:
+        return [
+            Forest.from_nbest(
+                [c["text"] for c in record["candidates"]],
+                [list(c["features"].values()) for c in record["candidates"]],
+                feature_names=NAMES,
+            )
+            for record in shown(weights, seed=seed)
+        ]
+
+    return decode
+
+
+def test_the_loop_improves_what_the_decoder_puts_out_and_reports_what_it_reached() -> None:
+    asked: list[Mapping[str, float]] = []
+
+    def decoder(weights: Mapping[str, float]) -> list[dict[str, Any]]:
+        asked.append(dict(weights))
+        return shown(weights)
+
+    result = tune_loop(decoder, references(), start=START, iterations=8, **QUICK)
+    assert result.stopped in (NOTHING_NEW, NO_NEW_WINNERS, SMALL_GAIN)
+    assert [record.weights for record in result.iterations] == asked
+    assert result.start == START
+    assert result.score < result.start_score - 0.1
+    assert result.score == min(record.score for record in result.iterations)
+    for record in result.iterations:  # every score is that of the decoder's own first choices
+        first = [r["candidates"][0]["text"] for r in shown(record.weights)]
+        lists = [{"candidates": [{"text": text, "features": {"x": 1.0}}]} for text in first]
+        assert record.score == score(lists, {"x": 1.0}, references(), metric="wer")
+    sizes = [record.size for record in result.iterations]
+    assert sizes == sorted(sizes)
+    assert sum(record.new for record in result.iterations) == sizes[-1]
+    for earlier, later in zip(result.iterations[:-1], result.iterations[1:], strict=True):
+        assert later.weights == earlier.tuned
+
+
+def test_a_decoder_that_always_shows_the_same_stops_the_loop_at_the_second_look() -> None:
+    same = lists_from_records(shown({"a": 1.0}, size=60))
+    result = tune_loop(lambda weights: same, references(), start=START, **QUICK)
+    assert result.stopped == NOTHING_NEW
+    assert len(result.iterations) == 2
+    assert result.iterations[1].new == 0
+    assert result.iterations[1].tuned is None
+
+
+def test_new_hypotheses_that_win_nowhere_stop_it_too() -> None:
+    calls = 0
+
+    def decoder(weights: Mapping[str, float]) -> list[dict[str, Any]]:
+        nonlocal calls
+        calls += 1
+        records = shown({"a": 1.0}, size=60)
+        if calls > 1:  # something new, but inside of the hull of the rest
+            for record in records:
+                rows = [candidate["features"] for candidate in record["candidates"]]
+                middle = {name: sum(row[name] for row in rows) / len(rows) for name in NAMES}
+                record["candidates"].append({"text": f"never {calls}", "features": middle})
+        return records
+
+    result = tune_loop(decoder, references(), start=START, **QUICK)
+    assert result.stopped == NO_NEW_WINNERS
+    assert len(result.iterations) == 2
+    assert result.iterations[1].new == 12
+    assert result.iterations[1].new_winners == 0
+
+
+def test_the_last_weights_are_decoded_with_even_if_there_is_no_time_to_tune_again() -> None:
+    result = tune_loop(shown, references(), start=START, iterations=1, **QUICK)
+    assert result.stopped == ITERATIONS
+    assert len(result.iterations) == 2
+    assert result.iterations[1].tuned is None
+    assert result.iterations[1].weights == result.iterations[0].tuned
+    assert result.best == 2
+
+
+def test_a_gain_that_is_too_small_stops_it() -> None:
+    result = tune_loop(shown, references(), start=START, least_gain=0.9, **QUICK)
+    assert result.stopped == SMALL_GAIN
+    assert len(result.iterations) == 1
+    assert result.weights == START
+
+
+def test_held_out_sentences_are_decoded_with_the_first_and_the_best_weights() -> None:
+    asked: list[Mapping[str, float]] = []
+
+    def unseen(weights: Mapping[str, float]) -> list[dict[str, Any]]:
+        asked.append(dict(weights))
+        return shown(weights, seed=2)
+
+    result = tune_loop(
+        shown, references(), start=START, heldout=unseen, heldout_references=references(2), iterations=4, **QUICK
+    )
+    assert asked == [START, dict(result.weights)]
+    assert result.heldout is not None
+    assert result.heldout.tuned < result.heldout.start
+
+
+def test_forests_loop_as_lists_do() -> None:
+    lists = tune_loop(shown, references(), start=START, iterations=3, **QUICK)
+    forests = tune_loop(as_forest_decoder(), references(), start=START, iterations=3, **QUICK)
+    assert forests.unit == "edges"
+    assert forests.iterations[0].score == lists.iterations[0].score
+    assert forests.iterations[0].new_winners == lists.iterations[0].new_winners
+    assert forests.iterations[0].tuned_score == pytest.approx(lists.iterations[0].tuned_score)
+    assert forests.score < forests.start_score - 0.1
+
+
+def test_forests_of_several_iterations_are_one_and_equal_ones_count_once() -> None:
+    decode = as_forest_decoder()
+    first, second = as_forests(decode(START)), as_forests(decode({"b": 1.0}))
+    both = united([first, second, first])
+    assert len(both) == len(first)
+    assert all(len(members) <= 2 for members in both.members)
+    once = united([first, first])
+    assert once.corpus.edges == first.corpus.edges
+    outputs = {word for forest in both.corpus for word in forest.vocabulary.tokens}
+    assert outputs >= set(first.corpus.vocabulary.tokens) | set(second.corpus.vocabulary.tokens)
+    for weights in (START, {"b": 1.0}):
+        best = score(both, {**dict.fromkeys(NAMES, 0.0), **weights}, references(), metric="wer")
+        alone = score(decode(weights), {**dict.fromkeys(NAMES, 0.0), **weights}, references(), metric="wer")
+        assert best == alone  # what either found is there
+
+
+@pytest.mark.parametrize("forests", [False, True])
+def test_the_built_in_decoder_learns(forests: bool, tmp_path: Path) -> None:
+    task = built_in_task(25, seed=1)
+    decoder = BuiltInDecoder(task.sources, size=20, forests=forests, beam=3)
+    result = tune_loop(
+        decoder, list(task.references), start=START_WEIGHTS, iterations=2, restarts=3, folder=tmp_path / "run"
+    )
+    assert result.score > result.start_score + 3
+    again = tune_loop(
+        decoder, list(task.references), start=START_WEIGHTS, iterations=2, restarts=3, folder=tmp_path / "run"
+    )
+    assert without_times(again) == without_times(result)
+
+
+def test_progress_tells_each_iteration_and_what_moved() -> None:
+    steps: list[LoopProgress] = []
+    result = tune_loop(shown, references(), start=START, iterations=2, progress=steps.append, **QUICK)
+    done = [step.record for step in steps if step.stage == "done"]
+    assert tuple(done) == result.iterations
+    assert {step.stage for step in steps} == {"decoding", "tuning", "done"}
+    assert any(step.tuning is not None for step in steps)
+    moved = result.iterations[0].moved()
+    assert "a" in moved
+    assert moved["a"][0] == 1.0
+    changes = [abs(after - before) for before, after in moved.values()]
+    assert changes == sorted(changes, reverse=True)
+
+
+def test_a_result_survives_a_file(tmp_path: Path) -> None:
+    result = tune_loop(
+        shown, references(), start=START, iterations=1, heldout=shown, heldout_references=references(), **QUICK
+    )
+    path = result.save(tmp_path / "result.json")
+    assert LoopResult.load(path) == result
+    assert hulltune.read_weights(path) == result.weights
+    (tmp_path / "other.json").write_text('{"format": "another"}')
+    with pytest.raises(InputError, match="not the result of a loop"):
+        LoopResult.load(tmp_path / "other.json")
+    with pytest.raises(InputError, match="cannot read"):
+        LoopResult.load(tmp_path / "none.json")
+    (tmp_path / "part.json").write_text('{"format": "hulltune loop result 1", "weights": {}}')
+    with pytest.raises(InputError, match="not a whole result"):
+        LoopResult.load(tmp_path / "part.json")
+
+
+def test_features_come_and_go() -> None:
+    """A weight without a feature stays as it is; a feature without a weight starts from 0."""
+
+    def decoder(weights: Mapping[str, float]) -> list[dict[str, Any]]:
+        assert weights["hidden"] == 7.0
+        return shown(weights)
+
+    result = tune_loop(decoder, references(), start={"a": 1.0, "hidden": 7.0}, iterations=2, **QUICK)
+    assert set(result.iterations[-1].weights) == {"a", "b", "c", "hidden"}
+
+
+def test_files_that_a_function_names_are_kept(tmp_path: Path) -> None:
+    from tests.loop.decoders import moses_lines
+
+    def decoder(weights: Mapping[str, float]) -> Path:
+        path = tmp_path / "the one file.nbest"
+        path.write_text("\n".join(moses_lines(weights)) + "\n")
+        return path
+
+    result = tune_loop(decoder, references(), start=START, iterations=2, folder=tmp_path / "run", **QUICK)
+    for number in range(1, len(result.iterations) + 1):
+        kept = list((tmp_path / "run" / f"iter-{number:03d}").glob("output*"))
+        assert len(kept) == 1
+        assert read_lists(kept[0]).rows == 60
+    with pytest.raises(InputError, match="no such file, though the decoder named it"):
+        tune_loop(lambda weights: tmp_path / "nothing", references(), start=START, **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"iterations": 0}, "iterations: expected at least 1, got 0"),
+        ({"least_gain": -1.0}, "least_gain: expected 0 or more"),
+        ({"start": [1.0, 2.0]}, "start: expected weights by name"),
+        ({"heldout": shown}, "give both or none"),
+        ({"metric": "bleux"}, "unknown metric"),
+    ],
+)
+def test_bad_options_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        tune_loop(shown, references(), **{"start": START, **options})
+    with pytest.raises(InputError, match="references: the loop needs them"):
+        tune_loop(shown, None, start=START)

@@ -1,0 +1,240 @@
+"""A loop that is killed, anywhere, goes on where it was, and ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hulltune import InputError, tune_loop
+from hulltune.loop import CommandDecoder, LoopResult, run
+from tests.loop.decoders import START, references, shown
+from tests.loop.test_loop import without_times
+
+OPTIONS: dict[str, Any] = {
+    "start": START,
+    "metric": "wer",
+    "restarts": 2,
+    "directions": 6,
+    "threads": 1,
+    "iterations": 3,
+}
+
+
+class Killed(BaseException):
+    """Ends a loop as abruptly as can be done within a process."""
+
+
+def loop(folder: Path | None, decoded: list[int], **options: Any) -> LoopResult:
+    def decoder(weights: Any) -> Any:
+        decoded.append(1)
+        return shown(weights, size=3)
+
+    return tune_loop(
+        decoder, references(), folder=folder, heldout=decoder, heldout_references=references(), **{**OPTIONS, **options}
+    )
+
+
+def test_killed_at_every_place_it_ends_as_if_nothing_had_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(run, "reached", told.append)
+    decoded: list[int] = []
+    expected = without_times(loop(tmp_path / "whole", decoded))
+    places = tuple(told)
+    assert len(places) > 20
+    assert without_times(loop(None, [])) == expected
+    for stop in range(len(places)):
+        passed: list[str] = []
+
+        def kill(place: str, stop: int = stop, passed: list[str] = passed) -> None:
+            passed.append(place)
+            if len(passed) == stop + 1:
+                raise Killed(place)
+
+        folder = tmp_path / f"killed-{stop}"
+        again: list[int] = []
+        monkeypatch.setattr(run, "reached", kill)
+        with pytest.raises(Killed):
+            loop(folder, again)
+        monkeypatch.setattr(run, "reached", lambda place: None)
+        assert without_times(loop(folder, again)) == expected, places[stop]
+        lost = 1 if places[stop].startswith("after decoding") else 0  # decoded, but its folder had no name yet
+        assert len(again) == len(decoded) + lost, places[stop]
+
+
+def test_killed_at_every_place_in_turn_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same folder survives any number of kills."""
+    expected = without_times(loop(tmp_path / "whole", []))
+    kills = 0
+    for patience in range(1, 200):
+        passed: list[str] = []
+
+        def kill(place: str, patience: int = patience, passed: list[str] = passed) -> None:
+            passed.append(place)
+            if len(passed) > patience:
+                raise Killed(place)
+
+        monkeypatch.setattr(run, "reached", kill)
+        try:
+            found = loop(tmp_path / "run", [])
+        except Killed:
+            kills += 1
+            continue
+        assert without_times(found) == expected
+        break
+    assert kills >= 3
+
+
+def test_an_unfinished_file_beside_the_state_does_no_harm(tmp_path: Path) -> None:
+    loop(tmp_path / "run", [], iterations=1)
+    (tmp_path / "run" / ".state.json.x.unfinished").write_text("{")
+    (tmp_path / "run" / "iter-003.unfinished").mkdir()
+    decoded: list[int] = []
+    result = loop(tmp_path / "run", decoded)
+    assert without_times(result) == without_times(loop(None, []))
+
+
+def test_a_longer_run_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
+    decoded: list[int] = []
+    short = loop(tmp_path / "run", decoded, iterations=1)
+    assert short.stopped == "iterations"
+    before = len(decoded)
+    longer = loop(tmp_path / "run", decoded, iterations=3)
+    assert without_times(longer) == without_times(loop(None, []))
+    assert len(longer.iterations) > len(short.iterations)
+    done = len(decoded)
+    assert before < done
+    assert without_times(loop(tmp_path / "run", decoded, iterations=3)) == without_times(longer)
+    assert len(decoded) == done  # all was known
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"seed": 2}, "another seed"),
+        ({"metric": "cer"}, "another metric"),
+        ({"start": {"a": 2.0}}, "another start"),
+        ({"restarts": 3}, "another options"),
+        ({"settings": {"input": "x"}}, "another input"),
+    ],
+)
+def test_another_run_is_not_mixed_into_a_folder(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    loop(tmp_path / "run", [], iterations=1)
+    with pytest.raises(InputError, match=message):
+        loop(tmp_path / "run", [], **options)
+
+
+def test_folders_that_are_no_run(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("")
+    with pytest.raises(InputError, match="neither empty nor a run"):
+        loop(tmp_path / "full", [])
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "state.json").write_text('{"format": ')
+    with pytest.raises(InputError, match="not the state of a run"):
+        loop(tmp_path / "broken", [])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be made a folder"):
+        loop(tmp_path / "file", [])
+
+
+def test_two_loops_do_not_share_a_folder(tmp_path: Path) -> None:
+    def decoder(weights: Any) -> Any:
+        with pytest.raises(InputError, match="another loop is at work"):
+            tune_loop(shown, references(), folder=tmp_path / "run", **OPTIONS)
+        return shown(weights)
+
+    tune_loop(decoder, references(), folder=tmp_path / "run", **{**OPTIONS, "iterations": 1})
+
+
+def command(tmp_path: Path, wait: float = 0.0) -> list[str]:
+    (tmp_path / "refs").write_text("\n".join(references()) + "\n")
+    (tmp_path / "input").write_text("\n" * 12)
+    (tmp_path / "start.json").write_text(json.dumps({"weights": START}))
+    root = Path(__file__).parents[2]
+    slowly = f"import time; time.sleep({wait});" if wait else ""
+    load = f"import sys; sys.path.insert(0, {str(root)!r}); from tests.loop.decoders import main"
+    code = f"{load}; {slowly} main(*sys.argv[1:])"
+    decoder = f"{sys.executable} -c {json.dumps(code)} {{weights}} {{output}}"
+    return [
+        sys.executable, "-m", "hulltune", "loop", "--decoder", decoder, "--input", str(tmp_path / "input"),
+        "--ref", str(tmp_path / "refs"), "--weights", str(tmp_path / "start.json"), "--metric", "wer",
+        "--restarts", "2", "--iterations", "2", "--quiet",
+    ]  # fmt: skip
+
+
+def test_a_process_that_is_killed_goes_on(tmp_path: Path) -> None:
+    whole = [*command(tmp_path), "--run", str(tmp_path / "whole"), "--out", str(tmp_path / "whole.json")]
+    subprocess.run(whole, check=True, capture_output=True)
+    expected = without_times(LoopResult.load(tmp_path / "whole.json"))
+    part = [*command(tmp_path, wait=0.2), "--run", str(tmp_path / "part"), "--out", str(tmp_path / "part.json")]
+    kills = 0
+    for seconds in (0.3, 1.5, 2.5, 4.0, None):
+        process = subprocess.Popen(part, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+        try:
+            _, said = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            kills += 1
+            time.sleep(0.4)  # the decoder has a session of its own, and ends by itself
+            continue
+        assert process.returncode == 0, said
+        break
+    assert kills >= 1
+    found = without_times(LoopResult.load(tmp_path / "part.json"))
+    assert found == expected
+
+
+def test_an_interrupt_ends_with_the_best_so_far_and_the_decoder_with_it(tmp_path: Path) -> None:
+    (tmp_path / "pid").mkdir()
+    program = tmp_path / "decode.py"
+    program.write_text(
+        "import os, sys, time, json\n"
+        f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "from tests.loop.decoders import main\n"
+        "iteration = int(sys.argv[3])\n"
+        "if iteration == 2:\n"
+        f"    open({str(tmp_path / 'pid')!r} + f'/{{os.getpid()}}', 'w').close()\n"
+        "    time.sleep(60)\n"
+        "main(*sys.argv[1:3])\n"
+    )
+    arguments = command(tmp_path)
+    arguments[arguments.index("--decoder") + 1] = f"{sys.executable} {program} {{weights}} {{output}} {{iteration}}"
+    out = tmp_path / "best.json"
+    process = subprocess.Popen(
+        [*arguments, "--run", str(tmp_path / "run"), "--out", str(out)], stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 300
+    while not list((tmp_path / "pid").iterdir()) and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "interrupted" in said
+    result = LoopResult.load(out)
+    assert result.interrupted
+    assert len(result.iterations) == 1
+    assert result.weights == START
+    child = int(next((tmp_path / "pid").iterdir()).name)
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+def test_commands_can_be_told_from_memory_to_memory(tmp_path: Path) -> None:
+    """A command without a folder of the run leaves nothing behind."""
+    arguments = command(tmp_path)
+    decoder = CommandDecoder(arguments[arguments.index("--decoder") + 1], input=tmp_path / "input")
+    before = sorted(tmp_path.iterdir())
+    result = tune_loop(decoder, references(), **{**OPTIONS, "iterations": 1})
+    assert result.score <= result.start_score
+    assert sorted(tmp_path.iterdir()) == before
