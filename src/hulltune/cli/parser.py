@@ -90,7 +90,7 @@ def add_reading(group: Any, parser: Parser) -> None:
         "--features", metavar="NAME,…", type=comma_separated, default=[], help="words,chars,rank,consensus,log_length"
     )
     parser.offer("--features", BUILTIN_FEATURES)
-    group.add_argument("--ids", metavar="HOW", help="a forest's sentence by: order, name, name1 [order]")
+    group.add_argument("--ids", metavar="HOW", help="a forest's sentence by: order, name, name1, FILE")
     parser.offer("--ids", IDS)
     costs = group.add_argument("--negate", metavar="NAME,…", help="forests: costs (or all), no words, word table")
     group.add_argument("--drop", metavar="WORD,…", type=comma_separated, help=argparse.SUPPRESS)
