@@ -1,0 +1,126 @@
+"""The candidates of all sentences over the coordinates of a space, with their statistics as exact sums need them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.forest.features import DenseFeatures
+from hulltune.search.certified.space import Space
+from hulltune.search.problem import ListProblem
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+
+ROUNDING = 2.0**-48
+"""Of the largest term: more than the rounding of a sum of some products."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """What the kernels take. Rows are candidates, sentence by sentence; duplicates are left out of ``offsets``' lists.
+
+    ``statistics`` are whole numbers of ``grids``: a column's values are ``statistics · grid``, exactly (``exact``) or
+    rounded once.
+    """
+
+    features: Floats
+    magnitudes: Floats
+    """(sentences, coordinates): the largest absolute value."""
+    certain: NDArray[np.bool_]
+    """For each sentence, whether the sign of every difference of two features is that of exact arithmetic."""
+    statistics: Floats
+    classes: NDArray[np.int32]
+    """Equal for candidates of a sentence with equal statistics."""
+    offsets: Int64s
+    listed: NDArray[np.int32]
+    """The distinct candidates of each sentence, by ``offsets``."""
+    grids: Floats
+    exact: bool
+    sizes: Floats
+    """For each statistic the sum over sentences of its largest absolute value."""
+    base: Floats
+    """The statistics of sentences without candidates."""
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences have candidates."""
+        return len(self.offsets) - 1
+
+
+def candidates_of(problem: ListProblem, space: Space) -> Candidates:
+    """All candidates of the problem; asks the metric for the statistics of those that are not duplicates."""
+    from hulltune.kernels import certify
+
+    corpus = problem.corpus
+    if np.any(np.diff(corpus.node_offsets) > 1):
+        raise InputError("certify: these are forests, not lists; their outputs have to be listed first")
+    edges = corpus.sentence_edges
+    filled = np.diff(edges) > 0
+    starts = np.append(edges[:-1][filled], edges[-1])  # sentences without candidates own no rows
+    active = np.flatnonzero(np.any(space.axes != 0.0, axis=1))
+    values = corpus.features.values if isinstance(corpus.features, DenseFeatures) else corpus.features.toarray()
+    columns = np.ascontiguousarray(values.T[active], dtype=np.float64)
+    features, certain = _projected(columns, space.axes[active], starts)
+    first = certify.first_of_equals(columns, starts)
+    listed = np.flatnonzero(first == np.arange(len(first)))
+    rows = problem.rows(listed)
+    table, grids, exact = _on_grid(problem.table, rows, np.searchsorted(listed, starts))
+    statistics = np.zeros((len(first), table.shape[1]))
+    statistics[listed] = table[: len(rows)]
+    classes = certify.first_of_equals(np.ascontiguousarray(statistics.T), starts).astype(np.int32)
+    base = np.zeros(table.shape[1])
+    empty = problem.picked(np.full(len(corpus), -1, dtype=np.int64)).statistics[~filled] if not filled.all() else None
+    if empty is not None:
+        base = np.rint(np.asarray(empty, dtype=np.float64).sum(axis=0) / grids)
+    sizes = np.maximum.reduceat(np.abs(statistics), starts[:-1], axis=0).sum(axis=0) + np.abs(base)
+    return Candidates(
+        features=features,
+        magnitudes=np.maximum.reduceat(np.abs(features), starts[:-1], axis=0),
+        certain=certain,
+        statistics=statistics,
+        classes=classes,
+        offsets=np.searchsorted(listed, starts).astype(np.int64),
+        listed=listed.astype(np.int32),
+        grids=grids,
+        exact=exact,
+        sizes=sizes * grids,
+        base=base,
+    )
+
+
+def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, NDArray[np.bool_]]:
+    """The candidates over the coordinates, and for which sentences the signs of differences are certain."""
+    from hulltune.kernels import certify
+
+    features = np.zeros((columns.shape[1], axes.shape[1]))
+    certain = np.ones(len(starts) - 1, dtype=bool)
+    for k in range(axes.shape[1]):
+        used = np.flatnonzero(axes[:, k])
+        largest = np.zeros(columns.shape[1])
+        for j in used:  # one after the other: equal rows get equal sums, whatever stands beside them
+            term = columns[j] * axes[j, k]
+            features[:, k] += term
+            largest = np.maximum(largest, np.abs(term))
+        if len(used) != 1 or np.frexp(axes[used[0], k])[0] not in (0.5, -0.5):
+            errors = ROUNDING * max(len(used), 1) * np.maximum.reduceat(largest, starts[:-1])
+            sums = np.ascontiguousarray(features[:, k])
+            certain &= certify.clearly_apart(sums, errors, np.ascontiguousarray(columns[used]), starts)
+    if not np.all(np.isfinite(features)):
+        raise InputError("certify: scores overflow; use smaller weights or rescale the features")
+    return features, certain
+
+
+def _on_grid(table: NDArray[np.float64], rows: Int64s, offsets: Int64s) -> tuple[Floats, Floats, bool]:
+    """The rows in whole numbers of a power of two for each column, such that all sums are exact."""
+    values = np.asarray(table[rows], dtype=np.float64)
+    if not np.all(np.isfinite(values)):
+        raise InputError("statistics: expected finite numbers")
+    totals = np.maximum.reduceat(np.abs(values), offsets[:-1], axis=0).sum(axis=0)
+    whole = np.all(values == np.rint(values), axis=0) & (totals < 2.0**51)
+    grids = np.where(whole, 1.0, np.ldexp(1.0, np.maximum(np.frexp(totals)[1] - 51, -1074)))
+    snapped = np.rint(values / grids)
+    return snapped, grids, bool(np.all(snapped * grids == values))
