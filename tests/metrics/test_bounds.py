@@ -145,6 +145,7 @@ def ranges_of(sentences: list[Statistics], at: Statistics) -> Ranges:
         high=np.sum([rows.max(axis=0) for rows in sentences], axis=0)[None].astype(float),
         at=np.asarray(at, dtype=float)[None],
         sizes=np.sum([np.abs(rows).max(axis=0) for rows in sentences], axis=0).astype(float),
+        whole=all(np.array_equal(rows, np.rint(rows)) for rows in sentences),
         exact=all(np.array_equal(rows * 1024, np.rint(rows * 1024)) for rows in sentences),
     )
 
@@ -179,6 +180,20 @@ def test_no_attainable_statistics_are_better_than_the_bound(name: str, seed: int
     least = float(metric.loss(attainable(sentences)).min())
     assert proven(metric.loss_bound(ranges), sentences) <= least
     assert proven(metric.linear_bound(ranges).as_loss_bound(ranges), sentences) <= least
+
+
+@pytest.mark.parametrize("name", METRICS)
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_every_smaller_loss_is_below_the_level(name: str, seed: int) -> None:
+    metric, maker = METRICS[name]
+    sentences, at = draw(seed, maker)
+    bound = metric.loss_bound(ranges_of(sentences, at))
+    points = attainable(sentences)
+    losses, values = metric.loss(points), points @ bound.slopes[0]
+    for wanted in np.unique(losses)[:20]:
+        level = bound.level(float(wanted))[0]
+        assert np.all(values[losses < wanted] < level)
 
 
 @pytest.mark.parametrize("name", METRICS)

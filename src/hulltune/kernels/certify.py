@@ -15,6 +15,7 @@ from hulltune.kernels._jit import kernel
 
 MARGIN = 2.0**-46
 """Of the largest score in a sentence: a candidate must be beaten by more, as rounding is many times less."""
+TINY = 2.0**-1000
 RIVALS = 4
 """How many of the best at the centre are tried as those who beat the others."""
 
@@ -203,7 +204,7 @@ def branch(
                 for n in range(1, count):
                     smallest = min(smallest, features[kept[n], k])
                     largest = max(largest, features[kept[n], k])
-                spreads[c, k] += largest - smallest
+                spreads[c, k] += largest - smallest if exact[s] else max(largest - smallest, TINY)
             out_candidates[total : total + count] = kept[:count]
             total += count
             out_sentences[places] = s
@@ -225,18 +226,29 @@ def minimisers(
     bases: Floats,
     slopes: Floats,
     chosen: Int64s,
+    features: Floats,
+    widths: Floats,
+    hopes: Floats,
 ) -> Floats:
     """The summed statistics x with the least slopes · x, of one candidate a sentence, for each of the ``chosen``
     boxes: the best of each sentence on its own. O(candidates × columns).
+
+    Where that is not the winner at the centre (the first that is listed), the bound hopes for more than is there.
+    ``hopes`` gets how much of it, for each coordinate, hangs on the box being as wide as it is (``widths``).
     """
     columns = statistics.shape[1]
     sums = np.empty((chosen.size, columns))
     for c in range(chosen.size):
         box = chosen[c]
+        hopes[box] = 0.0
         sums[c] = bases[box]
         for place in range(sentence_offsets[box], sentence_offsets[box + 1]):
-            best, least = candidates[candidate_offsets[place]], np.inf
-            for n in range(candidate_offsets[place], candidate_offsets[place + 1]):
+            winner = candidates[candidate_offsets[place]]
+            at_winner = 0.0
+            for k in range(columns):
+                at_winner += slopes[c, k] * statistics[winner, k]
+            best, least = winner, at_winner
+            for n in range(candidate_offsets[place] + 1, candidate_offsets[place + 1]):
                 candidate = candidates[n]
                 value = 0.0
                 for k in range(columns):
@@ -245,4 +257,100 @@ def minimisers(
                     best, least = candidate, value
             for k in range(columns):
                 sums[c, k] += statistics[best, k]
+            if least < at_winner:
+                room = 0.0
+                for k in range(features.shape[1]):
+                    room += abs(features[best, k] - features[winner, k]) * widths[box, k]
+                for k in range(features.shape[1]):
+                    part = abs(features[best, k] - features[winner, k]) * widths[box, k]
+                    hopes[box, k] += (at_winner - least) * part / room
     return sums
+
+
+@kernel
+def _contract_to(features: Floats, i: Any, j: Any, margin: float, low: Floats, high: Floats) -> bool:
+    """Shrink the box to where candidate i may score at least as much as j; False if that is nowhere."""
+    total = 0.0
+    for k in range(low.size):
+        difference = features[i, k] - features[j, k]
+        total += difference * (high[k] if difference > 0.0 else low[k])
+    if total < -margin:
+        return False
+    for k in range(low.size):
+        difference = features[i, k] - features[j, k]
+        if difference > 0.0:
+            # the others give at most total − difference · high: this coordinate must give the rest
+            low[k] = max(low[k], min(high[k], high[k] - (total + margin) / difference))
+        elif difference < 0.0:
+            high[k] = min(high[k], max(low[k], low[k] - (total + margin) / difference))
+    return True
+
+
+@kernel
+def contract(
+    features: Floats,
+    magnitudes: Floats,
+    statistics: Floats,
+    sentence_offsets: Int64s,
+    sentences: Int32s,
+    candidate_offsets: Int64s,
+    candidates: Int32s,
+    slopes: Floats,
+    slacks: Floats,
+    chosen: Int64s,
+    lows: Floats,
+    highs: Floats,
+) -> NDArray[np.bool_]:
+    """Shrink the ``chosen`` boxes to where slopes · x may still be within a slack of its minimum.
+
+    There, no sentence may fall behind its best by more than the slack alone: one of the candidates that are good
+    enough must win, against all that are not. Each of these leaves a box within the box; what contains them all is
+    left. Returns for which of the chosen boxes nothing is left.
+    """
+    columns, width = statistics.shape[1], features.shape[1]
+    empty = np.zeros(chosen.size, np.bool_)
+    longest = 1
+    for place in range(sentences.size):
+        longest = max(longest, candidate_offsets[place + 1] - candidate_offsets[place])
+    values = np.empty(longest)
+    hull_low, hull_high = np.empty(width), np.empty(width)
+    part_low, part_high = np.empty(width), np.empty(width)
+    for c in range(chosen.size):
+        box = chosen[c]
+        low, high = lows[box], highs[box]
+        for place in range(sentence_offsets[box], sentence_offsets[box + 1]):
+            first, last = candidate_offsets[place], candidate_offsets[place + 1]
+            least = np.inf
+            for n in range(first, last):
+                value = 0.0
+                for k in range(columns):
+                    value += slopes[c, k] * statistics[candidates[n], k]
+                values[n - first] = value
+                least = min(least, value)
+            enough = least + slacks[c]
+            worst = least
+            for n in range(first, last):
+                worst = max(worst, values[n - first])
+            if not worst > enough:
+                continue
+            margin = 0.0
+            for k in range(width):
+                margin += max(abs(low[k]), abs(high[k])) * MARGIN * magnitudes[sentences[place], k]
+            hull_low[:], hull_high[:] = np.inf, -np.inf
+            for n in range(first, last):
+                if values[n - first] > enough:
+                    continue
+                part_low[:], part_high[:] = low, high
+                possible = True
+                for m in range(first, last):
+                    if possible and values[m - first] > enough:
+                        possible = _contract_to(features, candidates[n], candidates[m], margin, part_low, part_high)
+                if possible:
+                    for k in range(width):
+                        hull_low[k] = min(hull_low[k], part_low[k])
+                        hull_high[k] = max(hull_high[k], part_high[k])
+            if hull_low[0] > hull_high[0]:
+                empty[c] = True
+                break
+            low[:], high[:] = hull_low, hull_high
+    return empty

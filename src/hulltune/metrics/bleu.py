@@ -135,7 +135,12 @@ class Bleu(Metric):
             losses: NDArray[np.float64] = -100.0 * np.exp(np.minimum(logs, 50.0)) * (1.0 + SAFETY)
             return np.maximum(losses, best)
 
-        return LossBound(-slopes, proven, np.zeros(len(ranges), dtype=bool))
+        def level(loss: float) -> NDArray[np.float64]:
+            if not loss < 0.0:
+                return np.full(len(ranges), np.inf)
+            return offsets + 2.0 * margin - np.log(-loss / 100.0) + SAFETY * abs(np.log(-loss / 100.0))
+
+        return LossBound(-slopes, proven, level, np.zeros(len(ranges), dtype=bool))
 
     def linear_bound(self, ranges: Ranges) -> LinearBound:
         """Minus BLEU from below: exp of the line above its logarithm is convex, so below its chord."""

@@ -43,17 +43,19 @@ class Ranges:
     """(columns,): the sum over sentences of the largest absolute value of any candidate."""
     exact: bool
     """Whether sums of the statistics are exact, as those of whole numbers are."""
+    whole: bool = False
+    """Whether all statistics are whole numbers."""
 
     def __len__(self) -> int:
         return len(self.low)
 
     def __getitem__(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> Ranges:
-        return Ranges(self.low[which], self.high[which], self.at[which], self.sizes, self.exact)
+        return Ranges(self.low[which], self.high[which], self.at[which], self.sizes, self.exact, self.whole)
 
     def columns(self, first: int, last: int) -> Ranges:
         """The ranges of some statistics alone: of one metric of a combination."""
         part = slice(first, last)
-        return Ranges(self.low[:, part], self.high[:, part], self.at[:, part], self.sizes[part], self.exact)
+        return Ranges(self.low[:, part], self.high[:, part], self.at[:, part], self.sizes[part], self.exact, self.whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,8 @@ class LossBound:
     """(n, columns)."""
     proven: Callable[[Floats], Floats]
     """From the attainable sums (n, columns) that minimise slopes · x to a lower bound of the loss for each box."""
+    level: Callable[[float], Floats]
+    """From a loss to a number for each box that slopes · x is below for every x in its ranges with a smaller loss."""
     settled: NDArray[np.bool_] | None = None
     """Boxes for which another point to touch at would prove no more; None for all."""
 
@@ -83,7 +87,10 @@ class LinearBound:
             lowest: Floats = row_products(self.slopes, minimiser) + self.offsets - margin
             return lowest
 
-        return LossBound(self.slopes, proven, np.zeros(len(ranges), dtype=bool))
+        def level(loss: float) -> Floats:
+            return loss - self.offsets + margin + SAFETY * abs(loss)
+
+        return LossBound(self.slopes, proven, level, np.zeros(len(ranges), dtype=bool))
 
 
 def row_products(a: Floats, b: Floats) -> Floats:
@@ -170,6 +177,7 @@ class Ratio:
         slopes = d_at[:, None] * self.numerator - n_at[:, None] * self.denominator
         size = np.abs(slopes) @ ranges.sizes
         exact = ranges.exact & (size < _EXACT_BITS / _DYADIC) & np.all(slopes * _DYADIC == np.rint(slopes * _DYADIC), 1)
+        whole = ranges.whole and bool(np.all(self.numerator == np.rint(self.numerator)))
         open_ended = ~(bottom.low > 0.0)
         d_low = np.where(open_ended, 1.0, bottom.low)
 
@@ -184,7 +192,18 @@ class Ratio:
             bound = np.where(exact & (fixed | (lowest >= 0.0)), attained, bound)
             return np.where(open_ended, self._best, bound)
 
-        return LossBound(slopes, proven, (fixed & exact) | open_ended)
+        def level(wanted: float) -> Floats:
+            # D' N − N' D = D (D' N / D − N') for N / D below the one that is wanted
+            ratio = wanted / self.scale
+            ends = [d * (d_at * ratio - n_at) for d in (d_low, np.maximum(bottom.high, d_low))]
+            reached: Floats = np.maximum(ends[0], ends[1]) + SAFETY * (size + np.abs(ends[0]) + np.abs(ends[1]))
+            if whole:  # then N is a whole number, too: the largest with a loss that is below
+                largest = np.floor(reached)
+                largest = np.where(self.scale * (largest / d_low) < wanted, largest, largest - 1.0)
+                reached = np.where(fixed & exact, largest + 0.5, reached)
+            return np.where(open_ended, np.inf, reached)
+
+        return LossBound(slopes, proven, level, (fixed & exact) | open_ended)
 
 
 @dataclass(frozen=True, eq=False)

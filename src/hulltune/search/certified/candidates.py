@@ -40,6 +40,8 @@ class Candidates:
     """The distinct candidates of each sentence, by ``offsets``."""
     grids: Floats
     exact: bool
+    whole: bool
+    """Whether all statistics are whole numbers."""
     sizes: Floats
     """For each statistic the sum over sentences of its largest absolute value."""
     base: Floats
@@ -87,6 +89,7 @@ def candidates_of(problem: ListProblem, space: Space) -> Candidates:
         listed=listed.astype(np.int32),
         grids=grids,
         exact=exact,
+        whole=bool(np.all(grids == 1.0)),
         sizes=sizes * grids,
         base=base,
     )
