@@ -19,6 +19,9 @@ TINY = 2.0**-1000
 RIVALS = 4
 """How many of the best at the centre are tried as those who beat the others."""
 
+OFF_CENTRE = np.array([0.49382, 0.51317, 0.48921, 0.50763, 0.51618, 0.48377, 0.50219])
+"""Where in each coordinate of a box to look: near the middle, but on none of the ties that lie at round numbers."""
+
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
@@ -98,7 +101,7 @@ def _survivors(
     for n in range(count):
         score = 0.0
         for k in range(low.size):
-            score += features[candidates[n], k] * (low[k] + high[k])
+            score += features[candidates[n], k] * (low[k] + (high[k] - low[k]) * OFF_CENTRE[k % OFF_CENTRE.size])
         scores[n] = score
         if score > scores[best]:
             best = n
@@ -127,6 +130,81 @@ def _survivors(
         left = end
         rival += 1
     return left
+
+
+@kernel
+def possible_winners(
+    features: Floats,
+    magnitudes: Floats,
+    exact: NDArray[np.bool_],
+    offsets: Int64s,
+    listed: Int32s,
+    lows: Floats,
+    highs: Floats,
+    depth: int,
+) -> NDArray[np.bool_]:
+    """Which of the listed candidates may win somewhere in the boxes, each of which is halved ``depth`` times.
+
+    A sentence is done with a box once all that may win there are known to be possible winners anyway.
+    """
+    width = features.shape[1]
+    possible = np.zeros(listed.size, np.bool_)
+    longest = 1
+    for s in range(offsets.size - 1):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    scores, kept = np.empty(longest + 1), np.empty(longest + 1, np.int32)
+    # A stack of boxes with their candidates: at most one sibling waits at each depth.
+    stack_low, stack_high = np.empty((depth + 2, width)), np.empty((depth + 2, width))
+    stack_depth, stack_count = np.empty(depth + 2, np.int64), np.empty(depth + 2, np.int64)
+    stack_kept = np.empty((depth + 2, longest), np.int32)
+    low, high = np.empty(width), np.empty(width)
+    is_possible = np.zeros(features.shape[0], np.bool_)
+    for s in range(offsets.size - 1):
+        here = listed[offsets[s] : offsets[s + 1]]
+        for face in range(lows.shape[0]):
+            top = 1
+            stack_low[0], stack_high[0], stack_depth[0], stack_count[0] = lows[face], highs[face], 0, here.size
+            stack_kept[0, : here.size] = here
+            while top > 0:
+                top -= 1
+                low[:], high[:] = stack_low[top], stack_high[top]
+                level = stack_depth[top]
+                margin = 0.0
+                for k in range(width):
+                    margin += max(abs(low[k]), abs(high[k])) * MARGIN * magnitudes[s, k]
+                count = _survivors(
+                    features, stack_kept[top, : stack_count[top]], low, high, margin, exact[s], scores, kept
+                )
+                news = 0
+                for n in range(count):
+                    news += not is_possible[kept[n]]
+                is_possible[kept[0]] = True  # it wins at the centre
+                if news == 0 or (news == 1 and count == 1):
+                    continue
+                axis, widest = -1, 0.0
+                for k in range(width):
+                    smallest = largest = features[kept[0], k]
+                    for n in range(1, count):
+                        smallest = min(smallest, features[kept[n], k])
+                        largest = max(largest, features[kept[n], k])
+                    if (largest - smallest) * (high[k] - low[k]) > widest:
+                        axis, widest = k, (largest - smallest) * (high[k] - low[k])
+                if level == depth or axis < 0:
+                    for n in range(count):
+                        is_possible[kept[n]] = True
+                    continue
+                middle = 0.0 if low[axis] < 0.0 < high[axis] else low[axis] + (high[axis] - low[axis]) / 2.0
+                for half in range(2):
+                    stack_low[top], stack_high[top], stack_depth[top], stack_count[top] = low, high, level + 1, count
+                    if half == 0:
+                        stack_high[top, axis] = middle
+                    else:
+                        stack_low[top, axis] = middle
+                    stack_kept[top, :count] = kept[:count]
+                    top += 1
+    for n in range(listed.size):
+        possible[n] = is_possible[listed[n]]
+    return possible
 
 
 @kernel

@@ -19,9 +19,14 @@ ROUNDING = 2.0**-48
 """Of the largest term: more than the rounding of a sum of some products."""
 
 
+HALVINGS = 5
+"""How often faces are halved to find out who may win at all, before the metric is asked for their statistics."""
+
+
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """What the kernels take. Rows are candidates, sentence by sentence; duplicates are left out of ``offsets``' lists.
+    """What the kernels take. Rows are candidates, sentence by sentence. Only those are listed that may win somewhere;
+    of duplicates the first.
 
     ``statistics`` are whole numbers of ``grids``: a column's values are ``statistics · grid``, exactly (``exact``) or
     rounded once.
@@ -37,7 +42,7 @@ class Candidates:
     """Equal for candidates of a sentence with equal statistics."""
     offsets: Int64s
     listed: NDArray[np.int32]
-    """The distinct candidates of each sentence, by ``offsets``."""
+    """The candidates of each sentence that may win, by ``offsets``."""
     grids: Floats
     exact: bool
     whole: bool
@@ -54,7 +59,7 @@ class Candidates:
 
 
 def candidates_of(problem: ListProblem, space: Space) -> Candidates:
-    """All candidates of the problem; asks the metric for the statistics of those that are not duplicates."""
+    """All candidates of the problem; asks the metric for the statistics of those that may win."""
     from hulltune.kernels import certify
 
     corpus = problem.corpus
@@ -67,13 +72,19 @@ def candidates_of(problem: ListProblem, space: Space) -> Candidates:
     values = corpus.features.values if isinstance(corpus.features, DenseFeatures) else corpus.features.toarray()
     columns = np.ascontiguousarray(values.T[active], dtype=np.float64)
     features, certain = _projected(columns, space.axes[active], starts)
-    first = certify.first_of_equals(columns, starts)
-    listed = np.flatnonzero(first == np.arange(len(first)))
+    magnitudes = np.maximum.reduceat(np.abs(features), starts[:-1], axis=0)
+    listed = np.flatnonzero(certify.first_of_equals(columns, starts) == np.arange(len(features)))
+    possible = certify.possible_winners(
+        features, magnitudes, certain, np.searchsorted(listed, starts), listed.astype(np.int32),
+        space.faces.lows, space.faces.highs, HALVINGS,
+    )  # fmt: skip
+    listed = listed[possible]
     rows = problem.rows(listed)
     table, grids, exact = _on_grid(problem.table, rows, np.searchsorted(listed, starts))
-    statistics = np.zeros((len(first), table.shape[1]))
-    statistics[listed] = table[: len(rows)]
-    classes = certify.first_of_equals(np.ascontiguousarray(statistics.T), starts).astype(np.int32)
+    statistics = np.zeros((len(features), table.shape[1]))
+    statistics[listed] = table
+    classes = np.zeros(len(features), dtype=np.int32)
+    classes[listed] = certify.first_of_equals(np.ascontiguousarray(table.T), np.searchsorted(listed, starts))
     base = np.zeros(table.shape[1])
     empty = problem.picked(np.full(len(corpus), -1, dtype=np.int64)).statistics[~filled] if not filled.all() else None
     if empty is not None:
@@ -81,7 +92,7 @@ def candidates_of(problem: ListProblem, space: Space) -> Candidates:
     sizes = np.maximum.reduceat(np.abs(statistics), starts[:-1], axis=0).sum(axis=0) + np.abs(base)
     return Candidates(
         features=features,
-        magnitudes=np.maximum.reduceat(np.abs(features), starts[:-1], axis=0),
+        magnitudes=magnitudes,
         certain=certain,
         statistics=statistics,
         classes=classes,
