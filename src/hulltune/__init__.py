@@ -14,7 +14,15 @@ from hulltune.errors import InputError
 if TYPE_CHECKING:
     from hulltune.forest import Corpus, Forest, ForestBuilder, Vocabulary
     from hulltune.inference import inside, outside
-    from hulltune.io import CandidateLists, read_lists, read_references, read_weights, write_weights
+    from hulltune.io import (
+        CandidateLists,
+        ForestSet,
+        read_forests,
+        read_lists,
+        read_references,
+        read_weights,
+        write_weights,
+    )
     from hulltune.lines import CorpusEnvelopes, EdgeScorer, Envelope, Segment, decode, envelope, envelopes
     from hulltune.search import LineSearch, Policy, line_search
     from hulltune.surface import ErrorSurface
@@ -26,7 +34,15 @@ _ROOMS = {
     "hulltune.forest": ("Corpus", "Forest", "ForestBuilder", "Vocabulary"),
     "hulltune.search": ("LineSearch", "Policy", "line_search"),
     "hulltune.surface": ("ErrorSurface",),
-    "hulltune.io": ("CandidateLists", "read_lists", "read_references", "read_weights", "write_weights"),
+    "hulltune.io": (
+        "CandidateLists",
+        "ForestSet",
+        "read_forests",
+        "read_lists",
+        "read_references",
+        "read_weights",
+        "write_weights",
+    ),
     "hulltune.tuning": ("Progress", "Reranker", "TuneResult", "rerank", "score", "tune"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
@@ -40,6 +56,7 @@ __all__ = [
     "ErrorSurface",
     "Forest",
     "ForestBuilder",
+    "ForestSet",
     "InputError",
     "LineSearch",
     "Policy",
@@ -55,6 +72,7 @@ __all__ = [
     "inside",
     "line_search",
     "outside",
+    "read_forests",
     "read_lists",
     "read_references",
     "read_weights",

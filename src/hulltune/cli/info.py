@@ -1,4 +1,4 @@
-"""Say what is in candidate lists: counts, features, duplicates, and the oracle."""
+"""Say what is in lists or forests: counts, features, duplicates, and the oracle."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.progress import number
-from hulltune.cli.reading import read, reference_files
+from hulltune.cli.reading import read, reference_files, say_what_is_left_out
 
 if TYPE_CHECKING:
-    from hulltune.io import CandidateLists
+    from hulltune.io import CandidateLists, ForestSet
 
 USAGE = "LISTS… [--ref FILE]… [options]"
 EXAMPLE = "  hulltune info dev.nbest.gz --ref dev.en --metric bleu"
@@ -28,11 +28,14 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the description."""
+    from hulltune.io import CandidateLists
+
     lists = read(args)
-    found = describe(lists)
+    found = describe(lists) if isinstance(lists, CandidateLists) else describe_forests(lists)
     if args.ref or lists.references is not None:
         found["scores"] = _scores(lists, args)
-    print(json.dumps(found, ensure_ascii=False) if args.json else "\n".join(_lines(found)))
+    lines = _lines if isinstance(lists, CandidateLists) else _forest_lines
+    print(json.dumps(found, ensure_ascii=False) if args.json else "\n".join(lines(found)))
     return 0
 
 
@@ -73,17 +76,88 @@ def describe(lists: CandidateLists) -> dict[str, Any]:
     }
 
 
-def _scores(lists: CandidateLists, args: argparse.Namespace) -> dict[str, Any]:
-    from hulltune.tuning.evaluation import oracle
-    from hulltune.tuning.inputs import list_data
+def describe_forests(forests: ForestSet) -> dict[str, Any]:
+    """What there is to know about forests without references; O(edges × features)."""
+    import numpy as np
 
-    problem = list_data(lists, reference_files(args.ref)).problem(args.metric)
-    baseline = problem.baseline()
+    from hulltune.search.directions import feature_units
+
+    corpus = forests.corpus
+    nodes, edges = np.diff(corpus.node_offsets), np.diff(corpus.sentence_edges)
+    arities = np.maximum.reduceat(np.append(np.diff(corpus.tail_offsets), 0), corpus.sentence_edges[:-1])
+    kinds = np.where(nodes == 1, "list", np.where(arities <= 1, "lattice", "hypergraph")).astype("U12")
+    kinds[edges == 0] = "empty forest"
+    values = corpus.features.toarray()
+    return {
+        "files": [{"file": origin.file, "format": origin.format} for origin in forests.provenance],
+        "sentences": len(forests),
+        "kinds": {kind: int((kinds == kind).sum()) for kind in ("list", "lattice", "hypergraph", "empty forest")},
+        "forests": sum(map(len, forests.members)),
+        "nodes": corpus.nodes,
+        "edges": corpus.edges,
+        "edges_per_sentence": {"least": int(edges.min()), "mean": float(edges.mean()), "most": int(edges.max())},
+        "empty": [str(name) for name in forests.empty_ids],
+        "left_out": list(forests.left_out),
+        "own_references": forests.references is not None,
+        "features": [
+            {
+                "name": name,
+                "least": float(column.min()) if len(column) else None,
+                "mean": float(column.mean()) if len(column) else None,
+                "most": float(column.max()) if len(column) else None,
+                "range_in_a_list": float(unit),
+                "omitted": 0,
+            }
+            for name, column, unit in zip(corpus.feature_names, values.T, feature_units(corpus), strict=True)
+        ],
+    }
+
+
+def _scores(lists: CandidateLists | ForestSet, args: argparse.Namespace) -> dict[str, Any]:
+    import numpy as np
+
+    from hulltune.search.directions import axes, feature_units
+    from hulltune.tuning.evaluation import oracle, oracle_kind
+    from hulltune.tuning.inputs import as_references, tuning_data
+
+    references = as_references(reference_files(args.ref))
+    say_what_is_left_out(lists, references)
+    problem = tuning_data(lists, references).problem(args.metric)
+    if problem.has_own_choice:
+        start = problem.baseline()
+    else:  # no choice of their own: meet some outputs by a search along every feature, from equal weights
+        units = feature_units(problem.corpus)
+        weights = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
+        lines = axes(tuple(np.arange(len(units))[:, None]), units)
+        if lines:
+            problem.search(weights, np.array(lines), np.tile([-np.inf, np.inf], (len(lines), 1)))
+        start = problem.picks(weights)
     return {
         "metric": problem.metric.signature,
-        "baseline": float(problem.metric.score(baseline.total)),
-        "oracle": float(problem.metric.score(oracle(problem, baseline).total)),
+        "baseline": float(problem.metric.score(start.total)) if problem.has_own_choice else None,
+        "oracle": float(problem.metric.score(oracle(problem, start).total)),
+        "oracle_kind": oracle_kind(problem),
     }
+
+
+def _forest_lines(found: dict[str, Any]) -> list[str]:
+    each, empty = found["edges_per_sentence"], found["empty"]
+    kinds = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in found["kinds"].items() if count)
+    formats = sorted({origin["format"] for origin in found["files"]})
+    lines = [f"{len(found['files'])} files ({', '.join(formats)}), {found['forests']} forests"]
+    lines += [
+        f"{found['sentences']} sentences ({kinds})",
+        f"{found['nodes']} nodes, {found['edges']} edges ({each['least']} to {each['most']} a sentence, "
+        f"{each['mean']:.1f} on average)",
+    ]
+    if empty:
+        lines.append(f"without derivations: {', '.join(empty[:MOST_SHOWN])}{' …' if len(empty) > MOST_SHOWN else ''}")
+    lines += ["", *_feature_table(found["features"], "in a forest")] if found["features"] else []
+    if "scores" in found:
+        scores = found["scores"]
+        own = f"first choice {number(scores['baseline'])}, " if scores["baseline"] is not None else ""
+        lines += ["", f"{own}oracle {number(scores['oracle'])} among {scores['oracle_kind']}  {scores['metric']}"]
+    return lines
 
 
 def _lines(found: dict[str, Any]) -> list[str]:
@@ -112,10 +186,10 @@ def _lines(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _feature_table(features: list[dict[str, Any]]) -> list[str]:
+def _feature_table(features: list[dict[str, Any]], where: str = "in a list") -> list[str]:
     """Names to the left, numbers to the right, and a remark where one is due."""
     width = max(7, *(len(feature["name"]) for feature in features))
-    lines = [f"{'feature':{width}}  {'least':>11} {'mean':>11} {'most':>11} {'in a list':>11}"]
+    lines = [f"{'feature':{width}}  {'least':>11} {'mean':>11} {'most':>11} {where:>11}"]
     for feature in features:
         numbers = " ".join(
             f"{'' if value is None else format(value, '.5g'):>11}"

@@ -6,7 +6,7 @@ import argparse
 import os
 
 from hulltune.cli.parser import Parser, add_help, add_lists
-from hulltune.cli.reading import note, read
+from hulltune.cli.reading import note, read_candidate_lists
 
 USAGE = "LISTS… --out FILE.hull [options]"
 EXAMPLE = "  hulltune pack dev.nbest.gz --features words --out dev.hull"
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     """Read and pack."""
     from hulltune.io import pack
 
-    lists = read(args)
+    lists = read_candidate_lists(args)
     pack(lists, args.out)
     if not args.quiet:
         note(f"{args.out}: {len(lists)} sentences, {lists.rows} candidates, {os.path.getsize(args.out):,} bytes")

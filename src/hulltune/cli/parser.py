@@ -11,7 +11,9 @@ from hulltune.errors import InputError
 
 FORMATS = (
     "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
+    "forest",
 )  # fmt: skip
+IDS = ("order", "name", "name1")
 BUILTIN_FEATURES = ("words", "chars", "rank", "consensus", "log_length")
 METRICS = (
     "accuracy", "aer", "ask", "bleu", "cer", "chrf", "chrf++", "exact_match", "fmeasure", "given", "mer", "meteor",
@@ -58,7 +60,7 @@ class _Compact(argparse.RawDescriptionHelpFormatter):
 def add_lists(parser: Parser, *, references: bool = True) -> None:
     """The lists, how to read them, and their references."""
     group = parser.add_argument_group("data")
-    group.add_argument("lists", metavar="LISTS", nargs="+", help="candidate lists: files, plain or compressed")
+    group.add_argument("lists", metavar="LISTS", nargs="+", help="lists or forests: files, patterns or folders")
     if references:
         group.add_argument("--ref", metavar="FILE", action="append", help="references, a line a sentence; repeatable")
         add_metric(group, parser)
@@ -75,10 +77,11 @@ def add_reading(group: Any, parser: Parser) -> None:
     """How to read the lists."""
     group.add_argument("--format", metavar="NAME", help="format of the lists [told from the files]")
     parser.offer("--format", FORMATS)
-    group.add_argument("--missing", metavar="0", help="take a missing feature as 0 instead of an error")
+    lenient = group.add_argument("--missing", metavar="0", help="missing features are 0; faulty lines are left out")
     parser.offer("--missing", ("0",))
-    group.add_argument("--on-error", metavar="skip", default="raise", help="leave out lines at fault, and list them")
+    group.add_argument("--on-error", metavar="skip", default="raise", help=argparse.SUPPRESS)
     parser.offer("--on-error", ("raise", "skip"))
+    show_together(lenient, "--missing 0, --on-error skip")
     add = group.add_argument("--add", metavar="FILE", action="append", help="further scores as a feature")
     show_together(add, "--add FILE --name NAME")
     group.add_argument("--name", metavar="NAME", action="append", help=argparse.SUPPRESS)
@@ -86,6 +89,12 @@ def add_reading(group: Any, parser: Parser) -> None:
         "--features", metavar="NAME,…", type=comma_separated, default=[], help="words,chars,rank,consensus,log_length"
     )
     parser.offer("--features", BUILTIN_FEATURES)
+    group.add_argument("--ids", metavar="HOW", help="the line of a forest: order, or name (name1: from 1)")
+    parser.offer("--ids", IDS)
+    costs = group.add_argument("--negate", metavar="NAME,…", help="forests: costs (or all), no words, word table")
+    group.add_argument("--drop", metavar="WORD,…", type=comma_separated, help=argparse.SUPPRESS)
+    group.add_argument("--symbols", metavar="FILE", help=argparse.SUPPRESS)
+    show_together(costs, "--negate, --drop, --symbols")
 
 
 def show_together(action: argparse.Action, shown: str) -> None:

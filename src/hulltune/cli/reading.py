@@ -8,26 +8,46 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hulltune.cli.parser import comma_separated
 from hulltune.errors import InputError
 
 if TYPE_CHECKING:
-    from hulltune.io import CandidateLists
+    from hulltune.io import CandidateLists, ForestSet
+    from hulltune.io.references import References
 
 MOST_SHOWN = 20
 
 
-def read(args: argparse.Namespace, *, files: Sequence[str] | None = None, add: Sequence[str] = ()) -> CandidateLists:
-    """The lists of a command, with a note on what was skipped. Other files are read in the same way."""
-    from hulltune.io import read_lists
+def read(
+    args: argparse.Namespace, *, files: Sequence[str] | None = None, add: Sequence[str] = ()
+) -> CandidateLists | ForestSet:
+    """The lists or forests of a command, with a note on what was skipped. Other files are read in the same way."""
+    from hulltune.io.read_forests import has_forests
 
-    names = args.name or []
-    added = (args.add or []) if files is None else add
-    if len(added) != len(names):
-        raise InputError(f"--add, --name: got {len(added)} files and {len(names)} names; expected a name for each file")
+    paths = list(args.lists if files is None else files)
     if args.missing not in (None, "0"):
         raise InputError(f"--missing: got {args.missing!r}; expected 0")
+    return _forests(args, paths) if has_forests(paths, args.format) else _lists(args, paths, files is None, add)
+
+
+def read_candidate_lists(args: argparse.Namespace) -> CandidateLists:
+    """The lists of a command that is for lists alone."""
+    return _lists(args, list(args.lists), True, ())
+
+
+def _lists(args: argparse.Namespace, paths: list[str], own: bool, add: Sequence[str]) -> CandidateLists:
+    from hulltune.io import read_lists
+    from hulltune.io.read_forests import matching_files
+
+    for option in ("ids", "negate", "drop", "symbols"):
+        if getattr(args, option) is not None:
+            raise InputError(f"--{option}: is for forests, and these are lists, which name their sentences themselves")
+    names = args.name or []
+    added = (args.add or []) if own else add
+    if len(added) != len(names):
+        raise InputError(f"--add, --name: got {len(added)} files and {len(names)} names; expected a name for each file")
     lists = read_lists(
-        args.lists if files is None else files,
+        [file for path in paths for file in matching_files(path)],
         format=args.format,
         missing=None if args.missing is None else 0.0,
         on_error=args.on_error,
@@ -43,14 +63,57 @@ def read(args: argparse.Namespace, *, files: Sequence[str] | None = None, add: S
     return lists
 
 
+def _forests(args: argparse.Namespace, paths: list[str]) -> ForestSet:
+    from hulltune.io import read_forests
+
+    for option, given in (("--add", args.add), ("--features", args.features), ("--on-error", args.on_error != "raise")):
+        if given:
+            raise InputError(f"{option}: is for lists; forests are read as they are, whole or not at all")
+    found = read_forests(
+        paths,
+        format=args.format,
+        ids=args.ids or "order",
+        negate=_negated(args.negate),
+        drop=args.drop,
+        symbols=args.symbols,
+        missing=None if args.missing is None else 0.0,
+    )
+    if found.left_out and not getattr(args, "quiet", False):
+        names = ", ".join(Path(name).name for name in found.left_out[:MOST_SHOWN])
+        note(f"{len(found.left_out)} files beside the forests are none, and left out: {names}")
+    return found
+
+
+def _negated(text: str | None) -> bool | list[str] | None:
+    """Which features change their sign: "all", "none", or some by name."""
+    if text is None or text in ("all", "none"):
+        return None if text is None else text == "all"
+    return comma_separated(text)
+
+
+def say_what_is_left_out(lists: CandidateLists | ForestSet, references: References | None) -> None:
+    """A note on reference lines that no forest is of, where forests go by the names of their files."""
+    if references is not None and hasattr(lists, "ids_by") and lists.ids_by != "order":
+        unused = len(references) - len(lists)
+        if unused > 0:
+            note(f"{unused} of {len(references)} reference lines are of no forest here, and left out")
+
+
+def start_for(lists: CandidateLists | ForestSet, path: str | None) -> str | dict[str, float] | None:
+    """The first weights. Of those for forests, one for a feature that no forest has is left out, as it weighs 0."""
+    if path is None or not hasattr(lists, "ids_by"):
+        return path
+    return weights_for(lists, path, missing="0")
+
+
 def reference_files(names: Sequence[str] | None) -> list[Path] | None:
     """The reference files, if any are given."""
     return [Path(name) for name in names] if names else None
 
 
-def weights_for(lists: CandidateLists, path: str, *, missing: str | None = None) -> dict[str, float]:
+def weights_for(lists: CandidateLists | ForestSet, path: str, *, missing: str | None = None) -> dict[str, float]:
     """The weights of a file for these lists: one that is left out is 0. One that the lists do not know is an error,
-    unless what they are missing is taken as 0.
+    unless what they are missing is taken as 0, as it always is in forests.
     """
     from hulltune.io import read_weights
 
@@ -62,8 +125,9 @@ def weights_for(lists: CandidateLists, path: str, *, missing: str | None = None)
             f"it has {', '.join(list(weights)[:8])}"
         )
     unknown = [name for name in weights if name not in lists.feature_names]
-    if unknown and missing is not None:
-        note(f"the lists have no {', '.join(unknown)}: taken as 0")
+    if unknown and (missing is not None or hasattr(lists, "ids_by")):
+        kind = "forests" if hasattr(lists, "ids_by") else "lists"
+        note(f"the {kind} have no {', '.join(unknown)}: taken as 0")
         weights = {name: weight for name, weight in weights.items() if name not in unknown}
     elif unknown:
         raise InputError(

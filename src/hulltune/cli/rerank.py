@@ -1,4 +1,4 @@
-"""Write the best candidate of every list, or the best few, by given weights."""
+"""Write the best candidate of every list or forest, or the best few, by weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def configure(parser: Parser) -> None:
     add_lists(parser, references=False)
     answer = parser.add_argument_group("answer")
     answer.add_argument("--weights", metavar="FILE", required=True, help="JSON, Moses ini, or lines 'name value'")
-    answer.add_argument("--best", metavar="K", type=whole_number, default=1, help="candidates of each list [1]")
+    answer.add_argument(
+        "--best", metavar="K", type=whole_number, default=1, help="candidates or derivations of each [1]"
+    )
     answer.add_argument("--as", dest="output", metavar="FORMAT", help="text (1-best, a line each), moses, jsonl")
     answer.add_argument("--out", metavar="FILE", help="where to write [standard output]")
     answer.add_argument("--quiet", action="store_true", help="no notes on compiling")
@@ -38,12 +40,18 @@ def run(args: argparse.Namespace) -> int:
     if output == "text" and args.best > 1:
         raise InputError("--as text: is for the one best of each list; give --as moses or jsonl for more")
     say_if_compiling(args.quiet)
-    from hulltune.io.ranked import ranked_lines
+    from hulltune.io import CandidateLists
+    from hulltune.io.ranked import Rankable, ranked_lines
     from hulltune.io.streams import written_atomically
-    from hulltune.tuning.reranking import rank
+    from hulltune.tuning.reranking import rank, rank_forests
 
-    lists = read(args)
-    ranked = rank(lists, weights_for(lists, args.weights, missing=args.missing), best=args.best)
+    given = read(args)
+    weights = weights_for(given, args.weights, missing=args.missing)
+    lists: Rankable
+    if isinstance(given, CandidateLists):
+        lists, ranked = given, rank(given, weights, best=args.best)
+    else:
+        lists, ranked = rank_forests(given, weights, best=args.best)
     broken = 0
     if args.out is not None:
         with written_atomically(args.out) as file:

@@ -1,4 +1,4 @@
-"""Score what reranking with given weights picks."""
+"""Score what given weights pick from lists or forests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from hulltune.cli.compiling import say_if_compiling
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.progress import number
-from hulltune.cli.reading import metric_list, read, reference_files, weights_for
+from hulltune.cli.reading import metric_list, read, reference_files, say_what_is_left_out, weights_for
 
 USAGE = "LISTS… [--ref FILE]… --weights FILE [--metric NAME]"
 EXAMPLE = "  hulltune score test.nbest.gz --ref test.en --weights w.json --also chrf"
@@ -34,19 +34,22 @@ def run(args: argparse.Namespace) -> int:
 
     from hulltune.forest.forest import feature_vector
     from hulltune.metrics import Store
-    from hulltune.tuning.inputs import list_data
+    from hulltune.tuning.inputs import as_references, tuning_data
 
     lists = read(args)
     weights = feature_vector(weights_for(lists, args.weights, missing=args.missing), lists.feature_names, "weights")
     with ExitStack() as stack:
         store = stack.enter_context(Store(args.store)) if args.store else None
-        data = list_data(lists, reference_files(args.ref))
+        references = as_references(reference_files(args.ref))
+        say_what_is_left_out(lists, references)
+        data = tuning_data(lists, references)
         problem = data.problem(args.metric, store=store)
-        tuned, baseline = problem.picks(weights), problem.baseline()
+        tuned = problem.picks(weights)
+        baseline = problem.baseline() if problem.has_own_choice else None
         report: dict[str, Any] = {
             "score": float(problem.metric.score(tuned.total)),
             "metric": problem.metric.signature,
-            "baseline": float(problem.metric.score(baseline.total)),
+            "baseline": None if baseline is None else float(problem.metric.score(baseline.total)),
             "sentences": len(problem.corpus),
             "others": {},
         }
@@ -60,5 +63,6 @@ def run(args: argparse.Namespace) -> int:
     print(f"{number(report['score'])}  {report['metric']}  ({report['sentences']} sentences)")
     for signature, score in report["others"].items():
         print(f"{number(score)}  {signature}")
-    print(f"{number(report['baseline'])}  the lists' own first choice, {report['metric']}")
+    if report["baseline"] is not None:
+        print(f"{number(report['baseline'])}  the lists' own first choice, {report['metric']}")
     return 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from hulltune.cli.compiling import say_if_compiling
 from hulltune.cli.parser import Parser, add_help, add_lists, comma_separated
 from hulltune.cli.progress import number
-from hulltune.cli.reading import read, reference_files, weights_for
+from hulltune.cli.reading import read, reference_files, say_what_is_left_out, weights_for
 from hulltune.errors import InputError
 
 USAGE = "LISTS… --weights FILE --feature NAME|--to FILE [options]"
@@ -42,12 +42,14 @@ def run(args: argparse.Namespace) -> int:
     view = _view(args.range)
     say_if_compiling(args.quiet)
     from hulltune.forest.forest import feature_vector
-    from hulltune.tuning.inputs import list_data
+    from hulltune.tuning.inputs import as_references, tuning_data
     from hulltune.tuning.surfaces import along_feature, between
 
     lists = read(args)
     weights = feature_vector(weights_for(lists, args.weights, missing=args.missing), lists.feature_names, "weights")
-    problem = list_data(lists, reference_files(args.ref)).problem(args.metric)
+    references = as_references(reference_files(args.ref))
+    say_what_is_left_out(lists, references)
+    problem = tuning_data(lists, references).problem(args.metric)
     if args.feature is not None:
         surface = along_feature(problem, weights, args.feature)
     else:

@@ -1,4 +1,4 @@
-"""Tune the weights of candidate lists for a metric, and say how good they are."""
+"""Tune the weights of lists or forests for a metric, and say how good they are."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hulltune.cli.parser import (
     whole_number,
 )
 from hulltune.cli.progress import shown_progress
-from hulltune.cli.reading import metric_list, note, read, reference_files
+from hulltune.cli.reading import metric_list, note, read, reference_files, say_what_is_left_out, start_for
 from hulltune.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ def configure(parser: Parser) -> None:
     add_lists(parser)
     weights = parser.add_argument_group("weights")
     weights.add_argument("--start", metavar="FILE", help="first weights, or a result to continue")
-    weights.add_argument("--fix", metavar="NAME=V", action="append", type=named_number, help="hold a weight")
-    least = weights.add_argument("--min", action="append", type=named_number, help="bound a weight")
+    held = weights.add_argument("--fix", action="append", type=named_number, help="hold or bound a weight")
+    weights.add_argument("--min", metavar="NAME=V", action="append", type=named_number, help=argparse.SUPPRESS)
     weights.add_argument("--max", metavar="NAME=V", action="append", type=named_number, help=argparse.SUPPRESS)
-    show_together(least, "--min, --max NAME=V")
+    show_together(held, "--fix, --min, --max NAME=V")
     weights.add_argument("--sign", metavar="NAME=+", action="append", type=named_sign, help="+ or -: only that, or 0")
     weights.add_argument("--tie", metavar="NAME,NAME", action="append", type=comma_separated, help="one weight for all")
     weights.add_argument("--scale", metavar="NORM", default="l1", help="norm of the weights: l1, l2 or none [l1]")
@@ -61,8 +61,9 @@ def configure(parser: Parser) -> None:
     )
     search.add_argument("--directions", metavar="N", type=whole_number, default=16, help=argparse.SUPPRESS)
     show_together(effort, "--restarts, --directions N")
-    search.add_argument("--policy", metavar="NAME", default="middle", help="middle, closest or widest [middle]")
-    search.add_argument("--smoothing", metavar="NAME", default="none", help="none, min or mean [none]")
+    step = search.add_argument("--policy", default="middle", help="middle, closest or widest; none, min or mean")
+    search.add_argument("--smoothing", metavar="NAME", default="none", help=argparse.SUPPRESS)
+    show_together(step, "--policy, --smoothing NAME")
     search.add_argument("--seed", metavar="N", type=whole_number, default=1, help="decides the result [1]")
     search.add_argument("--threads", metavar="N", type=whole_number, help="changes only the time [all CPUs]")
     answer = parser.add_argument_group("answer")
@@ -74,8 +75,9 @@ def configure(parser: Parser) -> None:
     answer.add_argument("--replicates", metavar="N", type=whole_number, default=1, help="mean ± sd of N seeds")
     answer.add_argument("--also", metavar="NAME,…", action="append", help="show other metrics [common ones]")
     answer.add_argument("--no-oracle", action="store_true", help="do not look for the best picks")
-    answer.add_argument("--store", metavar="FILE.sqlite", help="keep statistics for later runs")
-    answer.add_argument("--questions", metavar="FILE", help="questions of a metric that asks [questions.jsonl]")
+    kept = answer.add_argument("--store", help="statistics for later runs; what a metric asks")
+    answer.add_argument("--questions", metavar="FILE", help=argparse.SUPPRESS)
+    show_together(kept, "--store, --questions FILE")
     answer.add_argument("--out", metavar="FILE", action="append", help=".json (result), .ini (Moses), .txt; repeatable")
     loudness = answer.add_argument("--json", action="store_true", help="print one JSON object; no progress")
     answer.add_argument("--quiet", action="store_true", help=argparse.SUPPRESS)
@@ -92,14 +94,16 @@ def run(args: argparse.Namespace) -> int:
     outputs = [checked_output(name) for name in args.out or []]
     began = time.perf_counter()
     say_if_compiling(args.quiet)
+    from hulltune.io import CandidateLists
     from hulltune.tuning import tune
     from hulltune.tuning.inputs import as_references, with_features
 
     _check_names(args)
     references = as_references(reference_files(args.ref))
     lists = read(args)
+    say_what_is_left_out(lists, references)
     heldout = read(args, files=args.heldout, add=args.heldout_add or []) if args.heldout else None
-    if heldout is not None and args.missing is not None:
+    if isinstance(heldout, CandidateLists) and args.missing is not None:
         heldout = with_features(heldout, lists.feature_names, may_lack=lists.feature_names)
     if args.heldout_ref and heldout is None:
         raise InputError("--heldout-ref: there are no --heldout lists that it could be for")
@@ -109,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
             lists,
             references,
             metric=args.metric,
-            start=args.start,
+            start=start_for(lists, args.start),
             fixed=_by_name("--fix", args.fix),
             minimum=_by_name("--min", args.min),
             maximum=_by_name("--max", args.max),

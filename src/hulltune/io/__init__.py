@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from hulltune.io.builtin_features import BUILTIN_FEATURES, add_builtin_features
 from hulltune.io.candidates import CandidateLists, Provenance
+from hulltune.io.forest_set import ForestSet
 from hulltune.io.jsonl import write_jsonl
 from hulltune.io.packed import open_packed, pack
 from hulltune.io.problems import Skipped
 from hulltune.io.read import read_lists
+from hulltune.io.read_forests import read_forests
 from hulltune.io.references import match_references, read_references
 from hulltune.io.sniff import FORMATS, sniff
 from hulltune.io.weights import WEIGHT_FORMATS, read_weights, write_weights
@@ -17,12 +19,14 @@ __all__ = [
     "FORMATS",
     "WEIGHT_FORMATS",
     "CandidateLists",
+    "ForestSet",
     "Provenance",
     "Skipped",
     "add_builtin_features",
     "match_references",
     "open_packed",
     "pack",
+    "read_forests",
     "read_lists",
     "read_references",
     "read_weights",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
@@ -17,8 +17,27 @@ from hulltune.io.streams import written_atomically
 _LINE_BREAK = re.compile(r"[\r\n]+")
 
 
+class Rankable(Protocol):
+    """Rows with a text and features each, of sentences with names: candidate lists, or derivations of forests."""
+
+    @property
+    def ids(self) -> Sequence[int | str]:
+        """The names of the sentences."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features."""
+
+    @property
+    def features(self) -> NDArray[Any]:
+        """Rows by features."""
+
+    def text(self, row: int) -> str:
+        """The text of a row."""
+
+
 def ranked_lines(
-    lists: CandidateLists, offsets: NDArray[Any], rows: NDArray[Any], scores: NDArray[Any], output: str
+    lists: Rankable, offsets: NDArray[Any], rows: NDArray[Any], scores: NDArray[Any], output: str
 ) -> Iterator[tuple[str, bool]]:
     """Lines, and whether each is as its text was (a line break becomes a space).
 
@@ -43,11 +62,11 @@ def ranked_lines(
             yield json.dumps({"id": name, "candidates": candidates}, ensure_ascii=False), True
 
 
-def _features(lists: CandidateLists, row: int) -> dict[str, float]:
+def _features(lists: Rankable, row: int) -> dict[str, float]:
     return dict(zip(lists.feature_names, lists.features[row].tolist(), strict=True))
 
 
-def _moses_line(lists: CandidateLists, name: int | str, row: int, score: float) -> str:
+def _moses_line(lists: Rankable, name: int | str, row: int, score: float) -> str:
     text = lists.text(row)
     if "|||" in text or _LINE_BREAK.search(text):
         raise InputError(f"sentence {name!r} has the text {text[:40]!r}, which a Moses list cannot hold; write jsonl")

@@ -14,6 +14,7 @@ from hulltune.io.builtin_features import add_builtin_features
 from hulltune.io.candidates import CandidateLists, Provenance
 from hulltune.io.extra_scores import read_column
 from hulltune.io.fairseq import read_fairseq
+from hulltune.io.forest_formats import FOREST_FORMATS
 from hulltune.io.jsonl import read_jsonl
 from hulltune.io.moses import MosesReader
 from hulltune.io.nemo import read_nemo
@@ -71,6 +72,9 @@ def read_lists(
     else:
         files = _files(paths)
         formats = [sniff(file) if format is None else check_format(format) for file in files]
+        for file, name in zip(files, formats, strict=True):
+            if name in FOREST_FORMATS:
+                raise InputError(f"{os.fspath(file)}: forests ({name}), not candidate lists; read them by read_forests")
         provenance = [Provenance(os.fspath(file), name) for file, name in zip(files, formats, strict=True)]
         if "packed" in formats:
             return add_builtin_features(_open_packed(files, add, dtype), builtin_features)

@@ -9,13 +9,15 @@ from pathlib import Path
 
 from hulltune.errors import InputError, unknown_name
 from hulltune.io.fairseq import LINE as FAIRSEQ_LINE
+from hulltune.io.forest_formats import FOREST_FORMATS, sniff_forest
 from hulltune.io.numbers import plain_number
 from hulltune.io.score_folder import NBEST
 from hulltune.io.streams import head, without_suffix
 
-FORMATS = (
+LIST_FORMATS = (
     "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
 )  # fmt: skip
+FORMATS = (*LIST_FORMATS, *FOREST_FORMATS)
 PACKED_MAGIC = b"HULLTUNE\x00"
 _BY_NAME = {".csv": "csv", ".parquet": "parquet", ".moses": "moses", ".jsonl": "jsonl"}
 _LETTER_LINE = re.compile(r"[A-Z]-[0-9]+\t", flags=re.ASCII)
@@ -38,11 +40,14 @@ def sniff(path: str | os.PathLike[str]) -> str:
         return "packed"
     if data.startswith(b"PAR1"):
         return "parquet"
+    forest = sniff_forest(data)
+    if forest is not None:
+        return forest
     lines = data.decode("utf-8", errors="replace").split("\n")
     lines = [line.rstrip("\r") for line in (lines[:-1] if len(lines) > 1 else lines)][:400]
     first = next((line for line in lines if line.strip()), None)
     if first is None:
-        raise InputError(f"{path}: the file is empty; expected candidate lists")
+        raise InputError(f"{path}: the file is empty; expected candidate lists or forests")
     found = _sniff_text(first, lines) or _BY_NAME.get(without_suffix(path).suffix)
     if found is None:
         raise InputError(f"{path}: cannot tell the format from {first[:60]!r}; name it (one of {', '.join(FORMATS)})")
@@ -96,4 +101,11 @@ def _sniff_directory(path: Path) -> str:
     file = next((entry for entry in sorted(entries) if entry.is_file()), None)
     if file is None:
         raise InputError(f"{path}: no files in it; expected candidate lists")
+    # Beside forests there may lie anything (references, weights, a licence); one forest decides. A look at one file of
+    # each kind is enough: a folder may have ten thousands.
+    for suffix in sorted({without_suffix(entry).suffix for entry in entries if entry.is_file()}):
+        first = min(entry for entry in entries if entry.is_file() and without_suffix(entry).suffix == suffix)
+        forest = sniff_forest(head(first))
+        if forest is not None:
+            return forest
     return "score-folder" if head(file).lstrip().startswith(b"{") else "srilm"

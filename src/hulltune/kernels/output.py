@@ -1,6 +1,8 @@
-"""What derivations put out."""
+"""What derivations put out, and which of these outputs are the same."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,26 +14,28 @@ Int32s = NDArray[np.int32]
 
 
 @kernel
-def derivation_output(
-    edges: Int32s, tail_offsets: Int64s, label_offsets: Int64s, labels: Int32s, base: int, tokens: Int32s, count: int
+def _append_output(
+    edges: Int32s,
+    tail_offsets: Int64s,
+    label_offsets: Int64s,
+    labels: Int32s,
+    base: int,
+    tokens: Int32s,
+    count: int,
+    size: Int64s,
+    stack_edge: Int64s,
+    stack_label: Int64s,
 ) -> tuple[Int32s, int]:
-    """Append the tokens of a derivation (edges in preorder, numbered from ``base``) to ``tokens[:count]``.
-
-    First the size of each subtree, from the back; then the labels are expanded with an explicit stack, so that deep
-    derivations cannot overflow the machine's. Linear in edges and tokens where each tail is put out once.
-    """
+    """See derivation_output, which this is with room for the sizes of subtrees and for the stack."""
     n = edges.size
     if n == 0:
         return tokens, count
-    size = np.ones(n, np.int64)
     for i in range(n - 1, -1, -1):
         edge = base + edges[i]
         child = i + 1
         for _ in range(tail_offsets[edge + 1] - tail_offsets[edge]):
-            size[i] += size[child]
             child += size[child]
-    stack_edge = np.empty(n + 1, np.int64)
-    stack_label = np.empty(n + 1, np.int64)
+        size[i] = child - i
     stack_edge[0] = 0
     stack_label[0] = label_offsets[base + edges[0]]
     height = 1
@@ -58,6 +62,22 @@ def derivation_output(
 
 
 @kernel
+def derivation_output(
+    edges: Int32s, tail_offsets: Int64s, label_offsets: Int64s, labels: Int32s, base: int, tokens: Int32s, count: int
+) -> tuple[Int32s, int]:
+    """Append the tokens of a derivation (edges in preorder, numbered from ``base``) to ``tokens[:count]``.
+
+    First the size of each subtree, from the back; then the labels are expanded with an explicit stack, so that deep
+    derivations cannot overflow the machine's. Linear in edges and tokens where each tail is put out once.
+    """
+    n = edges.size
+    return _append_output(
+        edges, tail_offsets, label_offsets, labels, base, tokens, count,
+        np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64),
+    )  # fmt: skip
+
+
+@kernel
 def outputs(
     sentences: Int64s,
     sentence_edges: Int64s,
@@ -79,3 +99,105 @@ def outputs(
             )
         offsets[i + 1] = count
     return offsets, tokens[:count]
+
+
+@kernel
+def _hash_tokens(sentence: int, tokens: Int32s, begin: int, end: int) -> np.int64:
+    """A number from a sentence and tokens, spread over 63 bits: FNV-1a's scheme on whole tokens, then a last mix."""
+    value = np.uint64(1469598103934665603) ^ np.uint64(sentence)
+    for i in range(begin, end):
+        value = (value ^ np.uint64(tokens[i])) * np.uint64(1099511628211)
+        value ^= value >> np.uint64(29)
+    value = (value ^ (value >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64((value ^ (value >> np.uint64(29))) >> np.uint64(1))
+
+
+@kernel
+def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """The array itself if it has room for ``size`` items, or a copy at least twice as long."""
+    if size <= array.size:
+        return array
+    larger = np.empty(max(size, 2 * array.size), array.dtype)
+    larger[: array.size] = array
+    return larger
+
+
+@kernel
+def _filled_slots(hashes: Int64s, count: int, size: int) -> Int64s:
+    """An open-addressing table of ``size`` slots (a power of two) for the first ``count`` outputs."""
+    slots = np.full(size, -1, np.int64)
+    for output in range(count):
+        slot = hashes[output] & (size - 1)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        slots[slot] = output
+    return slots
+
+
+@kernel
+def number_outputs(
+    cells: Int64s,
+    first_sentence: int,
+    sentence_numbers: Int64s,
+    sentence_edges: Int64s,
+    derivation_offsets: Int64s,
+    derivation_edges: Int32s,
+    tail_offsets: Int64s,
+    label_offsets: Int64s,
+    labels: Int32s,
+    slots: Int64s,
+    hashes: Int64s,
+    sentences: Int64s,
+    offsets: Int64s,
+    tokens: Int32s,
+    count: int,
+) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s, Int32s, int]:
+    """The number of each derivation's output among the ``count`` distinct ones known, to which new ones are added.
+
+    ``cells`` are offsets of derivations by (direction, sentence): of sentences ``first_sentence`` on, for each
+    direction anew. Known output k is ``tokens[offsets[k]:offsets[k + 1]]`` of sentence ``sentences[k]``, by its name in
+    ``sentence_numbers``. Outputs are the same where sentence and tokens are, not just their hashes. Expected linear in
+    edges and tokens. Answers the numbers, and the table as it has grown.
+    """
+    numbers = np.empty(derivation_offsets.size - 1, np.int64)
+    width = sentence_numbers.size
+    size, stack_edge, stack_label = np.empty(256, np.int64), np.empty(257, np.int64), np.empty(257, np.int64)
+    for cell in range(cells.size - 1):
+        sentence = first_sentence + cell % width
+        base = sentence_edges[sentence]
+        name = sentence_numbers[cell % width]
+        for i in range(cells[cell], cells[cell + 1]):
+            edges = derivation_edges[derivation_offsets[i] : derivation_offsets[i + 1]]
+            if edges.size > size.size:
+                size = np.empty(2 * edges.size, np.int64)
+                stack_edge, stack_label = np.empty(size.size + 1, np.int64), np.empty(size.size + 1, np.int64)
+            begin = offsets[count]
+            tokens, end = _append_output(
+                edges, tail_offsets, label_offsets, labels, base, tokens, begin, size, stack_edge, stack_label
+            )
+            value = _hash_tokens(name, tokens, begin, end)
+            slot = value & (slots.size - 1)
+            while slots[slot] >= 0:
+                known = slots[slot]
+                if hashes[known] == value and sentences[known] == name:
+                    length = offsets[known + 1] - offsets[known]
+                    if length == end - begin:
+                        shift = begin - offsets[known]
+                        k = offsets[known]
+                        while k < offsets[known + 1] and tokens[k] == tokens[k + shift]:
+                            k += 1
+                        if k == offsets[known + 1]:
+                            break
+                slot = (slot + 1) & (slots.size - 1)
+            if slots[slot] < 0:
+                slots[slot] = count
+                hashes, sentences = _grown(hashes, count + 1), _grown(sentences, count + 1)
+                offsets = _grown(offsets, count + 2)
+                hashes[count], sentences[count], offsets[count + 1] = value, name, end
+                count += 1
+                numbers[i] = count - 1
+                if 2 * count > slots.size:
+                    slots = _filled_slots(hashes, count, 2 * slots.size)
+            else:
+                numbers[i] = slots[slot]
+    return numbers, slots, hashes, sentences, offsets, tokens, count

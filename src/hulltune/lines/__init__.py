@@ -1,7 +1,22 @@
-"""Upper envelopes of forests along a line: the exact line search of one sentence, or of a corpus."""
+"""Upper envelopes of forests along a line, the exact line search of a sentence or corpus; and their best derivations."""
 
 from hulltune.lines.compute import decode, envelope, envelopes
+from hulltune.lines.derivations import Derivation, DerivationLists
+from hulltune.lines.kbest import kbest
 from hulltune.lines.result import CorpusEnvelopes, Envelope, Segment
+from hulltune.lines.sampling import sample
 from hulltune.lines.scoring import EdgeScorer
 
-__all__ = ["CorpusEnvelopes", "EdgeScorer", "Envelope", "Segment", "decode", "envelope", "envelopes"]
+__all__ = [
+    "CorpusEnvelopes",
+    "Derivation",
+    "DerivationLists",
+    "EdgeScorer",
+    "Envelope",
+    "Segment",
+    "decode",
+    "envelope",
+    "envelopes",
+    "kbest",
+    "sample",
+]

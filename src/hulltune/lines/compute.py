@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 METHODS = ("auto", "scan", "lanes", "hull")
 SHARD_SCORES = 1 << 18
@@ -84,24 +85,44 @@ def envelopes(
         for i, direction in enumerate(directions)
     ]
     weights = np.stack(rows)
-    threads = _check_threads(threads)
     scorer = EdgeScorer(corpus) if scorer is None else scorer
+    parts = search_shards(
+        scorer, weights, intervals, method=method, derivations=derivations, threads=threads, then=lambda _, part: part
+    )
+    return _gather(corpus, intervals, parts, derivations or bool(np.all(np.diff(corpus.node_offsets) == 1)))
+
+
+def search_shards(
+    scorer: EdgeScorer,
+    weights: Floats,
+    intervals: Floats,
+    *,
+    method: str = "auto",
+    derivations: bool = True,
+    threads: int | None = None,
+    then: Callable[[tuple[int, int], tuple[Any, ...]], T],
+) -> list[T]:
+    """What ``then`` makes of the kernel's answer for each range of sentences, in order.
+
+    ``weights`` has the origin, then the directions. An answer may be large (derivations most of all): ``then`` turns it
+    into what is needed while it is still in the cache, and may be called by several threads at once.
+    """
+    corpus = scorer.corpus
+    threads = check_threads(threads)
     scorer.prepare()
-    shards = _shards(corpus, len(rows), threads, by_kind=method == "auto")
+    shards = shard_sentences(corpus, len(weights), threads, by_kind=method == "auto")
     workplace = threading.local()
 
-    def search(shard: tuple[int, int]) -> tuple[Any, ...]:
+    def search(shard: tuple[int, int]) -> T:
         if not hasattr(workplace, "room"):
             workplace.room = np.empty(2 * SHARD_SCORES)
         scores, exponents = scorer.scores(*shard, weights, workplace.room)
-        return _search_shard(corpus, shard, scores, exponents, intervals, method, derivations)
+        return then(shard, _search_shard(corpus, shard, scores, exponents, intervals, method, derivations))
 
     if threads == 1 or len(shards) == 1:
-        parts = [search(shard) for shard in shards]
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(search, shards))
-    return _gather(corpus, intervals, parts, derivations or bool(np.all(np.diff(corpus.node_offsets) == 1)))
+        return [search(shard) for shard in shards]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(search, shards))
 
 
 def _search_shard(
@@ -201,7 +222,7 @@ def _in_order(parts: Sequence[tuple[Any, ...]], directions: int) -> tuple[Any, A
     return ends, segments, derivation_offsets, np.concatenate([part[3] for part in parts])[edges]
 
 
-def _shards(corpus: Corpus, rows: int, threads: int, *, by_kind: bool) -> list[tuple[int, int]]:
+def shard_sentences(corpus: Corpus, rows: int, threads: int, *, by_kind: bool) -> list[tuple[int, int]]:
     """Ranges of sentences of about equal work: small enough for the cache, and enough of them for the threads. With
     ``by_kind`` none has both lists and other forests.
     """
@@ -246,7 +267,8 @@ def _check_lists(corpus: Corpus) -> None:
         )
 
 
-def _check_threads(threads: int | None) -> int:
+def check_threads(threads: int | None) -> int:
+    """A number of threads: that of the CPUs by default."""
     if threads is None:
         return available_cpus()
     if not isinstance(threads, int) or threads < 1:

@@ -30,6 +30,11 @@ def _header(result: TuneResult) -> list[str]:
     ]
 
 
+def _oracle_remark(result: TuneResult) -> str:
+    among = f", among {result.oracle_kind}" if result.oracle_kind not in (None, "all candidates") else ""
+    return f"the best picks found, sentence by sentence{among}"
+
+
 def _scores(result: TuneResult) -> list[str]:
     digits = _digits(result)
 
@@ -38,11 +43,11 @@ def _scores(result: TuneResult) -> list[str]:
         return name, f"{score:.{digits}f}", change, remark
 
     rows = [("", "score", "gain", "")]
-    rows.append(row("baseline", result.baseline, None, "the lists' own first choice"))
+    rows.append(row("baseline", result.baseline, None, result.baseline_kind))
     rows.append(row("start", result.start_score, result.baseline, "the weights that tuning started from"))
     rows.append(row("tuned", result.score, result.baseline, _interval(result.gain, digits)))
     if result.oracle is not None:
-        rows.append(row("oracle", result.oracle, result.baseline, "the best picks found, sentence by sentence"))
+        rows.append(row("oracle", result.oracle, result.baseline, _oracle_remark(result)))
     if result.heldout is not None:
         unseen = result.heldout
         name = "held out" if unseen.how == "file" else "folds"

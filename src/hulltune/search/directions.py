@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -13,18 +15,20 @@ Floats = NDArray[np.float64]
 
 
 def feature_units(corpus: Corpus) -> Floats:
-    """A typical difference of each feature between candidates of a sentence: the mean over sentences of its range.
+    """A typical difference of each feature between candidates of a sentence: the mean over sentences of its range
+    over the hypotheses of a list, or over all derivations of a forest.
 
     0 for a feature that never differs within a sentence, whose weight changes nothing. Duplicates and the order of
-    sentences do not change it.
+    sentences do not change it. O(edges × features).
     """
-    import math
-
     width = len(corpus.feature_names)
     edges = corpus.sentence_edges
     starts = edges[:-1][np.diff(edges) > 0]
     if not len(starts):
         return np.zeros(width)
+    if corpus.nodes > len(corpus):
+        ranges = _forest_ranges(corpus)
+        return np.array([math.fsum(column) for column in ranges.T.tolist()]) / len(starts)
     values = corpus.features.values if isinstance(corpus.features, DenseFeatures) else corpus.features.toarray()
     units = np.empty(width)
     for k in range(width):
@@ -32,6 +36,28 @@ def feature_units(corpus: Corpus) -> Floats:
         ranges = np.maximum.reduceat(column, starts) - np.minimum.reduceat(column, starts)
         units[k] = math.fsum(ranges.tolist()) / len(starts)
     return units
+
+
+def _forest_ranges(corpus: Corpus) -> Floats:
+    """Per sentence and feature, its range over derivations. Sparse rows are unpacked a sentence at a time, and only
+    the features that a sentence has.
+    """
+    from hulltune.kernels.feature_ranges import feature_ranges
+
+    graph = corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails
+    features = corpus.features
+    if isinstance(features, DenseFeatures):
+        found: Floats = feature_ranges(*graph, 0, len(corpus), np.ascontiguousarray(features.values.T))
+        return found
+    ranges = np.zeros((len(corpus), features.width))
+    for sentence in range(len(corpus)):
+        rows = features.rows(int(corpus.sentence_edges[sentence]), int(corpus.sentence_edges[sentence + 1]))
+        present, place = np.unique(rows.columns, return_inverse=True)
+        columns = np.zeros((len(present), rows.shape[0]))
+        edges = np.repeat(np.arange(rows.shape[0]), np.diff(rows.offsets))
+        np.add.at(columns, (place, edges), rows.values)
+        ranges[sentence, present] = feature_ranges(*graph, sentence, sentence + 1, columns)[0]
+    return ranges
 
 
 def axes(groups: tuple[NDArray[np.int64], ...], units: Floats) -> list[Floats]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.forest.features import DenseFeatures
-from hulltune.search.problem import ListProblem
+from hulltune.search.interface import Problem
 
 Floats = NDArray[np.float64]
 
 
-def loss_gradient(problem: ListProblem, total: NDArray[np.generic]) -> Floats:
+def loss_gradient(problem: Problem, total: NDArray[np.generic]) -> Floats:
     """How the corpus loss changes with each statistic around ``total``: central differences of one count."""
     point = np.asarray(total, dtype=np.float64)
     step = np.maximum(1.0, np.abs(point) * 1e-3)
@@ -22,29 +21,25 @@ def loss_gradient(problem: ListProblem, total: NDArray[np.generic]) -> Floats:
     return np.where(np.isfinite(slopes), slopes, 0.0)
 
 
-def expected_metric_direction(
-    problem: ListProblem, weights: Floats, *, units: Floats, temperature: float = 1.0
-) -> Floats:
+def expected_metric_direction(problem: Problem, weights: Floats, *, units: Floats, temperature: float = 1.0) -> Floats:
     """Minus the gradient of the expected loss under p ∝ exp(score / temperature), linearised in the statistics.
 
-    Asks for the statistics of every candidate. Scores are first brought to a mean range of ``1 / temperature`` nats a
+    Taken over the problem's ``rivals``: every candidate of a list, and what wins around the weights of a forest; the
+    statistics of all these are asked for. Scores are first brought to a mean range of ``1 / temperature`` nats a
     sentence, so that the answer does not depend on the scale of the weights. The gradient is taken over scaled
     features. O(candidates × (features + statistics)).
     """
-    corpus = problem.corpus
-    edges = corpus.sentence_edges
-    sizes = np.diff(edges)
-    starts = edges[:-1][sizes > 0]
+    offsets, candidates, values = problem.rivals(weights, units)
+    sizes = np.diff(offsets)
+    starts = offsets[:-1][sizes > 0]
     sizes = sizes[sizes > 0]
-    values = corpus.features.values if isinstance(corpus.features, DenseFeatures) else corpus.features.toarray()
-    values = np.asarray(values, dtype=np.float64)
     scores = values @ weights
     spread = float(np.mean(np.maximum.reduceat(scores, starts) - np.minimum.reduceat(scores, starts)))
     scores = scores * (4.0 / temperature / spread) if spread > 0.0 else scores
     likelihood = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
     likelihood /= np.repeat(np.add.reduceat(likelihood, starts), sizes)
     slope = loss_gradient(problem, problem.picks(weights).total)
-    rows = problem.rows(np.arange(corpus.edges))  # before the table, which grows by what is asked for
+    rows = problem.rows(candidates)  # before the table, which grows by what is asked for
     losses = problem.table[rows] @ slope
     expected = np.add.reduceat(likelihood * losses, starts)
     pull = likelihood * (losses - np.repeat(expected, sizes))

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from hulltune.errors import InputError, unknown_name
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.directions import axes, random_directions
+from hulltune.search.interface import Problem
 from hulltune.search.policies import Policy
-from hulltune.search.problem import ListProblem
 from hulltune.search.steps import search_lines
 
 Floats = NDArray[np.float64]
@@ -62,7 +62,7 @@ Directions = Callable[[Floats], list[Floats]]
 
 
 def climb(
-    problem: ListProblem,
+    problem: Problem,
     start: Floats,
     constraints: CompiledConstraints,
     options: SearchOptions,
@@ -84,7 +84,7 @@ def climb(
 class _Climber:
     """What stays the same during a climb."""
 
-    problem: ListProblem
+    problem: Problem
     constraints: CompiledConstraints
     options: SearchOptions
     units: Floats

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.forest.corpus import Corpus
+from hulltune.forest.features import DenseFeatures
 from hulltune.lines.compute import decode, envelopes
 from hulltune.lines.result import CorpusEnvelopes
 from hulltune.lines.scoring import EdgeScorer
@@ -130,8 +131,21 @@ class ListProblem:
         rows[chosen] = self.rows(candidates[chosen])
         return Picks(candidates, self.table[rows])
 
-    def baseline(self) -> Picks:
-        """The list's own first choice: the highest total score where there is one, otherwise the first hypothesis."""
+    @property
+    def has_own_choice(self) -> bool:
+        """Whether there is a baseline without weights: lists have an order of their own."""
+        return True
+
+    @property
+    def has_some_own_choice(self) -> bool:
+        """The same of some sentences."""
+        return True
+
+    def baseline(self, weights: Floats | None = None) -> Picks:
+        """The list's own first choice: the highest total score where there is one, otherwise the first hypothesis.
+
+        ``weights`` do not matter here; forests, which have no order, take their best under them.
+        """
         edges = self.corpus.sentence_edges
         candidates = np.where(np.diff(edges) > 0, edges[:-1], -1)
         if self.totals is not None:
@@ -143,6 +157,25 @@ class ListProblem:
     def score(self, weights: Floats, *, threads: int = 1) -> float:
         """The metric of what reranking with ``weights`` picks."""
         return float(self.metric.score(self.picks(weights, threads=threads).total))
+
+    def choices(self) -> tuple[Int64s, Int64s]:
+        """All candidates, by sentence: those of sentence i are ``candidates[offsets[i]:offsets[i + 1]]``."""
+        return self.corpus.sentence_edges, np.arange(self.corpus.edges, dtype=np.int64)
+
+    @property
+    def choices_are_all(self) -> bool:
+        """Whether ``choices`` leaves out nothing that could be picked."""
+        return True
+
+    def rivals(self, weights: Floats, units: Floats) -> tuple[Int64s, Int64s, Floats]:
+        """Candidates to compare around ``weights``: offsets by sentence, their numbers, and their features: all."""
+        features = self.corpus.features
+        values = features.values if isinstance(features, DenseFeatures) else features.toarray()
+        return *self.choices(), np.asarray(values, dtype=np.float64)
+
+    def subset(self, sentences: Int64s) -> ListProblem:
+        """The same over some of the sentences, in the order given."""
+        return Subset(self, sentences)
 
 
 class Subset(ListProblem):

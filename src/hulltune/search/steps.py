@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.search.constraints import CompiledConstraints
+from hulltune.search.interface import Problem
 from hulltune.search.policies import Policy, choose
-from hulltune.search.problem import ListProblem
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ class Step:
 
 
 def search_lines(
-    problem: ListProblem,
+    problem: Problem,
     origin: Floats,
     current_loss: float,
     directions: Sequence[Floats],

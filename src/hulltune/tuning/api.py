@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,20 +17,22 @@ from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
 from hulltune.search.constraints import Constraints
+from hulltune.search.interface import Problem
 from hulltune.search.optimise import SearchOptions
 from hulltune.search.policies import Policy
-from hulltune.search.problem import ListProblem
 from hulltune.tuning.inputs import (
+    ForestData,
     ListData,
     ListsLike,
     ReferencesLike,
     WeightsLike,
+    are_forests,
+    as_forests,
     as_lists,
     as_weights,
-    list_data,
-    with_features,
+    tuning_data,
 )
-from hulltune.tuning.reranking import best_rows
+from hulltune.tuning.reranking import best_outputs, best_rows
 from hulltune.tuning.result import Replicates, TuneResult
 from hulltune.tuning.tune import Progress, TuneOptions, tune_problem
 
@@ -66,10 +69,10 @@ def tune(
     questions: str | Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> TuneResult:
-    """Tune the weights of a linear model over candidate lists, exactly, against a metric.
+    """Tune the weights of a linear model over candidate lists or forests, exactly, against a metric.
 
-    Data: ``lists`` is whatever ``read_lists`` takes, or what it returned; ``references`` a file (several as Path
-    objects) or texts, or None where the lists carry them.
+    Data: ``lists`` is whatever ``read_lists`` or ``read_forests`` take, or what they returned, or Forests;
+    ``references`` a file (several as Path objects) or texts, or None where the lists carry them.
 
     Model: ``start`` are the first weights (equal ones over scaled features by default). ``fixed``, ``minimum``,
     ``maximum``, ``signs`` ("+" or "-") and ``tied`` constrain weights by feature name; ``scale`` is "l1", "l2" or
@@ -101,14 +104,13 @@ def tune(
     )
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
-        data = list_data(lists, references)
-        if not data.lists.feature_names:
+        data = tuning_data(lists, references)
+        if not data.feature_names:
             raise InputError("lists: the candidates have no features, so there is nothing to weigh; add some")
         problem = data.problem(metric, store=kept, questions=questions)
         unseen = None
         if heldout is not None:
-            heldout = with_features(as_lists(heldout), data.lists.feature_names, may_lack=data.lists.omitted)
-            unseen = list_data(heldout, heldout_references).problem(metric, store=kept, questions=questions)
+            unseen = data.like(heldout, heldout_references).problem(metric, store=kept, questions=questions)
         read = time.perf_counter()
         first = None if start is None else as_weights(start)
         result = tune_problem(
@@ -136,19 +138,23 @@ def score(
     threads: int | None = None,
 ) -> float:
     """The metric of what reranking with ``weights`` picks: exactly what ``tune`` reports for its own."""
-    problem = list_data(lists, references).problem(metric)
+    problem = tuning_data(lists, references).problem(metric)
     return problem.score(feature_vector(as_weights(weights), problem.feature_names, "weights"), threads=threads or 1)
 
 
 def rerank(lists: ListsLike, weights: WeightsLike) -> list[str]:
-    """The best text of every sentence under ``weights``; of equals the first in its list, and "" for an empty list."""
+    """The best text of every sentence under ``weights``; of equals the first in its list (in a forest: by the order of
+    edges, from the root down), and "" where there is nothing to choose from.
+    """
+    if are_forests(lists):
+        return best_outputs(as_forests(lists), as_weights(weights))
     candidates = as_lists(lists)
     return [candidates.text(row) if row >= 0 else "" for row in best_rows(candidates, as_weights(weights)).tolist()]
 
 
-def _check_reranking(data: ListData, problem: ListProblem, result: TuneResult) -> None:
-    """Rerank the lists anew, with the weights as the result states them: the score must be the same to the bit."""
-    again = float(problem.metric.score(problem.picked(best_rows(data.lists, result.weights)).total))
+def _check_reranking(data: ListData | ForestData, problem: Any, result: TuneResult) -> None:
+    """Rerank the data anew, with the weights as the result states them: the score must be the same to the bit."""
+    again = data.score_anew(problem, result.weights)
     if again != result.score:
         raise RuntimeError(f"reranking with the tuned weights scores {again!r}, but {result.score!r} was reported")
 
@@ -162,8 +168,8 @@ def _policy(policy: str | Policy, smoothing: str) -> Policy:
 
 
 def _others(
-    data: ListData, metric: Metric, others: Sequence[str | Metric] | None, store: Store | None
-) -> list[ListProblem]:
+    data: ListData | ForestData, metric: Metric, others: Sequence[str | Metric] | None, store: Store | None
+) -> list[Problem]:
     """The same lists under other metrics; the tuned one is left out."""
     if others is None:
         others = TEXT_METRICS if metric.name in TEXT_METRICS else ()
@@ -173,11 +179,11 @@ def _others(
 
 def _replicated(
     result: TuneResult,
-    problem: ListProblem,
+    problem: Problem,
     options: TuneOptions,
     count: int,
     start: Mapping[str, float] | Sequence[float] | None,
-    heldout: ListProblem | None,
+    heldout: Problem | None,
     progress: Callable[[Progress], None] | None,
 ) -> TuneResult:
     """The same with further seeds: their scores, the mean and the standard deviation (Clark et al. 2011)."""

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hulltune.metrics.base import Metric
 from hulltune.search.gradient import loss_gradient
-from hulltune.search.problem import ListProblem, Picks
+from hulltune.search.interface import Problem
+from hulltune.search.problem import Picks
 
 Floats = NDArray[np.float64]
 
@@ -40,17 +41,18 @@ def paired_bootstrap(
     return Interval(float(low), float(high), samples, seed)
 
 
-def oracle(problem: ListProblem, start: Picks, *, rounds: int = 30) -> Picks:
+def oracle(problem: Problem, start: Picks, *, rounds: int = 30) -> Picks:
     """The best picks that a greedy search finds: every sentence takes the candidate that lowers the corpus loss most,
     to first order, again and again until the loss falls no more.
 
-    Exact for losses that are additive over sentences; otherwise a bound from below on what picking could reach.
+    Exact for losses that are additive over sentences; otherwise a bound from below on what picking could reach. Of a
+    forest, only the outputs that the search has met are candidates (see Problem.choices).
     """
-    edges = problem.corpus.sentence_edges
+    edges, choices = problem.choices()
     filled = np.flatnonzero(np.diff(edges) > 0)
     if not len(filled):
         return start
-    rows = problem.rows(np.arange(problem.corpus.edges))
+    rows = problem.rows(choices)
     best, best_loss = start, float(problem.metric.loss(start.total))
     for _ in range(rounds):
         gains = problem.table[rows] @ loss_gradient(problem, best.total)
@@ -58,7 +60,7 @@ def oracle(problem: ListProblem, start: Picks, *, rounds: int = 30) -> Picks:
         at_best = np.flatnonzero(gains == lowest)
         first = at_best[np.searchsorted(at_best, edges[:-1][filled])]
         candidates = np.full(len(problem.corpus), -1, dtype=np.int64)
-        candidates[filled] = first
+        candidates[filled] = choices[first]
         picks = problem.picked(candidates)
         loss = float(problem.metric.loss(picks.total))
         if not loss < best_loss:
@@ -67,7 +69,20 @@ def oracle(problem: ListProblem, start: Picks, *, rounds: int = 30) -> Picks:
     return best
 
 
-def without_each_feature(problem: ListProblem, weights: Floats) -> dict[str, float]:
+def baseline_kind(problem: Problem) -> str:
+    """What ``problem.baseline`` picks."""
+    if problem.has_own_choice:
+        return "the lists' own first choice"
+    lists = problem.has_some_own_choice
+    return "the start weights' choice" + (", and the lists' own first choice" if lists else "")
+
+
+def oracle_kind(problem: Problem) -> str:
+    """What ``oracle`` looked for the best picks among."""
+    return "all candidates" if problem.choices_are_all else "outputs met in the search"
+
+
+def without_each_feature(problem: Problem, weights: Floats) -> dict[str, float]:
     """The change in score when the weight of one feature is set to 0 and all others stay."""
     full = problem.score(weights)
     changes = {}

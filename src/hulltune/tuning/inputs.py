@@ -5,26 +5,38 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from hulltune.errors import InputError
+from hulltune.forest.corpus import Corpus
+from hulltune.forest.forest import Forest
+from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.candidates import CandidateLists
+from hulltune.io.forest_set import ForestSet, pieces_of_lists
 from hulltune.io.read import read_lists
+from hulltune.io.read_forests import has_forests, read_forests
 from hulltune.io.records import lists_from_records
 from hulltune.io.references import match_references, read_references
+from hulltune.io.table import is_frame
 from hulltune.io.weights import read_weights
 from hulltune.metrics.base import Metric
 from hulltune.metrics.lazy import LazyStatistics
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
-from hulltune.search.problem import ListProblem
+from hulltune.search.forest_problem import ForestProblem
+from hulltune.search.outputs import Outputs
+from hulltune.search.problem import ListProblem, exact_sum
+from hulltune.tuning.reranking import best_outputs, best_rows
 from hulltune.tuning.result import TuneResult
 
 ListsLike: TypeAlias = Any
-"""CandidateLists, the name of a file or several, a data frame, or records of the native format."""
+"""CandidateLists, the name of a file or several, a data frame, or records of the native format; or a ForestSet, a
+Corpus, forests (a Forest or several for each sentence), or the names of files, patterns or folders of forests.
+"""
 ReferencesLike: TypeAlias = (
     str | os.PathLike[str] | Sequence[str] | Sequence[os.PathLike[str]] | Sequence[Sequence[str]] | None
 )
@@ -44,17 +56,129 @@ class ListData:
     ) -> ListProblem:
         """What tuning works on. Statistics are shared through the store, if one is given."""
         metric = get_metric(metric)
-        sources = self.lists.sources
-        known = None if sources is None or not any(sources) else [source or "" for source in sources]
-        statistics = LazyStatistics(metric, self.references, known, store=store, questions=questions)
         return ListProblem(
             self.lists.corpus(),
             self.lists.text,
             metric,
             self.references,
             totals=self.lists.scores,
-            statistics=statistics,
+            statistics=_statistics(metric, self.references, self.lists.sources, store, questions),
         )
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the weights."""
+        return self.lists.feature_names
+
+    def like(self, heldout: ListsLike, references: ReferencesLike) -> ListData | ForestData:
+        """Held-out data with the features of these, matched by name."""
+        if are_forests(heldout):
+            return ForestData.of(as_forests(heldout).with_features(self.feature_names), references)
+        same = with_features(as_lists(heldout), self.feature_names, may_lack=self.lists.omitted)
+        return list_data(same, references)
+
+    def score_anew(self, problem: ListProblem, weights: Mapping[str, float]) -> float:
+        """The score of reranking from scratch."""
+        return float(problem.metric.score(problem.picked(best_rows(self.lists, weights)).total))
+
+
+@dataclass(frozen=True)
+class ForestData:
+    """Forests and references with sentence i of both at place i."""
+
+    forests: ForestSet
+    references: tuple[tuple[str, ...], ...]
+
+    @cached_property
+    def _outputs(self) -> Outputs:
+        return Outputs(self.forests.corpus.vocabulary)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the weights."""
+        return self.forests.feature_names
+
+    def problem(
+        self, metric: Metric | str, *, store: Store | None = None, questions: str | Path | None = None
+    ) -> ForestProblem:
+        """What tuning works on. Outputs are shared with the problems of other metrics, statistics through the store."""
+        metric = get_metric(metric)
+        return ForestProblem(
+            self.forests.corpus,
+            metric,
+            self.references,
+            first_choices=self.forests.first_choices,
+            statistics=_statistics(metric, self.references, self.forests.sources, store, questions),
+            outputs=self._outputs,
+        )
+
+    def like(self, heldout: ListsLike, references: ReferencesLike) -> ForestData:
+        """Held-out data with the features of these: one that they lack is 0."""
+        return ForestData.of(as_forests(heldout).with_features(self.feature_names), references)
+
+    def score_anew(self, problem: ForestProblem, weights: Mapping[str, float]) -> float:
+        """The score of decoding from scratch: nothing is taken from the search but the statistics of texts."""
+        texts = best_outputs(self.forests, weights)
+        rows = problem.rows_of_texts(texts)
+        return float(problem.metric.score(exact_sum(problem.table[rows])))
+
+    @staticmethod
+    def of(forests: ForestSet, references: ReferencesLike) -> ForestData:
+        """Forests with their references: those given, or those that lists among them carry."""
+        matched, texts = forests.matched(as_references(references))
+        if not matched.corpus.edges:
+            raise InputError("forests: no sentence has a derivation, so there is nothing to choose from")
+        return ForestData(matched, texts)
+
+
+def _statistics(
+    metric: Metric,
+    references: tuple[tuple[str, ...], ...],
+    sources: Sequence[str | None] | None,
+    store: Store | None,
+    questions: str | Path | None,
+) -> LazyStatistics:
+    known = None if sources is None or not any(sources) else [source or "" for source in sources]
+    return LazyStatistics(metric, references, known, store=store, questions=questions)
+
+
+def tuning_data(lists: ListsLike, references: ReferencesLike = None) -> ListData | ForestData:
+    """Whatever is to be tuned on, with its references."""
+    if are_forests(lists):
+        return ForestData.of(as_forests(lists), references)
+    return list_data(lists, references)
+
+
+def are_forests(lists: ListsLike) -> bool:
+    """Whether these are forests (perhaps with lists among them) rather than lists."""
+    if isinstance(lists, (ForestSet, Corpus, Forest)):
+        return True
+    if isinstance(lists, CandidateLists) or is_frame(lists):
+        return False
+    if isinstance(lists, Sequence) and not isinstance(lists, str) and len(lists):
+        first = lists[0]
+        if isinstance(first, Forest) or (isinstance(first, Sequence) and first and isinstance(first[0], Forest)):
+            return True
+    return has_forests(lists)
+
+
+def as_forests(forests: ListsLike) -> ForestSet:
+    """Forests as they are, from memory, or read from files; lists become forests of one node."""
+    if isinstance(forests, ForestSet):
+        return forests
+    if isinstance(forests, Forest):
+        return ForestSet.from_forests([forests])
+    if isinstance(forests, Corpus):
+        return ForestSet.from_forests(forests)
+    if isinstance(forests, CandidateLists):
+        pieces = pieces_of_lists(forests, Vocabulary())
+        return ForestSet.from_pieces(pieces, lists=forests, provenance=forests.provenance)
+    if not are_forests(forests):
+        return as_forests(as_lists(forests))
+    first = forests[0] if isinstance(forests, Sequence) and not isinstance(forests, str) and len(forests) else None
+    if isinstance(first, (Forest, Sequence)) and not isinstance(first, str):
+        return ForestSet.from_forests(forests)
+    return read_forests(forests)
 
 
 def list_data(lists: ListsLike, references: ReferencesLike = None) -> ListData:

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.forest.forest import feature_vector
-from hulltune.io.candidates import CandidateLists
+from hulltune.io.candidates import CandidateLists, SentenceId
+from hulltune.io.forest_set import ForestSet
 from hulltune.lines.compute import decode
+from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
 
 Int64s = NDArray[np.int64]
@@ -34,6 +36,37 @@ def best_rows(lists: CandidateLists, weights: Mapping[str, float] | Sequence[flo
     filled = np.diff(found.offsets[0]) > 0
     rows[filled] = found.derivation_edges + lists.offsets[:-1][filled]
     return rows
+
+
+def best_outputs(forests: ForestSet, weights: Mapping[str, float] | Sequence[float]) -> list[str]:
+    """The output of the best derivation of each sentence, of equals the first by the order of edges; "" where there is
+    none. O(edges × features).
+    """
+    found = decode(forests.corpus, feature_vector(weights, forests.feature_names, "weights"))
+    return [texts[0] if texts else "" for texts in found.outputs()]
+
+
+@dataclass(frozen=True, eq=False)
+class RankedDerivations:
+    """The best derivations of forests as rows with texts and features, like those of candidate lists."""
+
+    ids: tuple[SentenceId, ...]
+    feature_names: tuple[str, ...]
+    features: NDArray[np.float64]
+    texts: Sequence[str]
+
+    def text(self, row: int) -> str:
+        """The output of a derivation."""
+        return self.texts[row]
+
+
+def rank_forests(
+    forests: ForestSet, weights: Mapping[str, float] | Sequence[float], *, best: int
+) -> tuple[RankedDerivations, Ranked]:
+    """The ``best`` derivations of each sentence, as rows and their order."""
+    found = kbest(forests.corpus, weights, best)
+    rows = RankedDerivations(forests.ids, forests.feature_names, found.features.toarray(), found.texts)
+    return rows, Ranked(found.offsets, np.arange(len(found.scores), dtype=np.int64), found.scores)
 
 
 def rank(lists: CandidateLists, weights: Mapping[str, float] | Sequence[float], *, best: int | None = None) -> Ranked:

@@ -48,16 +48,19 @@ class TuneResult:
     score: float
     """What reranking the tuning set with the weights scores: checked, not predicted."""
     baseline: float
-    """The score of the lists' own first choice."""
+    """The score of the lists' own first choice; a forest has none, and counts with its best under the start weights."""
     start_score: float
     oracle: float | None
-    """The score of the best picks found, sentence by sentence (None if the metric was not asked for all of them)."""
+    """The score of the best picks found, sentence by sentence (None if the metric was not asked for all of them);
+    ``oracle_kind`` says among what.
+    """
     metric: str
     """The metric's signature."""
     higher_is_better: bool
     seed: int
     sentences: int
     candidates: int
+    """Hypotheses of lists, edges of forests."""
     line_searches: int
     seconds: float
     """From the lists, read or not, to this result; ``timings`` has its parts."""
@@ -72,6 +75,10 @@ class TuneResult:
     history: tuple[Mapping[str, float], ...] = ()
     """Every improvement of the best score: start, line searches spent, score."""
     interrupted: bool = False
+    baseline_kind: str = "the lists' own first choice"
+    """What the baseline is; of forests "the start weights' choice", or both where some are lists."""
+    oracle_kind: str | None = None
+    """"all candidates", or "outputs met in the search": what a forest could put out is then a bound from below."""
     timings: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """Seconds spent reading, searching and describing."""
 

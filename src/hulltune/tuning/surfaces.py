@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError, unknown_name
-from hulltune.search.problem import ListProblem
+from hulltune.search.interface import Problem
 
 Floats = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ class MetricSurface:
         return text.getvalue()
 
 
-def along_feature(problem: ListProblem, weights: Floats, feature: str) -> MetricSurface:
+def along_feature(problem: Problem, weights: Floats, feature: str) -> MetricSurface:
     """The score for every weight of a feature, all others as they are."""
     if feature not in problem.feature_names:
         raise unknown_name("feature", feature, problem.feature_names)
@@ -80,7 +80,7 @@ def along_feature(problem: ListProblem, weights: Floats, feature: str) -> Metric
     return _surface(problem, origin, direction, f"weight of {feature}", marks)
 
 
-def between(problem: ListProblem, weights: Floats, others: Floats) -> MetricSurface:
+def between(problem: Problem, weights: Floats, others: Floats) -> MetricSurface:
     """The score on the line through two sets of weights: 0 at the first, 1 at the second."""
     if np.array_equal(weights, others):
         raise InputError("both sets of weights are the same: there is no way between them")
@@ -89,7 +89,7 @@ def between(problem: ListProblem, weights: Floats, others: Floats) -> MetricSurf
 
 
 def _surface(
-    problem: ListProblem, origin: Floats, direction: Floats, axis: str, marks: tuple[tuple[str, float], ...]
+    problem: Problem, origin: Floats, direction: Floats, axis: str, marks: tuple[tuple[str, float], ...]
 ) -> MetricSurface:
     found = problem.search(origin, direction[None, :], np.array([[-math.inf, math.inf]]))
     surface = problem.surface(found, 0)

@@ -1,4 +1,4 @@
-"""Tune weights over candidate lists: many climbs from many starts, the best of them checked and described."""
+"""Tune weights over lists or forests: many climbs from many starts, the best of them checked and described."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from hulltune.lines.compute import available_cpus
 from hulltune.search.constraints import FARTHEST, CompiledConstraints, Constraints
 from hulltune.search.directions import feature_units, random_directions
 from hulltune.search.gradient import expected_metric_direction
+from hulltune.search.interface import Problem
 from hulltune.search.optimise import Position, SearchOptions, climb
-from hulltune.search.problem import ListProblem, Picks, Subset, exact_sum
-from hulltune.tuning.evaluation import oracle, paired_bootstrap, without_each_feature
+from hulltune.search.problem import Picks, exact_sum
+from hulltune.tuning.evaluation import baseline_kind, oracle, oracle_kind, paired_bootstrap, without_each_feature
 from hulltune.tuning.result import HeldOut, TuneResult
 
 Floats = NDArray[np.float64]
@@ -76,14 +77,29 @@ class _Found:
     interrupted: bool
 
 
+@dataclass(frozen=True, eq=False)
+class _Ground:
+    """What a search stands on: the constraints, the units of features, and the first weights."""
+
+    constraints: CompiledConstraints
+    units: Floats
+    first: Floats
+
+    @staticmethod
+    def of(problem: Problem, options: TuneOptions, start: Mapping[str, float] | Sequence[float] | None) -> _Ground:
+        constraints = options.constraints.compile(problem.feature_names)
+        units = feature_units(problem.corpus)
+        return _Ground(constraints, units, _first_weights(problem, constraints, units, start))
+
+
 def tune_problem(
-    problem: ListProblem,
+    problem: Problem,
     options: TuneOptions,
     *,
     start: Mapping[str, float] | Sequence[float] | None = None,
-    heldout: ListProblem | None = None,
+    heldout: Problem | None = None,
     folds: int = 0,
-    others: Sequence[ListProblem] = (),
+    others: Sequence[Problem] = (),
     progress: Callable[[Progress], None] | None = None,
 ) -> TuneResult:
     """Tune the weights of ``problem`` and describe the result.
@@ -95,9 +111,10 @@ def tune_problem(
     began = time.perf_counter()
     if folds:
         _check_folds(folds, len(problem.corpus))
-    baseline = problem.baseline()
+    ground = _Ground.of(problem, options, start)
+    baseline = problem.baseline(ground.first)
     report = _reporter(problem, baseline.total, progress, began)
-    found = _search(problem, options, start, report)
+    found = _search(problem, options, ground, report)
     tuned = problem.picks(found.weights)
     score = float(problem.metric.score(tuned.total))
     if float(problem.metric.loss(tuned.total)) != found.loss:  # the invariant that all rests on
@@ -109,6 +126,7 @@ def tune_problem(
         start=dict(zip(names, found.start.tolist(), strict=True)),
         score=score,
         baseline=float(problem.metric.score(baseline.total)),
+        baseline_kind=baseline_kind(problem),
         start_score=_as_score(problem, found.start_loss),
         oracle=None,
         metric=problem.metric.signature,
@@ -125,7 +143,7 @@ def tune_problem(
     try:  # an interrupt from here on costs the description, never the weights
         result = _described(result, problem, options, baseline, tuned, others)
         if heldout is not None:
-            result = replace(result, heldout=_held_out(heldout, found.weights, options))
+            result = replace(result, heldout=_held_out(heldout, found, options))
         if folds and not found.interrupted:
             result = replace(result, heldout=cross_validate(problem, options, folds, start=start))
     except KeyboardInterrupt:
@@ -137,22 +155,23 @@ def tune_problem(
 
 def _described(
     result: TuneResult,
-    problem: ListProblem,
+    problem: Problem,
     options: TuneOptions,
     baseline: Picks,
     tuned: Picks,
-    others: Sequence[ListProblem],
+    others: Sequence[Problem],
 ) -> TuneResult:
     """The result with all that is known of its weights. A metric that waits for answers is not asked for more."""
     weights = np.array(list(result.weights.values()))
-    waits = problem.metric.waits
+    asked = options.oracle and not problem.metric.waits
     return replace(
         result,
         gain=paired_bootstrap(
             problem.metric, baseline.statistics, tuned.statistics, samples=options.samples, seed=options.seed
         ),
-        oracle=float(problem.metric.score(oracle(problem, tuned).total)) if options.oracle and not waits else None,
-        without={} if waits else without_each_feature(problem, weights),
+        oracle=float(problem.metric.score(oracle(problem, tuned).total)) if asked else None,
+        oracle_kind=oracle_kind(problem) if asked else None,
+        without={} if problem.metric.waits else without_each_feature(problem, weights),
         others={
             other.metric.signature: (
                 float(other.metric.score(other.picked(baseline.candidates).total)),
@@ -164,7 +183,7 @@ def _described(
 
 
 def cross_validate(
-    problem: ListProblem,
+    problem: Problem,
     options: TuneOptions,
     folds: int,
     *,
@@ -174,14 +193,15 @@ def cross_validate(
     sentences = len(problem.corpus)
     _check_folds(folds, sentences)
     fold_of = np.random.default_rng([options.seed, 7]).permutation(sentences) % folds
-    statistics = problem.baseline().statistics
+    statistics = problem.baseline(_Ground.of(problem, options, start).first).statistics
     tuned = statistics.copy()
     for fold in range(folds):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-        found = _search(Subset(problem, inside), options, start, None)
+        training = problem.subset(inside)
+        found = _search(training, options, _Ground.of(training, options, start), None)
         if found.interrupted:  # a part of the folds says nothing
             raise KeyboardInterrupt
-        tuned[outside] = Subset(problem, outside).picks(found.weights).statistics
+        tuned[outside] = problem.subset(outside).picks(found.weights).statistics
     return _compare(problem, statistics, tuned, options, "folds")
 
 
@@ -190,13 +210,12 @@ def _check_folds(folds: int, sentences: int) -> None:
         raise InputError(f"folds: expected 2 to {sentences} (one sentence a fold), got {folds}")
 
 
-def _held_out(problem: ListProblem, weights: Floats, options: TuneOptions) -> HeldOut:
-    return _compare(problem, problem.baseline().statistics, problem.picks(weights).statistics, options, "file")
+def _held_out(problem: Problem, found: _Found, options: TuneOptions) -> HeldOut:
+    baseline = problem.baseline(found.start)
+    return _compare(problem, baseline.statistics, problem.picks(found.weights).statistics, options, "file")
 
 
-def _compare(
-    problem: ListProblem, baseline: NDArray[Any], tuned: NDArray[Any], options: TuneOptions, how: str
-) -> HeldOut:
+def _compare(problem: Problem, baseline: NDArray[Any], tuned: NDArray[Any], options: TuneOptions, how: str) -> HeldOut:
     return HeldOut(
         how=how,
         sentences=len(baseline),
@@ -206,12 +225,12 @@ def _compare(
     )
 
 
-def _as_score(problem: ListProblem, loss: float) -> float:
+def _as_score(problem: Problem, loss: float) -> float:
     return -loss if problem.metric.higher_is_better else loss
 
 
 def _reporter(
-    problem: ListProblem, baseline: NDArray[Any], progress: Callable[[Progress], None] | None, began: float
+    problem: Problem, baseline: NDArray[Any], progress: Callable[[Progress], None] | None, began: float
 ) -> Callable[[int, int, int, float], None] | None:
     if progress is None:
         return None
@@ -225,15 +244,13 @@ def _reporter(
 
 
 def _search(
-    problem: ListProblem,
+    problem: Problem,
     options: TuneOptions,
-    start: Mapping[str, float] | Sequence[float] | None,
+    ground: _Ground,
     report: Callable[[int, int, int, float], None] | None,
 ) -> _Found:
     """All climbs: from the start and from random weights first, then from around the best of these."""
-    constraints = options.constraints.compile(problem.feature_names)
-    units = feature_units(problem.corpus)
-    first = _first_weights(problem, constraints, units, start)
+    constraints, units, first = ground.constraints, ground.units, ground.first
     reach = FARTHEST * np.maximum(np.divide(1.0, units, out=np.ones_like(units), where=units > 0.0), np.abs(first))
     rngs = [np.random.default_rng([options.seed, number]) for number in range(options.restarts + 1)]
     wide = (options.restarts + 1) // 2
@@ -265,7 +282,7 @@ class _Run:
 
     def __init__(
         self,
-        problem: ListProblem,
+        problem: Problem,
         options: TuneOptions,
         constraints: CompiledConstraints,
         units: Floats,
@@ -340,7 +357,7 @@ class _Run:
 
 
 def _first_weights(
-    problem: ListProblem,
+    problem: Problem,
     constraints: CompiledConstraints,
     units: Floats,
     start: Mapping[str, float] | Sequence[float] | None,

@@ -1,0 +1,239 @@
+"""Forest text: hypergraphs as cdec and Moses write them for each other, one or several in a file.
+
+A forest is a line ``nodes edges``, then for each node, bottom-up, a line with its number of incoming edges and a line
+for each of them: ``words [tail] words ||| name=value …``, where ``[k]`` is the output of node k and a name left out
+is 0. The last node is the root. Moses writes comments (``# …``) before these counts and a third column, the number of
+source words covered: both are passed over. Values are scores (larger is better) and are taken as they are. The words
+``<s>`` and ``</s>`` are not output.
+
+A forest that is written has its name, if it has one, in a comment ``# name …``. What is read back is what was written:
+the same nodes, edges, tails, words, feature names and values, to the bit.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from itertools import pairwise
+from typing import IO, Any, cast
+
+import numpy as np
+
+from hulltune.errors import InputError
+from hulltune.forest.features import SparseFeatures
+from hulltune.forest.forest import Forest
+from hulltune.forest.vocabulary import Vocabulary
+from hulltune.io.forest_files import ForestOptions, NamedForest, Path
+from hulltune.io.numbers import LONE_SURROGATE, shown
+from hulltune.io.raw_edges import RawEdges
+from hulltune.io.source_text import SourceText
+from hulltune.io.streams import written_atomically
+
+_HEADER = re.compile(rb"[ \t\r]*(\d{1,18})[ \t\r]+(\d{1,18})[ \t\r]*")
+_NAME = b"# name "
+_TAIL = re.compile(r"\[[0-9]+\]")
+_COUNT = re.compile(rb"[ \t\r]*\d{1,18}[ \t\r]*")
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file that begins like this is forest text."""
+    lines = [line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")]
+    if not lines or not _HEADER.fullmatch(lines[0]):
+        return False
+    if len(lines) < 2 or not _COUNT.fullmatch(lines[1]):
+        return len(lines) == 1
+    return len(lines) == 2 or b"|||" in lines[2] or int(lines[1]) == 0
+
+
+def read_forest_text(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
+    """The forests of a file; linear in its size, most of it in a kernel."""
+    source = SourceText.read(path)
+    name, start, position = _find_header(source, 0)
+    if start == len(source.data):
+        raise source.fault(0, "no forest in the file; expected a line with the numbers of nodes and edges")
+    while start < len(source.data):
+        forest, position = _read_forest(source, start, position, options, vocabulary)
+        yield NamedForest(forest, name)
+        name, start, position = _find_header(source, position)
+
+
+def _find_header(source: SourceText, position: int) -> tuple[str | None, int, int]:
+    """The name that comments give the next forest, and where its first line begins and ends."""
+    name = None
+    while position < len(source.data):
+        end = source.data.index(b"\n", position) + 1
+        line = source.data[position:end].strip()
+        if line and not line.startswith(b"#"):
+            return name, position, end
+        if line.startswith(_NAME):
+            name = source.text(position, end).strip()[len(_NAME) :].strip()
+        position = end
+    return name, position, position
+
+
+def _read_forest(
+    source: SourceText, start: int, position: int, options: ForestOptions, vocabulary: Vocabulary
+) -> tuple[Forest, int]:
+    """The forest whose first line is ``start:position``, and where it ends."""
+    from hulltune.kernels import forest_text as kernel
+
+    nodes, edges = _counts(source, start, position)
+    code, state, offsets, (tails, labels, columns, values), places, pending = kernel.parse_nodes(
+        source.array, position, len(source.data), nodes, edges
+    )
+    if code:
+        raise _complaint(source, code, state, nodes, edges)
+    names = source.texts(*places[2:])
+    source.settle(pending, values, names)
+    raw = RawEdges(
+        nodes=max(nodes, 1),  # a decoder that found nothing may write "0 0"
+        heads=offsets[kernel.HEAD, :edges],
+        tail_offsets=offsets[kernel.TAIL],
+        tails=tails,
+        label_offsets=offsets[kernel.LABEL],
+        labels=labels,
+        value_offsets=offsets[kernel.VALUE],
+        columns=columns,
+        values=values,
+        words=source.texts(*places[:2]),
+        names=names,
+    )
+    forest = raw.forest(options, vocabulary, root=raw.nodes - 1, where=lambda: source.at(start))
+    return forest, int(state[kernel.POSITION])
+
+
+def _counts(source: SourceText, start: int, end: int) -> tuple[int, int]:
+    """The numbers of nodes and edges, believed only as far as the rest of the file has room for them."""
+    match = _HEADER.fullmatch(source.data, start, end - 1)
+    if match is None:
+        raise source.fault(start, f"{shown(source.line(start))}; expected the numbers of nodes and edges of a forest")
+    nodes, edges = int(match[1]), int(match[2])
+    left = len(source.data) - end
+    if 2 * nodes + 4 * edges > left:  # the shortest lines: "0" and "|||"
+        raise source.fault(
+            start,
+            f"{nodes} nodes and {edges} edges, for which the {left} bytes that follow are too few; "
+            "is the file cut off?",
+        )
+    return nodes, edges
+
+
+def _complaint(source: SourceText, code: int, state: Any, nodes: int, edges: int) -> InputError:
+    from hulltune.kernels import forest_text as kernel
+
+    position, first, last, edge = state[[kernel.POSITION, kernel.FIRST, kernel.LAST, kernel.EDGES]].tolist()
+    if code == kernel.ENDS_EARLY:
+        return source.fault(position, f"the file ends within a forest, after {edge} of {edges} edges")
+    if code == kernel.BAD_COUNT:
+        reason = f"{shown(source.line(position))}; expected the number of edges into the next node"
+        return source.fault(position, reason)
+    if code == kernel.TOO_FEW_EDGES:
+        return source.fault(position, f"{edge} edges into all nodes, but the forest has {edges} by its first line")
+    if code == kernel.NO_BARS:
+        return source.fault(position, "no '|||'; expected 'words [tail] words ||| name=value …'")
+    token = source.text(first, last)
+    if code == kernel.TOO_MANY_EDGES:
+        reason = f"{token} edges into this node and {edge} before, but the forest has {edges} by its first line"
+    elif code == kernel.TAIL_OUT_OF_RANGE:
+        reason = f"no node {shown(token)}; expected [0] to [{nodes - 1}]"
+    elif code == kernel.NO_EQUALS:
+        reason = f"{shown(token)} is no feature; expected 'name=value'"
+    elif code == kernel.NO_NAME:
+        reason = f"no name before '=' in {shown(token)}; expected 'name=value'"
+    else:
+        assert code == kernel.REPEATED_NAME
+        reason = f"feature {shown(token.rpartition('=')[0])} occurs twice"
+    return source.fault(position, reason)
+
+
+def write_forest_text(path: Path, forests: Iterable[NamedForest]) -> None:
+    """Write forests one after the other, compressed if the name ends in .gz, .bz2 or .xz; linear in their size.
+
+    The first edge of a dense forest names all features, so that none is lost; other edges leave zeros out. Forests
+    with an edge that does not put out each of its tails once, and words or names with white space or bars, have no
+    spelling in this format and are refused.
+    """
+    with written_atomically(path) as file, _packed(file, os.fspath(path)) as stream:
+        for number, named in enumerate(forests):
+            what = f"forest {number}" if named.name is None else f"forest {named.name!r}"
+            try:
+                stream.write("".join(_spell(named)).encode("utf-8"))
+            except UnicodeEncodeError:
+                raise InputError(f"{what}: a word or name has {LONE_SURROGATE}") from None
+            except InputError as error:
+                raise InputError(f"{what}: {error}; it cannot be written as forest text") from None
+
+
+def _packed(file: IO[bytes], name: str) -> AbstractContextManager[IO[bytes]]:
+    suffix = os.path.splitext(name)[1]
+    if suffix == ".gz":
+        return cast(AbstractContextManager[IO[bytes]], gzip.GzipFile("", "wb", fileobj=file, mtime=0))
+    if suffix == ".bz2":
+        return cast(AbstractContextManager[IO[bytes]], bz2.BZ2File(file, "wb"))
+    if suffix == ".xz":
+        return cast(AbstractContextManager[IO[bytes]], lzma.LZMAFile(file, "wb"))
+    if suffix == ".zst":
+        raise InputError(f"{name}: forest text is not written as zstd; expected .gz, .bz2, .xz or no compression")
+    return nullcontext(file)
+
+
+def _spell(named: NamedForest) -> Iterator[str]:
+    """The lines of a forest."""
+    forest, name = named.forest, named.name
+    if name is not None:
+        if not name or name != name.strip() or "\n" in name:
+            raise InputError(f"the name {shown(name)} is empty, or has white space at its ends or a line end in it")
+        yield f"# name {name}\n"
+    yield f"{forest.nodes} {forest.edges}\n"
+    outputs, features = _outputs(forest), _feature_texts(forest)
+    for first, last in pairwise(forest.edge_offsets.tolist()):
+        yield f"{last - first}\n"
+        for _ in range(last - first):
+            yield f"{next(outputs)} ||| {next(features)}\n"
+
+
+def _outputs(forest: Forest) -> Iterator[str]:
+    """What every edge puts out, with [k] for node k."""
+    words: dict[int, str] = {}
+    for label in np.unique(forest.labels[forest.labels >= 0]).tolist():
+        words[label] = _checked(forest.vocabulary[label], "word")
+        if _TAIL.fullmatch(words[label]):
+            raise InputError(f"the word {words[label]!r} would be read as a node")
+    labels, tails = forest.labels.tolist(), forest.tails.tolist()
+    label_ends, tail_ends = forest.label_offsets.tolist(), forest.tail_offsets.tolist()
+    for edge in range(forest.edges):
+        row = labels[label_ends[edge] : label_ends[edge + 1]]
+        first, arity = tail_ends[edge], tail_ends[edge + 1] - tail_ends[edge]
+        if sorted(-1 - label for label in row if label < 0) != list(range(arity)):
+            raise InputError(f"edge {edge} does not put out each of its {arity} tails once")
+        yield " ".join([words[label] if label >= 0 else f"[{tails[first - 1 - label]}]" for label in row])
+
+
+def _feature_texts(forest: Forest) -> Iterator[str]:
+    """The features of every edge: those stored, or all of the first edge and then those that are not zero."""
+    names = [_checked(name, "feature name") for name in forest.feature_names]
+    features = forest.features
+    if isinstance(features, SparseFeatures):
+        columns, values, ends = features.columns.tolist(), features.values.tolist(), features.offsets.tolist()
+        for first, last in pairwise(ends):
+            yield " ".join([f"{names[columns[i]]}={_shortest(values[i])}" for i in range(first, last)])
+        return
+    for edge, row in enumerate(features.values.tolist()):
+        pairs = zip(names, row, strict=True)
+        yield " ".join([f"{n}={_shortest(v)}" for n, v in pairs if v or not edge or str(v) == "-0.0"])
+
+
+def _checked(text: str, what: str) -> str:
+    if not text or "|||" in text or any(blank in text for blank in " \t\r\n"):
+        raise InputError(f"the {what} {shown(text)} is empty, or has white space or '|||' in it")
+    return text
+
+
+def _shortest(value: float) -> str:
+    """The shortest decimal that reads back as this double."""
+    return repr(value).removesuffix(".0")

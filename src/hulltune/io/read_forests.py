@@ -1,0 +1,180 @@
+"""Forests and lattices from files in any format: one file, several, a pattern, or a folder."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path as FilePath
+from typing import Any
+
+from hulltune.errors import InputError, unknown_name
+from hulltune.forest.vocabulary import Vocabulary
+from hulltune.io.candidates import CandidateLists, Provenance
+from hulltune.io.forest_files import ForestOptions, NamedForest, Path
+from hulltune.io.forest_formats import FOREST_FORMATS, forest_reader, sniff_forest
+from hulltune.io.forest_set import IDS, ForestSet, Member, Piece, pieces_of_lists
+from hulltune.io.sniff import check_format, sniff
+from hulltune.io.streams import head, without_suffix
+
+_NUMBER = re.compile(r"[0-9]+")
+
+
+def read_forests(
+    paths: Path | Iterable[Path],
+    *,
+    format: str | None = None,  # noqa: A002  # the word that users type
+    ids: str = "order",
+    negate: bool | Iterable[str] | None = None,
+    drop: Iterable[str] | None = None,
+    symbols: Path | None = None,
+    missing: float | None = None,
+) -> ForestSet:
+    """The forests of one or several files, patterns (``*.slf``) or folders, linear in their size.
+
+    Files are read in the order given; those of a pattern or folder in natural order (2 before 10). In a folder, files
+    that are no forests are left out, and listed in ``left_out``. ``ids`` says which sentence a forest is of: "order"
+    its position among all forests, "name" the number in its file's name (the last one there; of a file with several
+    forests, that in each one's own name), "name1" that number counted from 1. Forests of the same sentence are
+    searched as their union. n-best lists among the files keep their own ids; ``missing`` is as for ``read_lists``.
+
+    ``negate`` changes the sign of all features, of none, or of those named; ``drop`` names the words that are not
+    output; ``symbols`` is a table of words. Where they are None the convention of the format holds (docs/formats.md).
+    """
+    if ids not in IDS:
+        raise unknown_name("way to count sentences (ids)", ids, IDS)
+    options = ForestOptions(
+        negate=negate if negate is None or isinstance(negate, bool) else frozenset(negate),
+        drop=None if drop is None else frozenset(drop),
+        symbols=symbols,
+    )
+    files, left_out = forest_files(paths, format)
+    vocabulary = Vocabulary()
+    pieces: list[Piece] = []
+    list_files = [file for file, name in files if name not in FOREST_FORMATS]
+    lists: CandidateLists | None = None
+    position = 0
+    for file, name in files:
+        if name in FOREST_FORMATS:
+            forests = list(forest_reader(name)(file, options, vocabulary))
+            for number, forest in enumerate(forests):
+                sentence = position if ids == "order" else _sentence(file, forest, len(forests), ids)
+                position += 1
+                pieces.append(Piece(sentence, forest.forest, Member(os.fspath(file), forest.name or f"{number}")))
+        elif lists is None:  # all lists at once: those of a sentence are joined
+            lists = _lists(list_files, format, missing)
+            pieces += pieces_of_lists(lists, vocabulary)
+    if not pieces:
+        raise InputError(f"{', '.join(os.fspath(file) for file, _ in files)}: no forests")
+    found = ForestSet.from_pieces(
+        pieces, lists=lists, ids_by=ids, left_out=left_out,
+        provenance=[Provenance(os.fspath(file), name) for file, name in files],
+    )  # fmt: skip
+    if isinstance(options.negate, frozenset):
+        for name in sorted(options.negate):
+            if name not in found.feature_names:
+                raise unknown_name("feature in negate:", name, found.feature_names)
+    return found
+
+
+def _lists(files: Sequence[Path], format: str | None, missing: float | None) -> CandidateLists:  # noqa: A002
+    from hulltune.io.read import read_lists
+
+    return read_lists(files, format=format, missing=missing)
+
+
+def has_forests(paths: Any, format: str | None = None) -> bool:  # noqa: A002
+    """Whether any of these files, patterns or folders holds forests; what is no name of a file does not."""
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
+    if not isinstance(paths, Iterable) or not hasattr(paths, "__len__"):
+        return False
+    if not all(isinstance(path, (str, os.PathLike)) for path in paths):
+        return False
+    if format is not None:
+        return format in FOREST_FORMATS
+    return any(name in FOREST_FORMATS for path in paths for _, name in _expand(path, None)[0][:1])
+
+
+def forest_files(paths: Path | Iterable[Path], format: str | None) -> tuple[list[tuple[Path, str]], list[str]]:  # noqa: A002
+    """Every file to be read with its format, and files in folders that are left out."""
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not given:
+        raise InputError("paths: expected at least one file, got none")
+    files: list[tuple[Path, str]] = []
+    left_out: list[str] = []
+    for path in given:
+        found, others = _expand(path, None if format is None else check_format(format))
+        files += found
+        left_out += others
+    return files, left_out
+
+
+def _expand(path: Path, format: str | None) -> tuple[list[tuple[Path, str]], list[str]]:  # noqa: A002
+    """The files that a name stands for, with their formats, and what was left out of a folder."""
+    name = os.fspath(path)
+    matching = matching_files(path)
+    if matching != [path]:
+        return [(match, format or sniff(match)) for match in matching], []
+    kind = format or sniff(path)
+    if not os.path.isdir(name) or kind not in FOREST_FORMATS:
+        return [(path, kind)], []
+    entries = sorted(FilePath(name).iterdir(), key=lambda entry: natural_key(entry.name))
+    candidates = [entry for entry in entries if entry.is_file() and not entry.name.startswith(".")]
+    formats = [sniff_forest(head(entry)) if format is None else format for entry in candidates]
+    suffixes = {without_suffix(entry).suffix for entry, kind in zip(candidates, formats, strict=True) if kind}
+    files: list[tuple[Path, str]] = []
+    left_out: list[str] = []
+    for entry, entry_format in zip(candidates, formats, strict=True):
+        if entry_format is not None:
+            files.append((entry, entry_format))
+        elif without_suffix(entry).suffix in suffixes - {""}:
+            raise InputError(
+                f"{entry}: cannot tell the format, but its name ends like those of the forests beside it; "
+                "if it is none, give the forests by a pattern"
+            )
+        else:
+            left_out.append(os.fspath(entry))
+    return files, left_out
+
+
+def matching_files(path: Path) -> list[Path]:
+    """The files that match a pattern, in natural order; what is no pattern stays as it is."""
+    name = os.fspath(path)
+    if not glob.has_magic(name) or os.path.exists(name):
+        return [path]
+    found: list[Path] = [*sorted((match for match in glob.glob(name) if os.path.isfile(match)), key=natural_key)]
+    if not found:
+        raise InputError(f"{name}: no file matches this pattern")
+    return found
+
+
+def natural_key(name: Path) -> list[tuple[bool, int, str]]:
+    """Sorts names as people do: numbers in them by value."""
+    parts = re.split(r"([0-9]+)", os.fspath(name))
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+
+
+def _sentence(file: Path, forest: NamedForest, count: int, ids: str) -> int:
+    """The number in a forest's name; see read_forests."""
+    name = os.fspath(file)
+    stem = without_suffix(os.path.basename(name)).stem
+    own = _last_number(forest.name or "")
+    number = own if count > 1 else _last_number(stem) if _NUMBER.search(stem) else own
+    if number is None:
+        if count > 1:
+            raise InputError(
+                f"{name}: {count} forests, of which one has no number in its name ({forest.name!r}); use --ids order"
+            )
+        raise InputError(f"{name}: no number in the name of the file to tell its sentence by; use --ids order")
+    if ids == "name1":
+        if number == 0:
+            raise InputError(f"{name}: sentence 0, but --ids name1 counts from 1; use --ids name")
+        number -= 1
+    return number
+
+
+def _last_number(name: str) -> int | None:
+    numbers = _NUMBER.findall(name)
+    return int(numbers[-1]) if numbers else None

@@ -1,0 +1,75 @@
+"""The bytes of a text file that a kernel reads, and how places in it are named in messages."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.io.forest_files import Path
+from hulltune.io.numbers import plain_number
+from hulltune.io.streams import BYTE_ORDER_MARK, not_utf8, open_bytes
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class SourceText:
+    """Whole lines of a file, the last one with its line end; the first one has number ``first_line``."""
+
+    file: str
+    data: bytes
+    first_line: int = 1
+
+    @staticmethod
+    def read(path: Path) -> SourceText:
+        """All of a file, without a byte order mark."""
+        with open_bytes(path) as stream:
+            data = stream.read()
+        if data.startswith(BYTE_ORDER_MARK):
+            data = data[len(BYTE_ORDER_MARK) :]
+        return SourceText(os.fspath(path), data if data.endswith(b"\n") else data + b"\n")
+
+    @cached_property
+    def array(self) -> NDArray[np.uint8]:
+        """The bytes as a kernel takes them."""
+        return np.frombuffer(self.data, dtype=np.uint8)
+
+    def at(self, position: int) -> str:
+        """``file:line`` of a place; linear, so for messages only."""
+        line = self.first_line + self.data.count(b"\n", 0, min(position, len(self.data) - 1))
+        return f"{self.file}:{line}"
+
+    def fault(self, position: int, reason: str) -> InputError:
+        """The error for something at this place."""
+        return InputError(f"{self.at(position)}: {reason}")
+
+    def text(self, start: int, stop: int) -> str:
+        """A stretch as text, checked to be UTF-8."""
+        try:
+            return self.data[start:stop].decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise self.fault(start + error.start, not_utf8(error)) from None
+
+    def texts(self, starts: Integers, stops: Integers) -> list[str]:
+        """The distinct texts that a kernel found."""
+        return [self.text(start, stop) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+
+    def line(self, position: int) -> str:
+        """The line that begins at this place, without blanks at its ends."""
+        return self.text(position, self.data.index(b"\n", position)).strip()
+
+    def settle(self, pending: Integers, values: NDArray[np.float64], names: list[str]) -> None:
+        """Let Python read the numbers that a kernel would not: rows of (index, start, stop, feature)."""
+        rows: Any = pending.tolist()
+        for index, start, stop, feature in rows:
+            token = self.text(start, stop)
+            value = plain_number(token)
+            if value is None or not np.isfinite(value):
+                raise self.fault(start, f"feature {names[feature]!r} is {token!r}; expected a finite number")
+            values[index] = value

@@ -1,0 +1,266 @@
+"""Forest text, bytes to numbers: the nodes of one forest, each a count of edges and a line per edge.
+
+The kernel reads what is right; at the first thing that is not it stops with a code and the place, and Python words the
+complaint. Feature names mostly follow each other as they did before, so the name that came after the last one is tried
+first, and a hash table only where that fails.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+from hulltune.kernels.decimals import read_decimal
+from hulltune.kernels.moses_fields import at_bars, ends_token, is_blank, skip_blanks
+from hulltune.kernels.moses_tables import BAR, EQUALS, NEWLINE, SPACE
+from hulltune.kernels.raw_edges import (
+    Bytes,
+    Integers,
+    Strings,
+    grown,
+    no_strings,
+    number_of,
+    same_bytes,
+    with_more_room,
+)
+
+Labels: TypeAlias = NDArray[np.int32]
+Floats: TypeAlias = NDArray[np.float64]
+
+# Why the kernel came back.
+DONE, ENDS_EARLY, BAD_COUNT, TOO_MANY_EDGES, TOO_FEW_EDGES, NO_BARS = 0, 1, 2, 3, 4, 5
+TAIL_OUT_OF_RANGE, NO_EQUALS, NO_NAME, REPEATED_NAME, GROW = 6, 7, 8, 9, 10
+
+# What is where in the state.
+POSITION, FIRST, LAST, NODE, LEFT, EDGES, TAILS, LABELS, VALUES, PENDING, WORDS, NAMES, ATTEMPT = range(13)
+STATE_SIZE = 13
+HEAD, START, TAIL, LABEL, VALUE = range(5)
+
+_OPEN, _CLOSE, _HASH = 91, 93, 35
+_HUGE = 10**15
+
+
+@kernel
+def _digits(data: Bytes, start: int, stop: int) -> Any:
+    """The number spelt by these bytes (or _HUGE, if that is less), or −1 where they are not digits."""
+    number: Any = np.int64(0 if start < stop else -1)
+    for i in range(start, stop):
+        digit = np.int64(data[i]) - 48
+        if digit < 0 or digit > 9:
+            return np.int64(-1)
+        number = min(10 * number + digit, _HUGE)
+    return number
+
+
+@kernel
+def _next_line(data: Bytes, position: int) -> int:
+    while data[position] != NEWLINE:
+        position += 1
+    return position + 1
+
+
+@kernel
+def _token_end(data: Bytes, position: int) -> int:
+    while True:
+        byte = data[position]
+        if (byte <= SPACE or byte == BAR) and ends_token(data, position):
+            return position
+        position += 1
+
+
+@kernel
+def _read_output(
+    data: Bytes, cursor: int, nodes: int, state: Integers, words: Strings, tails: Integers, labels: Labels
+) -> tuple[int, int, int, int]:
+    """Read words and tails up to the bars: a code, the place after the bars, and the numbers of tails and labels."""
+    tail, label = state[TAILS], state[LABELS]
+    cursor = skip_blanks(data, cursor)
+    while not at_bars(data, cursor):
+        if data[cursor] == NEWLINE:
+            return NO_BARS, cursor, tail, label
+        if tail == len(tails) or label == len(labels) or state[WORDS] == len(words.starts):
+            return GROW, cursor, tail, label
+        first = cursor
+        cursor = _token_end(data, cursor)
+        node = np.int64(-1)
+        if data[first] == _OPEN and data[cursor - 1] == _CLOSE:
+            node = _digits(data, first + 1, cursor - 1)
+        if node >= nodes:
+            state[FIRST], state[LAST] = first, cursor
+            return TAIL_OUT_OF_RANGE, cursor, tail, label
+        if node >= 0:
+            tails[tail] = node
+            labels[label] = state[TAILS] - tail - 1
+            tail += 1
+        else:
+            word = number_of(data, first, cursor, words, state[WORDS])
+            state[WORDS] = max(state[WORDS], word + 1)
+            labels[label] = word
+        label += 1
+        cursor = skip_blanks(data, cursor)
+    return DONE, cursor + 3, tail, label
+
+
+@kernel
+def _read_features(
+    data: Bytes, cursor: int, state: Integers, names: Strings, memory: Integers, columns: Labels, values: Floats,
+    pending: Integers,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Read features up to bars or the line end: a code, the place, and the numbers of values and pending values.
+
+    ``memory[0]`` has for every name the attempt at a line that named it last; ``memory[1]``, shifted by one so that
+    the start of a line counts as a name, the name that came after it then.
+    """
+    value_count, waiting = state[VALUES], state[PENDING]
+    state[ATTEMPT] += 1
+    name = np.int64(-1)
+    cursor = skip_blanks(data, cursor)
+    while not (data[cursor] == NEWLINE or at_bars(data, cursor)):
+        if value_count == len(values) or waiting == len(pending) or state[NAMES] == len(names.starts):
+            return GROW, cursor, value_count, waiting
+        before = name
+        name = memory[1, before + 1]
+        stop = cursor
+        certain = False
+        value = 0.0
+        if name >= 0:
+            length = names.stops[name] - names.starts[name]
+            if same_bytes(data, cursor, names.starts[name], length) and data[cursor + length] == EQUALS:
+                value, stop, certain = read_decimal(data, cursor + length + 1)
+                certain = certain and ends_token(data, stop)
+        if not certain:
+            stop = _token_end(data, cursor)
+            equals = stop - 1
+            while equals > cursor and data[equals] != EQUALS:
+                equals -= 1
+            state[FIRST], state[LAST] = cursor, stop
+            if equals == cursor:
+                return (NO_NAME if data[cursor] == EQUALS else NO_EQUALS), cursor, value_count, waiting
+            name = number_of(data, cursor, equals, names, state[NAMES])
+            state[NAMES] = max(state[NAMES], name + 1)
+            memory[1, before + 1] = name
+            value, after, certain = read_decimal(data, equals + 1)
+            if not certain or after != stop:
+                pending[waiting, 0], pending[waiting, 1] = value_count, equals + 1
+                pending[waiting, 2], pending[waiting, 3] = stop, name
+                waiting += 1
+        if memory[0, name] == state[ATTEMPT]:
+            state[FIRST], state[LAST] = cursor, stop
+            return REPEATED_NAME, cursor, value_count, waiting
+        memory[0, name] = state[ATTEMPT]
+        columns[value_count], values[value_count] = name, value
+        value_count += 1
+        cursor = skip_blanks(data, stop)
+    return DONE, cursor, value_count, waiting
+
+
+@kernel
+def _read_count(data: Bytes, position: int, end: int, state: Integers) -> tuple[int, int, int]:
+    """Read the number of edges of a node: a code, the next line, and the number."""
+    while position < end and data[position] == _HASH:  # comments stand before counts, never between edges
+        position = _next_line(data, position)
+    state[POSITION] = position
+    if position >= end:
+        return ENDS_EARLY, position, 0
+    first = skip_blanks(data, position)
+    last = first
+    while data[last] != NEWLINE and not is_blank(data[last]):
+        last += 1
+    state[FIRST], state[LAST] = first, last
+    count = _digits(data, first, last)
+    if count < 0 or data[skip_blanks(data, last)] != NEWLINE:
+        return BAD_COUNT, position, 0
+    return DONE, _next_line(data, last), count
+
+
+@kernel
+def _read_lines(
+    data: Bytes, end: int, nodes: int, state: Integers, words: Strings, names: Strings, memory: Integers,
+    offsets: Integers, tails: Integers, labels: Labels, columns: Labels, values: Floats, pending: Integers,
+) -> int:  # fmt: skip
+    """Read on from ``state[POSITION]``, until all nodes are there or something stops it.
+
+    A code other than DONE leaves the state at the line in question, of which nothing is kept.
+    """
+    edges = offsets.shape[1] - 1
+    while True:
+        if state[LEFT] == 0:
+            if state[NODE] + 1 == nodes:
+                return DONE if state[EDGES] == edges else TOO_FEW_EDGES
+            code, position, count = _read_count(data, state[POSITION], end, state)
+            if code != DONE:
+                return code
+            if state[EDGES] + count > edges:
+                return TOO_MANY_EDGES
+            state[POSITION], state[LEFT] = position, count
+            state[NODE] += 1
+            continue
+        position = state[POSITION]
+        if position >= end:
+            return ENDS_EARLY
+        code, cursor, tail_count, label_count = _read_output(data, position, nodes, state, words, tails, labels)
+        if code != DONE:
+            return code
+        code, cursor, value_count, waiting = _read_features(
+            data, cursor, state, names, memory, columns, values, pending
+        )
+        if code != DONE:
+            return code
+        edge = state[EDGES]
+        offsets[HEAD, edge], offsets[START, edge] = state[NODE], position
+        offsets[TAIL, edge + 1], offsets[LABEL, edge + 1], offsets[VALUE, edge + 1] = (
+            tail_count, label_count, value_count,
+        )  # fmt: skip
+        state[TAILS], state[LABELS], state[VALUES], state[PENDING] = tail_count, label_count, value_count, waiting
+        state[EDGES] = edge + 1
+        state[LEFT] -= 1
+        state[POSITION] = _next_line(data, cursor)
+
+
+@kernel
+def parse_nodes(data: Bytes, position: int, end: int, nodes: int, edges: int) -> Any:
+    """Read the nodes of a forest from ``position`` on; ``end`` is just after a line end. Linear.
+
+    Returns a code; the state, whose FIRST and LAST show what is at fault, in the line at POSITION; for every edge its
+    HEAD, its START in the text, and its end in the arrays of tails, labels and values (row TAIL, LABEL and VALUE of the
+    offsets); these arrays; where the distinct words and names begin and end; and pending values as
+    (index, start, stop, column). Labels are those of a Forest, but words have the number that they have here.
+    """
+    state = np.zeros(STATE_SIZE, dtype=np.int64)
+    state[POSITION], state[NODE] = position, -1
+    offsets = np.zeros((5, edges + 1), dtype=np.int64)
+    tails = np.empty(2 * edges + 16, dtype=np.int64)
+    labels = np.empty(4 * edges + 16, dtype=np.int32)
+    columns = np.empty(8 * edges + 16, dtype=np.int32)
+    values = np.empty(8 * edges + 16, dtype=np.float64)
+    pending = np.empty((16, 4), dtype=np.int64)
+    words, names = no_strings(256), no_strings(32)
+    memory = np.full((2, 33), -1, dtype=np.int64)
+    code = GROW
+    while True:
+        code = _read_lines(
+            data, end, nodes, state, words, names, memory, offsets, tails, labels, columns, values, pending
+        )
+        if code != GROW:
+            break
+        if state[NAMES] == len(names.starts):
+            names = with_more_room(names, state[NAMES])
+            more = np.full((2, len(names.starts) + 1), -1, dtype=np.int64)
+            more[:, : memory.shape[1]] = memory
+            memory = more
+        if state[WORDS] == len(words.starts):
+            words = with_more_room(words, state[WORDS])
+        tails, labels, columns, values = grown(tails), grown(labels), grown(columns), grown(values)
+        pending = np.concatenate((pending, pending))
+    word_count, name_count = state[WORDS], state[NAMES]
+    return (
+        code,
+        state,
+        offsets,
+        (tails[: state[TAILS]], labels[: state[LABELS]], columns[: state[VALUES]], values[: state[VALUES]]),
+        (words.starts[:word_count], words.stops[:word_count], names.starts[:name_count], names.stops[:name_count]),
+        pending[: state[PENDING]],
+    )

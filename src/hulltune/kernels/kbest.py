@@ -1,0 +1,423 @@
+"""The k best derivations of forests, lazily: algorithm 3 of Huang & Chiang (2005, Better k-best parsing).
+
+The derivations of a node are ordered by falling score, and among equals by their edges in preorder, the smaller number
+first. The order respects joining (a better part makes a better whole), so the next derivation of a node is a found one
+with one tail moved on to its next, or another edge with the best of its tails. Scores are grid integers (scores.py):
+sums are exact, and the first derivation is the one that decoding gives.
+
+Asked for distinct outputs, every node keeps only the first derivation of each output: a later one can be replaced by
+it in any whole without a change of the output (Huang, Knight & Joshi 2006 do so for trees). Outputs are told apart by
+a hash that composes like they do; where it agrees they are compared token by token.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+
+EDGE, NODE, TAILS, MOVED, NEXT, CHILD, SIBLING = range(7)
+"""Fields of a derivation: its edge; its node; where the derivations of its tails stand; the last tail that was moved
+on (only this one and those after it move further, so that each combination is reached once); the next derivation of
+the node; and its place in the heap of its node."""
+UNKNOWN, NONE = -1, -2
+"""A next derivation that was not asked for yet, and one that does not exist."""
+DERIVATIONS, TAIL_SLOTS, SEEN, SKIPPED = range(4)
+"""What is counted: derivations, places for their tails, outputs in the table, duplicates that were passed over."""
+BASE = np.uint64(0x9E3779B97F4A7C15)
+MIX = np.uint64(0xBF58476D1CE4E5B9)
+
+
+class Pool(NamedTuple):
+    """All derivations and candidates of one sentence. The best of node v is number v.
+
+    ``hashes`` has, for each, the hash of its output and BASE to the power of the output's length.
+    """
+
+    counts: Int64s
+    scores: Floats
+    fields: NDArray[np.int64]
+    tails: Int64s
+    hashes: NDArray[np.uint64]
+    seen: Int64s
+
+
+class Graph(NamedTuple):
+    """The forest of one sentence in the arrays of its corpus: its nodes are numbered from 0, its edges as there."""
+
+    first_node: int
+    edge_offsets: Int64s
+    tail_offsets: Int64s
+    tails: Int32s
+    label_offsets: Int64s
+    labels: Int32s
+    scores: Floats
+    """Of the edges from number ``base`` on."""
+    base: int
+
+
+@kernel
+def _with_room(pool: Pool, tails: int) -> Pool:
+    """Room for one more derivation with this many tails."""
+    scores, fields, hashes, slots = pool.scores, pool.fields, pool.hashes, pool.tails
+    if pool.counts[DERIVATIONS] == scores.size:
+        scores = np.concatenate((scores, np.empty_like(scores)))
+        fields = np.concatenate((fields, np.empty_like(fields)))
+        hashes = np.concatenate((hashes, np.empty_like(hashes)))
+    if pool.counts[TAIL_SLOTS] + tails > slots.size:
+        slots = np.concatenate((slots, np.empty(slots.size + tails, np.int64)))
+    return Pool(pool.counts, scores, fields, slots, hashes, pool.seen)
+
+
+@kernel
+def _hash_output(graph: Graph, pool: Pool, derivation: int) -> None:
+    """The hash of a derivation's output from those of its tails."""
+    edge, slots = pool.fields[derivation, EDGE], pool.fields[derivation, TAILS]
+    value, power = np.uint64(0), np.uint64(1)
+    for position in range(graph.label_offsets[edge], graph.label_offsets[edge + 1]):
+        label = np.int64(graph.labels[position])
+        if label >= 0:
+            value = value * BASE + (np.uint64(label) + np.uint64(1)) * MIX
+            power *= BASE
+        else:
+            tail = pool.tails[slots - 1 - label]
+            value = value * pool.hashes[tail, 1] + pool.hashes[tail, 0]
+            power *= pool.hashes[tail, 1]
+    pool.hashes[derivation, 0], pool.hashes[derivation, 1] = value, power
+
+
+@kernel
+def _comes_first(graph: Graph, pool: Pool, a: int, b: int) -> bool:
+    """Whether derivation ``a`` of a node comes before ``b``. O(height) where scores are equal, otherwise O(1)."""
+    if pool.scores[a] != pool.scores[b]:
+        return bool(pool.scores[a] > pool.scores[b])
+    while True:
+        edge = pool.fields[a, EDGE]
+        if edge != pool.fields[b, EDGE]:
+            return bool(edge < pool.fields[b, EDGE])
+        # The first tail that differs decides: nothing to its right can matter in preorder.
+        slots_a, slots_b = pool.fields[a, TAILS], pool.fields[b, TAILS]
+        for i in range(graph.tail_offsets[edge + 1] - graph.tail_offsets[edge]):
+            a, b = pool.tails[slots_a + i], pool.tails[slots_b + i]
+            if a != b:
+                break
+        if a == b:
+            return False
+
+
+@kernel
+def _joined(graph: Graph, pool: Pool, a: int, b: int) -> int:
+    """Two pairing heaps as one: the number of its first derivation. −1 is an empty heap."""
+    if a < 0:
+        return b
+    if b < 0:
+        return a
+    if _comes_first(graph, pool, b, a):
+        a, b = b, a
+    pool.fields[b, SIBLING] = pool.fields[a, CHILD]
+    pool.fields[a, CHILD] = b
+    return a
+
+
+@kernel
+def _without_first(graph: Graph, pool: Pool, heap: int) -> int:
+    """The heap after its first derivation is taken: children are joined in pairs, then from the last pair on."""
+    child = pool.fields[heap, CHILD]
+    pairs = -1
+    while child >= 0:
+        other = pool.fields[child, SIBLING]
+        after = pool.fields[other, SIBLING] if other >= 0 else -1
+        pair = _joined(graph, pool, child, other)
+        pool.fields[pair, SIBLING] = pairs
+        pairs = pair
+        child = after
+    rest = -1
+    while pairs >= 0:
+        after = pool.fields[pairs, SIBLING]
+        rest = _joined(graph, pool, rest, pairs)
+        pairs = after
+    return rest
+
+
+@kernel
+def _tokens(graph: Graph, pool: Pool, derivation: int) -> Int32s:
+    """What a derivation puts out, by an explicit stack."""
+    stack = np.empty((64, 2), np.int64)
+    tokens = np.empty(64, np.int32)
+    count = 0
+    stack[0, 0] = derivation
+    stack[0, 1] = graph.label_offsets[pool.fields[derivation, EDGE]]
+    height = 1
+    while height:
+        current, position = stack[height - 1, 0], stack[height - 1, 1]
+        if position == graph.label_offsets[pool.fields[current, EDGE] + 1]:
+            height -= 1
+            continue
+        stack[height - 1, 1] += 1
+        label = np.int64(graph.labels[position])
+        if label >= 0:
+            if count == tokens.size:
+                tokens = np.concatenate((tokens, np.empty_like(tokens)))
+            tokens[count] = label
+            count += 1
+        else:
+            if height == len(stack):
+                stack = np.concatenate((stack, np.empty_like(stack)))
+            tail = pool.tails[pool.fields[current, TAILS] - 1 - label]
+            stack[height, 0] = tail
+            stack[height, 1] = graph.label_offsets[pool.fields[tail, EDGE]]
+            height += 1
+    return tokens[:count]
+
+
+@kernel
+def _same_output(graph: Graph, pool: Pool, a: int, b: int) -> bool:
+    left, right = _tokens(graph, pool, a), _tokens(graph, pool, b)
+    return left.size == right.size and bool(np.all(left == right))
+
+
+@kernel
+def _find_output(graph: Graph, pool: Pool, derivation: int) -> tuple[np.int64, bool]:
+    """The slot of the table of outputs for a derivation, and whether its node has the output there already."""
+    mask = pool.seen.size - 1
+    node = pool.fields[derivation, NODE]
+    key = (pool.hashes[derivation, 0] ^ (np.uint64(node) * MIX)) * BASE
+    slot = np.int64(key >> np.uint64(20)) & mask
+    while pool.seen[slot] >= 0:
+        other = pool.seen[slot]
+        if (
+            pool.fields[other, NODE] == node
+            and pool.hashes[other, 0] == pool.hashes[derivation, 0]
+            and pool.hashes[other, 1] == pool.hashes[derivation, 1]
+            and _same_output(graph, pool, other, derivation)
+        ):
+            return slot, True
+        slot = (slot + 1) & mask
+    return slot, False
+
+
+@kernel
+def _remember_output(graph: Graph, pool: Pool, derivation: int) -> tuple[Pool, bool]:
+    """The table of outputs with that of a derivation, and whether it is new."""
+    slot, known = _find_output(graph, pool, derivation)
+    if known:
+        return pool, False
+    pool.seen[slot] = derivation
+    pool.counts[SEEN] += 1
+    if 2 * pool.counts[SEEN] <= pool.seen.size:
+        return pool, True
+    old = pool.seen
+    pool = Pool(
+        pool.counts, pool.scores, pool.fields, pool.tails, pool.hashes, np.full(2 * old.size, np.int64(-1), np.int64)
+    )
+    for other in old:
+        if other >= 0:
+            slot, _ = _find_output(graph, pool, other)
+            pool.seen[slot] = other
+    return pool, True
+
+
+@kernel
+def _add(graph: Graph, pool: Pool, node: int, edge: int, like: int, moved: int, distinct: bool) -> tuple[Pool, int]:
+    """A new derivation of ``edge``: its tails are those of ``like`` with tail ``moved`` at its next; or, where
+    ``like`` is −1, the best of each.
+    """
+    first, arity = graph.tail_offsets[edge], graph.tail_offsets[edge + 1] - graph.tail_offsets[edge]
+    pool = _with_room(pool, arity)
+    new, slots = pool.counts[DERIVATIONS], pool.counts[TAIL_SLOTS]
+    pool.counts[DERIVATIONS] += 1
+    pool.counts[TAIL_SLOTS] += arity
+    score = graph.scores[edge - graph.base]
+    for i in range(arity):
+        tail = np.int64(graph.tails[first + i]) if like < 0 else pool.tails[pool.fields[like, TAILS] + i]
+        if like >= 0 and i == moved:
+            tail = pool.fields[tail, NEXT]
+        pool.tails[slots + i] = tail
+        score += pool.scores[tail]
+    pool.scores[new] = score
+    fields = pool.fields[new]
+    fields[EDGE], fields[NODE], fields[TAILS], fields[MOVED] = edge, node, slots, moved
+    fields[NEXT], fields[CHILD], fields[SIBLING] = UNKNOWN, -1, -1
+    if distinct:
+        _hash_output(graph, pool, new)
+    return pool, new
+
+
+@kernel
+def _best_of_nodes(graph: Graph, nodes: int, pool: Pool, distinct: bool) -> Pool:
+    """The best derivation of every node, of equals that of the first edge: Viterbi, O(edges)."""
+    for node in range(nodes):
+        begin, end = graph.edge_offsets[graph.first_node + node], graph.edge_offsets[graph.first_node + node + 1]
+        best, best_score = begin, 0.0
+        for edge in range(begin, end):
+            score = graph.scores[edge - graph.base]
+            for slot in range(graph.tail_offsets[edge], graph.tail_offsets[edge + 1]):
+                score += pool.scores[graph.tails[slot]]
+            if edge == begin or score > best_score:
+                best, best_score = edge, score
+        pool, _ = _add(graph, pool, node, best, -1, 0, distinct)
+    return pool
+
+
+@kernel
+def _start_heap(graph: Graph, pool: Pool, node: int, distinct: bool) -> tuple[Pool, int]:
+    """The heap of a node whose best derivation is found: each of its other edges with the best of its tails."""
+    heap = -1
+    begin, end = graph.edge_offsets[graph.first_node + node], graph.edge_offsets[graph.first_node + node + 1]
+    for edge in range(begin, end):
+        if edge != pool.fields[node, EDGE]:
+            pool, new = _add(graph, pool, node, edge, -1, 0, distinct)
+            heap = _joined(graph, pool, heap, new)
+    if distinct:
+        pool, _ = _remember_output(graph, pool, node)
+    return pool, heap
+
+
+@kernel
+def _advance(
+    graph: Graph, pool: Pool, root: int, node_state: Int64s, stack: Int64s, distinct: bool, patience: int
+) -> tuple[Pool, bool]:
+    """Find the next derivation of the root; false when ``patience`` duplicates were passed over before.
+
+    ``node_state`` has for each node: its heap; the derivation whose successors are still to be added (−1 for none);
+    which of its tails comes next; its latest derivation (−1 if its heap is not there yet). A node that waits for one
+    of its tails stays on the stack below it: deep forests cannot overflow the machine's.
+    """
+    stack[0] = root
+    height = 1
+    while height:
+        node = stack[height - 1]
+        state = node_state[node]
+        if state[3] < 0:
+            pool, state[0] = _start_heap(graph, pool, node, distinct)
+            state[1], state[2], state[3] = node, 0, node
+        current = state[1]
+        if current >= 0:
+            edge = pool.fields[current, EDGE]
+            arity = graph.tail_offsets[edge + 1] - graph.tail_offsets[edge]
+            waits = False
+            while state[2] < arity:
+                tail = pool.tails[pool.fields[current, TAILS] + state[2]]
+                following = pool.fields[tail, NEXT]
+                if following == UNKNOWN:
+                    stack[height] = pool.fields[tail, NODE]
+                    height += 1
+                    waits = True
+                    break
+                if following != NONE:
+                    pool, new = _add(graph, pool, node, edge, current, state[2], distinct)
+                    state[0] = _joined(graph, pool, state[0], new)
+                state[2] += 1
+            if waits:
+                continue
+            state[1] = -1
+        found = state[0]
+        if found < 0:
+            pool.fields[state[3], NEXT] = NONE
+            height -= 1
+            continue
+        state[0] = _without_first(graph, pool, found)
+        state[1], state[2] = found, pool.fields[found, MOVED]
+        if distinct:
+            pool, is_new = _remember_output(graph, pool, found)
+            if not is_new:
+                pool.counts[SKIPPED] += 1
+                if pool.counts[SKIPPED] > patience:
+                    return pool, False
+                continue
+        pool.fields[state[3], NEXT] = found
+        state[3] = found
+        height -= 1
+    return pool, True
+
+
+@kernel
+def _write_edges(graph: Graph, pool: Pool, derivation: int, edges: Int32s, count: int) -> tuple[Int32s, int]:
+    """Append the edges of a derivation in preorder, numbered within the sentence, to ``edges[:count]``."""
+    stack = np.empty(64, np.int64)
+    stack[0] = derivation
+    height = 1
+    while height:
+        height -= 1
+        current = stack[height]
+        edge = pool.fields[current, EDGE]
+        if count == edges.size:
+            edges = np.concatenate((edges, np.empty_like(edges)))
+        edges[count] = edge - graph.edge_offsets[graph.first_node]
+        count += 1
+        arity = graph.tail_offsets[edge + 1] - graph.tail_offsets[edge]
+        if height + arity > stack.size:
+            stack = np.concatenate((stack, np.empty(stack.size + arity, np.int64)))
+        for i in range(arity - 1, -1, -1):
+            stack[height] = pool.tails[pool.fields[current, TAILS] + i]
+            height += 1
+    return edges, count
+
+
+@kernel
+def k_best(
+    node_offsets: Int64s,
+    edge_offsets: Int64s,
+    tail_offsets: Int64s,
+    tails: Int32s,
+    label_offsets: Int64s,
+    labels: Int32s,
+    first: int,
+    last: int,
+    scores: Floats,
+    k: int,
+    distinct: bool,
+    patience: int,
+) -> tuple[Int64s, Floats, Int64s, Int32s, NDArray[np.bool_]]:
+    """The k best derivations of sentences ``first`` to ``last``: how many each has, their grid scores, where the edges
+    of each begin, the edges, and whether the search of each sentence came to its end.
+
+    ``scores`` are those of the sentences' edges. O(edges) for a sentence, and for each further derivation O(1) heap
+    operations for each of its edges.
+    """
+    base = edge_offsets[node_offsets[first]]
+    counts = np.zeros(last - first, np.int64)
+    complete = np.ones(last - first, np.bool_)
+    found_scores = np.empty(1024)
+    starts = np.zeros(1024, np.int64)
+    edges = np.empty(4096, np.int32)
+    found, edge_count = 0, 0
+    for s in range(first, last):
+        nodes = node_offsets[s + 1] - node_offsets[s]
+        if edge_offsets[node_offsets[s + 1]] == edge_offsets[node_offsets[s]]:
+            continue
+        graph = Graph(
+            node_offsets[s], edge_offsets, tail_offsets, tails, label_offsets, labels, scores, base
+        )  # fmt: skip
+        room = 2 * nodes + 64
+        pool = Pool(
+            np.zeros(4, np.int64), np.empty(room), np.empty((room, 7), np.int64), np.empty(2 * room, np.int64),
+            np.zeros((room, 2), np.uint64), np.full(1024 if distinct else 1, np.int64(-1), np.int64),
+        )  # fmt: skip
+        pool = _best_of_nodes(graph, nodes, pool, distinct)
+        node_state = np.full((nodes, 4), np.int64(-1), np.int64)
+        stack = np.empty(nodes + 1, np.int64)
+        derivation = nodes - 1
+        while True:
+            if found + 1 == starts.size:
+                found_scores = np.concatenate((found_scores, np.empty_like(found_scores)))
+                starts = np.concatenate((starts, np.empty_like(starts)))
+            found_scores[found] = pool.scores[derivation]
+            edges, edge_count = _write_edges(graph, pool, derivation, edges, edge_count)
+            found += 1
+            starts[found] = edge_count
+            counts[s - first] += 1
+            if counts[s - first] == k:
+                break
+            pool, complete[s - first] = _advance(graph, pool, nodes - 1, node_state, stack, distinct, patience)
+            derivation = pool.fields[derivation, NEXT]
+            if derivation < 0:
+                break
+    return counts, found_scores[:found], starts[: found + 1], edges[:edge_count], complete

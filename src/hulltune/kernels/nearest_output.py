@@ -1,0 +1,201 @@
+"""The output of a forest that is nearest to a reference by edit distance, over all derivations at once.
+
+Lattices: the table of a node has, for each column j, the fewest edits between an output of the node and the first j
+words of the reference; an edge carries the row of its tail over its words. Hypergraphs: the table has the fewest edits
+for each stretch i to j of the reference, and an edge joins stretches. Words are ids, −1 for one that no reference has.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+
+Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+
+FAR = 1 << 28  # more edits than any output needs
+
+
+class Words(NamedTuple):
+    """A forest whose labels are words of a reference: label l stands for the words ``offsets[l]`` to ``offsets[l + 1]``
+    of ``ids``. The nodes of a sentence are numbered from 0, its edges and labels as in the corpus.
+    """
+
+    first_node: int
+    edge_offsets: Int64s
+    tail_offsets: Int64s
+    tails: Int32s
+    label_offsets: Int64s
+    labels: Int32s
+    word_offsets: Int64s
+    word_ids: Int32s
+
+
+@kernel
+def _over_word(row: Int64s, word: int, reference: Int32s, start: int) -> None:
+    """Carry a row of fewest edits, from column ``start`` on, over one more word of the output."""
+    diagonal = row[start]
+    row[start] += 1
+    for j in range(start + 1, row.size):
+        up = row[j]
+        row[j] = min(min(up, row[j - 1]) + 1, diagonal + (word != reference[j - 1]))
+        diagonal = up
+
+
+@kernel
+def _over_label(graph: Words, label: int, row: Int64s, reference: Int32s, start: int) -> None:
+    for i in range(graph.word_offsets[label], graph.word_offsets[label + 1]):
+        _over_word(row, graph.word_ids[i], reference, start)
+
+
+@kernel
+def _over_stretch(row: Int64s, table: Int64s, start: int, joined: Int64s) -> None:
+    """Carry a row over the output of a tail: the fewest edits to column m, and of the tail from m to j."""
+    for j in range(start, row.size):
+        fewest = FAR
+        for m in range(start, j + 1):
+            fewest = min(fewest, row[m] + table[m, j])
+        joined[j] = fewest
+    row[start:] = joined[start:]
+
+
+@kernel
+def _edge_row(
+    graph: Words, edge: int, tables: Int64s, reference: Int32s, start: int, row: Int64s, joined: Int64s
+) -> None:
+    """The fewest edits between outputs of an edge and the stretches of the reference that begin at ``start``."""
+    for j in range(start, row.size):
+        row[j] = j - start
+    first = graph.label_offsets[edge]
+    for position in range(first, graph.label_offsets[edge + 1]):
+        label = np.int64(graph.labels[position])
+        if label >= 0:
+            _over_label(graph, label, row, reference, start)
+            continue
+        tail = graph.tails[graph.tail_offsets[edge] - 1 - label]
+        if position == first:  # nothing before it: the tail's own row
+            row[start:] = tables[tail, min(start, tables.shape[1] - 1), start:]
+        else:
+            _over_stretch(row, tables[tail], start, joined)
+
+
+@kernel
+def fill_tables(graph: Words, nodes: int, reference: Int32s, only_prefixes: bool) -> Int64s:
+    """The table of every node: (nodes, starts, columns), with the start 0 alone where ``only_prefixes`` are needed.
+
+    O(edges × columns) where edges have one word and only prefixes are needed, otherwise O(edges × columns³ / 6).
+    """
+    columns = reference.size + 1
+    starts = 1 if only_prefixes else columns
+    tables = np.full((nodes, starts, columns), np.int32(FAR), np.int32)
+    row, joined = np.empty(columns, np.int64), np.empty(columns, np.int64)
+    for node in range(nodes):
+        for edge in range(graph.edge_offsets[graph.first_node + node], graph.edge_offsets[graph.first_node + node + 1]):
+            for start in range(starts):
+                _edge_row(graph, edge, tables, reference, start, row, joined)
+                for j in range(start, columns):
+                    tables[node, start, j] = min(tables[node, start, j], row[j])
+    return tables
+
+
+@kernel
+def _columns_of_tails(
+    graph: Words, edge: int, tables: Int64s, reference: Int32s, start: int, end: int, ends: Int64s, joined: Int64s
+) -> None:
+    """Where, on a best alignment of an edge with the stretch ``start`` to ``end``, each item of its labels ends; of
+    several best alignments that with the least columns, from the last item back.
+    """
+    first, last = graph.label_offsets[edge], graph.label_offsets[edge + 1]
+    columns = reference.size + 1
+    rows = np.empty((last - first + 1, columns), np.int64)
+    for j in range(start, columns):
+        rows[0, j] = j - start
+    # The row before the first item allows deletions, which a tail that comes first has in its own table: see below.
+    for item in range(last - first):
+        label = np.int64(graph.labels[first + item])
+        rows[item + 1] = rows[item]
+        if label >= 0:
+            _over_label(graph, label, rows[item + 1], reference, start)
+            continue
+        tail = graph.tails[graph.tail_offsets[edge] - 1 - label]
+        if item == 0:
+            rows[1, start:] = tables[tail, min(start, tables.shape[1] - 1), start:]
+        else:
+            _over_stretch(rows[item + 1], tables[tail], start, joined)
+    column = end
+    for item in range(last - first - 1, -1, -1):
+        ends[item] = column
+        if item == 0:
+            break
+        label = np.int64(graph.labels[first + item])
+        target = rows[item + 1, column]
+        for m in range(start, column + 1):
+            if label < 0:
+                cost = tables[graph.tails[graph.tail_offsets[edge] - 1 - label], m, column]
+            else:
+                for j in range(m, column + 1):
+                    joined[j] = j - m
+                _over_label(graph, label, joined[: column + 1], reference, m)
+                cost = joined[column]
+            if rows[item, m] + cost == target:
+                column = m
+                break
+
+
+@kernel
+def nearest_derivation(
+    graph: Words, nodes: int, reference: Int32s, only_prefixes: bool, most_edges: int
+) -> tuple[int, Int32s]:
+    """The fewest edits of any output of a sentence from the reference, and the edges, in preorder, of a derivation that
+    has it: from the root down the first edge that can. A tail whose output is dropped takes its first derivation, one
+    that is put out twice the derivation for its first place, which may then cost more: the edits are −1 there, and
+    where the derivation has more than ``most_edges`` edges.
+    """
+    tables = fill_tables(graph, nodes, reference, only_prefixes)
+    columns = reference.size + 1
+    row, joined = np.empty(columns, np.int64), np.empty(columns, np.int64)
+    base = graph.edge_offsets[graph.first_node]
+    edges = np.empty(64, np.int32)
+    count = 0
+    stack = np.empty((64, 3), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = nodes - 1, 0, columns - 1
+    height = 1
+    edits = tables[nodes - 1, 0, columns - 1]
+    ends = np.empty(16, np.int64)
+    while height:
+        height -= 1
+        node, start, end = stack[height, 0], stack[height, 1], stack[height, 2]
+        found = graph.edge_offsets[graph.first_node + node]
+        if start >= 0:
+            while True:
+                _edge_row(graph, found, tables, reference, start, row, joined)
+                if row[end] == tables[node, min(start, tables.shape[1] - 1), end]:
+                    break
+                found += 1
+        if count == most_edges:
+            return -1, edges[:count]
+        if count == edges.size:
+            edges = np.concatenate((edges, np.empty_like(edges)))
+        edges[count] = found - base
+        count += 1
+        first, last = graph.label_offsets[found], graph.label_offsets[found + 1]
+        while ends.size < last - first:
+            ends = np.empty(2 * ends.size, np.int64)
+        if start >= 0:
+            _columns_of_tails(graph, found, tables, reference, start, end, ends, joined)
+        arity = graph.tail_offsets[found + 1] - graph.tail_offsets[found]
+        while height + arity > len(stack):
+            stack = np.concatenate((stack, np.empty_like(stack)))
+        for i in range(arity - 1, -1, -1):
+            stack[height, 0] = graph.tails[graph.tail_offsets[found] + i]
+            stack[height, 1], stack[height, 2] = -1, -1
+            for item in range(last - first - 1, -1, -1):
+                if start >= 0 and graph.labels[first + item] == -1 - i:
+                    stack[height, 1] = ends[item - 1] if item else start
+                    stack[height, 2] = ends[item]
+            height += 1
+    return edits, edges[:count]

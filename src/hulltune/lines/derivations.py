@@ -1,0 +1,143 @@
+"""Lists of derivations of forests: the k best, or a random sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.forest.corpus import Corpus
+from hulltune.forest.features import DenseFeatures, Features, SparseFeatures, gather_rows
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """One derivation: its score, its edges (the root's first, each followed by those of its tails), its output."""
+
+    score: float
+    edges: tuple[int, ...]
+    tokens: tuple[str, ...]
+    features: dict[str, float]
+    """Sums over the edges; a feature that is 0 may be left out where the corpus is sparse."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DerivationLists:
+    """Derivations of the sentences of a corpus, packed: those of sentence i are ``offsets[i]`` to ``offsets[i + 1]``.
+
+    The edges of derivation d are ``edges[edge_offsets[d]:edge_offsets[d + 1]]``, numbered within their sentence.
+    """
+
+    corpus: Corpus
+    offsets: Int64s
+    scores: Floats
+    edge_offsets: Int64s
+    edges: NDArray[np.int32]
+    complete: NDArray[np.bool_]
+    """Per sentence, whether it was searched as asked; false where too many duplicates made the search give up."""
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __repr__(self) -> str:
+        return f"DerivationLists({len(self)} sentences, {len(self.scores)} derivations)"
+
+    def __getitem__(self, sentence: int) -> tuple[Derivation, ...]:
+        sentence = range(len(self))[sentence]
+        features = self.features.rows(int(self.offsets[sentence]), int(self.offsets[sentence + 1]))
+        names = self.corpus.feature_names
+        return tuple(
+            Derivation(
+                score=float(self.scores[d]),
+                edges=tuple(self.edges[self.edge_offsets[d] : self.edge_offsets[d + 1]].tolist()),
+                tokens=self.corpus.vocabulary.words(self._tokens[1][slice(*self._tokens[0][d : d + 2])].tolist()),
+                features=_by_name(features, d - int(self.offsets[sentence]), names),
+            )
+            for d in range(int(self.offsets[sentence]), int(self.offsets[sentence + 1]))
+        )
+
+    @cached_property
+    def sentences(self) -> Int64s:
+        """The sentence of each derivation."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    @property
+    def token_counts(self) -> Int64s:
+        """The length of each derivation's output."""
+        return np.diff(self._tokens[0])
+
+    @cached_property
+    def texts(self) -> Sequence[str]:
+        """The output of each derivation: tokens joined by spaces."""
+        offsets, tokens = self._tokens
+        words = self.corpus.vocabulary.words(tokens.tolist())
+        return [" ".join(words[begin:end]) for begin, end in pairwise(offsets.tolist())]
+
+    @cached_property
+    def features(self) -> Features:
+        """The sums of the features over the edges of each derivation, dense or sparse as the corpus is.
+
+        Sums are taken in preorder. O(edges of the derivations × features).
+        """
+        from hulltune.kernels import derivations
+
+        corpus = self.corpus
+        starts = corpus.sentence_edges[self.sentences]
+        if isinstance(corpus.features, DenseFeatures):
+            columns = np.ascontiguousarray(corpus.features.values.T)
+            sums = derivations.sum_dense(starts, self.edge_offsets, self.edges, columns)
+            return DenseFeatures(sums.T)
+        edges = self.edges.astype(np.int64) + np.repeat(starts, np.diff(self.edge_offsets))
+        row_offsets, index = gather_rows(corpus.features.offsets, edges)
+        offsets, columns, values = derivations.sum_sparse(
+            row_offsets[self.edge_offsets], corpus.features.columns[index], corpus.features.values[index]
+        )
+        return SparseFeatures(offsets, columns, values, corpus.features.width)
+
+    @cached_property
+    def _tokens(self) -> tuple[Int64s, NDArray[np.int32]]:
+        from hulltune.kernels import output
+
+        corpus = self.corpus
+        offsets, tokens = output.outputs(
+            self.sentences, corpus.sentence_edges, self.edge_offsets, self.edges,
+            corpus.tail_offsets, corpus.label_offsets, corpus.labels,
+        )  # fmt: skip
+        return offsets, tokens
+
+
+def gather(
+    corpus: Corpus,
+    counts: Sequence[Int64s],
+    scores: Sequence[Floats],
+    starts: Sequence[Int64s],
+    edges: Sequence[NDArray[np.int32]],
+    complete: Sequence[NDArray[np.bool_]],
+) -> DerivationLists:
+    """One result from those of consecutive ranges of sentences."""
+    bases = np.cumsum([0, *(len(part) for part in edges)])
+    return DerivationLists(
+        corpus=corpus,
+        offsets=np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64),
+        scores=np.concatenate(scores),
+        edge_offsets=np.concatenate(
+            [*(part[:-1] + base for part, base in zip(starts, bases, strict=False)), bases[-1:]]
+        ).astype(np.int64),
+        edges=np.concatenate(edges),
+        complete=np.concatenate(complete),
+    )
+
+
+def _by_name(features: Features, row: int, names: Sequence[str]) -> dict[str, float]:
+    if isinstance(features, DenseFeatures):
+        return dict(zip(names, np.asarray(features.values[row], dtype=np.float64).tolist(), strict=True))
+    first, last = features.offsets[row], features.offsets[row + 1]
+    columns, values = features.columns[first:last].tolist(), features.values[first:last].tolist()
+    return {names[column]: value for column, value in zip(columns, values, strict=True)}

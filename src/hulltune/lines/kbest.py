@@ -1,0 +1,93 @@
+"""The k best derivations of forests under given weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.forest.corpus import Corpus
+from hulltune.forest.forest import Forest, feature_vector
+from hulltune.lines.compute import as_corpus, check_threads, shard_sentences
+from hulltune.lines.derivations import DerivationLists, gather
+from hulltune.lines.scoring import EdgeScorer
+
+Floats = NDArray[np.float64]
+
+PATIENCE = 200_000
+"""Duplicates of a sentence that are passed over before the search for distinct outputs gives up."""
+
+Search = Callable[[int, int, Floats, NDArray[np.int64]], tuple[Any, ...]]
+"""What finds derivations of a range of sentences, given the scores of their edges and the exponents of these."""
+
+
+def kbest(
+    corpus: Corpus | Forest,
+    weights: Any,
+    k: int,
+    *,
+    distinct: bool = False,
+    patience: int = PATIENCE,
+    threads: int | None = None,
+    scorer: EdgeScorer | None = None,
+) -> DerivationLists:
+    """The ``k`` best derivations of every sentence under ``weights``, best first (fewer where there are no more).
+
+    Of equal scores the derivation that, from the root down, takes the first edge in the forest's order comes first, as
+    everywhere: the first of all is what ``decode`` gives. With ``distinct`` outputs, each output comes once, with its
+    best derivation; a sentence with more than ``patience`` duplicates in between has those found until then
+    (``complete`` is false). O(edges), and for each derivation O(edges of it · log k).
+    """
+    corpus = as_corpus(corpus)
+    check_positive("k", k)
+    check_positive("patience", patience)
+
+    def search(first: int, last: int, scores: Floats, exponents: NDArray[np.int64]) -> tuple[Any, ...]:
+        from hulltune.kernels.kbest import k_best
+
+        counts, found, starts, edges, complete = k_best(
+            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
+            corpus.label_offsets, corpus.labels, first, last, scores, k, distinct, patience,
+        )  # fmt: skip
+        return counts, np.ldexp(found, np.repeat(exponents, counts)), starts, edges, complete
+
+    return search_derivations(corpus, weights, search, threads=threads, scorer=scorer)
+
+
+def search_derivations(
+    corpus: Corpus, weights: Any, search: Search, *, threads: int | None, scorer: EdgeScorer | None
+) -> DerivationLists:
+    """Score the edges of ranges of sentences, search these in parallel threads, and gather what is found."""
+    vector = feature_vector(weights, corpus.feature_names, "weights")
+    threads = check_threads(threads)
+    if scorer is not None and scorer.corpus is not corpus:
+        raise InputError("scorer: made for another corpus; use EdgeScorer(corpus) of this one")
+    scorer = EdgeScorer(corpus) if scorer is None else scorer
+    scorer.prepare()
+
+    def work(shard: tuple[int, int]) -> tuple[Any, ...]:
+        scores, exponents = scorer.scores(*shard, vector[None, :])
+        try:
+            return search(*shard, scores[0], exponents[0])
+        except MemoryError:
+            raise InputError(
+                f"sentences {shard[0]} to {shard[1] - 1}: out of memory; ask for fewer derivations"
+            ) from None
+
+    shards = shard_sentences(corpus, 1, threads, by_kind=False)
+    if threads == 1 or len(shards) == 1:
+        parts = [work(shard) for shard in shards]
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            parts = list(pool.map(work, shards))
+    return gather(corpus, *zip(*parts, strict=True))
+
+
+def check_positive(name: str, number: Any) -> None:
+    """Refuse what is no whole number of at least 1."""
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+        raise InputError(f"{name}: expected a whole number of at least 1, got {number!r}")

@@ -1,0 +1,62 @@
+"""Random derivations of forests under given weights."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.forest.corpus import Corpus
+from hulltune.forest.forest import Forest
+from hulltune.lines.compute import as_corpus
+from hulltune.lines.derivations import DerivationLists
+from hulltune.lines.kbest import check_positive, search_derivations
+from hulltune.lines.scoring import EdgeScorer
+
+Floats = NDArray[np.float64]
+
+
+def sample(
+    corpus: Corpus | Forest,
+    weights: Any,
+    count: int,
+    *,
+    temperature: float = 1.0,
+    seed: int = 1,
+    threads: int | None = None,
+    scorer: EdgeScorer | None = None,
+) -> DerivationLists:
+    """``count`` independent random derivations of every sentence, in the order drawn, each with a probability in
+    proportion to exp(score / temperature) (Chatterjee & Cancedda 2010).
+
+    A low temperature draws mostly the best, a high one all alike. The same seed draws the same, whatever ``threads``.
+    O(edges) for the inside weights, and O(log) of a node's edges for each edge drawn.
+    """
+    corpus = as_corpus(corpus)
+    check_positive("count", count)
+    try:
+        temperature = float(temperature)
+    except (TypeError, ValueError):
+        temperature = math.nan
+    if not 0.0 < temperature < math.inf:
+        raise InputError(f"temperature: expected a number above 0, got {temperature!r}")
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+        raise InputError(f"seed: expected a whole number from 0 to 2^64 − 1, got {seed!r}")
+
+    def search(first: int, last: int, scores: Floats, exponents: NDArray[np.int64]) -> tuple[Any, ...]:
+        from hulltune.kernels import sampling
+
+        with np.errstate(over="ignore", under="ignore"):  # an infinite scale leaves the best alone, 0 all alike
+            scales = np.ldexp(1.0 / temperature, exponents) if temperature > 1e-300 else np.full(len(exponents), np.inf)
+        counts, found, starts, edges = sampling.sample(
+            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
+            first, last, scores, scales, count, np.uint64(seed),
+        )  # fmt: skip
+        return (
+            counts, np.ldexp(found, np.repeat(exponents, counts)), starts, edges, np.ones(last - first, dtype=np.bool_)
+        )  # fmt: skip
+
+    return search_derivations(corpus, weights, search, threads=threads, scorer=scorer)

@@ -1,0 +1,195 @@
+"""Smaller forests: without the edges that only bad derivations use, and how much of the envelopes that leaves.
+
+The max-marginal of an edge is the score of the best derivation that uses it (Graehl 2005; Sixtus & Ortmanns 1999 for
+word graphs). Edges whose max-marginals reach a threshold are whole derivations: nothing is left dangling.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.forest.corpus import Corpus
+from hulltune.forest.forest import Forest, feature_vector
+from hulltune.forest.parts import with_edges
+from hulltune.lines.compute import as_corpus, decode, envelopes
+from hulltune.lines.derivations import DerivationLists
+from hulltune.lines.scoring import EdgeScorer
+from hulltune.search.directions import axes, feature_units, random_directions
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+RANDOM_DIRECTIONS = 8
+AT_ONCE = 4  # directions searched together: their derivations are kept until they are looked at
+
+
+@dataclass(frozen=True)
+class EnvelopeShare:
+    """How much of the envelopes around some weights keeps its winner after pruning, over all sentences."""
+
+    segments: float
+    """The share of segments whose winning derivation is still there."""
+    angle: float
+    """The same, each segment weighed by the angle under which the weights see it, over scaled features."""
+    directions: int
+
+    def __str__(self) -> str:
+        return f"{self.segments:.1%} of the segments, {self.angle:.1%} by angle, of {self.directions} directions"
+
+
+@dataclass(frozen=True, eq=False)
+class Pruning:
+    """A pruned corpus, and what is left of the one it was made from."""
+
+    corpus: Corpus
+    kept: Mask
+    """Which edges of the original corpus are left."""
+    nodes_before: int
+    edges_before: int
+    envelope: EnvelopeShare | None = None
+
+    def __str__(self) -> str:
+        share = "" if self.envelope is None else f"; the envelope keeps {self.envelope}"
+        return (
+            f"{self.corpus.edges} of {self.edges_before} edges, {self.corpus.nodes} of {self.nodes_before} nodes{share}"
+        )
+
+
+def prune(
+    corpus: Corpus | Forest,
+    weights: Any,
+    *,
+    beam: float | None = None,
+    density: float | None = None,
+    share: bool = True,
+    seed: int = 1,
+    threads: int | None = None,
+) -> Pruning:
+    """Keep the edges whose best derivation under ``weights`` scores at most ``beam`` below the best, and of them, those
+    with the best max-marginals, at most ``density`` for each word of the best output (of equal ones all or none).
+
+    The best derivation is always kept. With ``share`` the envelopes around the weights are searched along every
+    feature and some random directions, and what they keep of their winners is told. O(edges), without the share.
+    """
+    corpus = as_corpus(corpus)
+    if beam is None and density is None:
+        raise InputError("beam, density: expected at least one of them")
+    for name, value in (("beam", beam), ("density", density)):
+        if value is not None and not (isinstance(value, (int, float)) and 0.0 <= value < math.inf):
+            raise InputError(f"{name}: expected a number of at least 0, got {value!r}")
+    vector = feature_vector(weights, corpus.feature_names, "weights")
+    scorer = EdgeScorer(corpus)
+    marginals, best, exponents = _max_marginals(corpus, vector, scorer)
+    sentences = np.repeat(np.arange(len(corpus)), np.diff(corpus.sentence_edges))
+    kept = np.ones(corpus.edges, dtype=np.bool_)
+    if beam is not None:
+        with np.errstate(over="ignore"):
+            kept &= np.ldexp(best[sentences] - marginals, exponents[sentences]) <= beam
+    if density is not None:
+        room = density * _words_of_best(corpus, vector, scorer)
+        kept &= marginals >= _thresholds(corpus, marginals, best, room)[sentences]
+    return Pruning(
+        corpus=with_edges(corpus, kept),
+        kept=kept,
+        nodes_before=corpus.nodes,
+        edges_before=corpus.edges,
+        envelope=envelope_share(corpus, kept, vector, seed=seed, threads=threads, scorer=scorer) if share else None,
+    )
+
+
+def envelope_share(
+    corpus: Corpus,
+    kept: Mask,
+    weights: Floats,
+    *,
+    seed: int = 1,
+    threads: int | None = None,
+    scorer: EdgeScorer | None = None,
+) -> EnvelopeShare:
+    """How much of the envelopes around ``weights`` is left where only the marked edges are: along the axis of every
+    feature that differs within a sentence, and RANDOM_DIRECTIONS more.
+    """
+    units = feature_units(corpus)
+    groups = tuple(np.array([k]) for k in range(len(units)))
+    random = random_directions(RANDOM_DIRECTIONS, units, np.random.default_rng(seed))
+    directions = np.array([*axes(groups, units), *random])
+    directions = directions[np.any(directions != 0.0, axis=1)]
+    segments, survivors, angle, surviving_angle = 0, 0, 0.0, 0.0
+    size = float(np.linalg.norm(weights * units)) or 1.0
+    for start in range(0, len(directions), AT_ONCE):
+        some = directions[start : start + AT_ONCE]
+        found = envelopes(corpus, weights, some, threads=threads, scorer=scorer)
+        for number, direction in enumerate(some):
+            offsets = found.offsets[number]
+            first, last = int(offsets[0]), int(offsets[-1])
+            sentences = np.repeat(np.arange(len(corpus)), np.diff(offsets))
+            survives = _survives(
+                corpus, kept, sentences, found.derivation_offsets[first : last + 1], found.derivation_edges
+            )
+            # Seen from 0, the point η of the line lies under the angle arctan(η · |direction| / |weights|).
+            angles = np.arctan(found.lefts[first:last] * (np.linalg.norm(direction * units) / size))
+            ends = np.append(angles[1:], math.pi / 2)
+            ends[offsets[1:][np.diff(offsets) > 0] - 1 - first] = math.pi / 2
+            segments += last - first
+            survivors += int(survives.sum())
+            angle += float((ends - angles).sum())
+            surviving_angle += float((ends - angles)[survives].sum())
+    if not segments:  # no feature differs, or there is no derivation: nothing could be lost
+        return EnvelopeShare(1.0, 1.0, len(directions))
+    return EnvelopeShare(survivors / segments, surviving_angle / angle, len(directions))
+
+
+def _survives(
+    corpus: Corpus, kept: Mask, sentences: NDArray[np.int64], offsets: NDArray[np.int64], edges: NDArray[np.int32]
+) -> Mask:
+    """Whether all edges of each derivation are kept."""
+    starts = np.repeat(corpus.sentence_edges[sentences], np.diff(offsets))
+    lost = np.concatenate([[0], np.cumsum(~kept[edges[offsets[0] : offsets[-1]] + starts])])
+    places = offsets - offsets[0]
+    return np.asarray(lost[places[1:]] == lost[places[:-1]])
+
+
+def _max_marginals(corpus: Corpus, weights: Floats, scorer: EdgeScorer) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    from hulltune.kernels.marginals import max_marginals
+
+    scores, exponents = scorer.scores(0, len(corpus), weights[None, :])
+    marginals, best = max_marginals(
+        corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, 0, len(corpus), scores[0]
+    )
+    return marginals, best, exponents[0]
+
+
+def _words_of_best(corpus: Corpus, weights: Floats, scorer: EdgeScorer) -> Floats:
+    """The number of words of each sentence's best output, at least 1."""
+    found = decode(corpus, weights, scorer=scorer)
+    lists = DerivationLists(
+        corpus=corpus,
+        offsets=found.offsets[0],
+        scores=found.intercepts,
+        edge_offsets=found.derivation_offsets,
+        edges=found.derivation_edges,
+        complete=np.ones(len(corpus), dtype=np.bool_),
+    )
+    words = np.ones(len(corpus))
+    words[lists.sentences] = np.maximum(lists.token_counts, 1)
+    return words
+
+
+def _thresholds(corpus: Corpus, marginals: Floats, best: Floats, room: Floats) -> Floats:
+    """Per sentence the least max-marginal that at most ``room`` edges reach, but not above the best of all."""
+    thresholds = np.full(len(corpus), -math.inf)
+    edges = corpus.sentence_edges
+    for sentence in range(len(corpus)):
+        ordered = np.sort(marginals[edges[sentence] : edges[sentence + 1]])[::-1]
+        count = int(min(room[sentence], len(ordered)))
+        if count < len(ordered):
+            # The next edge must not reach it: with equals at the border, the threshold is the next larger value.
+            above = ordered[:count][ordered[:count] > ordered[count]]
+            thresholds[sentence] = above[-1] if len(above) else best[sentence]
+    return thresholds

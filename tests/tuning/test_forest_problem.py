@@ -1,0 +1,228 @@
+"""Line searches over forests: against the enumeration of all derivations, and against lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hulltune import Corpus, Forest, ForestBuilder, envelopes
+from hulltune.metrics import get_metric
+from hulltune.search.directions import feature_units
+from hulltune.search.forest_problem import ForestProblem
+from hulltune.search.outputs import Outputs
+from hulltune.tuning.evaluation import oracle
+from tests.oracles import derivations, output_of
+from tests.strategies import counts, forests, lists, reals
+
+WHOLE = np.array([[-np.inf, np.inf]])
+REFERENCES = ["a b c", "c", "b b a", "a"]
+tame = st.one_of(counts, reals)
+
+
+def problem_of(given: Sequence[Forest], metric: str = "wer") -> ForestProblem:
+    references = [(REFERENCES[i % len(REFERENCES)],) for i in range(len(given))]
+    return ForestProblem(Corpus.pack(given), get_metric(metric), references)
+
+
+def best_output(forest: Forest, weights: np.ndarray[tuple[int], np.dtype[np.float64]]) -> set[str]:
+    """The outputs of all derivations whose score is the largest, but for rounding."""
+    features = forest.features.toarray()
+    scored = [
+        (float(features[list(edges)].sum(axis=0) @ weights), " ".join(output_of(forest, edges)))
+        for edges in derivations(forest)
+    ]
+    top = max((score for score, _ in scored), default=0.0)
+    return {text for score, text in scored if score >= top - 1e-9 * (1.0 + abs(top))}
+
+
+corpora = st.lists(st.one_of(forests(elements=tame, max_derivations=60), lists(elements=tame, max_size=6)), min_size=1,
+                   max_size=4)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    corpora, st.lists(tame, min_size=3, max_size=3), st.lists(tame, min_size=3, max_size=3),
+    st.sampled_from(["wer", "bleu"]),
+)  # fmt: skip
+def test_the_surface_is_what_enumeration_says(
+    given: list[Forest], origin: list[float], direction: list[float], metric: str
+) -> None:
+    problem = problem_of(given, metric)
+    start, way = np.array(origin), np.array(direction)
+    found = problem.search(start, way[None, :], WHOLE)
+    surface = problem.surface(found, 0)
+    prepared = problem.metric.prepare(problem.references)
+    ends = np.concatenate([[-1e3], surface.breakpoints, [1e3]])
+    for left, right in pairwise(ends.tolist()):
+        if right - left < 1e-6 * (1.0 + abs(left)):
+            continue
+        eta = (left + right) / 2
+        # A sentence may have several winners here that only rounding tells apart: one choice must give the statistics.
+        sums: set[tuple[int, ...]] = {tuple([0] * len(problem.metric.columns))}
+        for sentence, forest in enumerate(given):
+            texts = sorted(best_output(forest, start + eta * way)) or [""]
+            rows = prepared.statistics(np.full(len(texts), sentence), texts)
+            sums = {tuple(np.add(total, row).tolist()) for total in sums for row in rows}
+        assert tuple(surface.at(eta).tolist()) in sums
+
+
+@settings(deadline=None, max_examples=40)
+@given(corpora, st.lists(tame, min_size=3, max_size=3))
+def test_picks_are_what_decoding_puts_out(given: list[Forest], weights: list[float]) -> None:
+    problem = problem_of(given)
+    picks = problem.picks(np.array(weights))
+    for forest, candidate in zip(given, picks.candidates.tolist(), strict=True):
+        if candidate < 0:
+            assert forest.edges == 0
+        assert problem.text(candidate) in (best_output(forest, np.array(weights)) or {""})
+
+
+@settings(deadline=None, max_examples=40)
+@given(corpora, st.lists(st.lists(tame, min_size=3, max_size=3), min_size=1, max_size=4), st.integers(1, 3))
+def test_searches_along_many_directions_are_those_along_each(
+    given: list[Forest], directions: list[list[float]], threads: int
+) -> None:
+    lines = np.array(directions)
+    together = problem_of(given)
+    found = together.search(np.ones(3), lines, np.tile(WHOLE, (len(lines), 1)), threads=threads)
+    whole = envelopes(together.corpus, np.ones(3), lines)
+    for number, line in enumerate(lines):
+        alone = problem_of(given)
+        one = alone.surface(alone.search(np.ones(3), line[None, :], WHOLE), 0)
+        several = together.surface(found, number)
+        assert several.breakpoints.tolist() == one.breakpoints.tolist()
+        assert several.statistics.tolist() == one.statistics.tolist()
+        for sentence, texts in enumerate(whole.outputs(number)):
+            mine = found.outputs[found.offsets[number, sentence] : found.offsets[number, sentence + 1]]
+            assert together.outputs.texts(mine) == texts
+
+
+@settings(deadline=None, max_examples=60)
+@given(corpora)
+def test_units_are_ranges_over_derivations(given: list[Forest]) -> None:
+    expected = np.zeros(3)
+    count = 0
+    for forest in given:
+        rows = [forest.features.toarray()[list(edges)].sum(axis=0) for edges in derivations(forest)]
+        if rows:
+            count += 1
+            expected += np.max(rows, axis=0) - np.min(rows, axis=0)
+    found = feature_units(Corpus.pack(given))
+    assert found == pytest.approx(expected / max(count, 1), abs=1e-9)
+
+
+@settings(deadline=None, max_examples=40)
+@given(corpora, st.data())
+def test_a_subset_is_the_problem_of_its_sentences(given: list[Forest], data: st.DataObject) -> None:
+    problem = problem_of(given)
+    chosen = np.array(data.draw(st.permutations(range(len(given)))))[: max(1, len(given) - 1)]
+    weights = np.array(data.draw(st.lists(tame, min_size=3, max_size=3)))
+    assert problem.subset(chosen).picks(weights).statistics.tolist() == (
+        problem.picks(weights).statistics[chosen].tolist()
+    )
+    assert problem.subset(chosen).subset(np.array([0])).picks(weights).statistics.tolist() == (
+        problem.picks(weights).statistics[chosen[:1]].tolist()
+    )
+
+
+def many_outputs(size: int) -> Forest:
+    """A lattice with 4 ** size outputs, all of them different."""
+    builder = ForestBuilder(feature_names=["x", "y", "z"])
+    builder.add_edge(0, features=[0, 0, 0], output=[])
+    rng = np.random.default_rng(size)
+    for node in range(1, size + 1):
+        for word in "abcd":
+            builder.add_edge(node, [node - 1], features=rng.normal(size=3).tolist(), output=[0, word])
+    return builder.build(root=size)
+
+
+def test_the_table_of_outputs_grows_and_finds_everything_again() -> None:
+    forest = many_outputs(8)
+    corpus = Corpus.pack([forest, forest])
+    outputs = Outputs(corpus.vocabulary)
+    every = [np.array(edges, dtype=np.int32) for edges in derivations(forest)][:20_000]
+    offsets = np.concatenate([[0], np.cumsum([len(edges) for edges in every])])
+    cells = np.array([0, 9_000, len(every)])
+    names = np.array([0, 1])
+    first = outputs.numbers(corpus, 0, names, cells, offsets, np.concatenate(every))
+    assert first.tolist() == list(range(len(every)))  # each is new: 4 ** 8 different texts, or another sentence
+    again = outputs.numbers(corpus, 0, names, cells, offsets, np.concatenate(every))
+    assert again.tolist() == first.tolist()
+    assert len(outputs) == len(every)
+    texts = outputs.texts(first)
+    assert texts == [" ".join(output_of(forest, tuple(edges.tolist()))) for edges in every]
+    assert outputs.sentences(first).tolist() == [0] * 9_000 + [1] * (len(every) - 9_000)
+
+
+def test_the_metric_is_asked_once_for_each_output() -> None:
+    from hulltune.metrics.lazy import LazyStatistics
+
+    asked: list[tuple[int, str]] = []
+
+    class Counting(LazyStatistics):
+        def rows(self, sentences, outputs):  # type: ignore[no-untyped-def]
+            asked.extend(zip(sentences.tolist(), outputs, strict=True))
+            return super().rows(sentences, outputs)
+
+    forest = many_outputs(6)
+    metric, references = get_metric("wer"), [("a b c d",), ("d c b a",)]
+    corpus = Corpus.pack([forest, forest])
+    problem = ForestProblem(corpus, metric, references, statistics=Counting(metric, references))
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        problem.search(rng.normal(size=3), rng.normal(size=(5, 3)), np.tile(WHOLE, (5, 1)))
+        problem.picks(rng.normal(size=3))
+    assert len(asked) == len(set(asked)) > 20
+
+
+def test_rivals_are_winners_around_the_weights() -> None:
+    problem = problem_of([many_outputs(4), many_outputs(3)])
+    weights = np.array([0.5, -0.2, 1.0])
+    offsets, candidates, features = problem.rivals(weights, feature_units(problem.corpus))
+    assert offsets[-1] == len(candidates) == len(features)
+    picks = problem.picks(weights).candidates
+    for sentence in range(2):
+        mine = slice(offsets[sentence], offsets[sentence + 1])
+        assert len(set(candidates[mine].tolist())) == offsets[sentence + 1] - offsets[sentence] > 2
+        assert candidates[mine][np.argmax(features[mine] @ weights)] == picks[sentence]
+
+
+def test_the_oracle_of_a_list_is_over_all_of_it_and_of_a_forest_over_what_was_met() -> None:
+    listed = Forest.from_nbest(["x", "a b c", "y"], [[0.0, 0, 0], [0, 0, 0], [1, 0, 0]], feature_names=["x", "y", "z"])
+    forest = many_outputs(3)
+    problem = problem_of([listed, forest])
+    assert not problem.choices_are_all
+    offsets, candidates = problem.choices()
+    assert [problem.text(number) for number in candidates.tolist()] == ["x", "a b c", "y"]
+    assert offsets.tolist() == [0, 3, 3]
+    start = problem.picks(np.array([1.0, 0.5, 0.2]))
+    offsets, candidates = problem.choices()
+    assert offsets.tolist() == [0, 3, 4]
+    best = oracle(problem, start)
+    assert problem.text(int(best.candidates[0])) == "a b c"
+    assert best.candidates[1] == start.candidates[1]
+
+
+def test_lists_keep_their_own_first_choice() -> None:
+    listed = Forest.from_nbest(["one", "two", "three"], [[3.0], [2.0], [1.0]], feature_names=["x"])
+    builder = ForestBuilder(feature_names=["x"])
+    builder.add_edge(0, features=[0.0], output=["l"])
+    builder.add_edge(1, [0], features=[1.0], output=[0, "r"])
+    builder.add_edge(1, [0], features=[2.0], output=[0, "s"])
+    forest = builder.build(root=1)
+    empty = Forest.from_nbest([], np.zeros((0, 1)), feature_names=["x"])
+    corpus = Corpus.pack([listed, forest, empty])
+    metric = get_metric("wer")
+    problem = ForestProblem(corpus, metric, [("a",)] * 3, first_choices=np.array([1, -1, -1]))
+    for weights, expected in (([1.0], ["two", "l s", ""]), ([-1.0], ["two", "l r", ""])):
+        picks = problem.baseline(np.array(weights)).candidates.tolist()
+        assert [problem.text(number) for number in picks] == expected
+    assert not problem.has_own_choice
+    with pytest.raises(ValueError, match="no first choice of its own"):
+        problem.baseline()
+    assert problem.subset(np.array([0, 2])).has_own_choice
