@@ -122,9 +122,10 @@ def sparse_features(offsets: Any, columns: Any, values: Any, width: int, *, what
 def check_finite(features: Features, names: Sequence[str], where: Any) -> None:
     """Refuse NaN and infinity; ``where(edge)`` describes the edge in the message."""
     values = features.values
-    bad = np.argwhere(~np.isfinite(values))
-    if not len(bad):
+    finite = np.isfinite(values)
+    if finite.all():
         return
+    bad = np.argwhere(~finite)
     if isinstance(features, SparseFeatures):
         element = int(bad[0][0])
         edge = int(np.searchsorted(features.offsets, element, side="right")) - 1

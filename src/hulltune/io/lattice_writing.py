@@ -1,0 +1,130 @@
+"""Forests that are lattices, taken apart into arcs with at most one word each, for formats that hold no more."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from hulltune.errors import InputError
+from hulltune.forest.forest import Forest
+from hulltune.io.forest_files import NamedForest
+from hulltune.io.streams import written_atomically
+
+
+class PlainArc(NamedTuple):
+    """An arc; ``edge`` is the forest's edge whose features it has, or −1 for none."""
+
+    source: int
+    target: int
+    word: str | None
+    edge: int
+
+
+@dataclass(frozen=True)
+class PlainLattice:
+    """The arcs of a lattice, the first of which leaves the start; final states with the edge of their features or −1."""
+
+    states: int
+    start: int
+    arcs: list[PlainArc]
+    finals: dict[int, int]
+
+
+def plain_lattice(forest: Forest, *, final_weights: bool) -> PlainLattice:
+    """The arcs of a forest, in the order of its edges; with ``final_weights``, edges that only end a path become final
+    weights. The start of the forest is kept where it is one state without a weight. O(edges + words).
+    """
+    if forest.arity > 1:
+        raise InputError("a hypergraph, whose edges have several tails; expected a lattice or a list")
+    if not forest.edges:
+        raise InputError("a forest without derivations; expected at least one path")
+    heads = np.repeat(np.arange(forest.nodes), np.diff(forest.edge_offsets)).tolist()
+    has_tail = np.diff(forest.tail_offsets) == 1
+    tails = np.full(forest.edges, -1, dtype=np.int64)
+    tails[has_tail] = forest.tails
+    words = [_words(forest, edge, bool(has_tail[edge])) for edge in range(forest.edges)]
+    weighted = _rows_that_count(forest)
+    starts = np.flatnonzero(~has_tail)
+    states, start = forest.nodes, forest.nodes
+    left_out: set[int] = set()
+    if len(starts) == 1:
+        edge = int(starts[0])
+        only = forest.edge_offsets[heads[edge] + 1] - forest.edge_offsets[heads[edge]] == 1
+        if only and not words[edge] and not weighted[edge]:
+            start = heads[edge]
+            left_out.add(edge)
+    states += start == forest.nodes
+    finals = {forest.root: -1}
+    first = int(forest.edge_offsets[forest.root])
+    ending = range(first, forest.edges)
+    if final_weights and start != forest.root and all(has_tail[edge] and not words[edge] for edge in ending):
+        ends = tails[first:].tolist()
+        if len(set(ends)) == len(ends):
+            finals = dict(zip(ends, ending, strict=True))
+            left_out.update(ending)
+    arcs: list[PlainArc] = []
+    for edge in range(forest.edges):
+        if edge in left_out:
+            continue
+        source = int(tails[edge]) if has_tail[edge] else start
+        feature_row = edge
+        for word in words[edge][:-1]:
+            arcs.append(PlainArc(source, states, word, feature_row))
+            source, feature_row = states, -1
+            states += 1
+        arcs.append(PlainArc(source, heads[edge], words[edge][-1] if words[edge] else None, feature_row))
+    return PlainLattice(states, start, arcs, finals)
+
+
+def _words(forest: Forest, edge: int, has_tail: bool) -> tuple[str, ...]:
+    labels = forest.labels[forest.label_offsets[edge] : forest.label_offsets[edge + 1]].tolist()
+    if has_tail:
+        if labels[:1] != [-1]:
+            raise InputError(
+                f"edge {edge} puts out words before those of its tail; expected a lattice read from the left"
+            )
+        labels = labels[1:]
+    if any(label < 0 for label in labels):
+        raise InputError(f"edge {edge} repeats the output of its tail; expected a lattice")
+    return forest.vocabulary.words(labels)
+
+
+def _rows_that_count(forest: Forest) -> list[bool]:
+    rows = forest.features
+    dense = rows.toarray() if rows.shape[1] else np.zeros(rows.shape)
+    return np.any(dense != 0, axis=1).tolist()  # type: ignore[no-any-return]
+
+
+def write_each(
+    path: str | os.PathLike[str], forests: Iterable[NamedForest], suffix: str, text: Callable[[NamedForest], str]
+) -> None:
+    """Write forests of a format that holds one a file: to ``path`` if there is one, or into the folder ``path``, to
+    files called by the forests' names, or by their numbers from 0. A path that ends with a slash is a folder.
+    """
+    target = Path(path)
+    into_folder = target.is_dir() or os.fspath(path).endswith(("/", os.sep))
+    if into_folder:
+        target.mkdir(parents=True, exist_ok=True)
+    names: set[str] = set()
+    for number, forest in enumerate(forests):
+        name = str(number) if forest.name is None else forest.name
+        if not into_folder and number:
+            raise InputError(f"{target}: several lattices, but this format holds one a file; give a folder")
+        if into_folder and (name in names or name in ("", ".", "..") or "/" in name or os.sep in name or "\0" in name):
+            reason = "a second lattice of the name" if name in names else "no file can have the name"
+            raise InputError(f"{target}: {reason} {name!r}")
+        names.add(name)
+        file = target / f"{name}{suffix}" if into_folder else target
+        try:
+            content = text(forest)
+        except InputError as error:
+            raise InputError(f"{file}: {error}") from None
+        with written_atomically(file) as stream:
+            stream.write(content.encode("utf-8"))
+    if not names and not into_folder:
+        raise InputError(f"{target}: no lattice to write; expected one")

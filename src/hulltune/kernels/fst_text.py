@@ -1,0 +1,235 @@
+"""OpenFst's text format, bytes to numbers: ``from to label [label] [weight]`` an arc, ``state [weight]`` a final state.
+
+Whether four fields are an acceptor's arc with a weight or a transducer's without cannot be told from one line. So a
+first kernel surveys the lines, Python decides, and a second kernel reads them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+from hulltune.kernels.decimals import read_decimal
+from hulltune.kernels.interning import Texts, intern
+
+Bytes: TypeAlias = NDArray[np.uint8]
+Integers: TypeAlias = NDArray[np.int64]
+
+# Why the kernel came back.
+DONE, ODD, GROW_PENDING = 0, 1, 2
+
+# What is where in the state, a vector of integers that outlives a call.
+POSITION, LINE, ROWS, PAIRS, PENDING = range(5)
+STATE_SIZE = 5
+
+# How weights are written: numbers; two numbers, then whole numbers joined by '_'; or 0 and pairs of key and value.
+NUMBERS, KALDI, TUPLE = 0, 1, 2
+
+# What the survey counts: lines with 0 to 5 fields and with more; lines with four fields of which the last is no weight
+# (or, for Kaldi, has no comma); the most numbers in the last of 2, 4 and 5 fields.
+NO_WEIGHT, MOST_IN_TWO, MOST_IN_FOUR, MOST_IN_FIVE = 7, 8, 9, 10
+SURVEY_SIZE = 11
+
+_SPACE, _TAB, _RETURN, _NEWLINE, _COMMA, _UNDERSCORE = 32, 9, 13, 10, 44, 95
+_TOO_LARGE = 10**17
+
+
+class Rows(NamedTuple):
+    """Arcs and final states in the order of the file; a final state has −1 as target and as label."""
+
+    source: Integers
+    target: Integers
+    label: Integers
+    line: Integers
+    values: NDArray[np.float64]
+
+
+class Pairs(NamedTuple):
+    """The values of sparse tuples, each with its row and key."""
+
+    row: Integers
+    key: Integers
+    value: NDArray[np.float64]
+
+
+@kernel
+def _is_blank(byte: int) -> bool:
+    return byte in (_SPACE, _TAB, _RETURN)
+
+
+@kernel
+def _ends(byte: int) -> bool:
+    return byte in (_SPACE, _TAB, _RETURN, _NEWLINE)
+
+
+@kernel
+def _split(data: Bytes, position: int, fields: Integers) -> tuple[int, int]:
+    """The fields of a line as pairs of start and stop, at most six; how many, and where the line ends."""
+    count = 0
+    while True:
+        while _is_blank(data[position]):
+            position += 1
+        if data[position] == _NEWLINE:
+            return count, position
+        start = position
+        while not _ends(data[position]):
+            position += 1
+        if count < 6:
+            fields[2 * count], fields[2 * count + 1] = start, position
+            count += 1
+
+
+@kernel
+def _is_infinity(data: Bytes, start: int, stop: int) -> bool:
+    """Whether a piece of a weight is Infinity, however it is abbreviated or signed, or BadNumber."""
+    if stop > start and (data[start] == 45 or data[start] == 43):
+        start += 1
+    return stop - start >= 3 and (data[start] | 32) in (105, 98) and (data[start + 1] | 32) in (110, 97)
+
+
+@kernel
+def _is_weight(data: Bytes, start: int, stop: int) -> bool:
+    """Whether a field is made of numbers and commas."""
+    position = start
+    while position < stop:
+        _, after, _ = read_decimal(data, position)
+        if after == position:
+            after = position
+            while after < stop and data[after] != _COMMA:
+                after += 1
+            if not _is_infinity(data, position, after):
+                return False
+        if after == stop:
+            return True
+        if data[after] != _COMMA:
+            return False
+        position = after + 1
+    return False
+
+
+@kernel
+def survey(data: Bytes, start: int, end: int, kaldi: bool) -> Integers:
+    """Count the lines by their numbers of fields; see SURVEY_SIZE. ``data`` ends with a line end; O(bytes)."""
+    counts = np.zeros(SURVEY_SIZE, dtype=np.int64)
+    fields = np.empty(12, dtype=np.int64)
+    position = start
+    while position < end:
+        count, position = _split(data, position, fields)
+        position += 1
+        counts[count] += 1
+        if count in (2, 4, 5):
+            first, last = fields[2 * count - 2], fields[2 * count - 1]
+            commas = 0
+            for i in range(first, last):
+                commas += data[i] == _COMMA
+            most = MOST_IN_TWO if count == 2 else MOST_IN_FOUR if count == 4 else MOST_IN_FIVE
+            counts[most] = max(counts[most], commas + 1)
+            if count == 4 and ((kaldi and commas == 0) or (not kaldi and not _is_weight(data, first, last))):
+                counts[NO_WEIGHT] += 1
+    return counts
+
+
+@kernel
+def _whole_number(data: Bytes, position: int, stop: int) -> Any:
+    """The number that digits spell, or −1."""
+    number = np.int64(0)
+    while position < stop:
+        digit = np.int64(data[position]) - 48
+        if digit < 0 or digit > 9 or number >= _TOO_LARGE:
+            return np.int64(-1)
+        number = number * 10 + digit
+        position += 1
+    return number
+
+
+@kernel
+def _read_weight(
+    data: Bytes, position: int, stop: int, row: int, style: int, rows: Rows, pairs: Pairs, pending: Integers,
+    counts: Integers,
+) -> int:  # fmt: skip
+    """Read a weight into the row, or into pairs; ``counts`` are the numbers of pairs and of pending values so far.
+
+    A pending value is the row, the column or −1 − (the pair), and the place of its text.
+    """
+    width = rows.values.shape[1]
+    number = 0
+    key = np.int64(0)
+    while True:
+        if style == KALDI and number == 2:
+            while position < stop and (48 <= data[position] <= 57 or data[position] == _UNDERSCORE):
+                position += 1
+            return DONE if position == stop else ODD
+        if style == TUPLE and number % 2 == 1:
+            after = position
+            while after < stop and data[after] != _COMMA:
+                after += 1
+            key = _whole_number(data, position, after)
+            if key < 1 or after == stop:
+                return ODD
+        else:
+            value, after, certain = read_decimal(data, position)
+            is_pair = style == TUPLE and number > 0
+            if not is_pair and number == width:
+                return ODD
+            if not certain or not (after == stop or data[after] == _COMMA):
+                after = position
+                while after < stop and data[after] != _COMMA:
+                    after += 1
+                if counts[1] == len(pending):
+                    return GROW_PENDING
+                pending[counts[1], 0], pending[counts[1], 1] = row, -1 - counts[0] if is_pair else number
+                pending[counts[1], 2], pending[counts[1], 3] = position, after
+                counts[1] += 1
+                value = 0.0
+            if is_pair:
+                pairs.row[counts[0]], pairs.key[counts[0]], pairs.value[counts[0]] = row, key, value
+                counts[0] += 1
+            else:
+                rows.values[row, number] = value
+        number += 1
+        if after == stop:
+            return DONE if style == TUPLE or number == width else ODD
+        position = after + 1
+
+
+@kernel
+def parse_lines(
+    data: Bytes, end: int, state: Integers, transducer: bool, style: int, labels: Texts, rows: Rows, pairs: Pairs,
+    pending: Integers,
+) -> int:  # fmt: skip
+    """Read on from where the state says; why it came back. ``data`` ends with a line end; O(bytes)."""
+    fields = np.empty(12, dtype=np.int64)
+    counts = np.empty(2, dtype=np.int64)
+    arc_fields = 4 if transducer else 3
+    while state[POSITION] < end:
+        count, position = _split(data, state[POSITION], fields)
+        row = state[ROWS]
+        if count > 0:
+            is_arc = count == arc_fields or count == arc_fields + 1
+            if not is_arc and count > 2:
+                return ODD
+            source = _whole_number(data, fields[0], fields[1])
+            target = _whole_number(data, fields[2], fields[3]) if is_arc else np.int64(-1)
+            if source < 0 or (is_arc and target < 0):
+                return ODD
+            for column in range(rows.values.shape[1]):
+                rows.values[row, column] = 0.0
+            counts[0], counts[1] = state[PAIRS], state[PENDING]
+            if (is_arc and count > arc_fields) or count == 2:
+                code = _read_weight(
+                    data, fields[2 * count - 2], fields[2 * count - 1], row, style, rows, pairs, pending, counts
+                )
+                if code != DONE:
+                    return code
+            rows.source[row], rows.target[row], rows.line[row] = source, target, state[LINE]
+            rows.label[row] = -1
+            if is_arc:
+                rows.label[row] = intern(labels, data, fields[2 * arc_fields - 2], fields[2 * arc_fields - 1])
+            state[PAIRS], state[PENDING] = counts[0], counts[1]
+            state[ROWS] += 1
+        state[POSITION] = position + 1
+        state[LINE] += 1
+    return DONE
