@@ -138,7 +138,8 @@ class Bleu(Metric):
         def level(loss: float) -> NDArray[np.float64]:
             if not loss < 0.0:
                 return np.full(len(ranges), np.inf)
-            return offsets + 2.0 * margin - np.log(-loss / 100.0) + SAFETY * abs(np.log(-loss / 100.0))
+            wanted = float(np.log(-loss / 100.0))
+            return offsets + 2.0 * margin - wanted + SAFETY * abs(wanted)
 
         return LossBound(-slopes, proven, level, np.zeros(len(ranges), dtype=bool))
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
-from hulltune.forest.features import DenseFeatures
+from hulltune.search.certified.pool import Pool
 from hulltune.search.certified.space import Space
-from hulltune.search.problem import ListProblem
+from hulltune.search.interface import Problem
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
@@ -58,19 +58,14 @@ class Candidates:
         return len(self.offsets) - 1
 
 
-def candidates_of(problem: ListProblem, space: Space) -> Candidates:
-    """All candidates of the problem; asks the metric for the statistics of those that may win."""
+def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
+    """The candidates of a pool; asks the metric for the statistics of those that may win."""
     from hulltune.kernels import certify
 
-    corpus = problem.corpus
-    if np.any(np.diff(corpus.node_offsets) > 1):
-        raise InputError("certify: these are forests, not lists; their outputs have to be listed first")
-    edges = corpus.sentence_edges
-    filled = np.diff(edges) > 0
-    starts = np.append(edges[:-1][filled], edges[-1])  # sentences without candidates own no rows
+    filled = np.diff(pool.offsets) > 0
+    starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])  # sentences without candidates own no rows
     active = np.flatnonzero(np.any(space.axes != 0.0, axis=1))
-    values = corpus.features.values if isinstance(corpus.features, DenseFeatures) else corpus.features.toarray()
-    columns = np.ascontiguousarray(values.T[active], dtype=np.float64)
+    columns = np.ascontiguousarray(pool.features.T[active], dtype=np.float64)
     features, certain = _projected(columns, space.axes[active], starts)
     magnitudes = np.maximum.reduceat(np.abs(features), starts[:-1], axis=0)
     listed = np.flatnonzero(certify.first_of_equals(columns, starts) == np.arange(len(features)))
@@ -79,15 +74,16 @@ def candidates_of(problem: ListProblem, space: Space) -> Candidates:
         space.faces.lows, space.faces.highs, HALVINGS,
     )  # fmt: skip
     listed = listed[possible]
-    rows = problem.rows(listed)
+    rows = problem.rows(pool.numbers[listed])
     table, grids, exact = _on_grid(problem.table, rows, np.searchsorted(listed, starts))
     statistics = np.zeros((len(features), table.shape[1]))
     statistics[listed] = table
     classes = np.zeros(len(features), dtype=np.int32)
     classes[listed] = certify.first_of_equals(np.ascontiguousarray(table.T), np.searchsorted(listed, starts))
     base = np.zeros(table.shape[1])
-    empty = problem.picked(np.full(len(corpus), -1, dtype=np.int64)).statistics[~filled] if not filled.all() else None
-    if empty is not None:
+    if not filled.all():
+        nothing = np.where(filled, pool.numbers[np.minimum(pool.offsets[:-1], len(pool.numbers) - 1)], -1)
+        empty = problem.picked(nothing).statistics[~filled]
         base = np.rint(np.asarray(empty, dtype=np.float64).sum(axis=0) / grids)
     sizes = np.maximum.reduceat(np.abs(statistics), starts[:-1], axis=0).sum(axis=0) + np.abs(base)
     return Candidates(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.search.constraints import CompiledConstraints
-from hulltune.search.problem import ListProblem
+from hulltune.search.interface import Problem
 
 Floats = NDArray[np.float64]
 
@@ -18,7 +18,7 @@ HAIR = 2.0**-40
 
 
 def middle_of_cell(
-    problem: ListProblem,
+    problem: Problem,
     weights: Floats,
     loss: float,
     lines: list[Floats],
@@ -43,7 +43,7 @@ def middle_of_cell(
 
 
 def _centred(
-    problem: ListProblem, weights: Floats, line: Floats, constraints: CompiledConstraints, reach: Floats
+    problem: Problem, weights: Floats, line: Floats, constraints: CompiledConstraints, reach: Floats
 ) -> tuple[Floats, bool] | None:
     """The middle of the cell on a line, and whether the weights were on a tie."""
     interval = constraints.interval(weights, line, reach)
@@ -68,7 +68,7 @@ def _centred(
 
 
 def extents(
-    problem: ListProblem, weights: Floats, lines: dict[str, Floats], constraints: CompiledConstraints
+    problem: Problem, weights: Floats, lines: dict[str, Floats], constraints: CompiledConstraints
 ) -> dict[str, tuple[float | None, float | None]]:
     """For each named feature the weights between which no output changes, moved along its line; None for no end."""
     found: dict[str, tuple[float | None, float | None]] = {}
@@ -86,6 +86,6 @@ def extents(
     return found
 
 
-def decoded_loss(problem: ListProblem, weights: Floats) -> float:
+def decoded_loss(problem: Problem, weights: Floats) -> float:
     """The loss of what the weights pick."""
     return float(problem.metric.loss(problem.picks(weights).total))

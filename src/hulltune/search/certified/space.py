@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
+from hulltune.search.certified.certificate import Ends
 from hulltune.search.constraints import CompiledConstraints
 
 Floats = NDArray[np.float64]
@@ -53,27 +54,28 @@ class Space:
         weights = self.axes @ point
         if self.fixed:
             weights = weights / point[0]
-        clipped: Floats = np.clip(weights, self.constraints.lower, self.constraints.upper)
-        return clipped
+        if self.moving:
+            weights = np.clip(weights, self.constraints.lower, self.constraints.upper)
+        return weights
 
-    def point(self, weights: Floats) -> Floats:
-        """A point for weights of the space, on no face in particular."""
-        free = [weights[group[0]] / self.axes[group[0], k + self.fixed] for k, group in enumerate(self.moving)]
-        return np.array([1.0, *free] if self.fixed else free)
+    @property
+    def lines(self) -> list[Floats]:
+        """The directions in which weights can move."""
+        return [self.axes[:, k].copy() for k in range(int(self.fixed), self.axes.shape[1])]
 
-    def region(self) -> dict[str, tuple[float, float]]:
-        """The weights that are covered: for each feature the lowest and the highest."""
-        ends: dict[str, tuple[float, float]] = {}
+    def region(self) -> dict[str, Ends]:
+        """The weights that are covered: for each feature the lowest and the highest, None for no end."""
+        ends: dict[str, Ends] = {}
         names, bounds = self.constraints.names, self.constraints
         for k, name in enumerate(names):
-            ends[name] = (float(bounds.lower[k]), float(bounds.upper[k]))
+            low, high = float(bounds.lower[k]), float(bounds.upper[k])
+            ends[name] = (low if math.isfinite(low) else None, high if math.isfinite(high) else None)
         if self.fixed:
             for number, group in enumerate(self.moving):
                 size = float(self.axes[group[0], number + 1])
-                low = self.faces.lows[:, number + 1] / self.faces.lows[:, 0]
-                high = self.faces.highs[:, number + 1] / self.faces.lows[:, 0]
-                for k in group:
-                    ends[names[k]] = (float(low.min()) * size, float(high.max()) * size)
+                lowest = float((self.faces.lows[:, number + 1] / self.faces.lows[:, 0]).min()) * size
+                highest = float((self.faces.highs[:, number + 1] / self.faces.lows[:, 0]).max()) * size
+                ends |= {names[k]: (lowest, highest) for k in group}
         return ends
 
 
@@ -131,3 +133,15 @@ def _one_face(lower: Floats, upper: Floats) -> Faces:
 
 def _power_of_two(value: float) -> float:
     return math.ldexp(1.0, max(min(math.frexp(value)[1], 1000), -1000))
+
+
+def space_through(origin: Floats, directions: Floats, units: Floats, constraints: CompiledConstraints) -> Space:
+    """The plane (or more) through weights along some directions, in which constraints need not hold everywhere."""
+    size = float(np.abs(origin) @ units)
+    axes = [origin]
+    for direction in directions:
+        extent = float(np.abs(direction) @ units)
+        if size > 0.0 and extent > 0.0:
+            axes.append(direction * _power_of_two(size / extent))
+    faces = _cube(np.full(len(axes) - 1, -1.0), np.full(len(axes) - 1, 1.0), True)
+    return Space(np.array(axes).T, True, faces, constraints, ())
