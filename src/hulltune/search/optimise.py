@@ -18,7 +18,7 @@ from hulltune.search.steps import search_lines
 
 Floats = NDArray[np.float64]
 
-SEARCHES = ("random", "coordinate", "powell", "gradient")
+SEARCHES = ("random", "coordinate", "powell", "gradient", "subspace", "certified")
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class SearchOptions:
     - "powell": Powell's conjugate directions: one line after the other, from the axes on; the way of a whole round
       then replaces the direction that gained most.
     - "gradient": as "random", with the gradient of the expected metric among the directions: for many features.
+    - "subspace": every step goes to the certified optimum of a plane or 3-space through the weights (certified/).
+    - "certified": the global optimum with a proof, for a few free weights (certified/).
 
     A round without gain ends the search (with random directions: ``patience`` such rounds).
     """

@@ -49,8 +49,7 @@ class State:
     loss: float
     bound: float
     boxes: int
-    waiting: int
-    seconds: float
+    line_searches: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +171,7 @@ def branch_and_bound(
             while True:
                 seconds = time.perf_counter() - began
                 if progress is not None:
-                    progress(State(search.loss, search.bound, search.boxes, len(search.queue), seconds))
+                    progress(State(search.loss, search.bound, search.boxes, search.line_searches))
                 reason = _reason(search, limits, seconds)
                 if reason is not None:
                     stopped = reason
