@@ -33,7 +33,7 @@ def small_problem(
 ) -> ListProblem:
     """Random lists; features are small whole numbers, so that ties abound, or reals."""
     rng = np.random.default_rng(seed)
-    records = []
+    records: list[dict[str, Any]] = []
     for _ in range(sentences):
         reference = rng.choice(WORDS, length)
         listed = []

@@ -432,3 +432,52 @@ def contract(
                 break
             low[:], high[:] = hull_low, hull_high
     return empty
+
+
+@kernel
+def all_choices(
+    statistics: Floats,
+    classes: Int32s,
+    sentence_offsets: Int64s,
+    candidate_offsets: Int64s,
+    candidates: Int32s,
+    bases: Floats,
+    chosen: Int64s,
+    most: int,
+) -> tuple[Int64s, Floats]:
+    """The summed statistics of every choice of one candidate a sentence, for each of the ``chosen`` boxes that has at
+    most ``most`` of them: where those of each begin (none for a box with more), and the sums.
+    """
+    columns = statistics.shape[1]
+    longest = 1
+    for place in range(candidate_offsets.size - 1):
+        longest = max(longest, candidate_offsets[place + 1] - candidate_offsets[place])
+    distinct = np.empty(longest, np.int32)
+    offsets = np.zeros(chosen.size + 1, np.int64)
+    sums = np.empty((chosen.size * most, columns))
+    total = 0
+    for c in range(chosen.size):
+        box = chosen[c]
+        offsets[c + 1] = total
+        sums[total] = bases[box]
+        count = 1
+        for place in range(sentence_offsets[box], sentence_offsets[box + 1]):
+            kinds = 0
+            for n in range(candidate_offsets[place], candidate_offsets[place + 1]):
+                known = False
+                for m in range(kinds):
+                    known = known or classes[distinct[m]] == classes[candidates[n]]
+                if not known:
+                    distinct[kinds] = candidates[n]
+                    kinds += 1
+            if count * kinds > most:
+                count = 0
+                break
+            for m in range(kinds - 1, -1, -1):  # the first last: it is added in place
+                for i in range(count):
+                    for k in range(columns):
+                        sums[total + m * count + i, k] = sums[total + i, k] + statistics[distinct[m], k]
+            count *= kinds
+        total += count
+        offsets[c + 1] = total
+    return offsets, sums[:total]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,6 @@ def middle_of_cell(
     loss: float,
     lines: list[Floats],
     constraints: CompiledConstraints,
-    reach: Floats,
 ) -> tuple[Floats, float]:
     """Weights in the middle of their cell along each of the lines, one after the other, a few times over.
 
@@ -32,7 +32,7 @@ def middle_of_cell(
     for _ in range(ROUNDS):
         before = weights
         for line in lines:
-            moved = _centred(problem, weights, line, constraints, reach)
+            moved = _centred(problem, weights, line, constraints)
             if moved is not None and constraints.violation(moved[0]) is None:
                 new_loss = decoded_loss(problem, moved[0])
                 if new_loss <= loss or moved[1]:
@@ -43,28 +43,42 @@ def middle_of_cell(
 
 
 def _centred(
-    problem: Problem, weights: Floats, line: Floats, constraints: CompiledConstraints, reach: Floats
+    problem: Problem, weights: Floats, line: Floats, constraints: CompiledConstraints
 ) -> tuple[Floats, bool] | None:
     """The middle of the cell on a line, and whether the weights were on a tie."""
-    interval = constraints.interval(weights, line, reach)
+    interval = constraints.interval(weights, line)
     if interval is None:
         return None
-    surface = problem.surface(problem.search(weights, line[None], np.array([interval])), 0)
-    losses = surface.losses(problem.metric.loss)
-    ends = np.concatenate([[interval[0]], surface.breakpoints, [interval[1]]])
+    found = problem.search(weights, line[None], np.array([interval]))
+    ends = np.concatenate([[interval[0]], _changes(found), [interval[1]]])
     size = HAIR * max(float(np.max(np.abs(weights))) / float(np.max(np.abs(line))), math.ulp(0.0))
     around = np.flatnonzero((ends[:-1] <= size) & (ends[1:] >= -size) & (ends[1:] - ends[:-1] > 2.0 * size))
     if not len(around):
         return None
-    best = int(around[np.argmin(losses[around])])
-    left, right = float(ends[best]), float(ends[best + 1])
-    tied = left >= -size or right <= size
-    if math.isinf(left) or math.isinf(right):
-        if not tied:
-            return None
-        step = max(abs(end) for end in (1.0, left, right) if math.isfinite(end))
-        left, right = (right - step if math.isinf(left) else left), (left + step if math.isinf(right) else right)
-    return weights + (left + (right - left) / 2.0) * line, tied
+    surface = problem.surface(found, 0)
+    moving = line != 0.0
+    zero = -float(np.mean(weights[moving] / line[moving]))  # where the weights that move are 0
+    middles = [_middle(float(ends[k]), float(ends[k + 1]), zero) for k in around]
+    losses = problem.metric.loss(np.array([surface.at(middle) for middle in middles]))
+    best = int(np.argmin(losses))
+    tied = bool(ends[around[best]] >= -size or ends[around[best] + 1] <= size)
+    return weights + middles[best] * line, tied
+
+
+def _middle(left: float, right: float, zero: float) -> float:
+    """The middle of an interval; of one without an end a place as far from its end as that is from ``zero``."""
+    if math.isinf(left) and math.isinf(right):
+        return 0.0
+    if math.isinf(left):
+        return right - max(abs(right - zero), 1.0)
+    return left + max(abs(left - zero), 1.0) if math.isinf(right) else left + (right - left) / 2.0
+
+
+def _changes(found: Any) -> Floats:
+    """Where any sentence begins to pick another candidate, in order."""
+    lefts = found.lefts
+    places: Floats = np.unique(lefts[np.isfinite(lefts)])
+    return places
 
 
 def extents(
@@ -78,7 +92,7 @@ def extents(
         if interval is None:
             found[name] = (float(weights[k]), float(weights[k]))
             continue
-        breakpoints = problem.surface(problem.search(weights, line[None], np.array([interval])), 0).breakpoints
+        breakpoints = _changes(problem.search(weights, line[None], np.array([interval])))
         place = int(np.searchsorted(breakpoints, 0.0, side="right"))
         steps = np.concatenate([[interval[0]], breakpoints, [interval[1]]])[place : place + 2]
         ends = [float(weights[k] + step * line[k]) if math.isfinite(step) else None for step in steps]

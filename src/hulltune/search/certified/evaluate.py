@@ -23,6 +23,9 @@ Int32s = NDArray[np.int32]
 TOUCHES = 3
 """How often a bound may touch anew, at the minimiser of its last: exact minima of ratios need two or three."""
 
+MOST_CHOICES = 64
+"""Boxes with at most as many choices of candidates left have them all tried."""
+
 
 @dataclass(frozen=True, eq=False)
 class Children:
@@ -180,7 +183,28 @@ class _Batch:
                 emptied = self._contract(left, bound, chosen, done, at[chosen])
                 bounds[emptied] = self.enough
             chosen = chosen[promising & ~settled]
+        self._enumerate(left, bounds, np.flatnonzero(~resolved & (bounds < self.enough)))
         return bounds
+
+    def _enumerate(self, left: _Left, bounds: Floats, chosen: Int64s) -> None:
+        """Exact bounds where few choices are left: so every box gets its bound, however curved the metric is there."""
+        from hulltune.kernels import certify
+
+        data = self.candidates
+        chosen = chosen[np.diff(left.sentence_offsets)[chosen] <= MOST_CHOICES.bit_length() - 1]
+        if not len(chosen):
+            return
+        offsets, sums = certify.all_choices(
+            data.statistics, data.classes, left.sentence_offsets, left.offsets, left.candidates, left.bases,
+            chosen, MOST_CHOICES,
+        )  # fmt: skip
+        some = np.diff(offsets) > 0
+        if np.any(some):
+            losses = self.metric.loss(sums * data.grids)
+            least = np.minimum.reduceat(losses, offsets[:-1][some])
+            bounds[chosen[some]] = np.maximum(
+                bounds[chosen[some]], least - (0.0 if data.exact else SAFETY) * np.abs(least)
+            )
 
     def _minimisers(self, left: _Left, bound: LossBound, chosen: Int64s, hopes: Floats) -> Floats:
         from hulltune.kernels import certify

@@ -128,7 +128,7 @@ class _Search:
         self.weights, self.loss = self._centred(self.weights, self.loss)
 
     def _centred(self, weights: Floats, loss: float) -> tuple[Floats, float]:
-        return middle_of_cell(self.problem, weights, loss, self.lines, self.space.constraints, self.reach)
+        return middle_of_cell(self.problem, weights, loss, self.lines, self.space.constraints)
 
     def receive(self, boxes: list[Box], losses: Floats) -> None:
         """Boxes that have been evaluated: the best centre is a candidate for the best weights so far."""
@@ -168,8 +168,9 @@ def branch_and_bound(
                 search.offer_start(start)
             faces = first_boxes(candidates, space.faces, metric, search.loss)
             search.receive(faces.boxes, faces.losses)
+            searching = time.perf_counter()  # a first run compiles until here, which no limit is meant for
             while True:
-                seconds = time.perf_counter() - began
+                seconds = time.perf_counter() - searching
                 if progress is not None:
                     progress(State(search.loss, search.bound, search.boxes, search.line_searches))
                 reason = _reason(search, limits, seconds)
