@@ -378,3 +378,20 @@ def test_public_names_resolve_and_nothing_heavy_is_imported() -> None:
         assert getattr(hulltune, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'envelop'"):
         _ = hulltune.envelop
+
+
+@pytest.mark.parametrize("scale", [-1.578319820816, -0.3, 1 / 3, -7.7])
+def test_along_the_weights_themselves_all_lines_cross_within_rounding(scale: float) -> None:
+    """Every line is 0 where origin + η · direction is: breakpoints an ulp apart, which probes cannot tell in order."""
+    rng = np.random.default_rng(1)
+    builder = ForestBuilder(feature_names=[f"f{i}" for i in range(6)])
+    builder.add_edge(0, output=[])
+    for node in range(1, 31):
+        for _ in range(6):
+            builder.add_edge(node, [node - 1], features=rng.normal(size=6).tolist())
+    forest = builder.build(root=30)
+    origin = rng.normal(size=6)
+    found = envelope(forest, origin, origin * scale, method="lanes")
+    expected = envelope(forest, origin, origin * scale, method="hull")
+    assert found.breakpoints.tolist() == expected.breakpoints.tolist()
+    assert found.slopes.tolist() == expected.slopes.tolist()

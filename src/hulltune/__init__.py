@@ -23,16 +23,38 @@ if TYPE_CHECKING:
         read_weights,
         write_weights,
     )
-    from hulltune.lines import CorpusEnvelopes, EdgeScorer, Envelope, Segment, decode, envelope, envelopes
-    from hulltune.search import LineSearch, Policy, line_search
+    from hulltune.lines import (
+        CorpusEnvelopes,
+        DerivationLists,
+        EdgeScorer,
+        Envelope,
+        Segment,
+        decode,
+        envelope,
+        envelopes,
+        kbest,
+        sample,
+    )
+    from hulltune.search import LineSearch, Policy, line_search, prune
     from hulltune.surface import ErrorSurface
-    from hulltune.tuning import Progress, Reranker, TuneResult, rerank, score, tune
+    from hulltune.tuning import Progress, Reranker, TuneResult, best_reachable, rerank, score, tune
 
 _ROOMS = {
-    "hulltune.lines": ("CorpusEnvelopes", "EdgeScorer", "Envelope", "Segment", "decode", "envelope", "envelopes"),
+    "hulltune.lines": (
+        "CorpusEnvelopes",
+        "DerivationLists",
+        "EdgeScorer",
+        "Envelope",
+        "Segment",
+        "decode",
+        "envelope",
+        "envelopes",
+        "kbest",
+        "sample",
+    ),
     "hulltune.inference": ("inside", "outside"),
     "hulltune.forest": ("Corpus", "Forest", "ForestBuilder", "Vocabulary"),
-    "hulltune.search": ("LineSearch", "Policy", "line_search"),
+    "hulltune.search": ("LineSearch", "Policy", "line_search", "prune"),
     "hulltune.surface": ("ErrorSurface",),
     "hulltune.io": (
         "CandidateLists",
@@ -43,7 +65,7 @@ _ROOMS = {
         "read_weights",
         "write_weights",
     ),
-    "hulltune.tuning": ("Progress", "Reranker", "TuneResult", "rerank", "score", "tune"),
+    "hulltune.tuning": ("Progress", "Reranker", "TuneResult", "best_reachable", "rerank", "score", "tune"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -51,6 +73,7 @@ __all__ = [
     "CandidateLists",
     "Corpus",
     "CorpusEnvelopes",
+    "DerivationLists",
     "EdgeScorer",
     "Envelope",
     "ErrorSurface",
@@ -66,17 +89,21 @@ __all__ = [
     "TuneResult",
     "Vocabulary",
     "__version__",
+    "best_reachable",
     "decode",
     "envelope",
     "envelopes",
     "inside",
+    "kbest",
     "line_search",
     "outside",
+    "prune",
     "read_forests",
     "read_lists",
     "read_references",
     "read_weights",
     "rerank",
+    "sample",
     "score",
     "tune",
     "write_weights",

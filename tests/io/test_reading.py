@@ -263,3 +263,12 @@ def test_references_within_the_lists(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no references"):
         match_references(read_lists(tmp_path / "n"))
     assert len(lists) == 2
+
+
+@pytest.mark.parametrize("words", [["a b", "", "c"], ["ä ö", "", "日本", "c"]])
+def test_many_texts_at_once(tmp_path: Path, words: list[str]) -> None:
+    file = tmp_path / "lists"
+    file.write_text("".join(f"0 ||| {text} ||| f=1\n" for text in words), encoding="utf-8")
+    lists = read_lists(file)
+    rows = np.array([2, 0, 1, 2])
+    assert lists.some_texts(rows) == [lists.text(row) for row in rows.tolist()]

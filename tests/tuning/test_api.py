@@ -328,6 +328,6 @@ def test_data_frames() -> None:
 def test_a_result_that_reranking_does_not_confirm_is_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     import numpy as np
 
-    monkeypatch.setattr("hulltune.tuning.api.best_rows", lambda lists, weights: np.asarray(lists.offsets[:-1]))
+    monkeypatch.setattr("hulltune.tuning.inputs.best_rows", lambda lists, weights: np.asarray(lists.offsets[:-1]))
     with pytest.raises(RuntimeError, match=r"reranking with the tuned weights scores .*, but .* was reported"):
         tune(random_lists(24), **QUICK)

@@ -14,7 +14,7 @@ from hulltune import Corpus, Forest, ForestBuilder, envelopes
 from hulltune.metrics import get_metric
 from hulltune.search.directions import feature_units
 from hulltune.search.forest_problem import ForestProblem
-from hulltune.search.outputs import Outputs
+from hulltune.search.outputs import Outputs, in_order
 from hulltune.tuning.evaluation import oracle
 from tests.oracles import derivations, output_of
 from tests.strategies import counts, forests, lists, reals
@@ -149,9 +149,11 @@ def test_the_table_of_outputs_grows_and_finds_everything_again() -> None:
     offsets = np.concatenate([[0], np.cumsum([len(edges) for edges in every])])
     cells = np.array([0, 9_000, len(every)])
     names = np.array([0, 1])
-    first = outputs.numbers(corpus, 0, names, cells, offsets, np.concatenate(every))
+    simple = in_order(corpus)
+    assert simple.all()
+    first = outputs.numbers(corpus, simple, 0, names, cells, offsets, np.concatenate(every))
     assert first.tolist() == list(range(len(every)))  # each is new: 4 ** 8 different texts, or another sentence
-    again = outputs.numbers(corpus, 0, names, cells, offsets, np.concatenate(every))
+    again = outputs.numbers(corpus, simple, 0, names, cells, offsets, np.concatenate(every))
     assert again.tolist() == first.tolist()
     assert len(outputs) == len(every)
     texts = outputs.texts(first)

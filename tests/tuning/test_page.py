@@ -35,7 +35,8 @@ def test_the_examples_for_the_command_line(
         write_moses(task.lists, f"{name}.nbest")
         Path(f"{name}.txt").write_text("".join(f"{text}\n" for (text,) in task.references), encoding="utf-8")
     lines = re.findall(r"^\$ hulltune (.+)$", TEXT, flags=re.MULTILINE)
-    assert {line.split()[0] for line in lines} == set(COMMANDS)
+    pages = "".join(page.read_text(encoding="utf-8") for page in sorted(PAGE.parent.glob("*.md")))
+    assert set(re.findall(r"^\$ hulltune (\w+)", pages, flags=re.MULTILINE)) == set(COMMANDS)
     for line in lines:
         quickly = ["--restarts", "1"] if line.startswith("tune") else []
         smaller = ["--sentences", "10", "--candidates", "5"] if line.startswith("demo") else []

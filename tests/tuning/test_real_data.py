@@ -13,7 +13,7 @@ from hulltune.cli import main
 DATA = Path(__file__).parents[2] / "../shared/data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="real data (../shared/data) is not there")
 
-QUICK = {"restarts": 1, "directions": 8, "others": (), "oracle": False}
+QUICK = {"restarts": 3, "others": (), "oracle": False}
 
 
 def test_hansard() -> None:

@@ -11,12 +11,15 @@ from hulltune.cli.parser import Parser
 Run = Callable[[argparse.Namespace], int]
 
 COMMANDS = {
-    "tune": "tune weights over candidate lists",
+    "tune": "tune weights over candidate lists or forests",
     "rerank": "write the best candidates by given weights",
     "score": "score what given weights pick",
     "surface": "draw the metric along a feature, or between two sets of weights",
-    "pack": "write lists as a packed file, which opens at once",
-    "info": "what is in candidate lists",
+    "kbest": "write the best derivations of forests, or random ones",
+    "oracle": "the best score that lists or forests can reach",
+    "convert": "write lists or forests in another format, or smaller",
+    "pack": "write lists or forests as a packed file, which opens at once",
+    "info": "what is in lists or forests",
     "demo": "tune a simulated task whose answer is known",
     "completion": "a script that completes commands in bash, zsh or fish",
 }

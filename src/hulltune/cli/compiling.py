@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import hulltune
@@ -14,21 +14,21 @@ KERNELS = ("scores.score_dense", "envelopes.envelopes", "surface.sweep")
 """Kernels that every tuning needs."""
 
 
-def say_if_compiling(quiet: bool = False) -> None:
-    """Explain the wait of the first run."""
-    if not quiet and needs_compiling():
+def say_if_compiling(quiet: bool = False, kernels: Sequence[str] = KERNELS) -> None:
+    """Explain the wait of the first run of a command that needs these kernels."""
+    if not quiet and needs_compiling(kernels):
         note("compiling kernels, first run only")
 
 
-def needs_compiling() -> bool:
-    """Whether one of KERNELS has no cache file for this Python that is newer than the sources of the kernels."""
+def needs_compiling(kernels: Sequence[str] = KERNELS) -> bool:
+    """Whether one of these kernels has no cache file for this Python that is newer than the sources of the kernels."""
     room = Path(hulltune.__file__).parent / "kernels"
     changed = max(path.stat().st_mtime for path in room.glob("*.py"))
     python = f"py{sys.version_info[0]}{sys.version_info[1]}"
     folders = list(_cache_folders(room))
     return not all(
         any(index.stat().st_mtime >= changed for folder in folders for index in folder.glob(f"{name}-*.{python}.nbi"))
-        for name in KERNELS
+        for name in kernels
     )
 
 

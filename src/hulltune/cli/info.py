@@ -117,26 +117,27 @@ def _scores(lists: CandidateLists | ForestSet, args: argparse.Namespace) -> dict
     import numpy as np
 
     from hulltune.search.directions import axes, feature_units
-    from hulltune.tuning.evaluation import oracle, oracle_kind
     from hulltune.tuning.inputs import as_references, tuning_data
+    from hulltune.tuning.oracle import oracle_around
 
     references = as_references(reference_files(args.ref))
     say_what_is_left_out(lists, references)
     problem = tuning_data(lists, references).problem(args.metric)
+    units = feature_units(problem.corpus)
+    weights = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
     if problem.has_own_choice:
         start = problem.baseline()
     else:  # no choice of their own: meet some outputs by a search along every feature, from equal weights
-        units = feature_units(problem.corpus)
-        weights = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
         lines = axes(tuple(np.arange(len(units))[:, None]), units)
         if lines:
             problem.search(weights, np.array(lines), np.tile([-np.inf, np.inf], (len(lines), 1)))
         start = problem.picks(weights)
+    best, kind = oracle_around(problem, start, weights, threads=1)
     return {
         "metric": problem.metric.signature,
         "baseline": float(problem.metric.score(start.total)) if problem.has_own_choice else None,
-        "oracle": float(problem.metric.score(oracle(problem, start).total)),
-        "oracle_kind": oracle_kind(problem),
+        "oracle": best,
+        "oracle_kind": kind,
     }
 
 

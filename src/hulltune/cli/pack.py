@@ -1,4 +1,4 @@
-"""Write candidate lists as a packed file, which opens at once by memory map."""
+"""Write lists or forests as a packed file, which opens at once by memory map."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 
 from hulltune.cli.parser import Parser, add_help, add_lists
-from hulltune.cli.reading import note, read_candidate_lists
+from hulltune.cli.reading import note, read
 
 USAGE = "LISTS… --out FILE.hull [options]"
 EXAMPLE = "  hulltune pack dev.nbest.gz --features words --out dev.hull"
@@ -23,10 +23,15 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read and pack."""
-    from hulltune.io import pack
+    from hulltune.io import CandidateLists, pack, pack_forests
 
-    lists = read_candidate_lists(args)
-    pack(lists, args.out)
+    given = read(args)
+    if isinstance(given, CandidateLists):
+        pack(given, args.out)
+        size = f"{given.rows} candidates"
+    else:
+        pack_forests(given, args.out)
+        size = f"{given.corpus.nodes} nodes, {given.corpus.edges} edges"
     if not args.quiet:
-        note(f"{args.out}: {len(lists)} sentences, {lists.rows} candidates, {os.path.getsize(args.out):,} bytes")
+        note(f"{args.out}: {len(given)} sentences, {size}, {os.path.getsize(args.out):,} bytes")
     return 0

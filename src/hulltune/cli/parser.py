@@ -11,7 +11,8 @@ from hulltune.errors import InputError
 
 FORMATS = (
     "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
-    "forest",
+    "packed-forests", "openfst", "kaldi", "slf", "cdec-json", "travatar", "moses-graph", "plf", "joshua", "forest",
+    "openfst-text",
 )  # fmt: skip
 IDS = ("order", "name", "name1")
 BUILTIN_FEATURES = ("words", "chars", "rank", "consensus", "log_length")
@@ -77,7 +78,7 @@ def add_reading(group: Any, parser: Parser) -> None:
     """How to read the lists."""
     group.add_argument("--format", metavar="NAME", help="format of the lists [told from the files]")
     parser.offer("--format", FORMATS)
-    lenient = group.add_argument("--missing", metavar="0", help="missing features are 0; faulty lines are left out")
+    lenient = group.add_argument("--missing", metavar="0", help="missing features are 0; leave out bad lines")
     parser.offer("--missing", ("0",))
     group.add_argument("--on-error", metavar="skip", default="raise", help=argparse.SUPPRESS)
     parser.offer("--on-error", ("raise", "skip"))
@@ -89,7 +90,7 @@ def add_reading(group: Any, parser: Parser) -> None:
         "--features", metavar="NAME,…", type=comma_separated, default=[], help="words,chars,rank,consensus,log_length"
     )
     parser.offer("--features", BUILTIN_FEATURES)
-    group.add_argument("--ids", metavar="HOW", help="the line of a forest: order, or name (name1: from 1)")
+    group.add_argument("--ids", metavar="HOW", help="a forest's sentence by: order, name, name1 [order]")
     parser.offer("--ids", IDS)
     costs = group.add_argument("--negate", metavar="NAME,…", help="forests: costs (or all), no words, word table")
     group.add_argument("--drop", metavar="WORD,…", type=comma_separated, help=argparse.SUPPRESS)

@@ -65,7 +65,7 @@ def configure(parser: Parser) -> None:
     search.add_argument("--time", metavar="S", type=positive_number, help=argparse.SUPPRESS)
     show_together(proof, "--certify --gap X --time S")
     effort = search.add_argument(
-        "--restarts", type=whole_number, default=19, help="climbs beside the first [19], lines a round [16]"
+        "--restarts", type=whole_number, default=39, help="climbs beside the first [39], lines a round [16]"
     )
     search.add_argument("--directions", metavar="N", type=whole_number, default=16, help=argparse.SUPPRESS)
     show_together(effort, "--restarts, --directions N")

@@ -34,6 +34,10 @@ class DenseFeatures:
         """A copy with the rows in this order."""
         return DenseFeatures(np.asfortranarray(self.values[edges]))
 
+    def copy(self) -> DenseFeatures:
+        """A copy in column order that shares no memory."""
+        return DenseFeatures(np.array(self.values, order="F"))
+
     def toarray(self) -> NDArray[np.float64]:
         """As an ordinary float64 matrix."""
         return np.array(self.values, dtype=np.float64)
@@ -63,6 +67,10 @@ class SparseFeatures:
         """A copy with the rows in this order."""
         offsets, index = gather_rows(self.offsets, edges)
         return SparseFeatures(offsets, self.columns[index], self.values[index], self.width)
+
+    def copy(self) -> SparseFeatures:
+        """A copy that shares no memory."""
+        return SparseFeatures(self.offsets.copy(), self.columns.copy(), self.values.copy(), self.width)
 
     def toarray(self) -> NDArray[np.float64]:
         """As an ordinary float64 matrix. A column that is named twice in a row counts twice."""

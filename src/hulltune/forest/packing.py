@@ -45,16 +45,21 @@ def pack(
     kept_nodes, kept_edges, edge_offsets = graph.useful_parts(order, root, heads, tail_offsets, tails)
     number = np.full(nodes, -1, dtype=np.int32)
     number[kept_nodes] = np.arange(len(kept_nodes), dtype=np.int32)
-    new_tail_offsets, tail_index = gather_rows(tail_offsets, kept_edges)
-    new_label_offsets, label_index = gather_rows(label_offsets, kept_edges)
+    if not np.array_equal(kept_edges, np.arange(len(heads))):  # as files have them, edges mostly stay where they are
+        tail_offsets, tail_index = gather_rows(tail_offsets, kept_edges)
+        label_offsets, label_index = gather_rows(label_offsets, kept_edges)
+        tails, labels = tails[tail_index], labels[label_index]
+        features = features.take(kept_edges)
+    else:
+        features = features.copy()
     return Forest(
         edge_offsets=edge_offsets,
-        tail_offsets=new_tail_offsets,
-        tails=number[tails[tail_index]],
-        features=features.take(kept_edges),
+        tail_offsets=tail_offsets,
+        tails=number[tails],
+        features=features,
         feature_names=feature_names,
-        label_offsets=new_label_offsets,
-        labels=labels[label_index],
+        label_offsets=label_offsets,
+        labels=labels,
         vocabulary=vocabulary,
         edge_ids=kept_edges,
         node_names=None if node_names is None else tuple(node_names[node] for node in kept_nodes),

@@ -52,7 +52,8 @@ def union(forests: Sequence[Forest]) -> Forest:
 
 
 def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None = None) -> list[Forest]:
-    """The same forests over the union of their features, by first appearance; one that a forest lacks is 0 in it.
+    """The same forests over the union of their features; one that a forest lacks is 0 in it. They are in the order of
+    first appearance, but by number where that is all that tells their names apart (f1, f2, …).
 
     With ``names`` over these instead: further features are left out. Features become a matrix where that is not too
     empty (DENSE_WIDTH, DENSE_SHARE), otherwise sparse rows.
@@ -61,7 +62,7 @@ def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None 
         found: dict[str, None] = {}
         for forest in forests:
             found.update(dict.fromkeys(forest.feature_names))
-        names = tuple(found)
+        names = _by_number(tuple(found))
     column = {name: k for k, name in enumerate(names)}
     edges = sum(forest.edges for forest in forests)
     filled = sum(int(np.count_nonzero(forest.features.values)) for forest in forests)
@@ -76,6 +77,13 @@ def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None 
         features = _moved(forest.features, place, len(names), dense)
         changed.append(replace(forest, features=features, feature_names=tuple(names)))
     return changed
+
+
+def _by_number(names: tuple[str, ...]) -> tuple[str, ...]:
+    stems = {name.rstrip("0123456789") for name in names}
+    if len(stems) != 1 or any(name in stems for name in names):
+        return names
+    return tuple(sorted(names, key=lambda name: int(name[len(next(iter(stems))) :])))
 
 
 def _moved(features: Features, place: NDArray[np.int32], width: int, dense: bool) -> Features:

@@ -9,10 +9,8 @@ class Vocabulary:
     """A growing, one-to-one numbering of tokens from 0. Forests that are packed together share one."""
 
     def __init__(self, tokens: Iterable[str] = ()) -> None:
-        self._tokens: list[str] = []
-        self._ids: dict[str, int] = {}
-        for token in tokens:
-            self.id(token)
+        self._tokens: list[str] = list(dict.fromkeys(tokens))
+        self._ids: dict[str, int] = dict(zip(self._tokens, range(len(self._tokens)), strict=True))
 
     def id(self, token: str) -> int:
         """The number of ``token``, which is added if it is new."""

@@ -7,6 +7,7 @@ from hulltune.io.candidates import CandidateLists, Provenance
 from hulltune.io.forest_set import ForestSet
 from hulltune.io.jsonl import write_jsonl
 from hulltune.io.packed import open_packed, pack
+from hulltune.io.packed_forests import open_forests, pack_forests
 from hulltune.io.problems import Skipped
 from hulltune.io.read import read_lists
 from hulltune.io.read_forests import read_forests
@@ -24,8 +25,10 @@ __all__ = [
     "Skipped",
     "add_builtin_features",
     "match_references",
+    "open_forests",
     "open_packed",
     "pack",
+    "pack_forests",
     "read_forests",
     "read_lists",
     "read_references",

@@ -2,9 +2,9 @@
 
 A forest is a line ``nodes edges``, then for each node, bottom-up, a line with its number of incoming edges and a line
 for each of them: ``words [tail] words ||| name=value …``, where ``[k]`` is the output of node k and a name left out
-is 0. The last node is the root. Moses writes comments (``# …``) before these counts and a third column, the number of
-source words covered: both are passed over. Values are scores (larger is better) and are taken as they are. The words
-``<s>`` and ``</s>`` are not output.
+is 0. The last node is the root; another node without edges is a leaf that puts out nothing. Moses writes comments
+(``# …``) before the counts and a third column, the number of source words covered: both are passed over. Values are
+scores (larger is better) and are taken as they are. The words ``<s>`` and ``</s>`` are not output.
 
 A forest that is written has its name, if it has one, in a comment ``# name …``. What is read back is what was written:
 the same nodes, edges, tails, words, feature names and values, to the bit.
@@ -42,27 +42,42 @@ _COUNT = re.compile(rb"[ \t\r]*\d{1,18}[ \t\r]*")
 
 def looks_like(head: bytes) -> bool:
     """Whether a file that begins like this is forest text."""
-    lines = [line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")]
-    if not lines or not _HEADER.fullmatch(lines[0]):
-        return False
-    if len(lines) < 2 or not _COUNT.fullmatch(lines[1]):
-        return len(lines) == 1
-    return len(lines) == 2 or b"|||" in lines[2] or int(lines[1]) == 0
+    nodes = first_nodes(head)
+    return all(number == edges for number, edges in nodes) if nodes else head.split() == [b"0", b"0"]
+
+
+def first_nodes(head: bytes) -> list[tuple[int, int]]:
+    """The first nodes of a forest: the number before their edges, and how many edges follow; none for other formats."""
+    lines = iter([line for line in head.split(b"\n")[: 1 if head.count(b"\n") == 0 else -1] if line.strip()])
+    header = next((line for line in lines if not line.startswith(b"#")), b"")
+    if not _HEADER.fullmatch(header):
+        return []
+    nodes: list[tuple[int, int]] = []
+    for line in lines:
+        if _COUNT.fullmatch(line):
+            nodes.append((int(line), 0))
+        elif b"|||" in line and nodes:
+            nodes[-1] = (nodes[-1][0], nodes[-1][1] + 1)
+        elif _HEADER.fullmatch(line):  # the next forest of the file
+            return nodes
+        elif not line.startswith(b"#"):
+            return []
+    return nodes[:-1] if len(nodes) > 1 else nodes  # the last one may be cut off
 
 
 def read_forest_text(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
     """The forests of a file; linear in its size, most of it in a kernel."""
     source = SourceText.read(path)
-    name, start, position = _find_header(source, 0)
+    name, start, position = find_header(source, 0)
     if start == len(source.data):
         raise source.fault(0, "no forest in the file; expected a line with the numbers of nodes and edges")
     while start < len(source.data):
         forest, position = _read_forest(source, start, position, options, vocabulary)
         yield NamedForest(forest, name)
-        name, start, position = _find_header(source, position)
+        name, start, position = find_header(source, position)
 
 
-def _find_header(source: SourceText, position: int) -> tuple[str | None, int, int]:
+def find_header(source: SourceText, position: int) -> tuple[str | None, int, int]:
     """The name that comments give the next forest, and where its first line begins and ends."""
     name = None
     while position < len(source.data):
@@ -80,16 +95,24 @@ def _read_forest(
     source: SourceText, start: int, position: int, options: ForestOptions, vocabulary: Vocabulary
 ) -> tuple[Forest, int]:
     """The forest whose first line is ``start:position``, and where it ends."""
+    edges, _, position = read_nodes(source, start, position, numbered=False)
+    root = edges.nodes - 1
+    forest = edges.with_leaves(root).forest(options, vocabulary, root=root, where=lambda: source.at(start))
+    return forest, position
+
+
+def read_nodes(source: SourceText, start: int, position: int, *, numbered: bool) -> tuple[RawEdges, Any, int]:
+    """The edges of the forest whose first line is ``start:position``, where each begins, and where the forest ends."""
     from hulltune.kernels import forest_text as kernel
 
     nodes, edges = _counts(source, start, position)
-    code, state, offsets, (tails, labels, columns, values), places, pending = kernel.parse_nodes(
-        source.array, position, len(source.data), nodes, edges
+    code, state, offsets, (tails, labels, columns, values), words, names, pending = kernel.parse_nodes(
+        source.array, position, len(source.data), nodes, edges, numbered
     )
     if code:
         raise _complaint(source, code, state, nodes, edges)
-    names = source.texts(*places[2:])
-    source.settle(pending, values, names)
+    feature_names = source.texts(names)
+    source.settle(pending, values, feature_names)
     raw = RawEdges(
         nodes=max(nodes, 1),  # a decoder that found nothing may write "0 0"
         heads=offsets[kernel.HEAD, :edges],
@@ -100,11 +123,10 @@ def _read_forest(
         value_offsets=offsets[kernel.VALUE],
         columns=columns,
         values=values,
-        words=source.texts(*places[:2]),
-        names=names,
+        words=source.texts(words),
+        names=feature_names,
     )
-    forest = raw.forest(options, vocabulary, root=raw.nodes - 1, where=lambda: source.at(start))
-    return forest, int(state[kernel.POSITION])
+    return raw, offsets[kernel.LINE], int(state[kernel.POSITION])
 
 
 def _counts(source: SourceText, start: int, end: int) -> tuple[int, int]:
@@ -133,12 +155,18 @@ def _complaint(source: SourceText, code: int, state: Any, nodes: int, edges: int
         reason = f"{shown(source.line(position))}; expected the number of edges into the next node"
         return source.fault(position, reason)
     if code == kernel.TOO_FEW_EDGES:
-        return source.fault(position, f"{edge} edges into all nodes, but the forest has {edges} by its first line")
+        return source.fault(
+            position, f"{edge} edges into all nodes, fewer than the {edges} that the first line tells of"
+        )
     if code == kernel.NO_BARS:
         return source.fault(position, "no '|||'; expected 'words [tail] words ||| name=value …'")
-    token = source.text(first, last)
+    if code == kernel.TOO_MANY_NODES:
+        return source.fault(position, f"more nodes than the {nodes} that the first line tells of")
     if code == kernel.TOO_MANY_EDGES:
-        reason = f"{token} edges into this node and {edge} before, but the forest has {edges} by its first line"
+        return source.fault(position, f"more edges than the {edges} that the first line tells of")
+    token = source.text(first, last)
+    if code == kernel.NOT_ASCENDING:
+        reason = f"node {token} after a node with no smaller number; expected ascending numbers"
     elif code == kernel.TAIL_OUT_OF_RANGE:
         reason = f"no node {shown(token)}; expected [0] to [{nodes - 1}]"
     elif code == kernel.NO_EQUALS:
@@ -221,7 +249,10 @@ def _feature_texts(forest: Forest) -> Iterator[str]:
     if isinstance(features, SparseFeatures):
         columns, values, ends = features.columns.tolist(), features.values.tolist(), features.offsets.tolist()
         for first, last in pairwise(ends):
-            yield " ".join([f"{names[columns[i]]}={_shortest(values[i])}" for i in range(first, last)])
+            row: dict[int, float] = {}
+            for i in range(first, last):  # a column that is there twice counts twice
+                row[columns[i]] = row[columns[i]] + values[i] if columns[i] in row else values[i]
+            yield " ".join([f"{names[column]}={_shortest(value)}" for column, value in row.items()])
         return
     for edge, row in enumerate(features.values.tolist()):
         pairs = zip(names, row, strict=True)

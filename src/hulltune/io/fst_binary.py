@@ -127,6 +127,8 @@ def parse_fst(data: bytes, position: int, where: str, *, base: int = 0) -> Binar
             except IndexError:
                 raise CutOff from None
             symbols = symbols if flag == _HAS_OUTPUT_SYMBOLS else None
+    if header.version not in (1, 2):
+        raise InputError(f"{where}: version {header.version} of the format; expected 1 or 2")
     if header.states < -1:
         raise InputError(f"{where}: the header says {header.states} states; it is damaged")
     if header.fst_type == "vector":

@@ -78,7 +78,8 @@ class _TextFst:
         self._bytes = np.frombuffer(piece.data, dtype=np.uint8)
         self._kaldi = kaldi
         counts = fst_text.survey(self._bytes, 0, len(self._bytes), kaldi)
-        self._transducer = bool(counts[5] or counts[fst_text.NO_WEIGHT])
+        # Four fields are a transducer's if most of the last ones are no weights: a few are faults, and said to be.
+        self._transducer = bool(counts[5] or 2 * counts[fst_text.NO_WEIGHT] > counts[4])
         four = 0 if self._transducer else int(counts[fst_text.MOST_IN_FOUR])
         numbers = max(four, int(counts[fst_text.MOST_IN_TWO]), int(counts[fst_text.MOST_IN_FIVE]))
         self._style = fst_text.KALDI if kaldi else fst_text.TUPLE if numbers > 2 else fst_text.NUMBERS
@@ -144,6 +145,8 @@ class _TextFst:
         for field in fields[: 2 if len(fields) > 2 else 1]:
             if not is_number(field):
                 return f"state {shown(field)}; expected a whole number from 0"
+        if self._kaldi and len(fields) == arc == 4:
+            return f"4 fields, of which the last is the weight {shown(fields[-1])}; expected {expected}"
         form = "'graph,acoustic,transition_ids'" if self._kaldi else "numbers with commas between them"
         if self._style == self._kernel.TUPLE:
             form = "'0,key,value,key,value…'"
@@ -159,7 +162,7 @@ class _TextFst:
         finals = finals[~np.any(np.isposinf(rows.values[finals]), axis=1)]
         if not len(finals):
             raise InputError(f"{piece.what}: no final state; expected a line 'state [weight]'")
-        (start, sources, targets, final_states), states = _numbered(
+        (start, sources, targets, final_states), states, state_names = _numbered(
             rows.source[:1], rows.source[arcs], rows.target[arcs], rows.source[finals]
         )
         in_order = np.argsort(final_states, kind="stable")
@@ -180,6 +183,7 @@ class _TextFst:
                 finals=final_states,
                 features=negated(features, names, options, costs=True),
                 feature_names=names,
+                state_names=state_names,
             ),
             vocabulary,
             where=piece.what,
@@ -234,12 +238,12 @@ def is_number(label: str) -> bool:
     return label.isascii() and label.isdigit() and len(label) < 18
 
 
-def _numbered(*states: Integers) -> tuple[tuple[Integers, ...], int]:
-    """States numbered from 0 without large gaps, and how many there are."""
+def _numbered(*states: Integers) -> tuple[tuple[Integers, ...], int, Integers | None]:
+    """States numbered from 0 without large gaps, how many there are, and their old numbers if they have new ones."""
     together = np.concatenate(states)
     most = int(together.max())
     if most < 4 * len(together) + 16:
-        return states, most + 1
+        return states, most + 1, None
     distinct, places = np.unique(together, return_inverse=True)
     ends = np.cumsum([len(part) for part in states])[:-1]
-    return tuple(np.split(places.reshape(-1), ends)), len(distinct)
+    return tuple(np.split(places.reshape(-1), ends)), len(distinct), distinct

@@ -117,7 +117,7 @@ def _fsas(fsa: Any, arcs: Integers) -> list[tuple[int, int, int]]:
         raise InputError(f"arcs: expected 2 axes (an Fsa) or 3 (an FsaVec), got {axes}")
     of_states = _row_splits(fsa, axes - 1)
     states = _row_splits(fsa, 1) if axes == 3 else np.array([0, len(of_states) - 1])
-    for splits, what, end in ((states, "states", len(of_states) - 1), (of_states, "arcs", len(arcs))):
+    for splits, what, end in ((of_states, "arcs", len(arcs)), (states, "states", len(of_states) - 1)):
         if not len(splits) or splits[0] != 0 or splits[-1] != end or np.any(np.diff(splits) < 0):
             raise InputError(f"arcs.row_splits: expected numbers of {what} that grow from 0 to {end}")
     return [(int(of_states[first]), int(of_states[last]), int(last - first)) for first, last in pairwise(states)]

@@ -27,7 +27,7 @@ class PlainArc(NamedTuple):
 
 @dataclass(frozen=True)
 class PlainLattice:
-    """The arcs of a lattice, the first of which leaves the start; final states with the edge of their features or −1."""
+    """Arcs, the first of which leaves the start; final states, with the edge of their features or −1."""
 
     states: int
     start: int
@@ -64,7 +64,7 @@ def plain_lattice(forest: Forest, *, final_weights: bool) -> PlainLattice:
     ending = range(first, forest.edges)
     if final_weights and start != forest.root and all(has_tail[edge] and not words[edge] for edge in ending):
         ends = tails[first:].tolist()
-        if len(set(ends)) == len(ends):
+        if len(set(ends)) == len(ends) and (len(ends) > 1 or weighted[first]):
             finals = dict(zip(ends, ending, strict=True))
             left_out.update(ending)
     arcs: list[PlainArc] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ class Arcs:
     feature_names: tuple[str, ...]
     start_word: int = -1
     """The word that is put out at the start, before any arc, or −1."""
+    state_names: Integers | None = None
+    """What the file calls the states, for messages; their numbers where it is None."""
 
 
 def lattice_forest(
@@ -67,23 +70,30 @@ def lattice_forest(
     words[0] = arcs.start_word
     words[1 : count + 1] = arcs.words
     label_offsets, labels = _labels(words)
+    packed = partial(
+        pack,
+        nodes=arcs.states + (not ends_at_state),
+        root=root,
+        heads=heads,
+        tail_offsets=tail_offsets,
+        tails=tails,
+        features=arcs.features.rows(0, edges),
+        feature_names=arcs.feature_names,
+        label_offsets=label_offsets,
+        labels=labels,
+        vocabulary=vocabulary,
+        describe_edge=describe_row or (lambda row: f"{where}: arc {row - 1}"),
+    )
     try:
-        forest = pack(
-            nodes=arcs.states + (not ends_at_state),
-            root=root,
-            heads=heads,
-            tail_offsets=tail_offsets,
-            tails=tails,
-            features=arcs.features.rows(0, edges),
-            feature_names=arcs.feature_names,
-            label_offsets=label_offsets,
-            labels=labels,
-            vocabulary=vocabulary,
-            describe_edge=describe_row or (lambda row: f"{where}: arc {row - 1}"),
-        )
+        forest = packed()
     except InputError as error:
-        message = str(error)
-        raise InputError(f"{where}: {message}" if message.startswith("the forest ") else message) from None
+        if not str(error).startswith("the forest has a cycle"):
+            raise
+        try:  # again, with names: a name for every node of every lattice would cost more than all the rest
+            packed(node_names=None if arcs.state_names is None else [*arcs.state_names.tolist(), "the end"])
+        except InputError as named:
+            raise InputError(f"{where}: {named}") from None
+        raise
     if not forest.edges:
         raise InputError(f"{where}: no path leads from the start state to a final one; expected at least one")
     return forest
@@ -113,7 +123,8 @@ def negated(features: Features, names: Sequence[str], options: ForestOptions, *,
     negate = costs if options.negate is None else options.negate
     if negate is False:
         return features
-    values: NDArray[Any]
+    with np.errstate(invalid="ignore"):  # a NaN that signals, which is refused later, with a message
+        opposite = 0 - features.values  # and not −values: the negative zero would be written as such
     if isinstance(negate, frozenset):
         unknown = sorted(negate - set(names))
         if unknown and not names:
@@ -121,12 +132,10 @@ def negated(features: Features, names: Sequence[str], options: ForestOptions, *,
         if unknown:
             raise unknown_name("feature to negate:", unknown[0], names)
         chosen = np.array([name in negate for name in names], dtype=bool)
-        if isinstance(features, SparseFeatures):
-            values = np.where(chosen[features.columns], 0 - features.values, features.values)
-        else:
-            values = np.where(chosen, 0 - features.values, features.values)
+        of_values = chosen[features.columns] if isinstance(features, SparseFeatures) else chosen
+        values: NDArray[Any] = np.where(of_values, opposite, features.values)
     else:
-        values = 0 - features.values  # and not −values: the negative zero would be written as such
+        values = opposite
     if isinstance(features, SparseFeatures):
         return SparseFeatures(features.offsets, features.columns, values, features.width)
     return DenseFeatures(np.asfortranarray(values))
@@ -145,9 +154,8 @@ def tuple_features(
     if most <= _MOST_DENSE:
         matrix = np.zeros((total, most), dtype=values.dtype, order="F")
         scatter_pairs(rows, keys, values, matrix)
-        present = np.flatnonzero(np.bincount(keys[rows >= 0], minlength=most + 1))
-        columns = matrix if len(present) == most else np.asfortranarray(matrix[:, present - 1])
-        return DenseFeatures(columns), tuple(f"f{key}" for key in present.tolist())
+        # Also those that do not occur, so that the lattices of a corpus have the same features in the same order.
+        return DenseFeatures(matrix), tuple(f"f{key}" for key in range(1, most + 1))
     order = np.argsort(rows, kind="stable")
     order = order[np.searchsorted(rows[order], 0) :]
     used, columns = np.unique(keys[order], return_inverse=True)

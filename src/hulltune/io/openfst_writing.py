@@ -31,7 +31,10 @@ def _text(named: NamedForest) -> str:
     rows = (0 - forest.features.toarray()).tolist()
     weights = [_weight(row, keys) for row in rows]
     no_weight = _weight([0.0] * len(forest.feature_names), keys)
-    nothing = "0" if all(arc.word is None or is_number(arc.word) for arc in lattice.arcs) else EPSILON
+    words = {arc.word for arc in lattice.arcs if arc.word is not None}
+    nothing = "0" if "0" not in words and all(map(is_number, words)) else EPSILON
+    if "0" in words and all(map(is_number, words)) and all(arc.word is not None for arc in lattice.arcs):
+        raise InputError("all labels are numbers, so that the word '0' would be epsilon; expected another word too")
     lines: list[str] = []
     for source, target, word, edge in lattice.arcs:
         label = nothing if word is None else _label(word, nothing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,27 @@ class RawEdges:
         except InputError as error:
             raise InputError(f"{where()}: {error}") from None
 
+    def with_leaves(self, root: int) -> RawEdges:
+        """The same, where a node without edges other than the root puts out nothing, for nothing: a leaf."""
+        leaves = np.flatnonzero(np.bincount(self.heads, minlength=self.nodes) == 0)
+        return self.with_edges(leaves[leaves != root])
+
+    def with_edges(self, heads: Integers, tails: Integers | None = None) -> RawEdges:
+        """The same with more edges, which have no features and put out nothing, or what their one tail does."""
+        if not len(heads):
+            return self
+        arity = 0 if tails is None else 1
+        more = np.arange(1, len(heads) + 1)
+        return replace(
+            self,
+            heads=np.concatenate([self.heads, heads]),
+            tail_offsets=np.concatenate([self.tail_offsets, self.tail_offsets[-1] + more * arity]),
+            tails=self.tails if tails is None else np.concatenate([self.tails, tails]),
+            label_offsets=np.concatenate([self.label_offsets, self.label_offsets[-1] + more * arity]),
+            labels=np.concatenate([self.labels, np.full(len(heads) * arity, -1, dtype=np.int32)]),
+            value_offsets=np.concatenate([self.value_offsets, self.value_offsets[-1] + more * 0]),
+        )
+
     def _labels(self, dropped: frozenset[str], vocabulary: Vocabulary) -> tuple[Integers, NDArray[np.int32]]:
         """Words by their number in the vocabulary, without those that are dropped."""
         ids = np.array([-1 if word in dropped else vocabulary.id(word) for word in self.words] or [0], dtype=np.int32)
@@ -85,6 +106,7 @@ class RawEdges:
             turned = np.array([negate is True or name in negate for name in self.names] or [False])
             values = np.where(turned[self.columns], -values, values)
         edges, width = len(self.heads), len(self.names)
+        assert self.columns.max(initial=-1) < width  # the kernel below does not look
         if width > DENSE_WIDTH and edges * width > 4 * len(values):
             return SparseFeatures(self.value_offsets, self.columns, values, width)
         matrix = np.zeros((edges, width), order="F")

@@ -13,8 +13,9 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.candidates import CandidateLists, Provenance
 from hulltune.io.forest_files import ForestOptions, NamedForest, Path
-from hulltune.io.forest_formats import FOREST_FORMATS, forest_reader, sniff_forest
+from hulltune.io.forest_formats import ENOUGH, FOREST_FORMATS, forest_reader, sniff_forest
 from hulltune.io.forest_set import IDS, ForestSet, Member, Piece, pieces_of_lists
+from hulltune.io.packed_forests import open_forests
 from hulltune.io.sniff import check_format, sniff
 from hulltune.io.streams import head, without_suffix
 
@@ -50,6 +51,8 @@ def read_forests(
         symbols=symbols,
     )
     files, left_out = forest_files(paths, format)
+    if [name for _, name in files] == ["packed-forests"] and options == ForestOptions():
+        return open_forests(files[0][0])
     vocabulary = Vocabulary()
     pieces: list[Piece] = []
     list_files = [file for file, name in files if name not in FOREST_FORMATS]
@@ -122,7 +125,7 @@ def _expand(path: Path, format: str | None) -> tuple[list[tuple[Path, str]], lis
         return [(path, kind)], []
     entries = sorted(FilePath(name).iterdir(), key=lambda entry: natural_key(entry.name))
     candidates = [entry for entry in entries if entry.is_file() and not entry.name.startswith(".")]
-    formats = [sniff_forest(head(entry)) if format is None else format for entry in candidates]
+    formats = [sniff_forest(head(entry, ENOUGH)) if format is None else format for entry in candidates]
     suffixes = {without_suffix(entry).suffix for entry, kind in zip(candidates, formats, strict=True) if kind}
     files: list[tuple[Path, str]] = []
     left_out: list[str] = []

@@ -250,6 +250,7 @@ class _SlfFile:
             features=negated(features, names, options, costs=False),
             feature_names=names,
             start_word=start_word,
+            state_names=numbers,
         )
         lines = self._links.line
         forest = lattice_forest(

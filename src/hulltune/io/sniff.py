@@ -11,6 +11,7 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.io.fairseq import LINE as FAIRSEQ_LINE
 from hulltune.io.forest_formats import FOREST_FORMATS, sniff_forest
 from hulltune.io.numbers import plain_number
+from hulltune.io.packed_file import LISTS, packed_kind
 from hulltune.io.score_folder import NBEST
 from hulltune.io.streams import head, without_suffix
 
@@ -18,7 +19,6 @@ LIST_FORMATS = (
     "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
 )  # fmt: skip
 FORMATS = (*LIST_FORMATS, *FOREST_FORMATS)
-PACKED_MAGIC = b"HULLTUNE\x00"
 _BY_NAME = {".csv": "csv", ".parquet": "parquet", ".moses": "moses", ".jsonl": "jsonl"}
 _LETTER_LINE = re.compile(r"[A-Z]-[0-9]+\t", flags=re.ASCII)
 
@@ -36,7 +36,7 @@ def sniff(path: str | os.PathLike[str]) -> str:
     if path.is_dir():
         return _sniff_directory(path)
     data = head(path)
-    if data.startswith(PACKED_MAGIC):
+    if packed_kind(data) == LISTS:
         return "packed"
     if data.startswith(b"PAR1"):
         return "parquet"

@@ -56,9 +56,9 @@ class SourceText:
         except UnicodeDecodeError as error:
             raise self.fault(start + error.start, not_utf8(error)) from None
 
-    def texts(self, starts: Integers, stops: Integers) -> list[str]:
-        """The distinct texts that a kernel found."""
-        return [self.text(start, stop) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+    def texts(self, places: Integers) -> list[str]:
+        """The distinct texts that a kernel found: rows of (start, stop, hash)."""
+        return [self.text(start, stop) for start, stop in places[:, :2].tolist()]
 
     def line(self, position: int) -> str:
         """The line that begins at this place, without blanks at its ends."""

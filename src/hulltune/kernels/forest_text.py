@@ -1,5 +1,7 @@
 """Forest text, bytes to numbers: the nodes of one forest, each a count of edges and a line per edge.
 
+Joshua writes the number of a node in the place of its count of edges; "numbered" below means that.
+
 The kernel reads what is right; at the first thing that is not it stops with a code and the place, and Python words the
 complaint. Feature names mostly follow each other as they did before, so the name that came after the last one is tried
 first, and a hash table only where that fails.
@@ -7,19 +9,21 @@ first, and a hash table only where that fails.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.decimals import read_decimal
 from hulltune.kernels.moses_fields import at_bars, ends_token, is_blank, skip_blanks
 from hulltune.kernels.moses_tables import BAR, EQUALS, NEWLINE, SPACE
 from hulltune.kernels.raw_edges import (
+    START,
+    STOP,
     Bytes,
+    Floats,
     Integers,
-    Strings,
+    Numbers,
     grown,
     no_strings,
     number_of,
@@ -27,17 +31,15 @@ from hulltune.kernels.raw_edges import (
     with_more_room,
 )
 
-Labels: TypeAlias = NDArray[np.int32]
-Floats: TypeAlias = NDArray[np.float64]
-
 # Why the kernel came back.
 DONE, ENDS_EARLY, BAD_COUNT, TOO_MANY_EDGES, TOO_FEW_EDGES, NO_BARS = 0, 1, 2, 3, 4, 5
 TAIL_OUT_OF_RANGE, NO_EQUALS, NO_NAME, REPEATED_NAME, GROW = 6, 7, 8, 9, 10
+NOT_ASCENDING, TOO_MANY_NODES = 11, 12
 
 # What is where in the state.
 POSITION, FIRST, LAST, NODE, LEFT, EDGES, TAILS, LABELS, VALUES, PENDING, WORDS, NAMES, ATTEMPT = range(13)
 STATE_SIZE = 13
-HEAD, START, TAIL, LABEL, VALUE = range(5)
+HEAD, LINE, TAIL, LABEL, VALUE = range(5)
 
 _OPEN, _CLOSE, _HASH = 91, 93, 35
 _HUGE = 10**15
@@ -73,7 +75,14 @@ def _token_end(data: Bytes, position: int) -> int:
 
 @kernel
 def _read_output(
-    data: Bytes, cursor: int, nodes: int, state: Integers, words: Strings, tails: Integers, labels: Labels
+    data: Bytes,
+    cursor: int,
+    nodes: int,
+    state: Integers,
+    word_slots: Numbers,
+    words: Integers,
+    tails: Integers,
+    labels: Numbers,
 ) -> tuple[int, int, int, int]:
     """Read words and tails up to the bars: a code, the place after the bars, and the numbers of tails and labels."""
     tail, label = state[TAILS], state[LABELS]
@@ -81,7 +90,7 @@ def _read_output(
     while not at_bars(data, cursor):
         if data[cursor] == NEWLINE:
             return NO_BARS, cursor, tail, label
-        if tail == len(tails) or label == len(labels) or state[WORDS] == len(words.starts):
+        if tail == len(tails) or label == len(labels) or state[WORDS] == len(words):
             return GROW, cursor, tail, label
         first = cursor
         cursor = _token_end(data, cursor)
@@ -96,7 +105,7 @@ def _read_output(
             labels[label] = state[TAILS] - tail - 1
             tail += 1
         else:
-            word = number_of(data, first, cursor, words, state[WORDS])
+            word = number_of(data, first, cursor, word_slots, words, state[WORDS])
             state[WORDS] = max(state[WORDS], word + 1)
             labels[label] = word
         label += 1
@@ -106,8 +115,8 @@ def _read_output(
 
 @kernel
 def _read_features(
-    data: Bytes, cursor: int, state: Integers, names: Strings, memory: Integers, columns: Labels, values: Floats,
-    pending: Integers,
+    data: Bytes, cursor: int, state: Integers, name_slots: Numbers, names: Integers, memory: Integers,
+    columns: Numbers, values: Floats, pending: Integers,
 ) -> tuple[int, int, int, int]:  # fmt: skip
     """Read features up to bars or the line end: a code, the place, and the numbers of values and pending values.
 
@@ -119,7 +128,7 @@ def _read_features(
     name = np.int64(-1)
     cursor = skip_blanks(data, cursor)
     while not (data[cursor] == NEWLINE or at_bars(data, cursor)):
-        if value_count == len(values) or waiting == len(pending) or state[NAMES] == len(names.starts):
+        if value_count == len(values) or waiting == len(pending) or state[NAMES] == len(names):
             return GROW, cursor, value_count, waiting
         before = name
         name = memory[1, before + 1]
@@ -127,8 +136,8 @@ def _read_features(
         certain = False
         value = 0.0
         if name >= 0:
-            length = names.stops[name] - names.starts[name]
-            if same_bytes(data, cursor, names.starts[name], length) and data[cursor + length] == EQUALS:
+            length = names[name, STOP] - names[name, START]
+            if same_bytes(data, cursor, names[name, START], length) and data[cursor + length] == EQUALS:
                 value, stop, certain = read_decimal(data, cursor + length + 1)
                 certain = certain and ends_token(data, stop)
         if not certain:
@@ -139,7 +148,7 @@ def _read_features(
             state[FIRST], state[LAST] = cursor, stop
             if equals == cursor:
                 return (NO_NAME if data[cursor] == EQUALS else NO_EQUALS), cursor, value_count, waiting
-            name = number_of(data, cursor, equals, names, state[NAMES])
+            name = number_of(data, cursor, equals, name_slots, names, state[NAMES])
             state[NAMES] = max(state[NAMES], name + 1)
             memory[1, before + 1] = name
             value, after, certain = read_decimal(data, equals + 1)
@@ -158,13 +167,8 @@ def _read_features(
 
 
 @kernel
-def _read_count(data: Bytes, position: int, end: int, state: Integers) -> tuple[int, int, int]:
-    """Read the number of edges of a node: a code, the next line, and the number."""
-    while position < end and data[position] == _HASH:  # comments stand before counts, never between edges
-        position = _next_line(data, position)
-    state[POSITION] = position
-    if position >= end:
-        return ENDS_EARLY, position, 0
+def _read_number(data: Bytes, position: int, state: Integers) -> tuple[int, int, int]:
+    """Read a line that is a number: a code, the next line, and the number."""
     first = skip_blanks(data, position)
     last = first
     while data[last] != NEWLINE and not is_blank(data[last]):
@@ -178,19 +182,41 @@ def _read_count(data: Bytes, position: int, end: int, state: Integers) -> tuple[
 
 @kernel
 def _read_lines(
-    data: Bytes, end: int, nodes: int, state: Integers, words: Strings, names: Strings, memory: Integers,
-    offsets: Integers, tails: Integers, labels: Labels, columns: Labels, values: Floats, pending: Integers,
+    data: Bytes, end: int, nodes: int, numbered: bool, state: Integers, word_slots: Numbers, words: Integers,
+    name_slots: Numbers, names: Integers, memory: Integers,
+    offsets: Integers, tails: Integers, labels: Numbers, columns: Numbers, values: Floats, pending: Integers,
 ) -> int:  # fmt: skip
     """Read on from ``state[POSITION]``, until all nodes are there or something stops it.
 
-    A code other than DONE leaves the state at the line in question, of which nothing is kept.
+    A code other than DONE leaves the state at the line in question, of which nothing is kept. ``state[LEFT]`` is the
+    number of edges that the current node still wants or, if nodes are numbered, the number of nodes so far.
     """
     edges = offsets.shape[1] - 1
     while True:
-        if state[LEFT] == 0:
+        if numbered:
+            if state[POSITION] >= end:
+                return DONE if state[EDGES] == edges and state[LEFT] == nodes else ENDS_EARLY
+            code, position, number = _read_number(data, state[POSITION], state)
+            if code == DONE:
+                if number <= state[NODE]:
+                    return NOT_ASCENDING
+                if state[LEFT] == nodes:
+                    return TOO_MANY_NODES
+                state[POSITION], state[NODE] = position, number
+                state[LEFT] += 1
+                continue
+            if state[LEFT] == 0:
+                return BAD_COUNT
+            if state[EDGES] == edges:
+                return TOO_MANY_EDGES
+        elif state[LEFT] == 0:
             if state[NODE] + 1 == nodes:
                 return DONE if state[EDGES] == edges else TOO_FEW_EDGES
-            code, position, count = _read_count(data, state[POSITION], end, state)
+            while state[POSITION] < end and data[state[POSITION]] == _HASH:  # comments stand only before counts
+                state[POSITION] = _next_line(data, state[POSITION])
+            if state[POSITION] >= end:
+                return ENDS_EARLY
+            code, position, count = _read_number(data, state[POSITION], state)
             if code != DONE:
                 return code
             if state[EDGES] + count > edges:
@@ -201,66 +227,70 @@ def _read_lines(
         position = state[POSITION]
         if position >= end:
             return ENDS_EARLY
-        code, cursor, tail_count, label_count = _read_output(data, position, nodes, state, words, tails, labels)
+        code, cursor, tail_count, label_count = _read_output(
+            data, position, end if numbered else nodes, state, word_slots, words, tails, labels
+        )
         if code != DONE:
             return code
         code, cursor, value_count, waiting = _read_features(
-            data, cursor, state, names, memory, columns, values, pending
+            data, cursor, state, name_slots, names, memory, columns, values, pending
         )
         if code != DONE:
             return code
         edge = state[EDGES]
-        offsets[HEAD, edge], offsets[START, edge] = state[NODE], position
+        offsets[HEAD, edge], offsets[LINE, edge] = state[NODE], position
         offsets[TAIL, edge + 1], offsets[LABEL, edge + 1], offsets[VALUE, edge + 1] = (
             tail_count, label_count, value_count,
         )  # fmt: skip
         state[TAILS], state[LABELS], state[VALUES], state[PENDING] = tail_count, label_count, value_count, waiting
         state[EDGES] = edge + 1
-        state[LEFT] -= 1
+        state[LEFT] -= not numbered
         state[POSITION] = _next_line(data, cursor)
 
 
 @kernel
-def parse_nodes(data: Bytes, position: int, end: int, nodes: int, edges: int) -> Any:
+def parse_nodes(data: Bytes, position: int, end: int, nodes: int, edges: int, numbered: bool) -> Any:
     """Read the nodes of a forest from ``position`` on; ``end`` is just after a line end. Linear.
 
     Returns a code; the state, whose FIRST and LAST show what is at fault, in the line at POSITION; for every edge its
-    HEAD, its START in the text, and its end in the arrays of tails, labels and values (row TAIL, LABEL and VALUE of the
-    offsets); these arrays; where the distinct words and names begin and end; and pending values as
-    (index, start, stop, column). Labels are those of a Forest, but words have the number that they have here.
+    HEAD, the place of its LINE, and its end in the arrays of tails, labels and values (row TAIL, LABEL and VALUE of the
+    offsets); these arrays; the distinct words and the names (see raw_edges); and pending values as
+    (index, start, stop, column). Numbers are those of a Forest, but words have the number that they have here.
     """
     state = np.zeros(STATE_SIZE, dtype=np.int64)
-    state[POSITION], state[NODE] = position, -1
+    state[POSITION], state[NODE] = position, 0 if numbered else -1
     offsets = np.zeros((5, edges + 1), dtype=np.int64)
     tails = np.empty(2 * edges + 16, dtype=np.int64)
     labels = np.empty(4 * edges + 16, dtype=np.int32)
     columns = np.empty(8 * edges + 16, dtype=np.int32)
     values = np.empty(8 * edges + 16, dtype=np.float64)
     pending = np.empty((16, 4), dtype=np.int64)
-    words, names = no_strings(256), no_strings(32)
+    word_slots, words = no_strings(256)
+    name_slots, names = no_strings(32)
     memory = np.full((2, 33), -1, dtype=np.int64)
     code = GROW
     while True:
         code = _read_lines(
-            data, end, nodes, state, words, names, memory, offsets, tails, labels, columns, values, pending
-        )
+            data, end, nodes, numbered, state, word_slots, words, name_slots, names, memory,
+            offsets, tails, labels, columns, values, pending,
+        )  # fmt: skip
         if code != GROW:
             break
-        if state[NAMES] == len(names.starts):
-            names = with_more_room(names, state[NAMES])
-            more = np.full((2, len(names.starts) + 1), -1, dtype=np.int64)
+        if state[NAMES] == len(names):
+            name_slots, names = with_more_room(names, state[NAMES])
+            more = np.full((2, len(names) + 1), -1, dtype=np.int64)
             more[:, : memory.shape[1]] = memory
             memory = more
-        if state[WORDS] == len(words.starts):
-            words = with_more_room(words, state[WORDS])
+        if state[WORDS] == len(words):
+            word_slots, words = with_more_room(words, state[WORDS])
         tails, labels, columns, values = grown(tails), grown(labels), grown(columns), grown(values)
         pending = np.concatenate((pending, pending))
-    word_count, name_count = state[WORDS], state[NAMES]
     return (
         code,
         state,
         offsets,
         (tails[: state[TAILS]], labels[: state[LABELS]], columns[: state[VALUES]], values[: state[VALUES]]),
-        (words.starts[:word_count], words.stops[:word_count], names.starts[:name_count], names.stops[:name_count]),
+        words[: state[WORDS]],
+        names[: state[NAMES]],
         pending[: state[PENDING]],
     )

@@ -35,6 +35,9 @@ SURVEY_SIZE = 11
 
 _SPACE, _TAB, _RETURN, _NEWLINE, _COMMA, _UNDERSCORE = 32, 9, 13, 10, 44, 95
 _TOO_LARGE = 10**17
+_SPELLED = (b"infinity", b"inf", b"nan", b"badnumber")
+_NAMES = np.array([list(name.ljust(9)) for name in _SPELLED], dtype=np.uint8)
+_NAME_LENGTHS = np.array([len(name) for name in _SPELLED])
 
 
 class Rows(NamedTuple):
@@ -83,11 +86,18 @@ def _split(data: Bytes, position: int, fields: Integers) -> tuple[int, int]:
 
 
 @kernel
-def _is_infinity(data: Bytes, start: int, stop: int) -> bool:
-    """Whether a piece of a weight is Infinity, however it is abbreviated or signed, or BadNumber."""
+def _is_no_number(data: Bytes, start: int, stop: int) -> bool:
+    """Whether a piece of a weight is Infinity, inf, nan or BadNumber, in any case and with any sign."""
     if stop > start and (data[start] == 45 or data[start] == 43):
         start += 1
-    return stop - start >= 3 and (data[start] | 32) in (105, 98) and (data[start + 1] | 32) in (110, 97)
+    for name in range(len(_NAMES)):
+        if _NAME_LENGTHS[name] == stop - start:
+            same = True
+            for i in range(stop - start):
+                same &= (data[start + i] | 32) == _NAMES[name, i]
+            if same:
+                return True
+    return False
 
 
 @kernel
@@ -100,13 +110,22 @@ def _is_weight(data: Bytes, start: int, stop: int) -> bool:
             after = position
             while after < stop and data[after] != _COMMA:
                 after += 1
-            if not _is_infinity(data, position, after):
+            if not _is_no_number(data, position, after):
                 return False
         if after == stop:
             return True
         if data[after] != _COMMA:
             return False
         position = after + 1
+    return False
+
+
+@kernel
+def _is_pair(data: Bytes, start: int, stop: int) -> bool:
+    """Whether a field is a weight with a comma in it."""
+    for i in range(start, stop):
+        if data[i] == _COMMA:
+            return _is_weight(data, start, stop)
     return False
 
 
@@ -215,6 +234,8 @@ def parse_lines(
             target = _whole_number(data, fields[2], fields[3]) if is_arc else np.int64(-1)
             if source < 0 or (is_arc and target < 0):
                 return ODD
+            if style == KALDI and transducer and count == 4 and _is_pair(data, fields[6], fields[7]):
+                return ODD  # a label is missing, not the weight
             for column in range(rows.values.shape[1]):
                 rows.values[row, column] = 0.0
             counts[0], counts[1] = state[PAIRS], state[PENDING]

@@ -300,6 +300,15 @@ def lanes_envelope(
                     if slope == lines[here, 0] and intercept == lines[here, 1]:
                         lines[here, 3] = max(lines[here, 3], point)
                         continue
+                    # Where lines change within an ulp of the crossing, rounding may put a probe on the wrong side of
+                    # it, or outside the gap. The crossing itself is exact, and has the last word.
+                    if not lines[here, 0] < slope < lines[here + 1, 0]:
+                        continue
+                    is_crossing = lane % width == width // 2
+                    while is_crossing and found and fresh_gaps[found - 1] == here and fresh[found - 1, 0] > slope:
+                        found -= 1
+                    if found and fresh_gaps[found - 1] == here and fresh[found - 1, 0] > slope:
+                        continue
                 if found and slope == fresh[found - 1, 0] and intercept == fresh[found - 1, 1]:
                     fresh[found - 1, 3] = point
                     continue

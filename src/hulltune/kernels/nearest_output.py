@@ -17,7 +17,9 @@ from hulltune.kernels._jit import kernel
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
 
-FAR = 1 << 28  # more edits than any output needs
+Tables = NDArray[np.int32]
+
+FAR = np.int32(1 << 28)  # more edits than any output needs
 
 
 class Words(NamedTuple):
@@ -36,7 +38,7 @@ class Words(NamedTuple):
 
 
 @kernel
-def _over_word(row: Int64s, word: int, reference: Int32s, start: int) -> None:
+def _over_word(row: Int32s, word: int, reference: Int32s, start: int) -> None:
     """Carry a row of fewest edits, from column ``start`` on, over one more word of the output."""
     diagonal = row[start]
     row[start] += 1
@@ -47,25 +49,29 @@ def _over_word(row: Int64s, word: int, reference: Int32s, start: int) -> None:
 
 
 @kernel
-def _over_label(graph: Words, label: int, row: Int64s, reference: Int32s, start: int) -> None:
+def _over_label(graph: Words, label: np.int64, row: Int32s, reference: Int32s, start: int) -> None:
     for i in range(graph.word_offsets[label], graph.word_offsets[label + 1]):
         _over_word(row, graph.word_ids[i], reference, start)
 
 
 @kernel
-def _over_stretch(row: Int64s, table: Int64s, start: int, joined: Int64s) -> None:
+def _over_stretch(row: Int32s, table: Tables, start: int, joined: Int32s) -> None:
     """Carry a row over the output of a tail: the fewest edits to column m, and of the tail from m to j."""
     for j in range(start, row.size):
-        fewest = FAR
-        for m in range(start, j + 1):
-            fewest = min(fewest, row[m] + table[m, j])
-        joined[j] = fewest
-    row[start:] = joined[start:]
+        joined[j] = FAR
+    for m in range(start, row.size):
+        before, after, target = row[m], table[m, m:], joined[m:]
+        for j in range(target.size):  # along rows, in 32 bits, without a branch: SIMD, three times as fast
+            value = np.int32(before + after[j])
+            old = target[j]
+            target[j] = value if value < old else old
+    for j in range(start, row.size):
+        row[j] = joined[j]
 
 
 @kernel
 def _edge_row(
-    graph: Words, edge: int, tables: Int64s, reference: Int32s, start: int, row: Int64s, joined: Int64s
+    graph: Words, edge: int, tables: Tables, reference: Int32s, start: int, row: Int32s, joined: Int32s
 ) -> None:
     """The fewest edits between outputs of an edge and the stretches of the reference that begin at ``start``."""
     for j in range(start, row.size):
@@ -84,15 +90,15 @@ def _edge_row(
 
 
 @kernel
-def fill_tables(graph: Words, nodes: int, reference: Int32s, only_prefixes: bool) -> Int64s:
+def fill_tables(graph: Words, nodes: int, reference: Int32s, only_prefixes: bool) -> Tables:
     """The table of every node: (nodes, starts, columns), with the start 0 alone where ``only_prefixes`` are needed.
 
     O(edges × columns) where edges have one word and only prefixes are needed, otherwise O(edges × columns³ / 6).
     """
     columns = reference.size + 1
     starts = 1 if only_prefixes else columns
-    tables = np.full((nodes, starts, columns), np.int32(FAR), np.int32)
-    row, joined = np.empty(columns, np.int64), np.empty(columns, np.int64)
+    tables = np.full((nodes, starts, columns), FAR, np.int32)
+    row, joined = np.empty(columns, np.int32), np.empty(columns, np.int32)
     for node in range(nodes):
         for edge in range(graph.edge_offsets[graph.first_node + node], graph.edge_offsets[graph.first_node + node + 1]):
             for start in range(starts):
@@ -104,14 +110,14 @@ def fill_tables(graph: Words, nodes: int, reference: Int32s, only_prefixes: bool
 
 @kernel
 def _columns_of_tails(
-    graph: Words, edge: int, tables: Int64s, reference: Int32s, start: int, end: int, ends: Int64s, joined: Int64s
+    graph: Words, edge: int, tables: Tables, reference: Int32s, start: int, end: int, ends: Int64s, joined: Int32s
 ) -> None:
     """Where, on a best alignment of an edge with the stretch ``start`` to ``end``, each item of its labels ends; of
     several best alignments that with the least columns, from the last item back.
     """
     first, last = graph.label_offsets[edge], graph.label_offsets[edge + 1]
     columns = reference.size + 1
-    rows = np.empty((last - first + 1, columns), np.int64)
+    rows = np.empty((last - first + 1, columns), np.int32)
     for j in range(start, columns):
         rows[0, j] = j - start
     # The row before the first item allows deletions, which a tail that comes first has in its own table: see below.
@@ -151,13 +157,14 @@ def nearest_derivation(
     graph: Words, nodes: int, reference: Int32s, only_prefixes: bool, most_edges: int
 ) -> tuple[int, Int32s]:
     """The fewest edits of any output of a sentence from the reference, and the edges, in preorder, of a derivation that
-    has it: from the root down the first edge that can. A tail whose output is dropped takes its first derivation, one
-    that is put out twice the derivation for its first place, which may then cost more: the edits are −1 there, and
-    where the derivation has more than ``most_edges`` edges.
+    has it: from the root down the first edge that can.
+
+    No edge may put out the same tail twice: its two places would be free to choose different derivations. A tail that
+    is not put out at all takes its first one. The edits are −1 where the derivation has more than ``most_edges`` edges.
     """
     tables = fill_tables(graph, nodes, reference, only_prefixes)
     columns = reference.size + 1
-    row, joined = np.empty(columns, np.int64), np.empty(columns, np.int64)
+    row, joined = np.empty(columns, np.int32), np.empty(columns, np.int32)
     base = graph.edge_offsets[graph.first_node]
     edges = np.empty(64, np.int32)
     count = 0

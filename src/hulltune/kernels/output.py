@@ -11,6 +11,7 @@ from hulltune.kernels._jit import kernel
 
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
+Bools = NDArray[np.bool_]
 
 
 @kernel
@@ -59,6 +60,63 @@ def _append_output(
             stack_label[height] = label_offsets[base + edges[child]]
             height += 1
     return tokens, count
+
+
+@kernel
+def _append_in_order(
+    edges: Int32s,
+    label_offsets: Int64s,
+    labels: Int32s,
+    base: int,
+    tokens: Int32s,
+    count: int,
+    stack_label: Int64s,
+    stack_end: Int64s,
+) -> tuple[Int32s, int]:
+    """The same where every edge puts out its tails in order, each once: preorder is then the order in which they are
+    met, and a third of the work is enough.
+    """
+    cursor = 1
+    label, end = label_offsets[base + edges[0]], label_offsets[base + edges[0] + 1]
+    height = 0
+    while True:
+        if label == end:
+            if height == 0:
+                return tokens, count
+            height -= 1
+            label, end = stack_label[height], stack_end[height]
+            continue
+        token = labels[label]
+        label += 1
+        if token >= 0:
+            if count == tokens.size:
+                tokens = np.concatenate((tokens, np.empty_like(tokens)))
+            tokens[count] = token
+            count += 1
+        else:
+            if label < end:  # what comes back to its end need not come back
+                stack_label[height], stack_end[height] = label, end
+                height += 1
+            edge = base + edges[cursor]
+            cursor += 1
+            label, end = label_offsets[edge], label_offsets[edge + 1]
+
+
+@kernel
+def in_order(sentence_edges: Int64s, tail_offsets: Int64s, label_offsets: Int64s, labels: Int32s) -> Bools:
+    """Per sentence, whether all its edges put out their tails in order, each once."""
+    result = np.ones(sentence_edges.size - 1, np.bool_)
+    for sentence in range(result.size):
+        for edge in range(sentence_edges[sentence], sentence_edges[sentence + 1]):
+            slot = -1
+            for label in range(label_offsets[edge], label_offsets[edge + 1]):
+                if labels[label] < 0:
+                    if labels[label] != slot:
+                        result[sentence] = False
+                    slot -= 1
+            if slot != -1 - (tail_offsets[edge + 1] - tail_offsets[edge]):
+                result[sentence] = False
+    return result
 
 
 @kernel
@@ -139,6 +197,7 @@ def number_outputs(
     cells: Int64s,
     first_sentence: int,
     sentence_numbers: Int64s,
+    simple: Bools,
     sentence_edges: Int64s,
     derivation_offsets: Int64s,
     derivation_edges: Int32s,
@@ -156,8 +215,8 @@ def number_outputs(
 
     ``cells`` are offsets of derivations by (direction, sentence): of sentences ``first_sentence`` on, for each
     direction anew. Known output k is ``tokens[offsets[k]:offsets[k + 1]]`` of sentence ``sentences[k]``, by its name in
-    ``sentence_numbers``. Outputs are the same where sentence and tokens are, not just their hashes. Expected linear in
-    edges and tokens. Answers the numbers, and the table as it has grown.
+    ``sentence_numbers``; ``simple`` is what ``in_order`` says. Outputs are the same where sentence and tokens are, not
+    just their hashes. Expected linear in edges and tokens. Answers the numbers, and the table as it has grown.
     """
     numbers = np.empty(derivation_offsets.size - 1, np.int64)
     width = sentence_numbers.size
@@ -172,9 +231,14 @@ def number_outputs(
                 size = np.empty(2 * edges.size, np.int64)
                 stack_edge, stack_label = np.empty(size.size + 1, np.int64), np.empty(size.size + 1, np.int64)
             begin = offsets[count]
-            tokens, end = _append_output(
-                edges, tail_offsets, label_offsets, labels, base, tokens, begin, size, stack_edge, stack_label
-            )
+            if simple[sentence]:
+                tokens, end = _append_in_order(
+                    edges, label_offsets, labels, base, tokens, begin, stack_edge, stack_label
+                )
+            else:
+                tokens, end = _append_output(
+                    edges, tail_offsets, label_offsets, labels, base, tokens, begin, size, stack_edge, stack_label
+                )
             value = _hash_tokens(name, tokens, begin, end)
             slot = value & (slots.size - 1)
             while slots[slot] >= 0:

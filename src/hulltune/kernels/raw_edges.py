@@ -6,7 +6,7 @@ decodes each distinct one once.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,31 +15,38 @@ from hulltune.kernels._jit import kernel
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Integers: TypeAlias = NDArray[np.int64]
+Numbers: TypeAlias = NDArray[np.int32]
+Floats: TypeAlias = NDArray[np.float64]
 
 _SEED, _PRIME, _FOLD = np.uint64(14695981039346656037), np.uint64(1099511628211), np.uint64(32)
+_ONE = np.uint64(1)
 
-
-class Strings(NamedTuple):
-    """Distinct byte strings of a text in a hash table; string n is ``data[starts[n]:stops[n]]``.
-
-    ``slots`` is a power of two and at least half empty.
-    """
-
-    slots: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    hashes: NDArray[np.uint64]
+# The distinct strings of a text, in a hash table of two arrays. Not a named tuple of arrays: to take one out of a tuple
+# costs two atomic operations on its reference count, a fifth of the time of a kernel.
+# - slots: the number of a string, or −1; a power of two long, at least half of them empty;
+# - places: for each string, where it starts and stops, and its hash.
+START, STOP, HASH = 0, 1, 2
 
 
 @kernel
-def no_strings(room: int) -> Strings:
-    """An empty table for ``room`` strings (a power of two), until it grows."""
-    return Strings(
-        np.full(2 * room, -1, dtype=np.int32),
-        np.empty(room, dtype=np.int64),
-        np.empty(room, dtype=np.int64),
-        np.empty(room, dtype=np.uint64),
-    )
+def no_strings(room: int) -> tuple[Numbers, Integers]:
+    """Slots and places of an empty table for ``room`` strings (a power of two)."""
+    return np.full(2 * room, -1, dtype=np.int32), np.empty((room, 3), dtype=np.int64)
+
+
+@kernel
+def with_more_room(places: Integers, count: int) -> tuple[Numbers, Integers]:
+    """The same table of ``count`` strings with twice the room."""
+    room = 2 * len(places)
+    slots = np.full(2 * room, -1, dtype=np.int32)
+    larger = np.empty((room, 3), dtype=np.int64)
+    larger[:count] = places[:count]
+    for number in range(count):
+        slot = places[number, HASH] & (2 * room - 1)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & (2 * room - 1)
+        slots[slot] = number
+    return slots, larger
 
 
 @kernel
@@ -51,55 +58,45 @@ def grown(values: NDArray[Any]) -> NDArray[Any]:
 
 
 @kernel
-def with_more_room(strings: Strings, count: int) -> Strings:
-    """The same table of ``count`` strings with twice the room."""
-    room = 2 * len(strings.starts)
-    slots = np.full(2 * room, -1, dtype=np.int32)
-    for number in range(count):
-        slot = np.int64(strings.hashes[number] & np.uint64(2 * room - 1))
-        while slots[slot] >= 0:
-            slot = (slot + 1) & (2 * room - 1)
-        slots[slot] = number
-    return Strings(slots, grown(strings.starts), grown(strings.stops), grown(strings.hashes))
-
-
-@kernel
 def same_bytes(data: Bytes, start: int, other: int, length: int) -> bool:
-    """Whether two stretches of the text are equal."""
-    for i in range(length):  # noqa: SIM110  # Numba has no generators here
-        if data[start + i] != data[other + i]:
+    """Whether two stretches of the text are equal; unsigned, because Numba checks signed indices for a minus sign."""
+    place, end, its = np.uint64(start), np.uint64(start + length), np.uint64(other)
+    while place < end:
+        if data[place] != data[its]:
             return False
+        place += _ONE
+        its += _ONE
     return True
 
 
 @kernel
-def number_of(data: Bytes, start: int, stop: int, strings: Strings, count: int) -> Any:
+def number_of(data: Bytes, start: int, stop: int, slots: Numbers, places: Integers, count: int) -> Any:
     """The number of a string among the first ``count``; a new one becomes number ``count``, for which there must be
     room in the table.
     """
     value = _SEED
-    for i in range(start, stop):
+    for i in range(np.uint64(start), np.uint64(stop)):
         value = (value ^ np.uint64(data[i])) * _PRIME
-    value ^= value >> _FOLD
-    mask = len(strings.slots) - 1
-    slot = np.int64(value & np.uint64(mask))
+    hashed = np.int64(value ^ (value >> _FOLD))
+    mask = len(slots) - 1
+    slot = hashed & mask
     length = stop - start
-    while strings.slots[slot] >= 0:
-        number = strings.slots[slot]
+    while slots[slot] >= 0:
+        number = slots[slot]
         if (
-            strings.hashes[number] == value
-            and strings.stops[number] - strings.starts[number] == length
-            and same_bytes(data, start, strings.starts[number], length)
+            places[number, HASH] == hashed
+            and places[number, STOP] - places[number, START] == length
+            and same_bytes(data, start, places[number, START], length)
         ):
             return np.int64(number)
         slot = (slot + 1) & mask
-    strings.slots[slot] = count
-    strings.starts[count], strings.stops[count], strings.hashes[count] = start, stop, value
+    slots[slot] = count
+    places[count, START], places[count, STOP], places[count, HASH] = start, stop, hashed
     return np.int64(count)
 
 
 @kernel
-def fill_dense(offsets: Integers, columns: NDArray[np.int32], values: NDArray[Any], matrix: NDArray[Any]) -> None:
+def fill_dense(offsets: Integers, columns: Numbers, values: NDArray[Any], matrix: NDArray[Any]) -> None:
     """Spread sparse rows over a matrix of zeros."""
     for row in range(len(offsets) - 1):
         for i in range(offsets[row], offsets[row + 1]):

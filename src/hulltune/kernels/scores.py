@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.magnitudes import sum_bound
-from hulltune.kernels.simd import LANES, add, load, multiply, scatter, splat, subtract
+from hulltune.kernels.simd import LANES, add, load, multiply, multiply_add, scatter, splat, subtract
 
 GRID_BITS = 51
 ROUND = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to an integer, for |x| <= 2^51
@@ -31,7 +31,7 @@ Int64s = NDArray[np.int64]
 
 
 @kernel
-def _normalised(values: Floats, out: Floats) -> int:
+def normalised(values: Floats, out: Floats) -> int:
     """Write ``values`` over the power of two above the largest of them; returns its exponent."""
     top = 0.0
     for value in values:
@@ -93,13 +93,13 @@ def score_dense(
     exponents = np.empty((rows, last - first), np.int64)
     normal_weights, weight_exponents = np.empty((rows, width)), np.empty(rows, np.int64)
     for r in range(rows):
-        weight_exponents[r] = _normalised(weights[r], normal_weights[r])
+        weight_exponents[r] = normalised(weights[r], normal_weights[r])
     normal_magnitudes = np.empty(width)
     scaled = np.zeros(width)
     lanes = np.zeros((width + 1) * LANES)  # a row of LANES weights for each feature, then the last factors
     real_columns, counted_columns = np.empty(width, np.int64), np.empty(width, np.int64)
     for s in range(first, last):
-        exponent = _normalised(magnitudes[s], normal_magnitudes)
+        exponent = normalised(magnitudes[s], normal_magnitudes)
         real, counted = 0, 0
         for k in range(width):
             if normal_magnitudes[k] == 0.0:
@@ -126,11 +126,11 @@ def score_dense(
                 total = splat(0.0)
                 for i in range(real):
                     k = real_columns[i]
-                    total = add(total, multiply(load(lanes, k), splat(np.float64(columns[k, e]))))
+                    total = multiply_add(load(lanes, k), splat(np.float64(columns[k, e])), total)
                 total = subtract(add(multiply(total, factor), rounding), rounding)
                 for i in range(counted):
                     k = counted_columns[i]
-                    total = add(total, multiply(load(lanes, k), splat(np.float64(columns[k, e]))))
+                    total = multiply_add(load(lanes, k), splat(np.float64(columns[k, e])), total)
                 scatter(flat, block * scores.shape[1] + e - base, scores.shape[1], size, total)
     return exponents
 

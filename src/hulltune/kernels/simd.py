@@ -77,13 +77,15 @@ def load(typing: Any, array: Any, row: Any) -> Any:
 
 @_operation
 def load_at(typing: Any, array: Any, start: Any) -> Any:
-    """Lanes ``array[start : start + LANES]`` of a flat float64 array."""
+    """Lanes ``array[start : start + LANES]`` of a flat float64 or float32 array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        single = signature.args[0].dtype == types.float32
+        stored = ir.VectorType(ir.FloatType(), LANES) if single else _VECTOR
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        value = builder.load(builder.bitcast(builder.gep(data, [arguments[1]]), _VECTOR.as_pointer()))
-        value.align = 8
-        return value
+        value = builder.load(builder.bitcast(builder.gep(data, [arguments[1]]), stored.as_pointer()))
+        value.align = 4 if single else 8
+        return builder.fpext(value, _VECTOR) if single else value
 
     return lanes_type(array, types.intp), generate
 
@@ -128,12 +130,36 @@ add = _elementwise(lambda builder, a, b: builder.fadd(a, b), lanes_type, lanes_t
 subtract = _elementwise(lambda builder, a, b: builder.fsub(a, b), lanes_type, lanes_type)
 divide = _elementwise(lambda builder, a, b: builder.fdiv(a, b), lanes_type, lanes_type)
 multiply = _elementwise(lambda builder, a, b: builder.fmul(a, b), lanes_type, lanes_type)
+minimum = _elementwise(
+    lambda builder, a, b: builder.select(builder.fcmp_ordered("<", a, b), a, b), lanes_type, lanes_type
+)
+maximum = _elementwise(
+    lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b), lanes_type, lanes_type
+)
 greater = _elementwise(lambda builder, a, b: builder.fcmp_ordered(">", a, b), mask_type, lanes_type)
 at_least = _elementwise(lambda builder, a, b: builder.fcmp_ordered(">=", a, b), mask_type, lanes_type)
 equal = _elementwise(lambda builder, a, b: builder.fcmp_ordered("==", a, b), mask_type, lanes_type)
 unequal = _elementwise(lambda builder, a, b: builder.fcmp_unordered("!=", a, b), mask_type, lanes_type)
 both = _elementwise(lambda builder, a, b: builder.and_(a, b), mask_type, mask_type)
 either = _elementwise(lambda builder, a, b: builder.or_(a, b), mask_type, mask_type)
+
+
+def _fused(vector: Any, result: Any, name: str) -> Any:
+    @_operation
+    def operation(typing: Any, a: Any, b: Any, c: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.FunctionType(vector, [vector] * 3)
+            return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+
+        return result(result, result, result), generate
+
+    return operation
+
+
+multiply_add = _fused(_VECTOR, lanes_type, f"llvm.fma.v{LANES}f64")
+"""a · b + c, rounded once."""
+multiply_add_one = _fused(ir.DoubleType(), types.float64, "llvm.fma.f64")
+"""The same for single numbers."""
 
 
 @_operation
@@ -206,3 +232,69 @@ def scatter(typing: Any, array: Any, start: Any, stride: Any, count: Any, value:
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.intp, types.intp, lanes_type), generate
+
+
+# Sixteen 32-bit integers: rows of counts, which fit one cache line.
+
+
+class CountsType(types.Type):  # type: ignore[misc]  # numba is untyped
+    """LANES 32-bit integers."""
+
+    def __init__(self) -> None:
+        super().__init__(name=f"Counts({LANES})")
+
+
+counts_type = CountsType()
+_COUNTS = ir.VectorType(ir.IntType(32), LANES)
+
+
+@register_model(CountsType)
+class _CountsModel(models.PrimitiveModel):  # type: ignore[misc]  # numba is untyped
+    def __init__(self, manager: Any, frontend_type: Any) -> None:
+        super().__init__(manager, frontend_type, _COUNTS)
+
+
+@_operation
+def load_counts(typing: Any, array: Any, row: Any) -> Any:
+    """``array[row * LANES : (row + 1) * LANES]`` of a flat int32 array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        first = builder.gep(data, [builder.mul(arguments[1], ir.Constant(arguments[1].type, LANES))])
+        value = builder.load(builder.bitcast(first, _COUNTS.as_pointer()))
+        value.align = 4
+        return value
+
+    return counts_type(array, types.intp), generate
+
+
+@_operation
+def store_counts(typing: Any, array: Any, row: Any, value: Any) -> Any:
+    """Write to ``array[row * LANES : (row + 1) * LANES]`` of a flat int32 array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        first = builder.gep(data, [builder.mul(arguments[1], ir.Constant(arguments[1].type, LANES))])
+        builder.store(arguments[2], builder.bitcast(first, _COUNTS.as_pointer())).align = 4
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, counts_type), generate
+
+
+@_operation
+def store_wide(typing: Any, array: Any, start: Any, value: Any) -> Any:
+    """Write to ``array[start : start + LANES]`` of a flat int64 array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = ir.VectorType(ir.IntType(64), LANES)
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), wide.as_pointer())
+        builder.store(builder.sext(arguments[2], wide), pointer).align = 8
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, counts_type), generate
+
+
+add_counts = _elementwise(lambda builder, a, b: builder.add(a, b), counts_type, counts_type)
+subtract_counts = _elementwise(lambda builder, a, b: builder.sub(a, b), counts_type, counts_type)
+counts_differ = _elementwise(lambda builder, a, b: builder.icmp_signed("!=", a, b), mask_type, counts_type)

@@ -1,4 +1,4 @@
-"""Upper envelopes of forests along a line, the exact line search of a sentence or corpus; and their best derivations."""
+"""Upper envelopes of forests along a line (the exact line search of a sentence or a corpus) and best derivations."""
 
 from hulltune.lines.compute import decode, envelope, envelopes
 from hulltune.lines.derivations import Derivation, DerivationLists

@@ -54,6 +54,11 @@ class EdgeScorer:
             raise InputError("weights: the scores of derivations overflow; use smaller weights or rescale the features")
         return out, exponents
 
+    @cached_property
+    def list_tables(self) -> tuple[Floats, NDArray[Any]]:
+        """Per sentence a bound on each dense feature, and the features by column: what the kernels of lists take."""
+        return self._dense_tables[0], self._columns
+
     def prepare(self) -> None:
         """Compute the tables now, before several threads would at once."""
         _ = self._dense_tables if isinstance(self.corpus.features, DenseFeatures) else self._sparse_units

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.errors import InputError
+
 if TYPE_CHECKING:
     from hulltune.metrics.bounds import LinearBound, LossBound, Ranges
 
@@ -82,3 +84,17 @@ class Metric(ABC):
     def loss_bound(self, ranges: Ranges) -> LossBound:
         """What to minimise over the choices of a box, and the bound of the loss that the minimiser proves."""
         return self.linear_bound(ranges).as_loss_bound(ranges)
+
+    def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[NDArray[np.int64], float]:
+        """The rows of the smallest loss, and that loss; no rows where none is below ``below``.
+
+        A metric may look at most rows less closely than ``loss`` does, as long as the answer is the same.
+        """
+        losses = np.asarray(self.loss(statistics), dtype=np.float64)
+        if losses.shape != (len(statistics),):
+            raise InputError(f"loss: expected {len(statistics)} values, one for each row, got shape {losses.shape}")
+        smallest = float(losses.min(initial=np.inf))
+        if np.isnan(smallest):
+            row = statistics[int(np.argmax(np.isnan(losses)))]
+            raise InputError(f"loss: got NaN for the statistics {row.tolist()}")
+        return np.flatnonzero(losses == smallest) if smallest < below else np.empty(0, np.int64), smallest

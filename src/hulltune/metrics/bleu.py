@@ -197,6 +197,16 @@ class Bleu(Metric):
         slopes[long_enough], offsets[long_enough] = 0.0, 0.0
         return slopes, offsets
 
+    def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[NDArray[np.int64], float]:
+        """As for every metric. Only rows within 1e-9 of the best in a rough BLEU without logarithms are looked at."""
+        from hulltune.kernels.metric_scores import best_bleu_rows
+
+        if self.smooth_method == "add-k" or statistics.dtype != np.int64 or not len(statistics):
+            return super().lowest(statistics, below=below)
+        rows = best_bleu_rows(np.ascontiguousarray(statistics), self.max_ngram_order)
+        chosen, smallest = super().lowest(statistics[rows], below=below)
+        return rows[chosen], smallest
+
     @property
     def _smooth_value(self) -> float | None:
         return SMOOTHING[self.smooth_method] if self.smooth_value is None else float(self.smooth_value)

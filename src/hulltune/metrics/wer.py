@@ -129,10 +129,19 @@ class PreparedEditRate(PreparedMetric):
         sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
         return _text.in_batches(self._statistics, sentences, outputs)
 
+    def encoded(self, lines: Sequence[str]) -> _text.Tokenised:
+        """Lines, normalised, as ids of the words (or characters) of the references; −1 for one that none has."""
+        return self._symbols.encode(self._metric.normalised(lines))
+
+    def references_of(self, sentence: int) -> list[NDArray[np.int32]]:
+        """The references of a sentence as the same ids."""
+        ids, offsets = self._symbols.references
+        return [ids[offsets[k] : offsets[k + 1]] for k in range(self._offsets[sentence], self._offsets[sentence + 1])]
+
     def _statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
         from hulltune.kernels.edits import edit_statistics
 
-        encoded = self._symbols.encode(self._metric.normalised(outputs))
+        encoded = self.encoded(outputs)
         rows, too_long = edit_statistics(
             *encoded, sentences, *self._symbols.references, self._offsets, self._symbols.size
         )

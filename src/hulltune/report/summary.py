@@ -31,7 +31,7 @@ def _header(result: TuneResult) -> list[str]:
 
 
 def _oracle_remark(result: TuneResult) -> str:
-    among = f", among {result.oracle_kind}" if result.oracle_kind not in (None, "all candidates") else ""
+    among = f" ({result.oracle_kind})" if result.oracle_kind not in (None, "all candidates") else ""
     return f"the best picks found, sentence by sentence{among}"
 
 

@@ -2,5 +2,15 @@
 
 from hulltune.search.line import LineSearch, error_surface, line_search
 from hulltune.search.policies import Choice, Policy
+from hulltune.search.pruning import EnvelopeShare, Pruning, prune
 
-__all__ = ["Choice", "LineSearch", "Policy", "error_surface", "line_search"]
+__all__ = [
+    "Choice",
+    "EnvelopeShare",
+    "LineSearch",
+    "Policy",
+    "Pruning",
+    "error_surface",
+    "line_search",
+    "prune",
+]

@@ -15,11 +15,12 @@ from hulltune.errors import InputError
 from hulltune.forest.corpus import Corpus
 from hulltune.forest.features import DenseFeatures, ranges
 from hulltune.lines.compute import search_shards
+from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Metric, References
 from hulltune.metrics.lazy import LazyStatistics
 from hulltune.search.directions import axes
-from hulltune.search.outputs import Outputs
+from hulltune.search.outputs import Outputs, in_order
 from hulltune.search.problem import Picks
 from hulltune.surface import ErrorSurface
 
@@ -129,9 +130,16 @@ class ForestProblem:
         cells, segments, derivation_offsets, derivation_edges, _ = part
         first, last = shard
         outputs = self.outputs.numbers(
-            self.corpus, first, self._names[first:last], cells, derivation_offsets, derivation_edges
+            self.corpus, self._in_order, first, self._names[first:last], cells, derivation_offsets, derivation_edges
         )
         return np.diff(cells).reshape(-1, last - first), segments[:, 0].copy(), outputs
+
+    def surfaces(
+        self, origin: Floats, directions: Floats, intervals: Floats, *, threads: int = 1
+    ) -> list[ErrorSurface]:
+        """The error surfaces along several directions, each within its interval."""
+        found = self.search(origin, directions, intervals, threads=threads)
+        return [self.surface(found, direction) for direction in range(len(directions))]
 
     def surface(self, found: Winners, direction: int) -> ErrorSurface:
         """The error surface along one of the directions that were searched."""
@@ -190,6 +198,18 @@ class ForestProblem:
         """The metric of what decoding with ``weights`` puts out."""
         return float(self.metric.score(self.picks(weights, threads=threads).total))
 
+    def meet(self, weights: Floats, *, k: int, threads: int = 1) -> None:
+        """Count the ``k`` best distinct outputs of every sentence under ``weights`` among those met."""
+        found = kbest(self.corpus, weights, k, distinct=True, threads=threads, scorer=self.scorer)
+        self.outputs.numbers(
+            self.corpus, self._in_order, 0, self._names, found.offsets, found.edge_offsets, found.edges
+        )
+
+    @property
+    def is_lattices(self) -> bool:
+        """Whether no edge has more than one tail."""
+        return int(np.diff(self.corpus.tail_offsets).max(initial=0)) <= 1
+
     def choices(self) -> tuple[Int64s, Int64s]:
         """By sentence: every hypothesis of a list, and of a forest the outputs met so far, by text."""
         offsets, outputs = self.outputs.of_sentences(int(self._names.max(initial=0)) + 1)
@@ -213,12 +233,18 @@ class ForestProblem:
         one_node: NDArray[np.bool_] = np.diff(self.corpus.node_offsets) == 1
         return one_node
 
+    @cached_property
+    def _in_order(self) -> NDArray[np.bool_]:
+        return in_order(self.corpus)
+
     def _outputs_of_edges(self, sentences: Int64s, counts: Int64s, edges: Int64s) -> Int64s:
         """The outputs of derivations of one edge: ``counts[i]`` of ``edges`` in turn belong to ``sentences[i]``."""
         cells = np.zeros(len(self.corpus) + 1, dtype=np.int64)
         cells[sentences + 1] = counts
         steps = np.arange(len(edges) + 1, dtype=np.int64)
-        return self.outputs.numbers(self.corpus, 0, self._names, np.cumsum(cells), steps, edges.astype(np.int32))
+        return self.outputs.numbers(
+            self.corpus, self._in_order, 0, self._names, np.cumsum(cells), steps, edges.astype(np.int32)
+        )
 
     def rivals(self, weights: Floats, units: Floats) -> tuple[Int64s, Int64s, Floats]:
         """For each sentence the outputs that win somewhere on a line through ``weights`` along an axis, each with the

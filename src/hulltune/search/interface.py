@@ -40,6 +40,11 @@ class Problem(Protocol):
     def text(self, candidate: int) -> str:
         """The text of what was chosen, or nothing for −1."""
 
+    def surfaces(
+        self, origin: Floats, directions: Floats, intervals: Floats, *, threads: int = 1
+    ) -> list[ErrorSurface]:
+        """The error surfaces along several directions, each within its interval."""
+
     def search(self, origin: Floats, directions: Floats, intervals: Floats, *, threads: int = 1) -> Any:
         """The envelopes of all sentences along several directions, each within its interval."""
 

@@ -18,6 +18,10 @@ from hulltune.search.steps import search_lines
 
 Floats = NDArray[np.float64]
 
+CARRIED = 3
+"""A round searches again along up to 1/CARRIED as many directions as it has, of those that gained in the last one."""
+AXES = 3
+"""Of the other directions of a round, 1/AXES are axes."""
 SEARCHES = ("random", "coordinate", "powell", "gradient", "subspace", "certified")
 
 
@@ -25,7 +29,8 @@ SEARCHES = ("random", "coordinate", "powell", "gradient", "subspace", "certified
 class SearchOptions:
     """How to climb.
 
-    - "random": every round searches all axes and ``directions`` random directions, and takes the best step.
+    - "random": every round searches ``directions`` lines at once and takes the best step: the way of the last step,
+      those that gained in the last round, some axes in turn, and random ones. Before it ends, all axes are searched.
     - "coordinate": Och's search: every round searches the axes, and takes the best step.
     - "powell": Powell's conjugate directions: one line after the other, from the axes on; the way of a whole round
       then replaces the direction that gained most.
@@ -33,7 +38,7 @@ class SearchOptions:
     - "subspace": every step goes to the certified optimum of a plane or 3-space through the weights (certified/).
     - "certified": the global optimum with a proof, for a few free weights (certified/).
 
-    A round without gain ends the search (with random directions: ``patience`` such rounds).
+    A round without gain ends the search (with random directions: ``patience`` such rounds in a row).
     """
 
     search: str = "random"
@@ -109,25 +114,37 @@ class _Climber:
     def best_of_round(self, position: Position) -> Iterator[Position]:
         """Search many lines, take the best step, and again."""
         options = self.options
-        one_by_one = axes(self.constraints.free_groups, self.units)
-        way: list[Floats] = []  # of the last step: where one gain is, there is often another
-        idle = 0
+        promising: list[Floats] = []
+        patience = 1 if options.search == "coordinate" else options.patience
+        idle, turn = 0, 0
         for _ in range(options.max_rounds):
-            lines = list(one_by_one)
-            if options.search != "coordinate":
-                lines += list(random_directions(options.directions, self.units, self.rng))
+            lines = self._lines(promising, turn, thorough=idle + 1 >= patience)
             if self.more_directions is not None:
                 lines += self.more_directions(position.weights)
-            moved = self._search(position, lines + way)
+            moved, gaining = self._search(position, lines)
+            turn += options.directions
             if moved.loss < position.loss:
                 idle = 0
-                way = [moved.weights - position.weights]
+                # Where one gain is, there is often another: along the same way, and along what was second best.
+                promising = [moved.weights - position.weights, *gaining[1 : 1 + options.directions // CARRIED]]
             else:
-                idle += 1
+                idle, promising = idle + 1, []
             position = moved
             yield position
-            if idle and (options.search == "coordinate" or idle >= options.patience):
+            if idle >= patience:
                 return
+
+    def _lines(self, promising: list[Floats], turn: int, *, thorough: bool) -> list[Floats]:
+        """The directions of a round: promising ones, axes (all of them if ``thorough``), and random ones."""
+        one_by_one = axes(self.constraints.free_groups, self.units)
+        if self.options.search == "coordinate":
+            return one_by_one + promising[:1]
+        room = self.options.directions - len(promising)
+        if not thorough and one_by_one:
+            wanted = range(turn, turn + max(room // AXES, 1))
+            one_by_one = [one_by_one[k % len(one_by_one)] for k in sorted({k % len(one_by_one) for k in wanted})]
+        room -= len(one_by_one)
+        return promising + one_by_one + list(random_directions(max(room, 1), self.units, self.rng))
 
     def powell(self, position: Position) -> Iterator[Position]:
         """Search one line after the other; the way of a round replaces the line that gained most."""
@@ -136,7 +153,7 @@ class _Climber:
             before = position
             best_gain, best_line = 0.0, 0
             for number, line in enumerate(lines):
-                moved = self._search(position, [line])
+                moved, _ = self._search(position, [line])
                 if position.loss - moved.loss > best_gain:
                     best_gain, best_line = position.loss - moved.loss, number
                 position = moved
@@ -144,12 +161,13 @@ class _Climber:
                 yield position
                 return
             way = position.weights - before.weights
-            position = self._search(position, [way])
+            position, _ = self._search(position, [way])
             lines[best_line] = way
             yield position
 
-    def _search(self, position: Position, lines: list[Floats]) -> Position:
-        """Where the best step along any of the lines leads, if decoding confirms that it gains anything.
+    def _search(self, position: Position, lines: list[Floats]) -> tuple[Position, list[Floats]]:
+        """Where the best step along any of the lines leads, if decoding confirms that it gains anything; and all
+        directions that gain, the best first.
 
         The gain was computed exactly, for weights that were then rounded to doubles and scaled: in an interval thinner
         than that rounding, decoding may see another loss. It has the last word.
@@ -159,15 +177,15 @@ class _Climber:
             reach=self.reach, threads=self.threads,
         )  # fmt: skip
         spent = position.line_searches + len(steps)
-        for step in sorted(steps, key=lambda step: step.loss):
-            if not step.loss < position.loss:
-                break
+        gains = [step for step in sorted(steps, key=lambda step: step.loss) if step.loss < position.loss]
+        directions = [step.direction for step in gains]
+        for step in gains:
             for weights in (self.constraints.normalised(step.weights), step.weights):
                 if self.constraints.violation(weights) is None:
                     loss = self._loss(weights)
                     if loss < position.loss:
-                        return Position(weights, loss, spent)
-        return Position(position.weights, position.loss, spent)
+                        return Position(weights, loss, spent), directions
+        return Position(position.weights, position.loss, spent), directions
 
     def _loss(self, weights: Floats) -> float:
         return float(self.problem.metric.loss(self.problem.picks(weights, threads=self.threads).total))

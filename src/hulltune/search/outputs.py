@@ -15,7 +15,16 @@ from hulltune.forest.vocabulary import Vocabulary
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
 
+Bools = NDArray[np.bool_]
+
 FIRST_SLOTS = 1 << 12
+
+
+def in_order(corpus: Corpus) -> Bools:
+    """Per sentence, whether all its edges put out their tails in order, each once; linear."""
+    from hulltune.kernels import output
+
+    return output.in_order(corpus.sentence_edges, corpus.tail_offsets, corpus.label_offsets, corpus.labels)
 
 
 class Outputs:
@@ -41,6 +50,7 @@ class Outputs:
     def numbers(
         self,
         corpus: Corpus,
+        simple: Bools,
         first: int,
         names: Int64s,
         cells: Int64s,
@@ -50,7 +60,8 @@ class Outputs:
         """The number of what each derivation puts out.
 
         The derivations are those of sentences ``first`` on of ``corpus``, once for each direction: ``cells`` are their
-        offsets by direction, then sentence. Here the sentences are called by their ``names``. Linear in their edges.
+        offsets by direction, then sentence. Here the sentences are called by their ``names``. ``simple`` is what
+        ``in_order`` says of the corpus. Linear in their edges.
         """
         from hulltune.kernels.output import number_outputs
 
@@ -58,7 +69,7 @@ class Outputs:
             (
                 numbers, self._slots, self._hashes, self._sentences, self._offsets, self._tokens, self._count,
             ) = number_outputs(
-                cells, first, names, corpus.sentence_edges, derivation_offsets, derivation_edges,
+                cells, first, names, simple, corpus.sentence_edges, derivation_offsets, derivation_edges,
                 corpus.tail_offsets, corpus.label_offsets, corpus.labels,
                 self._slots, self._hashes, self._sentences, self._offsets, self._tokens, self._count,
             )  # fmt: skip

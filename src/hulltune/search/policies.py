@@ -89,13 +89,10 @@ def choose(
     ``closed`` marks intervals that are not to be entered. The answer is never a breakpoint.
     """
     smoothed = smooth(losses, policy.smoothing, policy.window)
-    lefts, rights = np.append(interval[0], breakpoints), np.append(breakpoints, interval[1])
-    near_left, near_right = _bounded(lefts, rights, end_step(breakpoints, scale))
+    lefts, rights, near_left, near_right = _ends(breakpoints, interval, scale, np.arange(len(losses)))
     middles = near_left + (near_right - near_left) / 2
-    at_zero = (near_left <= 0.0) & (near_right >= 0.0)
-    sizes = np.maximum(np.maximum(np.abs(near_left), np.abs(near_right)), np.where(at_zero, scale, 0.0))
     inside = (lefts < middles) & (middles < rights)  # an interval between neighbouring doubles has no inside
-    enterable = inside & (near_right - near_left > RESOLUTION * sizes)
+    enterable = _enterable(lefts, rights, near_left, near_right, scale)
     if closed is not None:
         enterable &= ~closed
     best = np.min(smoothed[enterable], initial=math.inf)
@@ -131,25 +128,73 @@ def choose(
     return Choice(eta, float(losses[index]), float(lefts[firsts[pick]]), float(rights[lasts[pick]]))
 
 
+def choose_among(
+    breakpoints: Floats,
+    best: NDArray[np.int64],
+    loss: float,
+    *,
+    policy: Policy,
+    interval: tuple[float, float] = (-math.inf, math.inf),
+    scale: float = 1.0,
+) -> Choice | None:
+    """What ``choose`` answers without smoothing when ``best`` are all intervals of the smallest loss, in order, and it
+    is smaller than the current one. In the usual case without looking at the others; None otherwise.
+    """
+    lefts, rights, near_left, near_right = _ends(breakpoints, interval, scale, best)
+    if not np.all(_enterable(lefts, rights, near_left, near_right, scale)):
+        return None
+    is_first = np.append(True, best[1:] > best[:-1] + 1)
+    between = best[:-1][is_first[1:]] + 1  # what follows a run of them keeps it apart from the next, if it is wide
+    if len(between) and not np.all(_enterable(*_ends(breakpoints, interval, scale, between), scale)):
+        return None
+    firsts = np.flatnonzero(is_first)
+    lasts = np.append(firsts[1:], len(best)) - 1
+    if policy.name == "widest":
+        pick = int(np.argmax(near_right[lasts] - near_left[firsts]))
+    else:
+        pick = int(np.argmin(np.maximum(np.maximum(lefts[firsts], -rights[lasts]), 0.0)))
+    first, last = firsts[pick], lasts[pick]
+    low, high = float(near_left[first]), float(near_right[last])
+    eta = _enter(low, high) if policy.name == "closest" else low + (high - low) / 2
+    if eta in lefts[first : last + 1]:
+        eta = float(near_left[first] + (near_right[first] - near_left[first]) / 2)
+    return Choice(eta, loss, float(lefts[first]), float(rights[last]))
+
+
+def _enterable(lefts: Floats, rights: Floats, near_left: Floats, near_right: Floats, scale: float) -> NDArray[np.bool_]:
+    """Whether each interval is wide enough to be entered."""
+    middles = near_left + (near_right - near_left) / 2
+    at_zero = (near_left <= 0.0) & (near_right >= 0.0)
+    sizes = np.maximum(np.maximum(np.abs(near_left), np.abs(near_right)), np.where(at_zero, scale, 0.0))
+    wide: NDArray[np.bool_] = (lefts < middles) & (middles < rights) & (near_right - near_left > RESOLUTION * sizes)
+    return wide
+
+
+def _ends(
+    breakpoints: Floats, interval: tuple[float, float], scale: float, numbers: NDArray[np.int64]
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """The ends of some intervals, and the same with unbounded ones cut off two steps beyond the last breakpoint."""
+    count = len(breakpoints)
+    step = end_step(breakpoints, scale)
+    if not count:
+        lefts, rights = np.full(len(numbers), interval[0]), np.full(len(numbers), interval[1])
+    else:
+        lefts = np.where(numbers > 0, breakpoints[np.maximum(numbers, 1) - 1], interval[0])
+        rights = np.where(numbers < count, breakpoints[np.minimum(numbers, count - 1)], interval[1])
+    near_left, near_right = np.clip(lefts, -FARTHEST, FARTHEST), np.clip(rights, -FARTHEST, FARTHEST)
+    open_left, open_right = np.isneginf(lefts), np.isposinf(rights)
+    near_left = np.where(open_left, near_right - 2.0 * np.maximum(step, np.abs(near_right) * TINY_STEP), near_left)
+    near_right = np.where(open_right, near_left + 2.0 * np.maximum(step, np.abs(near_left) * TINY_STEP), near_right)
+    both = open_left & open_right
+    return lefts, rights, np.where(both, -step, near_left), np.where(both, step, near_right)
+
+
 def end_step(breakpoints: Floats, scale: float) -> float:
     """How far beyond the last breakpoint to go: the mean gap between breakpoints; see Policy."""
     if len(breakpoints) >= 2:
         first, last = np.clip(breakpoints[[0, -1]], -FARTHEST, FARTHEST).tolist()
         return float(last - first) / (len(breakpoints) - 1)
     return max(abs(float(breakpoints[0])), scale) if len(breakpoints) else scale
-
-
-def _bounded(lefts: Floats, rights: Floats, step: float) -> tuple[Floats, Floats]:
-    """The ends of the intervals with unbounded ones cut off two steps beyond the last breakpoint."""
-    open_left, open_right = math.isinf(lefts[0]), math.isinf(rights[-1])
-    lefts, rights = np.clip(lefts, -FARTHEST, FARTHEST), np.clip(rights, -FARTHEST, FARTHEST)
-    if open_left and open_right and len(lefts) == 1:
-        return np.array([-step]), np.array([step])
-    if open_left:
-        lefts[0] = rights[0] - 2.0 * max(step, abs(rights[0]) * TINY_STEP)
-    if open_right:
-        rights[-1] = lefts[-1] + 2.0 * max(step, abs(lefts[-1]) * TINY_STEP)
-    return lefts, rights
 
 
 def _enter(left: float, right: float) -> float:

@@ -18,6 +18,7 @@ from hulltune.lines.result import CorpusEnvelopes
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Metric, References
 from hulltune.metrics.lazy import LazyStatistics
+from hulltune.search.list_surfaces import CompactTable, list_surfaces, list_winners
 from hulltune.surface import ErrorSurface
 
 Floats = NDArray[np.float64]
@@ -41,7 +42,8 @@ class ListProblem:
     """n-best lists, their references and a metric.
 
     Statistics are asked for once per distinct text of a sentence, when a candidate first wins somewhere. A sentence
-    without candidates counts as an empty output, as it would in the file that reranking writes.
+    without candidates counts as an empty output, as it would in the file that reranking writes. ``some_texts`` gives
+    many texts at once, where that is faster than one by one.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class ListProblem:
         sources: Sequence[str] | None = None,
         totals: Floats | None = None,
         statistics: LazyStatistics | None = None,
+        some_texts: Callable[[Int64s], list[str]] | None = None,
     ) -> None:
         if len(references) != len(corpus):
             raise InputError(
@@ -65,12 +68,16 @@ class ListProblem:
         self.totals = totals
         self.scorer = EdgeScorer(corpus)
         self._text = text
+        self._some_texts = some_texts or (lambda candidates: [text(candidate) for candidate in candidates.tolist()])
         self._statistics = LazyStatistics(metric, references, sources) if statistics is None else statistics
         self._rows = np.full(corpus.edges, -1, dtype=np.int64)
+        self._complete = False
         empty = np.flatnonzero(np.diff(corpus.sentence_edges) == 0)
-        self._empty_rows = np.full(len(corpus), -1, dtype=np.int64)
+        self.empty_rows = np.full(len(corpus), -1, dtype=np.int64)
+        """The row of the empty output, for sentences without candidates."""
         if len(empty):
-            self._empty_rows[empty] = self._statistics.rows(empty, [""] * len(empty))
+            self.empty_rows[empty] = self._statistics.rows(empty, [""] * len(empty))
+        self._compact = CompactTable(len(corpus))
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -84,18 +91,28 @@ class ListProblem:
     def rows(self, candidates: Int64s) -> Int64s:
         """Rows of ``table`` for candidates of the corpus; asks the metric for those not seen before."""
         rows = self._rows[candidates]
-        if len(rows) and rows.min() < 0:
+        if not self._complete and len(rows) and rows.min() < 0:
             missing = np.unique(candidates[rows < 0])
             sentences = np.searchsorted(self.corpus.sentence_edges, missing, side="right") - 1
-            texts = [self._text(int(candidate)) for candidate in missing]
-            self._rows[missing] = self._statistics.rows(sentences, texts)
+            self._rows[missing] = self._statistics.rows(sentences, self._some_texts(missing))
             rows = self._rows[candidates]
+            self._complete = len(missing) > 1000 and bool(self._rows.min() >= 0)
         return rows
 
     @property
     def table(self) -> NDArray[Any]:
         """The statistics behind the rows."""
         return self._statistics.table
+
+    def surfaces(
+        self, origin: Floats, directions: Floats, intervals: Floats, *, threads: int = 1
+    ) -> list[ErrorSurface]:
+        """The error surfaces along several directions, each within its interval."""
+        surfaces = list_surfaces(self, self._compact, origin, directions, intervals, threads)
+        if surfaces is None:
+            found = self.search(origin, directions, intervals, threads=threads)
+            surfaces = [self.surface(found, direction) for direction in range(len(directions))]
+        return surfaces
 
     def surface(self, found: CorpusEnvelopes, direction: int) -> ErrorSurface:
         """The error surface along one of the directions that were searched."""
@@ -105,9 +122,9 @@ class ListProblem:
         starts = np.repeat(self.corpus.sentence_edges[:-1], np.diff(offsets))
         rows = self.rows(winners + starts)
         lefts = found.lefts[begin:end]
-        if self._empty_rows.max(initial=-1) >= 0:  # sentences without candidates: one segment, always the same
-            empty = np.flatnonzero(self._empty_rows >= 0)
-            rows = np.concatenate([rows, self._empty_rows[empty]])
+        if self.empty_rows.max(initial=-1) >= 0:  # sentences without candidates: one segment, always the same
+            empty = np.flatnonzero(self.empty_rows >= 0)
+            rows = np.concatenate([rows, self.empty_rows[empty]])
             lefts = np.concatenate([lefts, np.full(len(empty), -np.inf)])
             offsets = np.concatenate([offsets, end + 1 + np.arange(len(empty))])
         return ErrorSurface.from_rows(offsets - begin, lefts, rows, self.table)
@@ -118,6 +135,9 @@ class ListProblem:
 
     def picks(self, weights: Floats, *, threads: int = 1) -> Picks:
         """What reranking with ``weights`` picks: the highest score, of equals the first in the list."""
+        winners = list_winners(self, weights)
+        if winners is not None:
+            return self.picked(winners)
         found = decode(self.corpus, weights, threads=threads, scorer=self.scorer)
         candidates = np.full(len(self.corpus), -1, dtype=np.int64)
         filled = np.diff(found.offsets[0]) > 0
@@ -126,7 +146,7 @@ class ListProblem:
 
     def picked(self, candidates: Int64s) -> Picks:
         """The statistics of given picks."""
-        rows = self._empty_rows.copy()
+        rows = self.empty_rows.copy()
         chosen = candidates >= 0
         rows[chosen] = self.rows(candidates[chosen])
         return Picks(candidates, self.table[rows])
@@ -190,7 +210,8 @@ class Subset(ListProblem):
         self.references = [whole.references[int(i)] for i in sentences]
         self.totals = None if whole.totals is None else whole.totals[self._candidates]
         self.scorer = EdgeScorer(self.corpus)
-        self._empty_rows = whole._empty_rows[sentences]
+        self.empty_rows = whole.empty_rows[sentences]
+        self._compact = CompactTable(len(sentences))
 
     def text(self, candidate: int) -> str:
         """The text of a candidate of the subset."""

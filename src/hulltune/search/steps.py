@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.metrics.base import Metric
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.interface import Problem
-from hulltune.search.policies import Policy, choose
+from hulltune.search.policies import Policy, choose, choose_among
+from hulltune.surface import ErrorSurface
 
 Floats = NDArray[np.float64]
 
@@ -50,17 +52,36 @@ def search_lines(
             intervals.append(interval)
     if not lines:
         return []
-    found = problem.search(origin, np.array(lines), np.array(intervals), threads=threads)
+    surfaces = problem.surfaces(origin, np.array(lines), np.array(intervals), threads=threads)
     steps = []
-    for number, (direction, interval) in enumerate(zip(lines, intervals, strict=True)):
-        surface = problem.surface(found, number)
-        losses = surface.losses(problem.metric.loss)
+    for surface, direction, interval in zip(surfaces, lines, intervals, strict=True):
         size = float(np.linalg.norm(direction))
         scale = float(np.linalg.norm(origin)) / size if np.any(origin) else 1.0
-        choice = choose(
-            surface.breakpoints, losses, policy=policy, interval=interval, current_loss=current_loss, scale=scale
-        )
-        weights = origin + choice.eta * direction
+        eta, loss = _best_step(problem.metric, surface, policy, interval, current_loss, scale)
+        weights = origin + eta * direction
         if constraints.violation(weights) is None and np.any(weights) and np.all(np.isfinite(weights)):
-            steps.append(Step(weights, direction, choice.eta, choice.loss))
+            steps.append(Step(weights, direction, eta, loss))
     return steps
+
+
+def _best_step(
+    metric: Metric,
+    surface: ErrorSurface,
+    policy: Policy,
+    interval: tuple[float, float],
+    current_loss: float,
+    scale: float,
+) -> tuple[float, float]:
+    """How far to go, and the loss there: 0 and the current one where nothing is better."""
+    if policy.smoothing == "none" and interval[0] <= 0.0 <= interval[1]:
+        best, loss = metric.lowest(surface.statistics, below=current_loss)
+        if not len(best):
+            return 0.0, current_loss
+        quick = choose_among(surface.breakpoints, best, loss, policy=policy, interval=interval, scale=scale)
+        if quick is not None:
+            return quick.eta, quick.loss
+    choice = choose(
+        surface.breakpoints, surface.losses(metric.loss),
+        policy=policy, interval=interval, current_loss=current_loss, scale=scale,
+    )  # fmt: skip
+    return choice.eta, choice.loss

@@ -57,7 +57,7 @@ def tune(
     scale: str = "l1",
     search: str = "random",
     directions: int = 16,
-    restarts: int = 19,
+    restarts: int = 39,
     policy: str | Policy = "middle",
     smoothing: str = "none",
     gap: float = 0.001,

@@ -77,11 +77,6 @@ def baseline_kind(problem: Problem) -> str:
     return "the start weights' choice" + (", and the lists' own first choice" if lists else "")
 
 
-def oracle_kind(problem: Problem) -> str:
-    """What ``oracle`` looked for the best picks among."""
-    return "all candidates" if problem.choices_are_all else "outputs met in the search"
-
-
 def without_each_feature(problem: Problem, weights: Floats) -> dict[str, float]:
     """The change in score when the weight of one feature is set to 0 and all others stay."""
     full = problem.score(weights)

@@ -63,6 +63,7 @@ class ListData:
             self.references,
             totals=self.lists.scores,
             statistics=_statistics(metric, self.references, self.lists.sources, store, questions),
+            some_texts=self.lists.some_texts,
         )
 
     @property

@@ -81,7 +81,9 @@ class TuneResult:
     baseline_kind: str = "the lists' own first choice"
     """What the baseline is; of forests "the start weights' choice", or both where some are lists."""
     oracle_kind: str | None = None
-    """"all candidates", or "outputs met in the search": what a forest could put out is then a bound from below."""
+    """Among what the best picks were looked for: "all candidates" of lists; of forests the outputs met in the search
+    and the best under the tuned weights (a bound from below), or all derivations where "exact".
+    """
     timings: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """Seconds spent reading, searching and describing."""
 

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -26,10 +28,18 @@ from hulltune.search.gradient import expected_metric_direction
 from hulltune.search.interface import Problem
 from hulltune.search.optimise import Position, SearchOptions, climb
 from hulltune.search.problem import Picks, exact_sum
-from hulltune.tuning.evaluation import baseline_kind, oracle, oracle_kind, paired_bootstrap, without_each_feature
+from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
+from hulltune.tuning.oracle import oracle_around
 from hulltune.tuning.result import HeldOut, TuneResult
 
 Floats = NDArray[np.float64]
+
+TOGETHER = 4
+"""Climbs around the best so far that race each other."""
+NEAR = (0.33, 0.1)
+"""How far from the best so far they start, in turn: a share of the mean size of the scaled weights."""
+MOST_ROUNDS = 8
+"""Of climbing before a race is decided anew."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +64,8 @@ class TuneOptions:
 
     constraints: Constraints = field(default_factory=Constraints)
     search: SearchOptions = field(default_factory=SearchOptions)
-    restarts: int = 19
-    """Climbs beside that from the start: half from random weights, then half from around the best so far."""
+    restarts: int = 39
+    """Climbs beside that from the start: a fifth from random weights, the others from around the best so far."""
     seed: int = 1
     threads: int | None = None
     samples: int = 1000
@@ -122,6 +132,8 @@ def tune_problem(
     began = time.perf_counter()
     if folds:
         _check_folds(folds, len(problem.corpus))
+    if options.oracle and not problem.metric.waits and problem.choices_are_all:
+        problem.rows(problem.choices()[1])  # all are asked for in the end, and at once that is far faster
     ground = _Ground.of(problem, options, start)
     baseline = problem.baseline(ground.first)
     report = _reporter(problem, baseline.total, progress, began)
@@ -175,14 +187,16 @@ def _described(
 ) -> TuneResult:
     """The result with all that is known of its weights. A metric that waits for answers is not asked for more."""
     weights = np.array(list(result.weights.values()))
-    asked = options.oracle and not problem.metric.waits
+    best, kind = None, None
+    if options.oracle and not problem.metric.waits:
+        best, kind = oracle_around(problem, tuned, weights, threads=options.threads or available_cpus())
     return replace(
         result,
         gain=paired_bootstrap(
             problem.metric, baseline.statistics, tuned.statistics, samples=options.samples, seed=options.seed
         ),
-        oracle=float(problem.metric.score(oracle(problem, tuned).total)) if asked else None,
-        oracle_kind=oracle_kind(problem) if asked else None,
+        oracle=best,
+        oracle_kind=kind,
         without={} if problem.metric.waits else without_each_feature(problem, weights),
         others={
             other.metric.signature: (
@@ -315,34 +329,53 @@ def _search(
     ground: _Ground,
     report: Callable[[_Step], None] | None,
 ) -> _Found:
-    """All climbs: from the start and from random weights first, then from around the best of these."""
+    """All climbs: from the start and from random weights first, then from around the best so far, a few at a time.
+
+    They race: after some rounds only the better ones go on (successive halving, Jamieson & Talwalkar 2016). On real and
+    simulated lists that reaches the scores of climbing from every start to the end with two fifths of the searches.
+    """
     if options.search.search == "certified":
         return _certified(problem, options, ground, report)
     constraints, units, first = ground.constraints, ground.units, ground.first
     reach = FARTHEST * np.maximum(np.divide(1.0, units, out=np.ones_like(units), where=units > 0.0), np.abs(first))
     rngs = [np.random.default_rng([options.seed, number]) for number in range(options.restarts + 1)]
-    wide = (options.restarts + 1) // 2
-    starts = [first] + [_random_start(constraints, units, rngs[i]) for i in range(1, wide + 1)]
+    far = -(-options.restarts // 5)
     run = _Run(problem, options, constraints, units, reach, report)
-    run.climb_all(list(enumerate(starts)), rngs)
-    best = run.best()
-    if not run.stop.is_set():
-        near = [
-            (number, _near(constraints, units, best.weights, rngs[number]))
-            for number in range(wide + 1, options.restarts + 1)
-        ]
-        run.climb_all(near, rngs)
-        best = run.best()
+    starts = [first] + [_random_start(constraints, units, rngs[i]) for i in range(1, far + 1)]
+    run.race([(number, weights, rngs[number]) for number, weights in enumerate(starts)], rounds=2, share=2)
+    for group, begin in enumerate(range(far + 1, options.restarts + 1, TOGETHER)):
+        if run.stop.is_set():
+            break
+        best, distance = run.best().weights, NEAR[group % len(NEAR)]
+        numbers = range(begin, min(begin + TOGETHER, options.restarts + 1))
+        near = [(number, _near(constraints, units, best, distance, rngs[number]), rngs[number]) for number in numbers]
+        run.race(near, rounds=3, share=TOGETHER)
+    best_position = run.best()
     start_position = run.paths[0][0]
     return _Found(
-        weights=best.weights,
+        weights=best_position.weights,
         start=start_position.weights,
         start_loss=start_position.loss,
-        loss=best.loss,
+        loss=best_position.loss,
         line_searches=sum(path[-1].line_searches for path in run.paths.values()),
         history=run.history(),
         interrupted=run.stop.is_set(),
     )
+
+
+class _Climb:
+    """One climb, a few rounds at a time."""
+
+    def __init__(self, number: int, positions: Iterator[Position]) -> None:
+        self.number, self.path = number, list(islice(positions, 1))
+        self._positions = positions
+
+    def go_on(self, rounds: int | None, stop: threading.Event) -> None:
+        """For some rounds, or to the end."""
+        for position in islice(self._positions, rounds):
+            self.path.append(position)
+            if stop.is_set():
+                return
 
 
 class _Run:
@@ -360,15 +393,34 @@ class _Run:
         self.problem, self.options, self.constraints = problem, options, constraints
         self.units, self.reach, self.report = units, reach, report
         self.paths: dict[int, list[Position]] = {}
-        self.finished: set[int] = set()
+        self.finished = 0
         self.stop = threading.Event()
         self.threads = options.threads or available_cpus()
 
-    def climb_all(self, starts: list[tuple[int, Floats]], rngs: list[np.random.Generator]) -> None:
-        with ThreadPoolExecutor(max(1, min(self.threads, len(starts)))) as pool:
-            waiting: set[Future[None]] = {
-                pool.submit(self._climb, number, weights, rngs[number]) for number, weights in starts
-            }
+    def race(self, starts: list[tuple[int, Floats, np.random.Generator]], *, rounds: int, share: int) -> None:
+        """Climb from all starts for ``rounds`` rounds, go on from the best of them (one in ``share``) for twice as
+        many, and so on; the last one climbs to its end. Of equals the first is better.
+        """
+        left: list[_Climb] = []
+        self._in_threads([partial(self._begin, left, *start) for start in starts])
+        while left and not self.stop.is_set():
+            last = len(left) == 1
+            self._in_threads([partial(each.go_on, None if last else rounds, self.stop) for each in left])
+            if last:
+                break
+            left = sorted(left, key=lambda each: (each.path[-1].loss, each.number))[: max(1, len(left) // share)]
+            rounds = min(2 * rounds, MOST_ROUNDS)
+        self.finished += len(starts)
+        self._report()
+
+    def _begin(self, begun: list[_Climb], number: int, weights: Floats, rng: np.random.Generator) -> None:
+        new = _Climb(number, self._positions(weights, rng))
+        self.paths[number] = new.path
+        begun.append(new)
+
+    def _in_threads(self, tasks: list[Callable[[], None]]) -> None:
+        with ThreadPoolExecutor(max(1, min(self.threads, len(tasks)))) as pool:
+            waiting: set[Future[None]] = {pool.submit(task) for task in tasks}
             while waiting:
                 try:
                     done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
@@ -381,25 +433,15 @@ class _Run:
                     self.stop.set()
                     raise
 
-    def _climb(self, number: int, weights: Floats, rng: np.random.Generator) -> None:
-        if self.stop.is_set() and number > 0:  # the first climb always says where it starts
-            return
-        path = self.paths.setdefault(number, [])
-        for position in self._positions(weights, rng):
-            path.append(position)
-            if self.stop.is_set():
-                return
-        self.finished.add(number)
-
     def _positions(self, weights: Floats, rng: np.random.Generator) -> Iterator[Position]:
         if self.options.search.search == "subspace":
             # Each subspace is searched to its optimum, but not for hours.
             limits = replace(self.options.limits, boxes=min(self.options.limits.boxes, MOST_BOXES))
             return climb_in_subspaces(self.problem, weights, self.constraints, self.units, rng, limits)
-        more_directions = self._gradient() if self.options.search.search == "gradient" else None
         return climb(
-            self.problem, weights, self.constraints, self.options.search, self.units, rng,
-            reach=self.reach, more_directions=more_directions,
+            self.problem, weights, self.constraints, self.options.search, self.units, rng, reach=self.reach,
+            threads=max(1, self.threads // TOGETHER),
+            more_directions=self._gradient() if self.options.search.search == "gradient" else None,
         )  # fmt: skip
 
     def _gradient(self) -> Callable[[Floats], list[Floats]]:
@@ -429,8 +471,12 @@ class _Run:
         paths = [path for path in list(self.paths.values()) if path]
         if self.report is not None and paths:
             spent = sum(path[-1].line_searches for path in paths)
+<<<<<<< HEAD
             best = min(path[-1].loss for path in paths)
             self.report(_Step(len(self.finished), self.options.restarts + 1, spent, best))
+=======
+            self.report(self.finished, self.options.restarts + 1, spent, min(path[-1].loss for path in paths))
+>>>>>>> fortune
 
 
 def _first_weights(
@@ -457,10 +503,12 @@ def _random_start(constraints: CompiledConstraints, units: Floats, rng: np.rando
     return _feasible(constraints, random_directions(1, units, rng)[0], constraints.start(units))
 
 
-def _near(constraints: CompiledConstraints, units: Floats, best: Floats, rng: np.random.Generator) -> Floats:
-    """Weights around the best: every scaled weight moved by a third of their mean size."""
+def _near(
+    constraints: CompiledConstraints, units: Floats, best: Floats, distance: float, rng: np.random.Generator
+) -> Floats:
+    """Weights around the best: every scaled weight moved by a share of their mean size."""
     size = float(np.mean(np.abs(best * units)))
-    return _feasible(constraints, best + random_directions(1, units, rng)[0] * size / 3.0, best)
+    return _feasible(constraints, best + random_directions(1, units, rng)[0] * size * distance, best)
 
 
 def _feasible(constraints: CompiledConstraints, weights: Floats, fallback: Floats) -> Floats:

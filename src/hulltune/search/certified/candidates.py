@@ -34,7 +34,7 @@ class Candidates:
 
     features: Floats
     magnitudes: Floats
-    """(sentences, coordinates): the largest absolute value."""
+    """(sentences, coordinates): the largest absolute value, times how much it may be rounded."""
     certain: NDArray[np.bool_]
     """For each sentence, whether the sign of every difference of two features is that of exact arithmetic."""
     statistics: Floats
@@ -67,7 +67,7 @@ def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
     active = np.flatnonzero(np.any(space.axes != 0.0, axis=1))
     columns = np.ascontiguousarray(pool.features.T[active], dtype=np.float64)
     features, certain = _projected(columns, space.axes[active], starts)
-    magnitudes = np.maximum.reduceat(np.abs(features), starts[:-1], axis=0)
+    magnitudes = np.maximum.reduceat(np.abs(features), starts[:-1], axis=0) * pool.rounding
     listed = np.flatnonzero(certify.first_of_equals(columns, starts) == np.arange(len(features)))
     possible = certify.possible_winners(
         features, magnitudes, certain, np.searchsorted(listed, starts), listed.astype(np.int32),

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from hulltune.errors import InputError
 from hulltune.search.certified.cell import decoded_loss, extents
 from hulltune.search.certified.certificate import Certificate
-from hulltune.search.certified.pool import list_pool
+from hulltune.search.certified.forest_pool import forest_pool
+from hulltune.search.certified.pool import Pool, list_pool
 from hulltune.search.certified.search import Limits, Outcome, State, branch_and_bound
 from hulltune.search.certified.space import Space, space_of
 from hulltune.search.constraints import CompiledConstraints
+from hulltune.search.forest_problem import ForestProblem
 from hulltune.search.interface import Problem
 
 Floats = NDArray[np.float64]
@@ -47,9 +49,8 @@ def certify(
     if not limits.seconds > 0.0:
         raise InputError(f"time: expected a positive number of seconds, got {limits.seconds}")
     space = space_of(constraints, units)
-    outcome = branch_and_bound(
-        problem, list_pool(problem), space, limits, start=start, threads=threads, progress=progress
-    )
+    pool = pool_of(problem, space)
+    outcome = branch_and_bound(problem, pool, space, limits, start=start, threads=threads, progress=progress)
     weights = _normalised(problem, outcome, constraints)
     sign = -1.0 if problem.metric.higher_is_better else 1.0
     names = problem.feature_names
@@ -66,6 +67,13 @@ def certify(
         stopped=outcome.stopped,
     )
     return Certified(weights, outcome.loss, certificate, outcome)
+
+
+def pool_of(problem: Problem, space: Space) -> Pool:
+    """The hypotheses of lists; of forests all outputs that can win in the space."""
+    if isinstance(problem, ForestProblem) and not problem.choices_are_all:
+        return forest_pool(problem, space)
+    return list_pool(problem)
 
 
 def _cells(

@@ -1,9 +1,9 @@
 """Outputs of forests that are enough for a region of weights: no other derivation wins anywhere in it.
 
-A few derivations make a pool. Its best score is a convex function over the region, linear on cells whose corners can be
-listed (Qhull). The best score of the whole forest is convex, too, and nowhere less. If both are equal at every corner of
-every cell, they are equal: between corners a convex function is at most what is linear there. Where they differ at a
-corner, the derivation that wins there joins the pool, and the corners are listed anew.
+A few derivations make a pool. Its best score is a convex function over the region, linear on cells whose corners can
+be listed (Qhull). The best score of the whole forest is convex, too, and nowhere less. If both are equal at every
+corner of every cell, they are equal: between corners a convex function is at most what is linear there. Where they
+differ at a corner, the derivation that wins there joins the pool, and the corners are listed anew.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
+from hulltune.geometry.hulls import upper_envelope
 from hulltune.lines.compute import search_shards
 from hulltune.search.certified.pool import Pool
 from hulltune.search.certified.space import Faces, Space
@@ -102,8 +103,8 @@ def _corners_of_boxes(faces: Faces) -> Floats:
     """The corners of all faces."""
     width = faces.lows.shape[1]
     choices = np.array(np.meshgrid(*[[0, 1]] * width)).reshape(width, -1).T.astype(bool)
-    corners = [np.where(choice, high, low) for low, high in zip(faces.lows, faces.highs, strict=True) for choice in choices]
-    return np.unique(np.array(corners), axis=0)
+    ends = zip(faces.lows, faces.highs, strict=True)
+    return np.unique([np.where(choice, high, low) for low, high in ends for choice in choices], axis=0)
 
 
 def _new(corners: Floats, seen: Floats) -> Floats:
@@ -122,10 +123,7 @@ def _envelope_corners(points: Floats, low: Floats, high: Floats) -> Floats:
     # In coordinates from −1 to 1: z ≥ slopes · y + middle, and below a lid.
     scale = float(np.abs(middle - middle.max()).max() + np.abs(slopes).sum(axis=1).max()) or 1.0
     slopes, heights = slopes / scale, (middle - middle.max()) / scale
-    if len(free) == 1:
-        places = _corners_on_a_line(slopes[:, 0], heights)
-    else:
-        places = _corners_by_qhull(slopes, heights)
+    places = _corners_on_a_line(slopes[:, 0], heights) if len(free) == 1 else _corners_by_qhull(slopes, heights)
     corners = np.tile(low, (len(places), 1))
     corners[:, free] = (low + high)[free] / 2.0 + places * ((high - low)[free] / 2.0)
     corners[:, free] = np.clip(corners[:, free], low[free], high[free])
@@ -133,10 +131,8 @@ def _envelope_corners(points: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _corners_on_a_line(slopes: Floats, heights: Floats) -> Floats:
-    from hulltune.geometry.hulls import upper_envelope  # type: ignore[attr-defined]
-
-    breakpoints = upper_envelope(slopes, heights)
-    return np.array([-1.0, *(b for b in breakpoints if -1.0 < b < 1.0), 1.0])[:, None]
+    _, breakpoints = upper_envelope(zip(slopes.tolist(), heights.tolist(), strict=True))
+    return np.array([-1.0, *(place for place in breakpoints if -1.0 < place < 1.0), 1.0])[:, None]
 
 
 def _corners_by_qhull(slopes: Floats, heights: Floats) -> Floats:

@@ -26,6 +26,8 @@ class Pool:
     numbers: Int64s
     features: NDArray[Any]
     """(candidates, features)."""
+    rounding: float = 1.0
+    """How many times more than those of a list the features may be rounded."""
 
 
 def list_pool(problem: Problem) -> Pool:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from hulltune.errors import InputError
 from hulltune.search.certified.pool import Pool, list_pool
 from hulltune.search.certified.search import Limits, branch_and_bound
 from hulltune.search.certified.space import Space, space_of, space_through
@@ -42,6 +43,8 @@ def climb_in_subspaces(
     In turn: a plane of two weights, a plane of random directions (one of them the gradient of the expected metric, if
     there is one), and a 3-space of three weights. Fewer weights than that are searched all at once.
     """
+    if not problem.choices_are_all:
+        raise InputError('search: "subspace" is for lists; forests have "random" and the other searches along lines')
     pool = list_pool(problem)
     loss = float(problem.metric.loss(problem.picks(start).total))
     position = Position(start, loss, 0)

@@ -1,0 +1,185 @@
+"""Search graphs of phrase-based Moses (-output-search-graph, -output-search-graph-extended): lattices of phrases.
+
+Every line is a hypothesis of a sentence, the sentences one after the other; the name of a forest is the number of its
+sentence. A hypothesis ``hyp=`` continues ``back=`` with the words of ``out=``; where it was recombined, its path goes
+on from ``recombined=``. Those with ``forward=-1`` are complete, and the root stands above them.
+
+The plain form has one score, the weighted one of the step: feature ``transition``. The extended form has those of the
+models instead: the vector ``core=(…)`` becomes ``core_0``, ``core_1``, … in the order of Moses, features with names
+follow; versions that write ``d: v v lm: v`` give ``d_0``, ``d_1``, …, ``lm``. All are scores (larger is better) and are
+taken as they are. The words ``<s>`` and ``</s>`` are not output.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from hulltune.errors import InputError
+from hulltune.forest.forest import Forest
+from hulltune.forest.vocabulary import Vocabulary
+from hulltune.io.forest_files import ForestOptions, NamedForest, Path
+from hulltune.io.numbers import shown
+from hulltune.io.positional import name_columns, repeated
+from hulltune.io.raw_edges import RawEdges
+from hulltune.io.source_text import SourceText
+from hulltune.io.streams import blocks, open_bytes
+
+_LINE = re.compile(rb"\s*\d+ hyp=\d+ ")
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file that begins like this is a search graph of Moses."""
+    return _LINE.match(head) is not None
+
+
+def read_moses_graph(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
+    """The forests of a file, read sentence by sentence; linear in its size, most of it in a kernel."""
+    for number, source in _sentences(path):
+        if number < 0:
+            raise source.fault(
+                0,
+                f"{shown(source.line(0))}; expected '0 hyp=1 stack=1 back=0 …' as phrase-based Moses writes "
+                "(from moses_chart, take -output-search-graph-hypergraph)",
+            )
+        yield NamedForest(_read_sentence(source, options, vocabulary), str(number))
+
+
+def _sentences(path: Path) -> Iterator[tuple[int, SourceText]]:
+    """The lines of every sentence; a sentence may go over several blocks of the file."""
+    from hulltune.kernels.moses_graph import next_sentence
+
+    file = os.fspath(path)
+    parts: list[bytes] = []
+    line, sentence = 1, -2
+    with open_bytes(path) as stream:
+        for block in blocks(stream):
+            array = np.frombuffer(block, dtype=np.uint8)
+            position = 0
+            while True:
+                stop, number = next_sentence(array, position, len(block), sentence)
+                parts.append(block[position:stop])
+                if stop == len(block):
+                    break
+                lines = b"".join(parts)
+                if lines:
+                    yield sentence, SourceText(file, lines, line)
+                    line += lines.count(b"\n")
+                parts, position, sentence = [], stop, int(number)
+    lines = b"".join(parts)
+    if not lines:
+        raise InputError(f"{file}:1: no search graph in the file; expected lines like '0 hyp=1 stack=1 back=0 …'")
+    yield sentence, SourceText(file, lines, line)
+
+
+def _read_sentence(source: SourceText, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
+    from hulltune.kernels import moses_graph as kernel
+
+    data = source.data
+    lines, blanks = data.count(b"\n"), data.count(b" ") + data.count(b"\t") + data.count(b"\r")
+    marks = data.count(b",") + data.count(b"[") + data.count(b"=")  # between values, or before them
+    code, state, table, labels, columns, values, words, names, pending = kernel.parse_sentence(
+        source.array, lines, 2 * lines + blanks, lines + blanks + marks
+    )
+    if code:
+        raise _complaint(source, code, state)
+    edges = table.shape[1] - 1
+    style = int(state[kernel.LAYOUT]) % 4
+    positional = _names(source, style, state)
+    columns, feature_names = name_columns(source, columns, values, pending, positional, source.texts(names))
+    twice = repeated(table[kernel.VALUE], columns, len(feature_names)) if len(names) else None
+    if twice is not None:
+        reason = f"feature {feature_names[twice[1]]!r} occurs twice"
+        raise source.fault(int(table[kernel.LINE, twice[0]]), reason)
+    _, heads, backs, forwards = table[: kernel.LINE, :edges]
+    nodes = np.unique(np.append(heads, 0))
+    _check_links(source, table, nodes, int(state[kernel.START]), style != kernel.BRACKETS)
+    root = len(nodes)
+    finals = np.unique(heads[forwards == kernel.FINAL])
+    if edges and not len(finals):
+        last = int(table[kernel.LINE, edges - 1])
+        raise source.fault(last, "no hypothesis of this sentence is complete (forward=-1); is the file cut off?")
+    raw = RawEdges(
+        nodes=root + 1,
+        heads=np.searchsorted(nodes, heads),
+        tail_offsets=np.arange(edges + 1),
+        tails=np.searchsorted(nodes, backs),
+        label_offsets=table[kernel.LABEL],
+        labels=labels,
+        value_offsets=table[kernel.VALUE],
+        columns=columns,
+        values=values,
+        words=source.texts(words),
+        names=feature_names,
+    )
+    whole = raw.with_edges(np.zeros(1, dtype=np.int64))  # the empty path to hypothesis 0
+    whole = whole.with_edges(np.full(len(finals), root), np.searchsorted(nodes, finals))
+    return whole.forest(options, vocabulary, root=root, where=lambda: source.at(0))
+
+
+def _check_links(source: SourceText, table: Any, nodes: Any, start: int, every_hypothesis: bool) -> None:
+    """Refuse a hypothesis that continues one that is not there or, where a file has every hypothesis under its own
+    number (old versions write that of the winner), that is continued by one that is not there.
+    """
+    from hulltune.kernels import moses_graph as kernel
+
+    hypotheses, _, backs, forwards = table[: kernel.LINE, :-1]
+    unknown = np.flatnonzero(~np.isin(backs, nodes))
+    if len(unknown):
+        edge = int(unknown[0])
+        raise source.fault(int(table[kernel.LINE, edge]), f"back={backs[edge]}, but this sentence has no such node")
+    after = np.append(forwards, start)
+    unknown = np.flatnonzero((after > 0) & ~np.isin(after, hypotheses))
+    if len(unknown) and every_hypothesis:
+        edge = int(unknown[0])
+        place = int(table[kernel.LINE, edge]) if edge < len(forwards) else 0
+        reason = f"forward={after[edge]}, but this sentence has no such hypothesis; is the file cut off?"
+        raise source.fault(place, reason)
+
+
+def _names(source: SourceText, style: int, state: Any) -> list[str]:
+    """The names of scores that have none of their own."""
+    from hulltune.kernels import moses_graph as kernel
+
+    dense = int(state[kernel.DENSE])
+    if style == kernel.NAMED:
+        return [f"core_{k}" for k in range(dense)]
+    if style != kernel.BRACKETS:
+        return ["transition"][:dense]
+    labels: list[str] = []
+    label = "score"
+    for token in re.split("[ \t\r]+", source.text(int(state[kernel.SCORES]), int(state[kernel.SCORES_END]))):
+        if token.endswith(":"):
+            label = token[:-1] or "score"
+        elif token:
+            labels.append(label)
+    assert len(labels) == dense
+    return [
+        label if labels.count(label) == 1 else f"{label}_{labels[:k].count(label)}" for k, label in enumerate(labels)
+    ]
+
+
+def _complaint(source: SourceText, code: int, state: Any) -> InputError:
+    from hulltune.kernels import moses_graph as kernel
+
+    position = int(state[kernel.POSITION])
+    token = shown(source.text(int(state[kernel.FIRST]), int(state[kernel.LAST])))
+    reasons = {
+        kernel.NO_SENTENCE: "no number of a sentence at its start",
+        kernel.BAD_FIELD: f"{token} is no field; expected 'key=value'",
+        kernel.BAD_NUMBER: f"{token} is not a whole number from 0",
+        kernel.BAD_SCORES: 'its scores cannot be read; expected scores="core=(v,v,…) name=v …" or [ name: v v … ]',
+        kernel.NO_HYPOTHESIS: "no field hyp=",
+        kernel.NO_BACK: "no field back=, and not hypothesis 0; is the line cut off?",
+        kernel.NO_OUT: "no field out=; is the line cut off?",
+        kernel.NO_TRANSITION: "neither transition= nor scores=; expected one of them",
+        kernel.NO_SOURCE: "no '|' in out=; expected 'source|target' after scores=",
+        kernel.FACTORED: "more than one '|' in out=; expected 'source|target' with one factor each",
+        kernel.NO_NAME: f"{token} is no feature; expected 'name=value'",
+        kernel.SCORES_DIFFER: "its scores differ in number or kind from those of the sentence's first hypothesis",
+    }
+    return source.fault(position, reasons[code])

@@ -1,0 +1,127 @@
+"""From the changes of winner along a line to the corpus statistics on every interval of it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+from hulltune.kernels.simd import (
+    LANES,
+    add_counts,
+    any_lane,
+    counts_differ,
+    load_counts,
+    store_counts,
+    store_wide,
+    subtract_counts,
+)
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+
+SAMPLE = 63  # places from which the scale of all is told
+MOST_MOVES = 16  # of insertion for each place, from which on it is given up
+
+
+@kernel
+def _by_place(places: Floats, order: Int64s, buckets: Int64s, of_place: Int32s) -> None:
+    """The numbers of ``places`` by increasing place into ``order``: O(n) for places as line searches have them.
+
+    Crossings of random lines are spread like a Cauchy variable x, for which x / (s + |x|) is spread evenly. So: buckets
+    of that, then insertion; and a sort after all where the places are spread otherwise.
+    """
+    n = places.size
+    step = max(1, n // SAMPLE)
+    scale = np.median(np.abs(places[::step])) if n else 0.0
+    if not 0.0 < scale < np.inf:
+        order[:n] = np.argsort(places)
+        return
+    half = n / 2.0
+    buckets[:] = 0
+    for i in range(n):
+        place = places[i]
+        bucket = int(half + half * (place / (scale + abs(place))))
+        of_place[i] = bucket
+        buckets[bucket + 1] += 1
+    for bucket in range(buckets.size - 1):
+        buckets[bucket + 1] += buckets[bucket]
+    for i in range(n):
+        order[buckets[of_place[i]]] = i
+        buckets[of_place[i]] += 1
+    moves = 0
+    for i in range(1, n):
+        number = order[i]
+        place = places[number]
+        j = i
+        while j > 0 and places[order[j - 1]] > place:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = number
+        moves += i - j
+        if moves > MOST_MOVES * n:
+            order[:n] = np.argsort(places)
+            return
+
+
+@kernel
+def line_surface(
+    lefts: Floats, rows: Int64s, low_end: float, other_rows: Int64s, table: Int32s, width: int
+) -> tuple[Floats, Int64s]:
+    """The breakpoints at which the sum over sentences of rows of statistics changes, and its values between them.
+
+    Segments of a sentence follow each other; the first begins at ``low_end``, the others later and later. From
+    ``lefts[i]`` on the sentence has row ``rows[i]`` of the table; ``other_rows`` are those of further sentences that
+    have but one. Changes at one place count together, and those that cancel out are left out. The table has ``width``
+    columns, filled up to a multiple of LANES; no sum exceeds 31 bits (CompactTable sees to it).
+    """
+    blocks = (width + LANES - 1) // LANES
+    total, last = np.zeros(blocks * LANES, np.int32), np.zeros(blocks * LANES, np.int32)
+    for row in other_rows:
+        for b in range(blocks):
+            store_counts(total, b, add_counts(load_counts(total, b), load_counts(table, row * blocks + b)))
+    # What changes at each place: in the order of the sentences, in which every row is loaded but once.
+    places = np.empty(rows.size)
+    changes = np.empty(rows.size * blocks * LANES, np.int32)
+    n = 0
+    for i in range(rows.size):
+        if lefts[i] == low_end:
+            for b in range(blocks):
+                row = load_counts(table, rows[i] * blocks + b)
+                store_counts(total, b, add_counts(load_counts(total, b), row))
+        elif rows[i] != rows[i - 1]:
+            places[n] = lefts[i]
+            for b in range(blocks):
+                new, old = load_counts(table, rows[i] * blocks + b), load_counts(table, rows[i - 1] * blocks + b)
+                store_counts(changes, n * blocks + b, subtract_counts(new, old))
+            n += 1
+    places = places[:n]
+    order = np.empty(n, np.int64)
+    _by_place(places, order, np.empty(n + 2, np.int64), np.empty(n, np.int32))
+    breakpoints = np.empty(n)
+    # Rows are written LANES wide, each over the overhang of the one before it.
+    totals = np.empty((n + 1) * width + LANES, np.int64)
+    for b in range(blocks):
+        store_wide(totals, b * LANES, load_counts(total, b))
+        store_counts(last, b, load_counts(total, b))
+    count = 0
+    i = 0
+    while i < n:
+        place = places[order[i]]
+        while i < n and places[order[i]] == place:
+            for b in range(blocks):
+                change = load_counts(changes, order[i] * blocks + b)
+                store_counts(total, b, add_counts(load_counts(total, b), change))
+            i += 1
+        changed = False
+        for b in range(blocks):
+            changed |= any_lane(counts_differ(load_counts(total, b), load_counts(last, b)))
+        if changed:
+            breakpoints[count] = place
+            count += 1
+            for b in range(blocks):
+                value = load_counts(total, b)
+                store_wide(totals, count * width + b * LANES, value)
+                store_counts(last, b, value)
+    return breakpoints[:count], totals[: (count + 1) * width].reshape((count + 1, width))

@@ -1,0 +1,95 @@
+"""Forests made smaller: lists of their derivations, and forests without the edges that only bad derivations use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.forest.features import DenseFeatures
+from hulltune.io.candidates import CandidateLists, SentenceId
+from hulltune.io.forest_set import ForestSet
+from hulltune.io.ranked import ranked_lines
+from hulltune.io.rows import Rows, to_lists
+from hulltune.lines.derivations import DerivationLists
+from hulltune.search.pruning import Pruning, prune
+from hulltune.tuning.reranking import RankedDerivations
+
+Floats = NDArray[np.float64]
+
+
+def derivation_lines(
+    ids: Sequence[SentenceId], found: DerivationLists, output: str, *, unique: bool = False
+) -> Iterator[tuple[str, bool]]:
+    """Derivations as lines of n-best lists ("moses", "jsonl") or texts (see ranked_lines), a sentence at a time.
+
+    Of sparse features, those that are 0 in all derivations of a sentence are left out. With ``unique``, of derivations
+    with the same output the first counts alone.
+    """
+    for sentence, name in enumerate(ids):
+        first, last = int(found.offsets[sentence]), int(found.offsets[sentence + 1])
+        names, values = _dense_sums(found, first, last)
+        rows = RankedDerivations((name,), names, values, found.texts[first:last])
+        places = np.arange(last - first)
+        if unique:
+            first_rows: dict[str, int] = {}
+            for row, text in enumerate(rows.texts):
+                first_rows.setdefault(text, row)
+            places = np.array(list(first_rows.values()), dtype=np.int64)
+        yield from ranked_lines(rows, np.array([0, len(places)]), places, found.scores[first:last][places], output)
+
+
+def candidate_lists(ids: Sequence[SentenceId], found: DerivationLists) -> CandidateLists:
+    """Derivations as candidate lists with their model scores; those with the same output and features count once."""
+    texts = [text.encode("utf-8") for text in found.texts]
+    names, values = _dense_sums(found, 0, len(texts))
+
+    def fill(matrix: NDArray[Any], destination: NDArray[np.int64]) -> None:
+        matrix[destination] = values
+
+    rows = Rows(
+        ids=list(ids),
+        keys=found.sentences,
+        feature_names=names,
+        fill=fill,
+        text=np.frombuffer(bytearray(b"".join(texts)), dtype=np.uint8),
+        text_lengths=np.array([len(text) for text in texts], dtype=np.int64),
+        scores=found.scores.copy(),
+    )
+    return to_lists(rows)
+
+
+def _dense_sums(found: DerivationLists, first: int, last: int) -> tuple[tuple[str, ...], Floats]:
+    """The summed features of some derivations as a matrix; of sparse ones, the columns that occur."""
+    features = found.features.rows(first, last)
+    names = found.corpus.feature_names
+    if isinstance(features, DenseFeatures):
+        return names, np.asarray(features.values, dtype=np.float64)
+    used, columns = np.unique(features.columns, return_inverse=True)
+    matrix = np.zeros((last - first, len(used)))
+    matrix[np.repeat(np.arange(last - first), np.diff(features.offsets)), columns] = features.values
+    return tuple(names[column] for column in used.tolist()), matrix
+
+
+def prune_forests(
+    forests: ForestSet,
+    weights: Any,
+    *,
+    beam: float | None = None,
+    density: float | None = None,
+    share: bool = True,
+    threads: int | None = None,
+) -> tuple[ForestSet, Pruning]:
+    """The forests without edges that only bad derivations use (see prune), and what that kept."""
+    pruning = prune(forests.corpus, weights, beam=beam, density=density, share=share, threads=threads)
+    edges = forests.corpus.sentence_edges
+    before = np.concatenate([[0], np.cumsum(pruning.kept)])
+    choices = np.full(len(forests), -1, dtype=np.int64)
+    for sentence in np.flatnonzero(forests.first_choices >= 0):
+        edge = edges[sentence] + forests.first_choices[sentence]
+        if pruning.kept[edge]:
+            choices[sentence] = before[edge] - before[edges[sentence]]
+    return replace(forests, corpus=pruning.corpus, first_choices=choices), pruning

@@ -1,0 +1,228 @@
+"""The best score that outputs of forests can reach: exactly for WER, by the best candidates for other metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.forest.corpus import Corpus
+from hulltune.forest.features import DenseFeatures
+from hulltune.forest.forest import Pruned
+from hulltune.forest.vocabulary import Vocabulary
+from hulltune.lines.kbest import kbest
+from hulltune.metrics.base import Metric, References
+from hulltune.metrics.registry import get_metric
+from hulltune.metrics.wer import Wer
+from hulltune.search.forest_problem import ForestProblem
+from hulltune.search.interface import Problem
+from hulltune.search.problem import ListProblem, Picks
+from hulltune.tuning.evaluation import oracle
+from hulltune.tuning.nearest import Nearest, nearest_outputs
+
+Int64s = NDArray[np.int64]
+
+NBEST = 100
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """The best outputs that were found, and how good a claim that is."""
+
+    score: float
+    metric: str
+    """The metric's signature."""
+    kind: str
+    """What was searched, and how."""
+    exact: bool
+    """Whether no choice of outputs can be better."""
+    bound: float | None
+    """A score that no choice of outputs can beat, where one is known."""
+    texts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        bound = "" if self.exact or self.bound is None else f"; nothing can beat {self.bound:.4f}"
+        return f"{self.score:.4f} ({self.kind}{bound})  {self.metric}"
+
+
+def best_reachable(
+    corpus: Corpus,
+    references: References,
+    metric: str | Metric,
+    *,
+    weights: Any = None,
+    k: int = NBEST,
+    threads: int | None = None,
+) -> Oracle:
+    """The best score of one output for each sentence, over all that its forest has.
+
+    WER: exact, by dynamic programming over all derivations (see nearest_outputs); with several references of different
+    lengths the choice of outputs decides about the length too, and then the result may be a near miss: ``bound`` says
+    how near. Other metrics: the n-best oracle, which takes the best of the ``k`` best distinct outputs under
+    ``weights`` by a greedy search (all candidates, where all sentences are lists).
+    """
+    metric = get_metric(metric)
+    if len(references) != len(corpus):
+        raise InputError(f"references: got {len(references)} lines, expected one for each of {len(corpus)} sentences")
+    if isinstance(metric, Wer):
+        return _wer(corpus, references, metric, weights, k, threads)
+    candidates = _Candidates(corpus, weights, k, threads)
+    problem = _problem(candidates.of(np.arange(len(corpus))), metric, references)
+    best = oracle(problem, problem.baseline())
+    return Oracle(
+        score=float(metric.score(best.total)),
+        metric=metric.signature,
+        kind=f"greedy, {'all candidates' if candidates.are_all else f'the {k} best distinct outputs'}",
+        exact=False,
+        bound=None,
+        texts=tuple(problem.text(candidate) for candidate in best.candidates.tolist()),
+    )
+
+
+def oracle_around(problem: Problem, tuned: Picks, weights: NDArray[np.float64], *, threads: int) -> tuple[float, str]:
+    """The best score that picks around ``tuned`` weights were found to reach, and among what they were looked for.
+
+    Lists: all candidates. Forests: the outputs met in the search and the NBEST best distinct ones under ``weights``;
+    for WER over lattices, all derivations.
+    """
+    kind = "all candidates"
+    if isinstance(problem, ForestProblem) and not problem.choices_are_all:
+        if isinstance(problem.metric, Wer) and problem.is_lattices:
+            found = best_reachable(problem.corpus, problem.references, problem.metric, weights=weights, threads=threads)
+            if found.exact:
+                return found.score, found.kind
+        problem.meet(weights, k=NBEST, threads=threads)
+        kind = f"outputs met in the search, and the {NBEST} best"
+    return float(problem.metric.score(oracle(problem, tuned).total)), kind
+
+
+def _wer(corpus: Corpus, references: References, metric: Wer, weights: Any, k: int, threads: int | None) -> Oracle:
+    is_list = np.diff(corpus.node_offsets) == 1
+    prepared = metric.prepare(references)
+    nearest = nearest_outputs(corpus, prepared, np.flatnonzero(~is_list), threads=threads)
+    texts: list[Sequence[str]] = [tuple(dict.fromkeys(each.text for each in found)) for found in nearest]
+    searched = np.array([bool(found) for found in nearest])
+    others = np.flatnonzero(~searched)
+    for sentence, found in zip(others.tolist(), _Candidates(corpus, weights, k, threads).of(others), strict=True):
+        texts[sentence] = found or ("",)
+    problem = _problem(texts, metric, references)
+    rows = problem.rows(np.arange(problem.corpus.edges))  # before the table, which grows by what is asked for
+    edits, lengths = problem.table[rows, 1:].sum(axis=1), problem.table[rows, :3].sum(axis=1)
+    offsets = problem.corpus.sentence_edges
+    best = problem.picked(_lowest_ratio(offsets, edits, lengths))
+    score = float(metric.score(best.total))
+    bound = None
+    if np.all(searched | is_list):
+        bound = _bound(metric, offsets, nearest, edits, lengths)
+    everything = "all derivations" if searched.any() else "all candidates"
+    kind = f"exact, {everything}" if score == bound else f"outputs nearest to each reference, {everything}"
+    if bound is None:
+        kind = f"all derivations of {int(searched.sum())} sentences, the {k} best distinct outputs of the others"
+    return Oracle(
+        score=score,
+        metric=metric.signature,
+        kind=kind,
+        exact=score == bound,
+        bound=bound,
+        texts=tuple(problem.text(candidate) for candidate in best.candidates.tolist()),
+    )
+
+
+def _bound(metric: Wer, offsets: Int64s, nearest: Sequence[Sequence[Nearest]], edits: Int64s, lengths: Int64s) -> float:
+    """The lowest rate if every sentence could take the fewest edits from any reference, with that one's length.
+
+    Of a sentence without ``nearest`` outputs, the candidates are all there are.
+    """
+    pairs: list[list[tuple[int, int]]] = []
+    for sentence, found in enumerate(nearest):
+        own = slice(int(offsets[sentence]), int(offsets[sentence + 1]))
+        candidates = list(zip(edits[own].tolist(), lengths[own].tolist(), strict=True))
+        pairs.append([(each.edits, each.length) for each in found] or candidates)
+    ends = np.concatenate([[0], np.cumsum([len(each) for each in pairs])]).astype(np.int64)
+    flat = np.array([pair for each in pairs for pair in each], dtype=np.int64).reshape(-1, 2)
+    chosen = flat[_lowest_ratio(ends, flat[:, 0], flat[:, 1])].sum(axis=0)
+    hits = max(int(chosen[1] - chosen[0]), 0)  # as statistics: how edits divide does not matter to the rate
+    return float(metric.score(np.array([hits, min(chosen[0], chosen[1]), 0, max(chosen[0] - chosen[1], 0)])))
+
+
+def _lowest_ratio(offsets: Int64s, edits: Int64s, lengths: Int64s) -> Int64s:
+    """One candidate of each sentence (−1 where it has none) such that Σ edits / Σ lengths is lowest (Dinkelbach 1967).
+
+    At the lowest rate λ, every sentence takes the least of edits − λ · length; λ falls in each round.
+    """
+    filled = np.flatnonzero(np.diff(offsets) > 0)
+    chosen = np.full(len(offsets) - 1, -1, dtype=np.int64)
+    if not len(filled):
+        return chosen
+    chosen[filled] = offsets[:-1][filled]
+    starts, sizes = offsets[:-1][filled], np.diff(offsets)[filled]
+    top, bottom, rate = 0, 1, None  # first by the edits alone
+    while True:
+        costs = edits * bottom - lengths * top  # whole numbers: no rounding
+        lowest = np.flatnonzero(costs == np.repeat(np.minimum.reduceat(costs, starts), sizes))
+        best = lowest[np.searchsorted(lowest, starts)]
+        total, length = int(edits[best].sum()), int(lengths[best].sum())
+        if rate is not None and total * bottom >= top * length:
+            return chosen
+        chosen[filled] = best
+        if length == 0:
+            return chosen
+        top, bottom, rate = total, length, total / length
+
+
+class _Candidates:
+    """Output texts by sentence: every hypothesis of a list, the k best distinct outputs of a forest."""
+
+    def __init__(self, corpus: Corpus, weights: Any, k: int, threads: int | None) -> None:
+        self._corpus, self._weights, self._k, self._threads = corpus, weights, k, threads
+        self._is_list = np.diff(corpus.node_offsets) == 1
+        self.are_all = bool(self._is_list.all())
+
+    def of(self, sentences: Int64s) -> list[Sequence[str]]:
+        """The texts of each of these sentences."""
+        texts: dict[int, Sequence[str]] = {}
+        for lists in (True, False):
+            some = sentences[self._is_list[sentences] == lists]
+            if len(some):
+                texts.update(zip(some.tolist(), self._of_kind(some, lists), strict=True))
+        return [texts[sentence] for sentence in sentences.tolist()]
+
+    def _of_kind(self, sentences: Int64s, lists: bool) -> list[Sequence[str]]:
+        part = Corpus.pack([self._corpus[int(sentence)] for sentence in sentences])
+        weights, k = self._weights, self._k
+        if lists:  # in their own order
+            weights, k = np.zeros(len(part.feature_names)), max(int(np.diff(part.sentence_edges).max()), 1)
+        elif weights is None:
+            raise InputError(
+                f"weights: sentence {int(sentences[0])} is a forest, of which the {k} best outputs are to be taken; "
+                "give the weights that say which these are"
+            )
+        found = kbest(part, weights, k, distinct=True, threads=self._threads)
+        bounds = found.offsets.tolist()
+        return [found.texts[first:last] for first, last in pairwise(bounds)]
+
+
+def _problem(texts: Sequence[Sequence[str]], metric: Metric, references: References) -> ListProblem:
+    """Lists of texts without features."""
+    flat = [text for each in texts for text in each]
+    nothing = np.zeros(len(flat) + 1, dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum([len(each) for each in texts])]).astype(np.int64)
+    corpus = Corpus(
+        node_offsets=np.arange(len(texts) + 1, dtype=np.int64),
+        edge_offsets=offsets,
+        tail_offsets=nothing,
+        tails=np.zeros(0, dtype=np.int32),
+        features=DenseFeatures(np.zeros((len(flat), 0), order="F")),
+        feature_names=(),
+        label_offsets=nothing,
+        labels=np.zeros(0, dtype=np.int32),
+        vocabulary=Vocabulary(),
+        edge_ids=np.arange(len(flat), dtype=np.int64),
+        pruned=(Pruned(),) * len(texts),
+    )
+    return ListProblem(corpus, flat.__getitem__, metric, references)

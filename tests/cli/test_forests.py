@@ -1,0 +1,220 @@
+"""The commands over forests, end to end in this process, on small files and on real ones where they are there."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hulltune import TuneResult, read_forests, read_weights, tune
+from hulltune.cli import main
+from hulltune.io.forest_files import NamedForest
+from hulltune.io.forest_text import write_forest_text
+from tests.tuning.test_forest_tuning import data as make_forests
+
+QUICK = ["--restarts", "2", "--directions", "4", "--threads", "1"]
+REAL = Path(__file__).parents[2] / "../shared/data"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    code, out, err = run(capsys, *arguments)
+    assert code == 0, err
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder ``forests`` with files 1.hg.gz to 12.hg.gz, references beside it, and the working directory."""
+    forests, references = make_forests(20)
+    (tmp_path / "forests").mkdir()
+    for number, forest in enumerate(forests, 1):
+        write_forest_text(tmp_path / "plain", [NamedForest(forest)])
+        (tmp_path / "forests" / f"{number}.hg.gz").write_bytes(gzip.compress((tmp_path / "plain").read_bytes()))
+    (tmp_path / "plain").unlink()
+    (tmp_path / "refs.txt").write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_calling_convention(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_json(
+        capsys, "tune", "forests", "--ref", "refs.txt", "--metric", "wer", *QUICK, "--out", "w.json", "--json"
+    )
+    assert {"score", "baseline", "oracle", "weights", "metric", "seed", "seconds", "line_searches"} <= found.keys()
+    assert found["sentences"] == 12
+    result = tune(read_forests("forests"), "refs.txt", metric="wer", restarts=2, directions=4)
+    assert found["weights"] == result.weights
+    assert read_weights("w.json") == found["weights"]
+    assert TuneResult.load("w.json").oracle_kind == found["oracle_kind"]
+    scored = run_json(
+        capsys, "score", "forests", "--ref", "refs.txt", "--weights", "w.json", "--metric", "wer", "--json"
+    )
+    assert scored["score"] == found["score"]
+    assert scored["baseline"] is None
+    surface = run_json(
+        capsys, "surface", "forests", "--ref", "refs.txt", "--weights", "w.json", "--metric", "wer",
+        "--feature", "lm", "--json",
+    )  # fmt: skip
+    assert surface["score"] <= found["score"]
+    code, out, _ = run(capsys, "rerank", "forests", "--weights", "w.json")
+    assert code == 0
+    (folder / "best.txt").write_text(
+        "".join(f"{number} ||| {line} ||| x=1 ||| 1\n" for number, line in enumerate(out.splitlines())),
+        encoding="utf-8",
+    )
+    (folder / "one.json").write_text('{"x": 1}', encoding="utf-8")
+    again = run_json(
+        capsys, "score", "best.txt", "--ref", "refs.txt", "--weights", "one.json", "--metric", "wer", "--json"
+    )
+    assert again["score"] == found["score"]
+
+
+def test_patterns_files_and_ids(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--ref", "refs.txt", "--metric", "wer", *QUICK, "--no-oracle", "--json", "--quiet"]
+    by_folder = run_json(capsys, "tune", "forests", *options)
+    by_pattern = run_json(capsys, "tune", "forests/*.hg.gz", *options)
+    by_name = run_json(capsys, "tune", "forests", "--ids", "name1", *options)
+    one_by_one = run_json(capsys, "tune", *(f"forests/{number}.hg.gz" for number in range(1, 13)), *options)
+    assert by_folder["weights"] == by_pattern["weights"] == by_name["weights"] == one_by_one["weights"]
+    (folder / "forests" / "3.hg.gz").unlink()
+    code, _, err = run(capsys, "tune", "forests", *options)
+    assert code == 2
+    assert "11 sentences, but 12 reference lines" in err
+    code, out, err = run(capsys, "tune", "forests", "--ids", "name1", *options)
+    assert json.loads(out)["sentences"] == 11
+    assert "1 of 12 reference lines are of no forest here, and left out" in err
+    code, _, err = run(capsys, "tune", "forests", "--ids", "name", *options)
+    assert code == 2
+    assert "--ids name1 counts from 1" in err
+
+
+def test_best_of_forests_as_lists(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "w.txt").write_text("lm 1\ntm 0.5\nlength 0.1\nunheard 3\n", encoding="utf-8")
+    code, out, err = run(capsys, "rerank", "forests", "--weights", "w.txt", "--best", "3")
+    assert code == 0
+    assert "the forests have no unheard: taken as 0" in err
+    lines = [line.split(" ||| ") for line in out.splitlines()]
+    assert [int(line[0]) for line in lines] == sorted([*range(12)] * 3)
+    scores = np.array([float(line[3]) for line in lines]).reshape(-1, 3)
+    assert np.all(np.diff(scores, axis=1) <= 0)
+    code, text, _ = run(capsys, "rerank", "forests", "--weights", "w.txt")
+    assert text.splitlines() == [line[1] for line in lines[::3]]
+
+
+def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "forests" / "README").write_text("not a forest\n", encoding="utf-8")
+    found = run_json(capsys, "info", "forests", "--ref", "refs.txt", "--metric", "wer", "--json")
+    assert found["sentences"] == 12
+    assert found["kinds"]["lattice"] == found["kinds"]["hypergraph"] == 6
+    assert [feature["name"] for feature in found["features"]] == ["lm", "tm", "length"]
+    assert found["scores"]["baseline"] is None
+    assert found["scores"]["oracle"] < 0.5
+    assert found["left_out"] == ["forests/README"]
+    code, out, err = run(capsys, "info", "forests")
+    assert code == 0
+    assert "12 sentences (6 lattices, 6 hypergraphs)" in out
+    assert "left out: README" in err
+
+
+def test_lists_beside_forests(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "forests" / "1.hg.gz").unlink()
+    lists = ["0 ||| ba ||| lm=1 ||| 0", "0 ||| be ||| lm=2 tm=1 length=3 ||| 1"]
+    (folder / "lists.txt").write_text("".join(f"{line}\n" for line in lists), encoding="utf-8")
+    found = run_json(
+        capsys, "tune", "lists.txt", "forests", "--ids", "name1", "--missing", "0", "--ref", "refs.txt", "--metric",
+        "wer", *QUICK, "--json", "--quiet",
+    )  # fmt: skip
+    assert found["sentences"] == 12
+    assert found["baseline_kind"] == "the start weights' choice, and the lists' own first choice"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["info", "lists.txt", "--ids", "name"], "--ids: is for forests"),
+        (["info", "forests", "--ids", "nane"], "did you mean 'name'"),
+        (["info", "forests", "--features", "words"], "--features: is for lists"),
+        (["info", "forests", "--on-error", "skip"], "--on-error: is for lists"),
+        (["info", "forests", "--negate", "lmm"], "did you mean 'lm'"),
+        (["info", "forests", "--format", "slf"], r"1\.hg\.gz"),
+        (["info", "nothing/*.hg"], "no file matches this pattern"),
+        (["score", "forests", "--ref", "refs.txt", "--weights", "none.txt"], "has no weight for any feature"),
+    ],
+)
+def test_faults(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    (folder / "lists.txt").write_text("0 ||| a ||| x=1 ||| 1\n", encoding="utf-8")
+    (folder / "none.txt").write_text("x 1\n", encoding="utf-8")
+    code, _, err = run(capsys, *arguments)
+    assert code == 2
+    assert re.search(message, err), err
+    assert err.count("\n") == 1
+
+
+def test_signs_and_words_on_request(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = run_json(capsys, "info", "forests", "--json")["features"]
+    turned = run_json(capsys, "info", "forests", "--negate", "all", "--json")["features"]
+    assert [feature["most"] for feature in turned] == [-feature["least"] for feature in plain]
+    one = run_json(capsys, "info", "forests", "--negate", "tm", "--json")["features"]
+    assert one[0] == plain[0]
+    assert one[1] == turned[1]
+    (folder / "w.txt").write_text("lm 1\n", encoding="utf-8")
+    dropped = run(capsys, "rerank", "forests", "--weights", "w.txt", "--drop", "ba,be,bi,bo,bu", "--quiet")[1]
+    assert set(dropped.split()) <= {"da", "de", "di", "do", "du"}
+
+
+def real(*parts: str) -> Path:
+    path = REAL.joinpath(*parts)
+    if not path.exists():
+        pytest.skip(f"no shared data beside the checkout: {path.name}")
+    return path
+
+
+def test_real_hypergraphs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = sorted(real("de_en", "forests").iterdir())[:12]
+    found = run_json(
+        capsys, "tune", *map(str, files), "--ids", "name", "--ref", str(real("de_en", "refs.txt")), "--start",
+        str(real("de_en", "decoding.weights")), *QUICK, "--json", "--quiet", "--out", str(tmp_path / "w.json"),
+    )  # fmt: skip
+    assert found["sentences"] == 12
+    assert found["score"] > found["start_score"] == found["baseline"]
+    scored = run_json(
+        capsys, "score", *map(str, files), "--ids", "name", "--ref", str(real("de_en", "refs.txt")), "--weights",
+        str(tmp_path / "w.json"), "--json",
+    )  # fmt: skip
+    assert scored["score"] == found["score"]
+
+
+def test_real_lattices_of_translation(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = real("ru_en_lattices")
+    found = run_json(
+        capsys, "tune", str(folder), "--ids", "name1", "--ref", str(folder / "refs"), "--metric", "bleu:tokenize=none",
+        "--restarts", "0", "--directions", "2", "--search", "coordinate", "--also", "ter", "--no-oracle", "--json",
+        "--quiet",
+    )  # fmt: skip
+    assert found["sentences"] == 50
+    assert found["score"] > found["start_score"]
+
+
+def test_real_lattices_of_speech(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = real("asr_tts", "ids.txt").read_text(encoding="utf-8").split()[:12]
+    references = real("asr_tts", "refs.txt").read_text(encoding="utf-8").splitlines()[:12]
+    (tmp_path / "refs.txt").write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
+    files = [str(real("asr_tts", "slf") / f"{name}.slf.gz") for name in names]
+    found = run_json(
+        capsys, "tune", *files, "--ref", str(tmp_path / "refs.txt"), "--metric", "wer", *QUICK, "--json", "--quiet"
+    )
+    assert found["sentences"] == 12
+    assert found["oracle"] <= found["score"] < found["start_score"]
+    assert found["oracle_kind"] == "exact, all derivations"

@@ -1,0 +1,223 @@
+"""Hypergraphs of cdec and Travatar: what is read, and what is said of what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from hulltune import Forest
+from hulltune.io import cdec_json, travatar
+from hulltune.io.cdec_json import read_cdec_json
+from hulltune.io.forest_files import ForestOptions, ForestReader
+from hulltune.io.travatar import read_travatar
+from tests.io import forest_writers
+from tests.io.edits import edited
+from tests.io.plain_forests import assert_same, outputs, plain, read_all
+from tests.io.refusals import refusal
+from tests.strategies import forests
+
+CDEC = (
+    '{"rules":[1,"[X] ||| das ||| the",2,"[X] ||| [X,1] haus ||| [1] house </s>",3,"[S] ||| [X,1] [X,2] ||| [2] [1]"],'
+    '"features":["lm","tm"],'
+    '"edges":[{"tail":[],"spans":[0,1,-1,-1],"feats":[0,-1.5,1,2],"rule":1},'
+    '{"tail":null,"feats":["extra",0.25],"rule":"[X] ||| a"}],"node":{"in_edges":[0,1],"cat":"X"},'
+    '"edges":[{"tail":[0],"feats":[0,-1],"rule":2}],"node":{"in_edges":[2]},'
+    '"edges":[{"tail":[1,0],"feats":null,"rule":3}],"node":{"in_edges":[3],"cat":"S"}}\n'
+)
+TRAVATAR = (
+    '{"nodes": [{"sym": "S", "span": [0, 2], "id": 0}, {"sym": null, "span": [1, 3], "id": 1, "edges": [1]}], '
+    '"edges": [{"id": 0, "head": 0, "tails": [1], "trg": [{"words": ["-1", -1, "1984"]}], "features": {"lm": -3}}, '
+    '{"id": 1, "head": 1, "trg": [{"words": ["x", "<unk>"]}], "features": {"lm": 1, "tm": 1e-3}}], '
+    '"words": ["w0", "w1", "w2"]}\n'
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "forest.json"
+
+
+def test_repeated_keys_are_all_kept(file: Path) -> None:
+    (named,) = read_all(read_cdec_json, file, CDEC, ForestOptions())
+    assert (named.forest.nodes, named.forest.edges, named.name) == (3, 4, None)
+    assert named.forest.feature_names == ("lm", "tm", "extra")
+    assert named.forest.features.toarray().tolist() == [[-1.5, 2, 0], [0, 0, 0.25], [-1, 0, 0], [0, 0, 0]]
+    assert set(outputs(named.forest)) == {
+        ("the", "the", "house"), ("a", "the", "house"), ("the", "a", "house"), ("a", "a", "house"),
+    }  # fmt: skip
+
+
+def test_a_node_without_edges_is_a_leaf_in_cdec(file: Path) -> None:
+    edge = '{"tail":[0],"feats":["f",1],"rule":"[1] a"}'
+    lattice = f'{{"edges":[],"node":{{"in_edges":[]}},"edges":[{edge}],"node":{{"in_edges":[0]}}}}'
+    (named,) = read_all(read_cdec_json, file, lattice)
+    assert list(outputs(named.forest)) == [("a",)]
+
+
+@pytest.mark.parametrize(
+    "archive", [b"\x16\0\0\0\0\0\0\0serialization::archive\x0a\0", b"22 serialization::archive 10 "]
+)
+def test_a_binary_archive_is_told_what_to_do(file: Path, archive: bytes) -> None:
+    assert cdec_json.looks_like(archive)
+    said = refusal(lambda: read_all(read_cdec_json, file, gzip.compress(archive + b"\xff" * 99)))
+    assert said == (
+        f"{file}: a binary archive of cdec, whose layout changes from version to version; "
+        "let cdec write forest text instead (--show_target_graph DIR)"
+    )
+
+
+def test_words_that_look_like_numbers_stay_words(file: Path) -> None:
+    (named,) = read_all(read_travatar, file, TRAVATAR)
+    assert list(outputs(named.forest)) == [("-1", "x", "w1", "w2", "1984")]
+    assert named.forest.features.toarray().tolist() == [[1, 0.001], [-3, 0]]
+    assert named.forest.feature_names == ("lm", "tm")
+
+
+def test_an_unknown_rule_with_tails_passes_them_on(file: Path) -> None:
+    (named,) = read_all(read_travatar, file, TRAVATAR.replace('["-1", -1, "1984"]', '["<unk>"]'))
+    assert list(outputs(named.forest)) == [("x", "w1", "w2")]
+
+
+def test_several_lines_and_options(file: Path) -> None:
+    marked = TRAVATAR.replace('"x", ', '"<s>", ')
+    first, second = read_all(read_travatar, file, TRAVATAR + marked, ForestOptions(negate=True))
+    assert list(outputs(second.forest)) == [("-1", "w1", "w2", "1984")]
+    assert first.forest.features.toarray().tolist() == [[-1, -0.001], [3, 0]]
+
+
+def test_an_edge_without_a_target_puts_out_nothing(file: Path) -> None:
+    record = {"nodes": [{"id": 0}], "edges": [{"head": 0}], "words": []}
+    (named,) = read_all(read_travatar, file, json.dumps(record))
+    assert list(outputs(named.forest)) == [()]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", ":1: no JSON at column 1"),
+        ("[]", ":1: got []; expected the JSON of a cdec hypergraph"),
+        ("{}", ":1: no node; is the file cut off?"),
+        (CDEC[:200], ":1: no JSON at column"),
+        ("\n\n" + CDEC[:-3], ":3: no JSON at column"),
+        (CDEC + "{}", ":2: no JSON at column 1: Extra data"),
+        ("[" * 100_000, ":1: nested too deeply"),
+        (CDEC.replace('"rules"', '"rulez"'), ":1: unknown key 'rulez'"),
+        (CDEC.replace('"features":["lm","tm"]', '"features":"lm"'), ":1: 'features' is 'lm'; expected a list"),
+        (CDEC.replace('"features":["lm","tm"]', '"features":["lm","lm"]'), ":1: feature 'lm' is named twice"),
+        (CDEC.replace('[1,"[X] |||', '["[X] |||'), ":1: rules has 5 entries; expected an even number"),
+        (CDEC.replace('[1,"[X]', '["1","[X]'), ":1: rules has '1' and"),
+        (CDEC.replace("[2] [1]", "[2] [0]"), ":1: rule '[S] ||| [X,1] [X,2] ||| [2] [0]' names tail 0"),
+        (CDEC.replace("[2] [1]", "[3] [1]"), ":1: edge 3: its rule names tail [3], but it has 2 tail(s)"),
+        (CDEC.replace('"rule":3', '"rule":4'), ":1: edge 3: rule 4 is not among the 3 rules before it"),
+        (CDEC.replace(',"rule":3', ""), ":1: edge 3 has no rule"),
+        (CDEC.replace('"tail":[1,0]', '"tail":[1,3]'), ":1: edge 3: no node 3; expected 0 to 2"),
+        (CDEC.replace('"tail":[1,0]', '"tail":[1,-1]'), ":1: edge 3: tail is [1, -1]; expected numbers of nodes"),
+        (CDEC.replace('"tail":[1,0]', '"tail":[1,2]'), ":1: the forest has a cycle"),
+        (CDEC.replace('"in_edges":[3]', '"in_edges":[4]'), ":1: node 2: no edge 4; expected one of the 4 before it"),
+        (CDEC.replace('"in_edges":[3]', '"in_edges":[3,2]'), ":1: edge 2 is in two nodes, 1 and 2"),
+        (CDEC.replace('"in_edges":[2]', '"in_edges":[]'), ":1: edge 2 is in no node"),
+        (CDEC.replace('"node":{"in_edges":[2]}', '"node":[2]'), ":1: node 1 is [2]; expected an object"),
+        (CDEC.replace("0,-1.5,1,2", "0,-1.5,1"), ":1: edge 0: feats has 3 entries"),
+        (CDEC.replace("0,-1.5,1,2", "0,-1.5,2,2"), ":1: edge 0: no feature 2"),
+        (CDEC.replace("0,-1.5,1,2", "0,-1.5,0,2"), ":1: edge 0: feature 'lm' occurs twice"),
+        (CDEC.replace("0,-1.5,1,2", '0,"1",1,2'), ":1: edge 0: feature 'lm' is '1'; expected a finite number"),
+        (CDEC.replace("0,-1.5,1,2", "0,NaN,1,2"), ":1: edge 0: feature 'lm' is nan; expected a finite number"),
+        (CDEC.replace("0,-1.5,1,2", "0,-1e999,1,2"), ":1: edge 0: feature 'lm' is -inf"),
+        (CDEC.replace('{"tail":[0],"feats":[0,-1],"rule":2}', "7"), ":1: edge 2 is 7; expected an object"),
+        (CDEC.replace('"tail":[0],', '"tail":[0],"tail":[0],'), ":1: edge 2 has a key twice"),
+        (CDEC.encode().replace(b"the", b"th\xff"), ":1: not UTF-8 (byte 0xff)"),
+    ],
+)
+def test_what_is_wrong_with_json_of_cdec(file: Path, content: str | bytes, message: str) -> None:
+    said = refusal(lambda: read_all(read_cdec_json, file, content))
+    assert said is not None
+    assert said.startswith(f"{file}{message}")
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "blank line; expected the JSON of a hypergraph"),
+        ("{", "no JSON"),
+        ("[]", "the hypergraph has no list of nodes (got [])"),
+        ('{"nodes": 1}', "the hypergraph has no list of nodes (got nodes = 1)"),
+        ("[" * 100_000, "nested too deeply"),
+        (TRAVATAR[:100], "no JSON"),
+        (TRAVATAR.replace('"id": 1, "edges"', '"id": 0, "edges"'), "two nodes have the id 0"),
+        (TRAVATAR.replace('"id": 0}, {"sym"', '"id": 2}, {"sym"'), "no node has the id 0"),
+        (
+            TRAVATAR.replace('"id": 0}, {"sym"', '"id": true}, {"sym"'),
+            "node {'sym': 'S', 'span': [0, 2], 'id': True} has",
+        ),
+        (TRAVATAR.replace('"edges": [{', '"edgez": [{'), "the hypergraph has no list of edges"),
+        (TRAVATAR.replace('"tails": [1]', '"tails": [2]'), "edge 0: no node 2; expected one of the 2 nodes"),
+        (TRAVATAR.replace('"tails": [1]', '"tails": [0]'), "the forest has a cycle"),
+        (TRAVATAR.replace('"head": 1', '"head": "1"'), "edge 1: no node '1'"),
+        (TRAVATAR.replace('"tails": [1]', '"tails": {}'), "edge 0 has no list of tails"),
+        (TRAVATAR.replace('["-1", -1,', '["-1", -2,'), "edge 0: -2 in its words; expected a text, or −1 to −1"),
+        (TRAVATAR.replace('["-1", -1,', '["-1", 7,'), "edge 0: 7 in its words"),
+        (TRAVATAR.replace('["-1", -1,', '["a b", -1,'), "edge 0: 'a b' is empty or has white space"),
+        (TRAVATAR.replace('["-1", -1,', '["\\ud800", -1,'), "edge 0: '\\ud800' is empty"),
+        (TRAVATAR.replace('{"lm": -3}', '{"lm": NaN}'), "edge 0: feature 'lm' is nan; expected a finite number"),
+        (TRAVATAR.replace('{"lm": -3}', '{"lm": "3"}'), "edge 0: feature 'lm' is '3'"),
+        (TRAVATAR.replace('{"lm": -3}', "[1]"), "edge 0: features is [1]; expected an object"),
+        (TRAVATAR.replace('"span": [1, 3]', '"span": 1'), "edge 1 puts out <unk>, but its head has the span 1"),
+        (TRAVATAR.replace('"words": ["w0"', '"wordz": ["w0"'), "edge 1 puts out <unk>; expected source words"),
+    ],
+)
+def test_what_is_wrong_with_json_of_travatar(file: Path, line: str, message: str) -> None:
+    said = refusal(lambda: read_all(read_travatar, file, f"{TRAVATAR}{line.strip()}\n{TRAVATAR}"))
+    assert said is not None
+    assert said.startswith(f"{file}:2: {message}")
+    assert "\n" not in said
+    assert str(refusal(lambda: read_all(read_travatar, file, ""))).startswith(f"{file}:1: no forest in the file")
+
+
+def test_a_file_that_is_cut_off_anywhere_is_refused(file: Path) -> None:
+    for reader, content in ((read_cdec_json, CDEC), (read_travatar, TRAVATAR)):
+        for length in range(len(content) - 1):
+            assert refusal(partial(read_all, reader, file, content[:length])) is not None
+
+
+def test_what_the_formats_look_like() -> None:
+    assert cdec_json.looks_like(CDEC.encode())
+    assert travatar.looks_like(TRAVATAR.encode())
+    assert not cdec_json.looks_like(TRAVATAR.encode())
+    assert not travatar.looks_like(CDEC.encode())
+    for other in (b"", b"{}", b"[1]", b'{"id": 1, "candidates": []}', b"3 4\n"):
+        assert not cdec_json.looks_like(other)
+        assert not travatar.looks_like(other)
+
+
+@given(forests())
+def test_random_forests(tmp_path_factory: pytest.TempPathFactory, forest: Forest) -> None:
+    path = tmp_path_factory.getbasetemp() / "random.json"
+    for reader, content in (
+        (read_cdec_json, forest_writers.cdec_json(plain(forest))),
+        (read_cdec_json, forest_writers.cdec_json(plain(forest), names_first=False)),
+        (read_travatar, forest_writers.travatar_json(plain(forest))),
+    ):
+        (named,) = read_all(reader, path, content)
+        if reader is read_travatar:
+            assert sorted(outputs(named.forest)) == sorted(outputs(forest))
+        else:
+            assert_same(named.forest, forest)
+
+
+@pytest.mark.parametrize(("reader", "content"), [(read_cdec_json, CDEC), (read_travatar, TRAVATAR)])
+def test_damaged_files(tmp_path_factory: pytest.TempPathFactory, reader: ForestReader, content: str) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / "damaged.json"
+
+    @settings(max_examples=250)
+    @given(edited(content))
+    def run(damaged: str) -> None:
+        said = refusal(partial(read_all, reader, path, damaged.encode("utf-8", errors="surrogatepass")))
+        assert said is None or (said.startswith(f"{path}:") and "\n" not in said)
+
+    run()

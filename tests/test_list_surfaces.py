@@ -1,0 +1,183 @@
+"""The fast path of tuning on lists gives what envelopes, surfaces, decoding and policies give, to the bit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from hulltune import Corpus, Forest
+from hulltune.forest.features import DenseFeatures
+from hulltune.lines.compute import decode
+from hulltune.metrics import get_metric
+from hulltune.metrics.bleu import Bleu
+from hulltune.search.list_surfaces import CompactTable, list_surfaces, list_winners
+from hulltune.search.policies import POLICIES, Policy, choose, choose_among
+from hulltune.search.problem import ListProblem
+from tests.strategies import counts, lists, reals, values, vectors
+
+WIDTH = 3
+WORDS = ("a", "b", "c d")
+
+
+@st.composite
+def corpora(draw: st.DrawFn, elements: st.SearchStrategy[float] = values) -> Corpus:
+    """Lists of 0 to 40 hypotheses."""
+    parts = draw(st.lists(lists(elements=elements, width=WIDTH), min_size=1, max_size=4))
+    if draw(st.booleans()):
+        parts.append(Forest.from_nbest([], np.zeros((0, WIDTH)), feature_names=parts[0].feature_names))
+    return Corpus.pack(parts)
+
+
+def problem_of(corpus: Corpus) -> ListProblem:
+    return ListProblem(
+        corpus, lambda row: WORDS[row % 3], get_metric("wer"), [(f"a b {k % 2}",) for k in range(len(corpus))]
+    )
+
+
+def check_surfaces(problem: ListProblem, origin: Any, directions: Any, intervals: Any, threads: int = 1) -> bool:
+    """Compare, and say whether the fast path was taken."""
+    origin, directions, intervals = np.array(origin), np.array(directions), np.array(intervals)
+    fast = list_surfaces(problem, CompactTable(len(problem.corpus)), origin, directions, intervals, threads)
+    if fast is None:
+        return False
+    found = problem.search(origin, directions, intervals)
+    for number, surface in enumerate(fast):
+        slow = problem.surface(found, number)
+        np.testing.assert_array_equal(surface.breakpoints, slow.breakpoints)
+        np.testing.assert_array_equal(surface.statistics, slow.statistics)
+        assert surface.statistics.dtype == slow.statistics.dtype
+    return True
+
+
+ends = st.floats(-5, 5) | st.sampled_from([math.inf, -math.inf, 0.0])
+
+
+@given(
+    corpora(),
+    vectors(WIDTH),
+    st.lists(vectors(WIDTH), min_size=1, max_size=19),
+    st.tuples(ends, ends).filter(lambda pair: pair[0] < pair[1]),
+    st.integers(1, 3),
+)
+def test_surfaces_of_any_lists(
+    corpus: Corpus, origin: list[float], directions: list[list[float]], interval: tuple[float, float], threads: int
+) -> None:
+    check_surfaces(problem_of(corpus), origin, directions, [interval] * len(directions), threads)
+
+
+@given(corpora(counts), vectors(WIDTH, counts), st.lists(vectors(WIDTH, counts), min_size=1, max_size=17))
+def test_surfaces_with_many_ties_take_the_fast_path(
+    corpus: Corpus, origin: list[float], directions: list[list[float]]
+) -> None:
+    assert check_surfaces(problem_of(corpus), origin, directions, [(-math.inf, math.inf)] * len(directions))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1, 3, 16, 33, 400])
+def test_surfaces_of_long_lists(dtype: type[np.float64], size: int) -> None:
+    rng = np.random.default_rng(size)
+    sentences, width = 20, 7
+    matrix = np.asfortranarray(rng.normal(size=(sentences * size, width)).astype(dtype))
+    matrix[: size // 2] = matrix[0]  # a crowd of equals, for the sort by buckets
+    corpus = Corpus.pack(
+        [
+            Forest.from_nbest([f"{k}" for k in range(size)], DenseFeatures(matrix[i * size : (i + 1) * size]))
+            for i in range(sentences)
+        ]
+    )
+    directions = rng.standard_cauchy((33, width))
+    assert check_surfaces(problem_of(corpus), rng.normal(size=width), directions, [(-math.inf, math.inf)] * 33)
+
+
+def test_a_hull_of_all_hypotheses() -> None:
+    x = np.linspace(-3, 3, 200)
+    corpus = Corpus.pack([Forest.from_nbest([str(k) for k in range(200)], np.stack([x, -x * x], axis=1))])
+    problem = problem_of(corpus)
+    assert check_surfaces(problem, [0.0, 1.0], [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [(-math.inf, math.inf)] * 3)
+
+
+@given(corpora(), vectors(WIDTH))
+def test_winners(corpus: Corpus, weights: list[float]) -> None:
+    problem = problem_of(corpus)
+    fast = list_winners(problem, np.array(weights))
+    if fast is not None:
+        found = decode(corpus, weights)
+        filled = np.diff(corpus.sentence_edges) > 0
+        np.testing.assert_array_equal(fast[filled], found.derivation_edges + corpus.sentence_edges[:-1][filled])
+        assert np.all(fast[~filled] == -1)
+
+
+def test_numbers_of_any_size_are_left_to_the_general_path() -> None:
+    corpus = Corpus.pack([Forest.from_nbest(["a", "b", "c"], [[1e-250, 0.0], [1e-250, 0.0], [2e-250, 0.0]])])
+    problem = problem_of(corpus)
+    assert list_winners(problem, np.array([1.0, 0.0])) is None
+    assert problem.picks(np.array([1.0, 0.0])).candidates.tolist() == [2]
+    surfaces = problem.surfaces(np.array([1.0, 0.0]), np.array([[-1.0, 0.0]]), np.array([[-math.inf, math.inf]]))
+    assert surfaces[0].breakpoints.tolist() == [1.0]
+
+
+def test_statistics_that_do_not_fit_are_left_to_the_general_path() -> None:
+    compact = CompactTable(2)
+    table = np.array([[1, 2], [-3, 4]])
+    rows = compact.of(table)
+    assert rows is not None
+    assert rows.reshape(-1, 16)[:2, :2].tolist() == table.tolist()
+    grown = np.vstack([table, [[5, 6]] * 40])
+    rows = compact.of(grown)
+    assert rows is not None
+    assert rows.reshape(-1, 16)[: len(grown), :2].tolist() == grown.tolist()
+    assert compact.of(np.vstack([grown, [[0, 2**31 // 3 + 1]]])) is None
+    assert CompactTable(2).of(np.array([[0.5]])) is None
+
+
+@given(
+    st.lists(st.floats(-100, 100), max_size=12, unique=True).map(sorted),
+    st.data(),
+    st.sampled_from(POLICIES),
+    st.tuples(st.just(-math.inf) | st.floats(-300, -101), st.just(math.inf) | st.floats(101, 300)),
+    st.floats(0.01, 100.0),
+)
+def test_choosing_among_the_best_is_choosing(
+    breakpoints: list[float], data: st.DataObject, name: str, interval: tuple[float, float], scale: float
+) -> None:
+    losses = np.array(data.draw(st.lists(counts, min_size=len(breakpoints) + 1, max_size=len(breakpoints) + 1)))
+    points = np.array(breakpoints)
+    best = np.flatnonzero(losses == losses.min())
+    policy = Policy(name)
+    quick = choose_among(points, best, float(losses.min()), policy=policy, interval=interval, scale=scale)
+    if quick is not None:
+        assert quick == choose(points, losses, policy=policy, interval=interval, current_loss=math.inf, scale=scale)
+
+
+def test_choosing_quickly_is_the_rule() -> None:
+    points = np.array([-2.0, -1.0, 1.0, 4.0])
+    best = np.array([0, 1, 3])
+    quick = choose_among(points, best, 5.0, policy=Policy())
+    assert quick is not None
+    assert (quick.left, quick.right) == (1.0, 4.0) or quick.right == -1.0
+    sliver = np.array([1.0, 1.0 + 2.0**-52, 2.0])
+    assert choose_among(sliver, np.array([0, 2]), 5.0, policy=Policy()) is None
+
+
+rows_of_bleu = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(0, 60), *[st.integers(0, 12)] * 4, *[st.integers(0, 60)] * 4),
+    min_size=1,
+    max_size=30,
+)
+
+
+@given(rows_of_bleu, st.sampled_from(["exp", "floor", "add-k", "none"]), st.booleans(), reals)
+def test_the_best_rows_of_bleu(rows: list[tuple[int, ...]], smoothing: str, effective: bool, below: float) -> None:
+    metric = Bleu(smooth_method=smoothing, effective_order=effective)
+    statistics: NDArray[np.int64] = np.array(rows, dtype=np.int64)
+    losses = metric.loss(statistics)
+    best, smallest = metric.lowest(statistics)
+    assert smallest == losses.min()
+    assert best.tolist() == np.flatnonzero(losses == losses.min()).tolist()
+    assert (len(metric.lowest(statistics, below=below)[0]) > 0) == (smallest < below)

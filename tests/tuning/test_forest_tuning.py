@@ -1,0 +1,291 @@
+"""Tuning over forests: the same answers as over lists, more where there is more to choose from."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hulltune import (
+    Corpus,
+    Forest,
+    ForestBuilder,
+    InputError,
+    Reranker,
+    TuneResult,
+    read_forests,
+    read_lists,
+    rerank,
+    score,
+    tune,
+)
+from hulltune.io.forest_set import ForestSet
+from hulltune.lines.kbest import kbest
+from hulltune.search.optimise import SEARCHES
+from hulltune.tuning.inputs import ForestData, as_forests, list_data
+from tests.tuning.corpora import QUICK, WORDS, random_lists, random_records
+
+NAMES = ["lm", "tm", "length"]
+
+
+def lattice(reference: list[str], rng: np.random.Generator) -> Forest:
+    """Each word of the reference, or one of three others, or nothing; features know a little of what is right."""
+    builder = ForestBuilder(feature_names=NAMES)
+    builder.add_edge(0, output=[])
+    for place, word in enumerate(reference):
+        for other in [word, *rng.choice(WORDS, size=3).tolist()]:
+            noise = rng.normal(size=2) * 2
+            features = [float(noise[0] + (other == word)), float(noise[1] + (other == word)), 1.0]
+            builder.add_edge(place + 1, [place], features=features, output=[0, other])
+        builder.add_edge(place + 1, [place], features=[float(rng.normal()), 0.0, 0.0], output=[0])
+    return builder.build(root=len(reference))
+
+
+def tree(reference: list[str], rng: np.random.Generator) -> Forest:
+    """A hypergraph: two halves, each of some outputs, in either order."""
+    builder = ForestBuilder(feature_names=NAMES)
+    middle = len(reference) // 2
+    for node, words in enumerate((reference[:middle], reference[middle:])):
+        for drop in range(4):
+            kept = [word for k, word in enumerate(words) if k != drop]
+            builder.add_edge(node, features=[float(rng.normal() + len(kept)), float(rng.normal()), float(len(kept))],
+                             output=kept)  # fmt: skip
+    for order, bonus in (([0, 1], 1.0), ([1, 0], 0.0)):
+        builder.add_edge("S", [0, 1], features=[float(rng.normal()), bonus + float(rng.normal()), 0.0], output=order)
+    return builder.build(root="S")
+
+
+def data(seed: int, sentences: int = 12) -> tuple[list[Forest], list[str]]:
+    rng = np.random.default_rng(seed)
+    references = [[WORDS[k] for k in rng.integers(0, len(WORDS), size=6)] for _ in range(sentences)]
+    forests = [(lattice if i % 2 else tree)(reference, rng) for i, reference in enumerate(references)]
+    return forests, [" ".join(reference) for reference in references]
+
+
+def outcome(result: TuneResult) -> dict[str, Any]:
+    """All that a result says but the time it took."""
+    return {**dataclasses.asdict(result), "seconds": 0.0, "timings": {}}
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("metric", ["wer", "bleu"])
+def test_lists_as_forests_give_the_same_result_to_the_bit(search: str, metric: str) -> None:
+    lists = random_lists(1, empty=True)
+    options = {**QUICK, "metric": metric, "search": search, "others": ["cer"], "folds": 3}
+    assert outcome(tune(as_forests(lists), **options)) == outcome(tune(lists, **options))
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_threads_do_not_matter(search: str) -> None:
+    forests, references = data(2)
+    runs = [tune(forests, references, **{**QUICK, "search": search, "threads": threads}) for threads in (1, 2, 3)]
+    assert outcome(runs[0]) == outcome(runs[1]) == outcome(runs[2])
+    assert runs[0].score < runs[0].start_score == runs[0].baseline
+    assert runs[0].baseline_kind == "the start weights' choice"
+
+
+def test_the_order_of_sentences_does_not_matter() -> None:
+    forests, references = data(3)
+    turned = tune(forests[::-1], references[::-1], **QUICK)
+    straight = tune(forests, references, **QUICK)
+    assert (turned.weights, turned.score, turned.oracle) == (straight.weights, straight.score, straight.oracle)
+
+
+@pytest.mark.parametrize("metric", ["wer", "bleu", "chrf"])
+def test_decoding_with_the_weights_gives_the_score(metric: str) -> None:
+    forests, references = data(4)
+    result = tune(forests, references, **{**QUICK, "metric": metric})
+    assert score(forests, result, references, metric=metric) == result.score
+    texts = rerank(forests, result)
+    records = [
+        {"refs": [reference], "candidates": [{"text": text, "features": {"x": 1.0}}]}
+        for text, reference in zip(texts, references, strict=True)
+    ]
+    assert score(records, {"x": 1.0}, metric=metric) == result.score
+
+
+def test_all_kinds_of_the_same_data() -> None:
+    forests, references = data(5, sentences=6)
+    expected = outcome(tune(forests, references, **QUICK))
+    for given in (Corpus.pack(forests), ForestSet.from_forests(forests), [[forest] for forest in forests]):
+        assert outcome(tune(given, references, **QUICK)) == expected
+    model = Reranker(**QUICK).fit(forests, references)
+    assert model.predict(forests) == rerank(forests, expected["weights"])
+    assert model.score(forests, references) == expected["score"]
+
+
+def test_a_union_is_as_good_as_either(tmp_path: Path) -> None:
+    """What one of the forests of a sentence can put out, their union can."""
+    first, references = data(6)
+    second = data(60)[0]
+    both = list(zip(first, second, strict=True))
+    weights = {"lm": 1.0, "tm": 0.5, "length": 0.2}
+    for mine, other, together in zip(first, second, rerank(both, weights), strict=True):
+        assert together in rerank([mine, other], weights)
+    result = tune(both, references, **QUICK)
+    assert result.candidates == sum(forest.edges for pair in both for forest in pair) + 2 * len(first)
+    doubled = tune([(forest, forest) for forest in first], references, **QUICK)
+    assert doubled.score == tune(first, references, **QUICK).score
+
+
+def test_a_list_from_a_forest_never_beats_it_on_its_surface() -> None:
+    """At the same weights the forest's score of the winner is at least the list's; and where the list holds what wins
+    in the forest, the surfaces are the same."""
+    forests, references = data(7, sentences=4)
+    corpus = Corpus.pack(forests)
+    start = np.array([1.0, 0.5, 0.1])
+    extracted = kbest(corpus, start, 5, distinct=True)
+    records = [
+        {
+            "refs": [reference],
+            "candidates": [{"text": " ".join(d.tokens), "features": d.features} for d in extracted[i]],
+        }
+        for i, reference in enumerate(references)
+    ]
+    lists = list_data(records).problem("wer")
+    problem = ForestData.of(ForestSet.from_forests(forests), references).problem("wer")
+    directions = np.random.default_rng(1).normal(size=(6, 3))
+    for eta in (-0.5, 0.0, 0.3):
+        for direction in directions:
+            weights = start + eta * direction
+            best = kbest(corpus, weights, 1).scores
+            kept = [max(features @ weights for features in _rows(lists, i)) for i in range(len(forests))]
+            assert np.all(best >= np.array(kept) - 1e-9)
+    everything = kbest(corpus, start, 20_000)
+    records = [
+        {
+            "refs": [reference],
+            "candidates": [{"text": " ".join(d.tokens), "features": d.features} for d in everything[i]],
+        }
+        for i, reference in enumerate(references)
+    ]
+    whole = list_data(records).problem("wer")
+    lines = np.tile([-np.inf, np.inf], (6, 1))
+    for mine, other in zip(
+        problem.surfaces(start, directions, lines), whole.surfaces(start, directions, lines), strict=True
+    ):
+        for eta in np.linspace(-3, 3, 101):
+            assert mine.at(float(eta)).tolist() == other.at(float(eta)).tolist()
+
+
+def _rows(problem: Any, sentence: int) -> Any:
+    edges = problem.corpus.sentence_edges
+    return problem.corpus.features.toarray()[edges[sentence] : edges[sentence + 1]]
+
+
+def test_the_best_of_a_forest_is_at_least_the_best_of_its_list() -> None:
+    forests, references = data(8, sentences=6)
+    start = {"lm": 1.0, "tm": 0.5, "length": 0.1}
+    few = kbest(Corpus.pack(forests), start, 4, distinct=True)
+    records = [
+        {"refs": [reference], "candidates": [{"text": " ".join(d.tokens), "features": d.features} for d in few[i]]}
+        for i, reference in enumerate(references)
+    ]
+    options = {**QUICK, "restarts": 8, "directions": 16}
+    assert tune(forests, references, start=start, **options).score <= tune(records, start=start, **options).score
+
+
+def test_lists_and_forests_together(tmp_path: Path) -> None:
+    forests, references = data(9)
+    pieces = list(ForestSet.from_forests(forests).corpus)
+    extracted = kbest(Corpus.pack(forests), [1.0, 1.0, 0.0], 6, distinct=True)
+    mixed: list[Forest] = []
+    for i, forest in enumerate(pieces):
+        few = extracted[i]
+        as_list = Forest.from_nbest(
+            [list(d.tokens) for d in few], [[d.features[name] for name in NAMES] for d in few], feature_names=NAMES
+        )
+        mixed.append(as_list if i % 3 == 0 else forest)
+    result = tune(mixed, references, **QUICK)
+    assert score(mixed, result, references, metric="wer") == result.score
+    assert result.oracle is not None
+    assert result.oracle <= result.score
+
+
+def test_options_of_tuning_hold_for_forests() -> None:
+    forests, references = data(10)
+    more, unseen = data(11)
+    result = tune(
+        forests, references, heldout=more, heldout_references=unseen, replicates=2, fixed={"length": 0.1},
+        signs={"lm": "+"}, **{**QUICK, "others": ["bleu", "cer"]},
+    )  # fmt: skip
+    assert result.weights["length"] == 0.1
+    assert result.weights["lm"] >= 0
+    assert result.heldout is not None
+    assert result.heldout.sentences == len(more)
+    assert result.heldout.score == score(more, result, unseen, metric="wer")
+    assert result.heldout.baseline == score(more, result.start, unseen, metric="wer")
+    assert result.replicates is not None
+    assert set(result.without) == set(NAMES)
+    for signature, (_, after) in result.others.items():
+        assert after == score(forests, result, references, metric=signature.split("|")[0])
+    folded = tune(forests, references, folds=3, **QUICK)
+    assert folded.heldout is not None
+    assert folded.heldout.how == "folds"
+    for policy, smoothing in (("widest", "min"), ("closest", "mean")):
+        smooth = tune(forests, references, policy=policy, smoothing=smoothing, **QUICK)
+        assert smooth.score <= smooth.start_score
+
+
+def test_the_oracle_of_lattices_is_exact_for_wer() -> None:
+    rng = np.random.default_rng(12)
+    references = [[WORDS[k] for k in rng.integers(0, len(WORDS), size=5)] for _ in range(5)]
+    forests = [lattice(reference, rng) for reference in references]
+    result = tune(forests, [" ".join(reference) for reference in references], **QUICK)
+    assert result.oracle == 0.0  # each lattice holds its reference
+    assert result.oracle_kind is not None
+    assert result.oracle_kind.startswith("exact")
+
+
+def test_a_sentence_without_derivations_is_an_empty_output() -> None:
+    forests, references = data(13, sentences=4)
+    empty = Forest.from_nbest([], np.zeros((0, 3)), feature_names=NAMES)
+    result = tune([*forests, empty], [*references, "a b"], **QUICK)
+    assert rerank([*forests, empty], result)[-1] == ""
+    assert result.sentences == 5
+    with pytest.raises(InputError, match="no sentence has a derivation"):
+        tune([empty], ["a"], **QUICK)
+
+
+def test_faults_are_named(tmp_path: Path) -> None:
+    forests, references = data(14, sentences=3)
+    with pytest.raises(InputError, match="3 sentences, but 2 reference lines"):
+        tune(forests, references[:2])
+    with pytest.raises(InputError, match="expected a Forest"):
+        tune([*forests, "x"], [*references, "a"])
+    with pytest.raises(InputError, match="no references"):
+        tune(forests)
+    with pytest.raises(InputError, match="have none of the features"):
+        tune(
+            forests, references, heldout=[Forest.from_nbest(["a"], [[1.0]], feature_names=["other"])],
+            heldout_references=["a"], **QUICK,
+        )  # fmt: skip
+
+
+def test_files_of_lists_beside_forests_keep_their_texts_and_references(tmp_path: Path) -> None:
+    records = random_records(15, sentences=4)
+    path = tmp_path / "lists.moses"
+    lines = [
+        f"{record['id']} ||| {candidate['text']} ||| "
+        + " ".join(f"{name}={value!r}" for name, value in candidate["features"].items())
+        + " ||| 0"
+        for record in records
+        for candidate in record["candidates"]
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "4.hg").write_text("1 2\n2\nba be ||| f0=1\nbi ||| f1=2\n", encoding="utf-8")
+    references = [record["refs"][0] for record in records] + ["ba be"]
+    found = read_forests([path, tmp_path / "4.hg"], ids="name")
+    result = tune(found, references, **QUICK)
+    assert result.sentences == 5
+    # A forest of one node is a list, and the whole is what it would be as lists.
+    more = tmp_path / "all.moses"
+    more.write_text(
+        path.read_text(encoding="utf-8") + "4 ||| ba be ||| f0=1 f1=0 f2=0 ||| 0\n4 ||| bi ||| f0=0 f1=2 f2=0 ||| 0\n",
+        encoding="utf-8",
+    )
+    as_lists = tune(read_lists(more), references, **QUICK)
+    assert (as_lists.weights, as_lists.score, as_lists.oracle) == (result.weights, result.score, result.oracle)

@@ -1,0 +1,155 @@
+"""The best reachable score: against the enumeration of all outputs of all derivations."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hulltune import Corpus, Forest, ForestBuilder, InputError
+from hulltune.metrics.bleu import Bleu
+from hulltune.metrics.wer import Wer
+from hulltune.tuning.nearest import nearest_outputs
+from hulltune.tuning.oracle import best_reachable
+from tests.oracles import derivations, output_of
+from tests.strategies import counts, forests
+
+WORDS = ("a", "b", "c", "d")
+references = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+
+
+def edit_distance(left: list[str], right: list[str]) -> int:
+    """Slow and plain."""
+    row = list(range(len(right) + 1))
+    for i, word in enumerate(left, 1):
+        row, old = [i, *row[1:]], row
+        for j, other in enumerate(right, 1):
+            row[j] = min(old[j] + 1, row[j - 1] + 1, old[j - 1] + (word != other))
+    return row[-1]
+
+
+def outputs(forest: Forest) -> list[str]:
+    return sorted({" ".join(output_of(forest, d)) for d in derivations(forest)})
+
+
+def puts_out_a_tail_twice(forest: Forest) -> bool:
+    for edge in range(forest.edges):
+        row = [x for x in forest.labels[forest.label_offsets[edge] : forest.label_offsets[edge + 1]].tolist() if x < 0]
+        if len(row) > len(set(row)):
+            return True
+    return False
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(forests(elements=counts), forests(elements=counts, max_arity=1, max_nodes=7)), references, references)
+def test_the_nearest_output_of_all(forest: Forest, one: str, other: str) -> None:
+    prepared = Wer().prepare([[one, other]])
+    found = nearest_outputs(Corpus.pack([forest]), prepared, np.array([0]))[0]
+    every = outputs(forest)
+    if puts_out_a_tail_twice(forest) or not every:
+        assert found == ()
+        return
+    for nearest, reference in zip(found, (one, other), strict=True):
+        assert nearest.text in every
+        assert nearest.edits == min(edit_distance(text.split(), reference.split()) for text in every)
+        assert nearest.edits == edit_distance(nearest.text.split(), reference.split())
+        assert nearest.length == len(reference.split())
+
+
+def lowest_by_enumeration(corpus: Corpus, texts: list[list[str]], metric: Wer) -> float:
+    prepared = metric.prepare(texts)
+    rows = []
+    for sentence, forest in enumerate(corpus):
+        every = outputs(forest) or [""]
+        rows.append(np.unique(prepared.statistics(np.full(len(every), sentence), every), axis=0).tolist())
+    return min(float(metric.score(np.sum(choice, axis=0))) for choice in itertools.product(*rows))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(forests(elements=counts, max_derivations=40), references), min_size=1, max_size=2))
+def test_the_rate_of_the_corpus_is_the_lowest_of_all_choices(sentences: list[tuple[Forest, str]]) -> None:
+    corpus = Corpus.pack([forest for forest, _ in sentences])
+    texts = [[reference] for _, reference in sentences]
+    found = best_reachable(corpus, texts, "wer", weights=[0.0, 0.0, 0.0], k=1000)
+    assert found.score == lowest_by_enumeration(corpus, texts, Wer())
+    linear = not any(puts_out_a_tail_twice(forest) for forest, _ in sentences)
+    if linear:
+        assert found.exact
+        assert found.bound == found.score
+    assert metric_of(found.texts, texts) == found.score
+
+
+def metric_of(picked: tuple[str, ...], texts: list[list[str]]) -> float:
+    metric = Wer()
+    rows = metric.prepare(texts).statistics(np.arange(len(texts)), list(picked))
+    return float(metric.score(rows.sum(axis=0)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(forests(elements=counts, max_arity=1, max_derivations=40), references, references),
+        min_size=1,
+        max_size=2,
+    )
+)
+def test_with_several_references_the_claim_is_never_too_strong(sentences: list[tuple[Forest, str, str]]) -> None:
+    corpus = Corpus.pack([forest for forest, _, _ in sentences])
+    texts = [[one, other] for _, one, other in sentences]
+    found = best_reachable(corpus, texts, "wer", weights=[0.0, 0.0, 0.0], k=1000)
+    lowest = lowest_by_enumeration(corpus, texts, Wer())
+    assert found.score >= lowest
+    assert metric_of(found.texts, texts) == found.score
+    if found.bound is not None:
+        assert found.bound <= lowest
+    if found.exact:
+        assert found.score == lowest
+
+
+def test_lists_are_exact_with_any_references() -> None:
+    """The nearest reference of a longer output is longer: two more edits, but four more words to divide by."""
+    forest = Forest.from_nbest(["a x", "a b c d e x y"], np.zeros((2, 1)))
+    texts = [["a b", "a b c d e f g"]]
+    found = best_reachable(Corpus.pack([forest]), texts, "wer")
+    assert (found.score, found.exact, found.kind) == (2 / 7, True, "exact, all candidates")
+    assert found.texts == ("a b c d e x y",)
+
+
+def test_words_are_normalised_as_the_metric_does() -> None:
+    builder = ForestBuilder(feature_names=["score"])
+    builder.add_edge(0, features=[0.0], output=["It's", "—"])
+    builder.add_edge(1, [0], features=[0.0], output=[0, "GOOD."])
+    builder.add_edge(1, [0], features=[0.0], output=[0, "bad"])
+    found = best_reachable(Corpus.pack([builder.build(root=1)]), [["its good"]], Wer(normalization="lower-nopunct"))
+    assert (found.score, found.exact, found.texts) == (0.0, True, ("It's — GOOD.",))
+    assert best_reachable(Corpus.pack([builder.build(root=1)]), [["its good"]], Wer()).score == 1.5
+
+
+def test_other_metrics_say_what_was_searched() -> None:
+    builder = ForestBuilder(feature_names=["score"])
+    for number, word in enumerate("abc"):
+        builder.add_edge("tail", features=[-float(number)], output=[word])
+    builder.add_edge("root", ["tail"], features=[0.0], output=["x y z", 0])
+    corpus = Corpus.pack([builder.build(root="root")])
+    found = best_reachable(corpus, [["x y z c"]], Bleu(), weights=[1.0], k=2)
+    assert (found.exact, found.kind) == (False, "greedy, the 2 best distinct outputs")
+    assert found.texts == ("x y z a",)
+    assert best_reachable(corpus, [["x y z c"]], Bleu(), weights=[1.0], k=3).texts == ("x y z c",)
+    with pytest.raises(InputError, match="weights: sentence 0 is a forest"):
+        best_reachable(corpus, [["x y z c"]], Bleu())
+
+
+def test_sentences_without_derivations_count_as_empty_outputs() -> None:
+    builder = ForestBuilder(feature_names=["score"])
+    builder.add_node(0)
+    found = best_reachable(Corpus.pack([builder.build(root=0)]), [["a b"]], "wer")
+    assert (found.score, found.exact, found.texts) == (1.0, True, ("",))
+
+
+def test_as_many_references_as_sentences() -> None:
+    forest = Forest.from_nbest(["a"], [[1.0]])
+    with pytest.raises(InputError, match="references: got 2 lines, expected one for each of 1"):
+        best_reachable(Corpus.pack([forest]), [["a"], ["b"]], "wer")
