@@ -471,12 +471,8 @@ class _Run:
         paths = [path for path in list(self.paths.values()) if path]
         if self.report is not None and paths:
             spent = sum(path[-1].line_searches for path in paths)
-<<<<<<< HEAD
             best = min(path[-1].loss for path in paths)
-            self.report(_Step(len(self.finished), self.options.restarts + 1, spent, best))
-=======
-            self.report(self.finished, self.options.restarts + 1, spent, min(path[-1].loss for path in paths))
->>>>>>> fortune
+            self.report(_Step(self.finished, self.options.restarts + 1, spent, best))
 
 
 def _first_weights(
