@@ -56,6 +56,14 @@ class _SentencePool:
         self.outputs = np.empty(0, dtype=np.int64)
         self.sums = np.empty((0, len(problem.feature_names)))
         self.points = np.empty((0, space.axes.shape[1]))
+        self._steps: Floats | None = None
+
+    def _snapped(self, sums: Floats) -> Floats:
+        """Sums rounded to steps that depend on the sentence alone."""
+        if self._steps is None:
+            self._steps = np.ldexp(1.0, np.frexp(np.abs(sums).max(axis=0))[1]) * SNAP
+        snapped: Floats = np.rint(sums / self._steps) * self._steps
+        return snapped
 
     def complete(self) -> tuple[Int64s, Floats]:
         """All that can win in the faces."""
@@ -79,24 +87,19 @@ class _SentencePool:
         intervals = np.tile([1.0, 2.0], (len(corners), 1))
         parts = search_shards(self.problem.scorer, weights, intervals, threads=1, then=self.problem._with_features)
         outputs, _, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
-        new = _snapped(sums) @ self.space.axes
+        snapped = self._snapped(sums)
+        new = snapped @ self.space.axes
         before = (corners @ self.points.T).max(axis=1) if len(self.points) else np.full(len(corners), -np.inf)
         scores = corners @ new.T
         sizes = SAME * (np.abs(corners) @ np.abs(new).max(axis=0))
         better = np.any(scores > (before + sizes)[:, None], axis=0)
-        for k in np.flatnonzero(better):
-            if not len(self.points) or not np.any(np.all(self.points == new[k], axis=1)):
-                self.outputs = np.append(self.outputs, outputs[k])
-                self.sums = np.concatenate([self.sums, _snapped(sums[k : k + 1])])
-                self.points = np.concatenate([self.points, new[k : k + 1]])
-        return bool(np.any(better))
-
-
-def _snapped(sums: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        steps = np.ldexp(1.0, np.frexp(np.abs(sums).max(axis=0, initial=0.0))[1]) * SNAP
-    snapped: Floats = np.rint(sums / np.maximum(steps, np.finfo(float).tiny)) * steps
-    return snapped
+        fresh = np.flatnonzero(better)
+        _, first = np.unique(new[fresh], axis=0, return_index=True)
+        fresh = fresh[np.sort(first)]
+        self.outputs = np.concatenate([self.outputs, outputs[fresh]])
+        self.sums = np.concatenate([self.sums, snapped[fresh]])
+        self.points = np.concatenate([self.points, new[fresh]])
+        return bool(len(fresh))
 
 
 def _corners_of_boxes(faces: Faces) -> Floats:
@@ -138,17 +141,15 @@ def _corners_on_a_line(slopes: Floats, heights: Floats) -> Floats:
 def _corners_by_qhull(slopes: Floats, heights: Floats) -> Floats:
     qhull = _qhull()
     width = slopes.shape[1]
-    rows = [np.append(np.append(slope, -1.0), height) for slope, height in zip(slopes, heights, strict=True)]
-    for k in range(width):
-        for side in (-1.0, 1.0):
-            row = np.zeros(width + 2)
-            row[k], row[-1] = side, -1.0
-            rows.append(row)
-    lid = np.zeros(width + 2)
-    lid[width], lid[-1] = 1.0, -3.0
+    # Each row is a normal and an offset: slopes · y − z + height ≤ 0; then the sides of the box, and the lid.
+    above = np.column_stack([slopes, np.full(len(slopes), -1.0), heights])
+    sides = np.zeros((2 * width, width + 2))
+    sides[:, :width], sides[:, -1] = np.concatenate([np.eye(width), -np.eye(width)]), -1.0
+    lid = np.zeros((1, width + 2))
+    lid[0, width], lid[0, -1] = 1.0, -3.0
     inside = np.append(np.zeros(width), 1.5)
-    found: Any = qhull.HalfspaceIntersection(np.array([*rows, lid]), inside)
-    corners = np.unique(np.round(found.intersections, 13), axis=0)
+    found: Any = qhull.HalfspaceIntersection(np.concatenate([above, sides, lid]), inside)
+    corners: Floats = np.unique(np.round(found.intersections, 13), axis=0)
     below = corners[:, width] < 2.9
     return np.clip(corners[below, :width], -1.0, 1.0)
 
