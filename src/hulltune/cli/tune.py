@@ -59,7 +59,9 @@ def configure(parser: Parser) -> None:
     show_together(some, "--free, --tie NAME,NAME")
     weights.add_argument("--scale", metavar="NORM", default="l1", help="norm of the weights: l1, l2 or none [l1]")
     search = parser.add_argument_group("search")
-    search.add_argument("--search", metavar="NAME", help="random,coordinate,powell,gradient,subspace,certified")
+    search.add_argument(
+        "--search", metavar="NAME", default="random", help="random,coordinate,powell,gradient,subspace,certified"
+    )
     proof = search.add_argument("--certify", action="store_true", help="find the best there is, with a proof")
     search.add_argument("--gap", metavar="X", type=positive_number, default=0.001, help=argparse.SUPPRESS)
     search.add_argument("--time", metavar="S", type=positive_number, help=argparse.SUPPRESS)
@@ -82,8 +84,11 @@ def configure(parser: Parser) -> None:
     show_together(unseen, "--heldout, --heldout-ref F")
     answer.add_argument("--heldout-ref", metavar="FILE", action="append", help=argparse.SUPPRESS)
     answer.add_argument("--heldout-add", metavar="FILE", action="append", help=argparse.SUPPRESS)
-    answer.add_argument("--folds", metavar="K", type=whole_number, default=0, help="or cross-validate")
-    answer.add_argument("--replicates", metavar="N", type=whole_number, default=1, help="mean ± sd of N seeds")
+    again = answer.add_argument(
+        "--folds", metavar="K", type=whole_number, default=0, help="or cross-validate; mean ± sd of N seeds"
+    )
+    answer.add_argument("--replicates", metavar="N", type=whole_number, default=1, help=argparse.SUPPRESS)
+    show_together(again, "--folds, --replicates N")
     answer.add_argument("--also", metavar="NAME,…", action="append", help="show other metrics [common ones]")
     answer.add_argument("--no-oracle", action="store_true", help="do not look for the best picks")
     kept = answer.add_argument("--store", help="statistics for later runs; what a metric asks")
@@ -178,9 +183,9 @@ def _check_names(args: argparse.Namespace) -> None:
 
 
 def _search_name(args: argparse.Namespace) -> str:
-    if args.certify and args.search not in (None, "certified"):
+    if args.certify and args.search not in ("random", "certified"):
         raise InputError(f"--certify is --search certified; got --search {args.search}, too")
-    return "certified" if args.certify else args.search or "random"
+    return "certified" if args.certify else str(args.search)
 
 
 @contextmanager
