@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,7 +113,7 @@ def test_real_lattices_in_a_plane() -> None:
     names = (DATA / "asr_tts/ids.txt").read_text().split()[:8]
     references = (DATA / "asr_tts/refs.txt").read_text().splitlines()[:8]
     lattices = read_forests([DATA / f"asr_tts/slf/{name}.slf.gz" for name in names])
-    problem = tuning_data(lattices, references).problem("wer")
+    problem: Any = tuning_data(lattices, references).problem("wer")
     constraints = Constraints(fixed={"acoustic": 1.0}).compile(problem.feature_names)
     found = certify(problem, constraints, feature_units(problem.corpus), Limits(gap=0.0))
     assert found.certificate.gap == 0.0

@@ -60,9 +60,9 @@ def configure(parser: Parser) -> None:
     weights.add_argument("--scale", metavar="NORM", default="l1", help="norm of the weights: l1, l2 or none [l1]")
     search = parser.add_argument_group("search")
     search.add_argument(
-        "--search", metavar="NAME", default="random", help="random,coordinate,powell,gradient,subspace,certified"
+        "--search", metavar="NAME", default="random", help="random, coordinate, powell, gradient, subspace, …"
     )
-    proof = search.add_argument("--certify", action="store_true", help="find the best there is, with a proof")
+    proof = search.add_argument("--certify", action="store_true", help="certified: the best there is, with a proof")
     search.add_argument("--gap", metavar="X", type=positive_number, default=0.001, help=argparse.SUPPRESS)
     search.add_argument("--time", metavar="S", type=positive_number, help=argparse.SUPPRESS)
     show_together(proof, "--certify --gap X --time S")
