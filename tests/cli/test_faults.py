@@ -80,7 +80,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("rerank good --weights w.txt --as txt", "unknown output 'txt'; did you mean 'text'?"),
         ("rerank good --weights w.txt --best 0", "--best: got 0"),
         ("rerank good --weights w.txt --out no/x", "cannot be written"),
-        ("surface good --ref refs --weights w.txt", "one of the arguments --feature --to is required"),
+        ("surface good --ref refs --weights w.txt", "one of the arguments --feature --to --plane is required"),
         ("pack good", "the following arguments are required: --out"),
     ],
 )
