@@ -14,7 +14,23 @@ import numpy as np
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.decimals import read_decimal
 from hulltune.kernels.moses_fields import is_blank, skip_blanks
-from hulltune.kernels.moses_tables import BAR, COLON, EQUALS, NEWLINE, RETURN, SPACE, TAB
+from hulltune.kernels.moses_graph_fields import (
+    BACK_KEY,
+    CORE,
+    COSTS,
+    FORWARD_KEY,
+    HYP,
+    OTHER,
+    OUT,
+    RECOMBINED,
+    SCORES_KEY,
+    TRANSITION,
+    count_marks,
+    field_key,
+    is_text,
+    whole_number,
+)
+from hulltune.kernels.moses_tables import BAR, COLON, EQUALS, NEWLINE, SPACE
 from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, no_strings, number_of, with_more_room
 
 # Why the kernel came back.
@@ -29,78 +45,9 @@ STATE_SIZE = 17  # KEPT has three
 HYPOTHESIS, HEAD, BACK, FORWARD, LINE, LABEL, VALUE = range(7)
 PLAIN, NAMED, BRACKETS = 1, 2, 3  # spellings of scores
 FINAL, ABSENT = -1, -2
-OTHER, HYP, OUT, BACK_KEY, SCORES_KEY, FORWARD_KEY, TRANSITION, RECOMBINED = range(8)  # keys of fields
 
 _OPEN, _CLOSE, _COMMA, _QUOTE, _BRACKET, _END_BRACKET, _LESS, _MORE, _MINUS = 40, 41, 44, 34, 91, 93, 60, 62, 45
-_HYP, _BACK, _FORWARD, _RECOMBINED, _TRANSITION, _SCORES, _OUT, _CORE, _COSTS = (
-    np.frombuffer(key, dtype=np.uint8)
-    for key in (b"hyp", b"back", b"forward", b"recombined", b"transition", b"scores", b"out", b"core=(", b", pC=")
-)
-_HUGE = 10**15
 _MIX = 1000003
-_ONE = np.uint64(1)
-
-
-@kernel
-def _is(data: Bytes, start: int, stop: int, key: Bytes) -> bool:
-    """Whether this stretch is the key."""
-    if stop - start != len(key):
-        return False
-    for i in range(len(key)):  # noqa: SIM110  # Numba has no generators here
-        if data[start + i] != key[i]:
-            return False
-    return True
-
-
-@kernel
-def _key(data: Bytes, start: int, stop: int) -> int:
-    """Which of the keys this stretch is, or OTHER."""
-    length = stop - start
-    if length == 3:
-        if _is(data, start, stop, _HYP):
-            return HYP
-        return OUT if _is(data, start, stop, _OUT) else OTHER
-    if length == 4:
-        return BACK_KEY if _is(data, start, stop, _BACK) else OTHER
-    if length == 6:
-        return SCORES_KEY if _is(data, start, stop, _SCORES) else OTHER
-    if length == 7:
-        return FORWARD_KEY if _is(data, start, stop, _FORWARD) else OTHER
-    if length == 10:
-        if _is(data, start, stop, _TRANSITION):
-            return TRANSITION
-        return RECOMBINED if _is(data, start, stop, _RECOMBINED) else OTHER
-    return OTHER
-
-
-@kernel
-def _whole_number(data: Bytes, start: int) -> tuple[Any, int]:
-    """Digits up to a blank or the line end, or −1 for anything else; and the place after them."""
-    number = np.int64(0)
-    position = start
-    while data[position] != NEWLINE and not is_blank(data[position]):
-        digit = np.int64(data[position]) - 48
-        if number >= 0:
-            number = min(10 * number + digit, np.int64(_HUGE)) if 0 <= digit <= 9 else np.int64(-1)
-        position += 1
-    return (number if position > start else np.int64(-1)), position
-
-
-@kernel
-def next_sentence(data: Bytes, position: int, end: int, sentence: int) -> tuple[int, Any]:
-    """The first line from ``position`` on that is of another sentence than this one, and the number of that sentence.
-
-    The end and ``sentence``, if there is none. Lines without a number count as sentence −1.
-    """
-    while position < end:
-        number, cursor = _whole_number(data, position)
-        if number != sentence:
-            return position, number
-        place: Any = np.uint64(cursor)  # unsigned, because Numba checks signed indices for a minus sign
-        while data[place] != NEWLINE:
-            place += _ONE
-        position = int(place) + 1
-    return end, np.int64(sentence)
 
 
 @kernel
@@ -136,8 +83,8 @@ def _read_quoted(
     if data[position] == _LESS and data[position + 1] == _LESS:
         closing = _MORE
         position += 2
-    elif _is(data, position, min(position + len(_CORE), len(data)), _CORE):
-        position += len(_CORE)
+    elif is_text(data, position, min(position + len(CORE), len(data)), CORE):
+        position += len(CORE)
     else:
         return BAD_SCORES, position, 0
     position = skip_blanks(data, position)
@@ -223,7 +170,7 @@ def _read_words(
         if data[end] == BAR:
             bar = end if bars == 0 else bar
             bars += 1
-        elif data[end] == _COMMA and _is(data, end, min(end + len(_COSTS), len(data)), _COSTS):
+        elif data[end] == _COMMA and is_text(data, end, min(end + len(COSTS), len(data)), COSTS):
             costs = end
         end += 1
     stop = end
@@ -268,7 +215,7 @@ def _read_lines(
     """
     while state[POSITION] < len(data):
         state[KEPT], state[KEPT + 1], state[KEPT + 2] = state[LABELS], state[VALUES], state[PENDING]
-        sentence, position = _whole_number(data, state[POSITION])
+        sentence, position = whole_number(data, state[POSITION])
         if sentence < 0:
             return NO_SENTENCE
         hypothesis, head, back, forward = np.int64(ABSENT), np.int64(ABSENT), np.int64(ABSENT), np.int64(ABSENT)
@@ -295,7 +242,7 @@ def _read_lines(
             state[FIRST], state[LAST] = start, position
             if data[position] != EQUALS or position == start:
                 return BAD_FIELD
-            key = _key(data, start, position)
+            key = field_key(data, start, position)
             position += 1
             if key == OUT:
                 found_out = True
@@ -329,7 +276,7 @@ def _read_lines(
                     while data[position] > SPACE:
                         position += 1
                 else:
-                    number, position = _whole_number(data, position)
+                    number, position = whole_number(data, position)
                     if number < 0:
                         state[LAST] = position
                         return BAD_NUMBER
@@ -374,17 +321,6 @@ def _read_lines(
 
 
 @kernel
-def _count_marks(data: Bytes) -> tuple[int, int, int]:
-    """Line ends, blanks, and marks that stand before a value or between two."""
-    lines, blanks, marks = 0, 0, 0
-    for byte in data:
-        lines += byte == NEWLINE
-        blanks += (byte == SPACE) | (byte == TAB) | (byte == RETURN)
-        marks += (byte == _COMMA) | (byte == _BRACKET) | (byte == EQUALS)
-    return lines, blanks, marks
-
-
-@kernel
 def parse_sentence(data: Bytes) -> Any:
     """Read the lines of one sentence. Linear.
 
@@ -393,7 +329,7 @@ def parse_sentence(data: Bytes) -> Any:
     position as column, named ones −1 − the number of their name.
     """
     state = np.zeros(STATE_SIZE, dtype=np.int64)
-    lines, blanks, marks = _count_marks(data)
+    lines, blanks, marks = count_marks(data)
     edges = np.zeros((7, lines + 1), dtype=np.int64)
     labels = np.empty(2 * lines + blanks, dtype=np.int32)  # a tail, and words with blanks between them
     columns = np.empty(lines + blanks + marks, dtype=np.int32)
