@@ -225,7 +225,7 @@ def test_an_interrupt_while_describing_keeps_the_weights(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "oracle", interrupt)
+    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "oracle_around", interrupt)
     arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet", "--restarts", "0"]
     assert main(arguments) == 130
     assert "the best so far is in w.json" in capsys.readouterr().err

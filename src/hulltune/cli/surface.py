@@ -15,7 +15,7 @@ from hulltune.cli.progress import number
 from hulltune.cli.reading import read, reference_files, say_what_is_left_out, weights_for
 from hulltune.errors import InputError
 
-USAGE = "LISTS… --weights FILE --feature A|--to FILE|--plane A B …"
+USAGE = "LISTS… --weights FILE --feature A|--to FILE|--plane A B"
 EXAMPLE = "  hulltune surface dev.gz --ref dev.en --weights w.json --feature lm"
 SUFFIXES = (".png", ".svg", ".pdf", ".csv")
 
