@@ -1,4 +1,4 @@
-"""Draw the metric along a weight, between two sets of weights, or over two weights."""
+"""Draw the metric along a weight, between two sets of weights, or over a plane."""
 
 from __future__ import annotations
 
