@@ -1,4 +1,4 @@
-"""Draw the metric along a weight, between two sets of weights, or over two weights."""
+"""Draw the metric along a weight, between two sets of weights, or over a plane."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hulltune.cli.progress import number
 from hulltune.cli.reading import read, reference_files, say_what_is_left_out, weights_for
 from hulltune.errors import InputError
 
-USAGE = "LISTS… --weights FILE --feature A|--to FILE|--plane A B …"
+USAGE = "LISTS… --weights FILE --feature A|--to FILE|--plane A B"
 EXAMPLE = "  hulltune surface dev.gz --ref dev.en --weights w.json --feature lm"
 SUFFIXES = (".png", ".svg", ".pdf", ".csv")
 

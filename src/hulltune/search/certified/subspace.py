@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from hulltune.errors import InputError
+from hulltune.search.certified.certify import pool_of
 from hulltune.search.certified.pool import Pool, list_pool
 from hulltune.search.certified.search import Limits, branch_and_bound
 from hulltune.search.certified.space import Space, space_of, space_through
@@ -43,9 +43,7 @@ def climb_in_subspaces(
     In turn: a plane of two weights, a plane of random directions (one of them the gradient of the expected metric, if
     there is one), and a 3-space of three weights. Fewer weights than that are searched all at once.
     """
-    if not problem.choices_are_all:
-        raise InputError('search: "subspace" is for lists; forests have "random" and the other searches along lines')
-    pool = list_pool(problem)
+    pool = list_pool(problem) if problem.choices_are_all else None  # of forests one for each subspace
     loss = float(problem.metric.loss(problem.picks(start).total))
     position = Position(start, loss, 0)
     yield position
@@ -53,7 +51,7 @@ def climb_in_subspaces(
     idle, number = 0, 0
     while free and idle < PATIENCE:
         space = _subspace(number, position.weights, constraints, units, free, rng, gradient)
-        moved = _best_in(problem, pool, space, position, limits)
+        moved = _best_in(problem, pool or pool_of(problem, space), space, position, limits)
         idle = 0 if moved.loss < position.loss else idle + 1
         position, number = moved, number + 1
         yield position
