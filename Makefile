@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint types unit bench bench-tuning examples clean
+.PHONY: help demo test lint types unit bench examples clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -29,16 +29,32 @@ types: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/pytest -n 2 --dist loadfile
 
-bench: $(STAMP)  ## timings as a table and as JSON in benchmarks/
+BENCHES := bench-engine bench-metrics bench-tuning bench-forests bench-certified
+.PHONY: $(BENCHES) bench-setup
+
+bench: $(BENCHES)  ## all timings, as tables and as JSON in benchmarks/results: half an hour; each part by itself:
+
+bench-setup: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+
+bench-engine: bench-setup     ## envelopes beside a C++ yardstick
 	$(BIN)/python benchmarks/engine.py
+
+bench-metrics: bench-setup    ## metrics beside sacrebleu, rapidfuzz and jiwer
 	$(BIN)/python benchmarks/metrics.py
 	$(BIN)/python benchmarks/metrics_other.py
 
-bench-tuning: $(STAMP)  ## reading and tuning beside the alternatives: some minutes
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+bench-tuning: bench-setup     ## reading and tuning lists, beside random search, grids, CMA-ES and TPE
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/tuning.py
+
+bench-forests: bench-setup    ## reading and tuning lattices and hypergraphs
+	$(BIN)/python benchmarks/forest_reading.py
+	$(BIN)/python benchmarks/lattice_reading.py
+	$(BIN)/python benchmarks/forest_tuning.py
+
+bench-certified: bench-setup  ## certified search beside grids, random search and line searches
+	$(BIN)/python benchmarks/certified.py
 
 examples: $(STAMP)  ## the figures of the documentation
 	$(BIN)/python examples/error_surface.py

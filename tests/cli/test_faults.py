@@ -80,7 +80,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("rerank good --weights w.txt --as txt", "unknown output 'txt'; did you mean 'text'?"),
         ("rerank good --weights w.txt --best 0", "--best: got 0"),
         ("rerank good --weights w.txt --out no/x", "cannot be written"),
-        ("surface good --ref refs --weights w.txt", "one of the arguments --feature --to is required"),
+        ("surface good --ref refs --weights w.txt", "one of the arguments --feature --to --plane is required"),
         ("pack good", "the following arguments are required: --out"),
     ],
 )
@@ -225,7 +225,7 @@ def test_an_interrupt_while_describing_keeps_the_weights(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "oracle", interrupt)
+    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "oracle_around", interrupt)
     arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet", "--restarts", "0"]
     assert main(arguments) == 130
     assert "the best so far is in w.json" in capsys.readouterr().err

@@ -170,6 +170,11 @@ def test_references_by_line(folder: Path) -> None:
     assert read_forests(folder).matched(lines[:3])[1] == lines[:3]
     with pytest.raises(InputError, match="3 sentences, but 12 reference lines"):
         read_forests(folder).matched(lines)
+    with pytest.raises(InputError, match="3 sentences, but 2 reference lines"):
+        read_forests(folder).matched(lines[:2])
+    (folder / "10.hg").rename(folder / "3.hg")
+    assert read_forests(folder).matched(lines)[1] == lines[:3]  # the names say the same as the order
+    (folder / "3.hg").rename(folder / "10.hg")
     with pytest.raises(InputError, match="name1 counts from 1"):
         read_forests(folder, ids="name").matched(lines[:10])
     with pytest.raises(InputError, match="only 5 reference lines"):
@@ -217,3 +222,28 @@ def test_features_move_by_name(forest: Forest, names: list[str]) -> None:
         column = after[:, names.index(name)]
         expected = before[:, forest.feature_names.index(name)] if name != "new" else np.zeros(forest.edges)
         assert np.array_equal(column, expected)
+
+
+def test_ids_from_a_file_of_names(folder: Path, tmp_path: Path) -> None:
+    names = tmp_path / "names"
+    names.write_text("10 spoken by ten\nnobody\n2\n1\n")
+    found = read_forests(folder, ids=str(names))
+    assert found.ids == (0, 2, 3)
+    assert [outputs(found, i)[0] for i in range(3)] == ["w10", "w2", "w1"]
+    _, references = found.matched((("ten",), ("none",), ("two",), ("one",)))
+    assert references == (("ten",), ("two",), ("one",))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("10\n2\n", r"1\.hg: .*names has no line for '1'"),
+        ("10\n2\n10\n", r"names:3: '10' again, after line 1"),
+        ("10\n\n2\n", r"names:2: an empty line"),
+    ],
+)
+def test_faults_in_a_file_of_names(folder: Path, tmp_path: Path, text: str, message: str) -> None:
+    names = tmp_path / "names"
+    names.write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_forests(folder, ids=str(names))

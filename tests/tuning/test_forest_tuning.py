@@ -67,6 +67,8 @@ def data(seed: int, sentences: int = 12) -> tuple[list[Forest], list[str]]:
 
 def outcome(result: TuneResult) -> dict[str, Any]:
     """All that a result says but the time it took."""
+    if result.certificate is not None:
+        result = dataclasses.replace(result, certificate=dataclasses.replace(result.certificate, seconds=0.0))
     return {**dataclasses.asdict(result), "seconds": 0.0, "timings": {}}
 
 

@@ -12,6 +12,8 @@ import pytest
 from hulltune.cli import main
 from hulltune.cli.commands import COMMANDS, command_parser
 from hulltune.io import write_jsonl
+from hulltune.io.convert import forests_of_lists
+from hulltune.io.forest_text import write_forest_text
 from hulltune.io.ranked import write_moses
 from hulltune.simulate import simulated_task
 
@@ -33,6 +35,10 @@ def test_the_examples_for_the_command_line(
         task = simulated_task(sentences=20, candidates=10, seed=seed)
         write_jsonl(task.lists, f"{name}.jsonl")
         write_moses(task.lists, f"{name}.nbest")
+        if name == "dev":
+            Path("forests").mkdir()
+            for number, forest in enumerate(forests_of_lists(task.lists), 1):
+                write_forest_text(f"forests/{number}.hg", [forest])
         Path(f"{name}.txt").write_text("".join(f"{text}\n" for (text,) in task.references), encoding="utf-8")
     lines = re.findall(r"^\$ hulltune (.+)$", TEXT, flags=re.MULTILINE)
     pages = "".join(page.read_text(encoding="utf-8") for page in sorted(PAGE.parent.glob("*.md")))

@@ -20,7 +20,7 @@ METRICS = (
     "accuracy", "aer", "ask", "bleu", "cer", "chrf", "chrf++", "exact_match", "fmeasure", "given", "mer", "meteor",
     "ter", "wer",
 )  # fmt: skip
-SEARCHES = ("random", "coordinate", "powell", "gradient")
+SEARCHES = ("random", "coordinate", "powell", "gradient", "subspace", "certified")
 POLICIES = ("middle", "closest", "widest")
 SMOOTHINGS = ("none", "min", "mean")
 SCALES = ("l1", "l2", "none")
@@ -90,7 +90,7 @@ def add_reading(group: Any, parser: Parser) -> None:
         "--features", metavar="NAME,…", type=comma_separated, default=[], help="words,chars,rank,consensus,log_length"
     )
     parser.offer("--features", BUILTIN_FEATURES)
-    group.add_argument("--ids", metavar="HOW", help="a forest's sentence by: order, name, name1 [order]")
+    group.add_argument("--ids", metavar="HOW", help="a forest's sentence by: order, name, name1, FILE")
     parser.offer("--ids", IDS)
     costs = group.add_argument("--negate", metavar="NAME,…", help="forests: costs (or all), no words, word table")
     group.add_argument("--drop", metavar="WORD,…", type=comma_separated, help=argparse.SUPPRESS)
@@ -131,6 +131,17 @@ def named_sign(text: str) -> tuple[str, str]:
     if not name or sign not in ("+", "-"):
         raise argparse.ArgumentTypeError(f"got {text!r}; expected NAME=+ or NAME=-")
     return name, sign
+
+
+def positive_number(text: str) -> float:
+    """A number of at least 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0.0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"got {text!r}; expected a number of at least 0")
+    return number
 
 
 def whole_number(text: str) -> int:

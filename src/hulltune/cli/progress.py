@@ -31,10 +31,18 @@ def shown_progress(*, quiet: bool = False) -> Iterator[Show | None]:
 
 def line(step: Progress) -> str:
     """One line of text."""
+    if step.bound is not None:
+        return f"{step.boxes:,} boxes, {closing(step)}"
     return (
         f"{step.starts_done}/{step.starts} starts, {step.line_searches} line searches "
         f"({rate(step):.0f}/s), best {number(step.best_score)} (baseline {number(step.baseline)})"
     )
+
+
+def closing(step: Progress) -> str:
+    """What is reached, what is proven, and how far apart they are."""
+    assert step.bound is not None
+    return f"reached {number(step.best_score)}, bound {number(step.bound)}, gap {abs(step.best_score - step.bound):.2g}"
 
 
 def rate(step: Progress) -> float:
@@ -68,25 +76,19 @@ def _bar() -> Iterator[Show]:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (
-        TextColumn("tuning"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.completed:.0f}/{task.total:.0f} starts"),
-        TextColumn("best {task.fields[best]} (baseline {task.fields[baseline]})"),
-        TextColumn("{task.fields[rate]} line searches/s"),
-        TimeElapsedColumn(),
-    )
+    columns = (TextColumn("tuning"), BarColumn(bar_width=24), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("tuning", total=1, best="…", baseline="…", rate="…")
+        task = bar.add_task("tuning", total=1, text="…")
 
         def show(step: Progress) -> None:
-            bar.update(
-                task,
-                total=step.starts,
-                completed=step.starts_done,
-                best=number(step.best_score),
-                baseline=number(step.baseline),
-                rate=f"{rate(step):.0f}",
-            )
+            if step.bound is None:
+                text = (
+                    f"{step.starts_done}/{step.starts} starts  best {number(step.best_score)} "
+                    f"(baseline {number(step.baseline)})  {rate(step):.0f} line searches/s"
+                )
+                bar.update(task, total=step.starts, completed=step.starts_done, text=text)
+            else:  # nobody knows how many boxes it takes: the bar only moves
+                text = f"{step.boxes:,} boxes  {closing(step)}"
+                bar.update(task, total=1 if step.starts_done else None, completed=step.starts_done, text=text)
 
         yield show

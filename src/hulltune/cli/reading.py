@@ -92,8 +92,8 @@ def _negated(text: str | None) -> bool | list[str] | None:
 
 
 def say_what_is_left_out(lists: CandidateLists | ForestSet, references: References | None) -> None:
-    """A note on reference lines that no forest is of, where forests go by the names of their files."""
-    if references is not None and hasattr(lists, "ids_by") and lists.ids_by != "order":
+    """A note on reference lines that no forest is of."""
+    if references is not None and hasattr(lists, "ids_by"):
         unused = len(references) - len(lists)
         if unused > 0:
             note(f"{unused} of {len(references)} reference lines are of no forest here, and left out")

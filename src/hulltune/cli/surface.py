@@ -1,4 +1,4 @@
-"""Draw the metric along the weight of a feature, or between two sets of weights."""
+"""Draw the metric along a weight, between two sets of weights, or over a plane."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import sys
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 from hulltune.cli.compiling import say_if_compiling
 from hulltune.cli.parser import Parser, add_help, add_lists, comma_separated
@@ -14,7 +15,7 @@ from hulltune.cli.progress import number
 from hulltune.cli.reading import read, reference_files, say_what_is_left_out, weights_for
 from hulltune.errors import InputError
 
-USAGE = "LISTS… --weights FILE --feature NAME|--to FILE [options]"
+USAGE = "LISTS… --weights FILE --feature A|--to FILE|--plane A B"
 EXAMPLE = "  hulltune surface dev.gz --ref dev.en --weights w.json --feature lm"
 SUFFIXES = (".png", ".svg", ".pdf", ".csv")
 
@@ -27,7 +28,9 @@ def configure(parser: Parser) -> None:
     along = answer.add_mutually_exclusive_group(required=True)
     along.add_argument("--feature", metavar="NAME", help="vary the weight of this feature")
     along.add_argument("--to", metavar="FILE", help="go from --weights to these weights")
+    along.add_argument("--plane", metavar="NAME", nargs=2, help="vary the weights of two features, find the optimum")
     answer.add_argument("--range", metavar="LOW,HIGH", type=comma_separated, help="what to draw [what matters]")
+    answer.add_argument("--grid", metavar="NxM", help="points of a grid over a plane, such as 6x6")
     answer.add_argument("--out", metavar="FILE", help=".png, .svg, .pdf or .csv [CSV on standard output]")
     answer.add_argument("--json", action="store_true", help="print the best interval as JSON")
     answer.add_argument("--quiet", action="store_true", help="no notes")
@@ -39,7 +42,11 @@ def run(args: argparse.Namespace) -> int:
     out = None if args.out is None else Path(args.out)
     if out is not None and out.suffix not in SUFFIXES:
         raise InputError(f"--out: {args.out!r} has no known suffix; expected one of {', '.join(SUFFIXES)}")
-    view = _view(args.range)
+    if args.plane is not None:
+        return _plane(args, out)
+    if args.grid is not None:
+        raise InputError("--grid: a grid is drawn over a plane; give --plane NAME NAME")
+    view = _view(args.range, 2)
     say_if_compiling(args.quiet)
     from hulltune.forest.forest import feature_vector
     from hulltune.tuning.inputs import as_references, tuning_data
@@ -76,13 +83,63 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _view(texts: list[str] | None) -> tuple[float, float] | None:
+def _plane(args: argparse.Namespace, out: Path | None) -> int:
+    """The surface over two weights, and its optimum."""
+    if out is not None and out.suffix == ".csv":
+        raise InputError("--out: a plane is a picture: .png, .svg or .pdf")
+    view, grid = _view(args.range, 4), _grid(args.grid)
+    say_if_compiling(args.quiet)
+    from hulltune.forest.forest import feature_vector
+    from hulltune.tuning.inputs import as_references, tuning_data
+    from hulltune.tuning.planes import metric_plane
+
+    lists = read(args)
+    weights = feature_vector(weights_for(lists, args.weights, missing=args.missing), lists.feature_names, "weights")
+    references = as_references(reference_files(args.ref))
+    say_what_is_left_out(lists, references)
+    problem = tuning_data(lists, references).problem(args.metric)
+    plane = metric_plane(problem, weights, tuple(args.plane), view=view, grid=grid)
+    if out is not None:
+        from hulltune.report.figures import plane_figure, save
+
+        save(plane_figure(plane), out)
+    proof = plane.certificate
+    if args.json:
+        best = dict(zip(plane.axes, plane.best, strict=True))
+        trial = plane.best_of_grid
+        answer = {"score": proof.value, "bound": proof.bound, "weights": best, "metric": proof.metric}
+        print(json.dumps({**answer, "grid": None if trial is None else trial[2]}))
+    elif not args.quiet:
+        place = ", ".join(f"{name} {weight:.6g}" for name, weight in zip(plane.axes, plane.best, strict=True))
+        proven = "proven optimal" if proof.is_optimal else f"no weights pass {number(proof.bound)}"
+        print(f"best {number(proof.value)} at {place}; {proven}  {proof.metric}")
+        if plane.best_of_grid is not None:
+            print(f"best {number(plane.best_of_grid[2])} of {len(plane.grid)} grid points")
+    return 0
+
+
+def _grid(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    columns, _, rows = text.lower().partition("x")
+    if not (columns.isdigit() and rows.isdigit()):
+        raise InputError(f"--grid: got {text!r}; expected columns x rows, such as 6x6")
+    return int(columns), int(rows)
+
+
+def _view(texts: list[str] | None, count: int) -> Any:
+    """The ends of what to draw: of one axis, or of two."""
     if texts is None:
         return None
+    wanted = "LOW,HIGH (write --range=-1,1)" if count == 2 else "LEFT,RIGHT,BOTTOM,TOP (write --range=-1,1,-2,2)"
     try:
-        low, high = (float(text) for text in texts)
+        ends = tuple(float(text) for text in texts)
     except ValueError:
-        low = high = 0.0
-    if not low < high:
-        raise InputError(f"--range: got {','.join(texts)!r}; expected LOW,HIGH (write --range=-1,1)")
-    return low, high
+        ends = ()
+    if (
+        len(ends) != count
+        or not all(isfinite(end) for end in ends)
+        or any(low >= high for low, high in zip(ends[::2], ends[1::2], strict=True))
+    ):
+        raise InputError(f"--range: got {','.join(texts)!r}; expected {wanted}")
+    return ends

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import signal
 import threading
@@ -26,6 +27,7 @@ from hulltune.cli.parser import (
     comma_separated,
     named_number,
     named_sign,
+    positive_number,
     show_together,
     whole_number,
 )
@@ -52,10 +54,18 @@ def configure(parser: Parser) -> None:
     weights.add_argument("--max", metavar="NAME=V", action="append", type=named_number, help=argparse.SUPPRESS)
     show_together(held, "--fix, --min, --max NAME=V")
     weights.add_argument("--sign", metavar="NAME=+", action="append", type=named_sign, help="+ or -: only that, or 0")
-    weights.add_argument("--tie", metavar="NAME,NAME", action="append", type=comma_separated, help="one weight for all")
+    some = weights.add_argument("--free", type=comma_separated, help="tune only these; one weight for all of these")
+    weights.add_argument("--tie", metavar="NAME,NAME", action="append", type=comma_separated, help=argparse.SUPPRESS)
+    show_together(some, "--free, --tie NAME,NAME")
     weights.add_argument("--scale", metavar="NORM", default="l1", help="norm of the weights: l1, l2 or none [l1]")
     search = parser.add_argument_group("search")
-    search.add_argument("--search", metavar="NAME", default="random", help="random, coordinate, powell, gradient")
+    search.add_argument(
+        "--search", metavar="NAME", default="random", help="random, coordinate, powell, gradient, subspace, …"
+    )
+    proof = search.add_argument("--certify", action="store_true", help="certified: the best there is, with a proof")
+    search.add_argument("--gap", metavar="X", type=positive_number, default=0.001, help=argparse.SUPPRESS)
+    search.add_argument("--time", metavar="S", type=positive_number, help=argparse.SUPPRESS)
+    show_together(proof, "--certify --gap X --time S")
     effort = search.add_argument(
         "--restarts", type=whole_number, default=39, help="climbs beside the first [39], lines a round [16]"
     )
@@ -64,15 +74,21 @@ def configure(parser: Parser) -> None:
     step = search.add_argument("--policy", default="middle", help="middle, closest or widest; none, min or mean")
     search.add_argument("--smoothing", metavar="NAME", default="none", help=argparse.SUPPRESS)
     show_together(step, "--policy, --smoothing NAME")
-    search.add_argument("--seed", metavar="N", type=whole_number, default=1, help="decides the result [1]")
-    search.add_argument("--threads", metavar="N", type=whole_number, help="changes only the time [all CPUs]")
+    chance = search.add_argument(
+        "--seed", type=whole_number, default=1, help="decides the result [1]; changes only the time"
+    )
+    search.add_argument("--threads", metavar="N", type=whole_number, help=argparse.SUPPRESS)
+    show_together(chance, "--seed, --threads N")
     answer = parser.add_argument_group("answer")
     unseen = answer.add_argument("--heldout", action="append", help="score these lists, too")
     show_together(unseen, "--heldout, --heldout-ref F")
     answer.add_argument("--heldout-ref", metavar="FILE", action="append", help=argparse.SUPPRESS)
     answer.add_argument("--heldout-add", metavar="FILE", action="append", help=argparse.SUPPRESS)
-    answer.add_argument("--folds", metavar="K", type=whole_number, default=0, help="or cross-validate")
-    answer.add_argument("--replicates", metavar="N", type=whole_number, default=1, help="mean ± sd of N seeds")
+    again = answer.add_argument(
+        "--folds", metavar="K", type=whole_number, default=0, help="or cross-validate; mean ± sd of N seeds"
+    )
+    answer.add_argument("--replicates", metavar="N", type=whole_number, default=1, help=argparse.SUPPRESS)
+    show_together(again, "--folds, --replicates N")
     answer.add_argument("--also", metavar="NAME,…", action="append", help="show other metrics [common ones]")
     answer.add_argument("--no-oracle", action="store_true", help="do not look for the best picks")
     kept = answer.add_argument("--store", help="statistics for later runs; what a metric asks")
@@ -114,13 +130,16 @@ def run(args: argparse.Namespace) -> int:
             references,
             metric=args.metric,
             start=start_for(lists, args.start),
+            free=args.free,
             fixed=_by_name("--fix", args.fix),
             minimum=_by_name("--min", args.min),
             maximum=_by_name("--max", args.max),
             signs=_by_name("--sign", args.sign),
             tied=args.tie or (),
             scale=args.scale,
-            search=args.search,
+            search=_search_name(args),
+            gap=args.gap,
+            seconds=math.inf if args.time is None else args.time,
             directions=args.directions,
             restarts=args.restarts,
             policy=args.policy,
@@ -159,8 +178,14 @@ def _check_names(args: argparse.Namespace) -> None:
 
     for metric in (args.metric, *(metric_list(args.also) or [])):
         get_metric(metric)
-    SearchOptions(search=args.search, policy=Policy(args.policy, smoothing=args.smoothing))
+    SearchOptions(search=_search_name(args), policy=Policy(args.policy, smoothing=args.smoothing))
     Constraints(scale=args.scale).compile(())
+
+
+def _search_name(args: argparse.Namespace) -> str:
+    if args.certify and args.search not in ("random", "certified"):
+        raise InputError(f"--certify is --search certified; got --search {args.search}, too")
+    return "certified" if args.certify else str(args.search)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hulltune.errors import InputError
@@ -53,16 +53,21 @@ def read_cdec_json(path: Path, options: ForestOptions, vocabulary: Vocabulary) -
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """A JSON object with all its keys, also those that occur more than once."""
+    """A JSON object in which some key occurs more than once."""
 
     def __repr__(self) -> str:
         return "{" + ", ".join(f"{key!r}: …" for key, _ in self) + "}"
 
 
-def _parse(source: SourceText) -> _Pairs:
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Pairs:
+    record = dict(pairs)
+    return record if len(record) == len(pairs) else _Pairs(pairs)
+
+
+def _parse(source: SourceText) -> Iterable[tuple[str, Any]]:
     text = source.text(0, len(source.data)).rstrip()
     try:
-        value = json.loads(text, object_pairs_hook=_Pairs)
+        value = json.loads(text, object_pairs_hook=_object)
     except RecursionError:
         raise source.fault(0, f"nested too deeply; {_EXPECTED}") from None
     except json.JSONDecodeError as error:
@@ -71,9 +76,9 @@ def _parse(source: SourceText) -> _Pairs:
         raise InputError(f"{where}: no JSON at column {error.colno}: {error.msg}{cut}; {_EXPECTED}") from None
     except ValueError as error:
         raise source.fault(0, f"no JSON ({error}); {_EXPECTED}") from None
-    if not isinstance(value, _Pairs):
+    if not isinstance(value, dict | _Pairs):
         raise source.fault(0, f"got {shown(value)}; {_EXPECTED}")
-    return value
+    return value.items() if isinstance(value, dict) else value
 
 
 class _Hypergraph:
@@ -88,7 +93,7 @@ class _Hypergraph:
         self._heads: dict[int, int] = {}
         self._nodes = 0
 
-    def read(self, pairs: _Pairs) -> tuple[Any, int]:
+    def read(self, pairs: Iterable[tuple[str, Any]]) -> tuple[Any, int]:
         """All edges, and the root."""
         readers = {"rules": self._add_rules, "features": self._add_names, "edges": self._add_edges}
         for key, value in pairs:
@@ -154,15 +159,14 @@ class _Hypergraph:
             self._builder = RawBuilder(self._names)
         for edge in edges:
             number = self._edges
-            if not isinstance(edge, _Pairs):
-                raise self._fault(f"edge {number} is {shown(edge)}; expected an object")
-            fields = dict(edge)
-            if len(fields) < len(edge):
+            if isinstance(edge, _Pairs):
                 raise self._fault(f"edge {number} has a key twice: {shown(edge)}")
-            tails = fields.get("tail") or []
+            if not isinstance(edge, dict):
+                raise self._fault(f"edge {number} is {shown(edge)}; expected an object")
+            tails = edge.get("tail") or []
             if not isinstance(tails, list) or not all(_is_index(tail) and tail < _HUGE for tail in tails):
                 raise self._fault(f"edge {number}: tail is {shown(tails)}; expected numbers of nodes")
-            self._add_edge(number, tails, self._output(fields, number, len(tails)), fields.get("feats") or [])
+            self._add_edge(number, tails, self._output(edge, number, len(tails)), edge.get("feats") or [])
             self._edges += 1
 
     def _add_edge(self, edge: int, tails: list[int], output: Output, feats: Any) -> None:
@@ -212,8 +216,8 @@ class _Hypergraph:
         return list(features.items())
 
     def _add_node(self, node: Any) -> None:
-        edges = dict(node).get("in_edges") if isinstance(node, _Pairs) else None
-        if not isinstance(node, _Pairs) or not isinstance(edges or [], list):
+        edges = node.get("in_edges") if isinstance(node, dict) else None
+        if not isinstance(node, dict) or not isinstance(edges or [], list):
             raise self._fault(f"node {self._nodes} is {shown(node)}; expected an object with in_edges")
         for edge in edges or []:
             if not _is_index(edge) or edge >= self._edges:

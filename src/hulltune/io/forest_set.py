@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from hulltune.forest.union import union, with_common_features
 from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.candidates import CandidateLists, Provenance, SentenceId
 from hulltune.io.references import References
+from hulltune.io.streams import without_suffix
 
 IDS = ("order", "name", "name1")
 
@@ -135,6 +138,11 @@ class ForestSet:
             provenance=tuple(provenance),
         )
 
+    def _named_by_order(self) -> bool:
+        """Whether the files of the sentences are numbered in their order, from 0 or from 1."""
+        numbers = [number_in_name(members[0].file) if members else None for members in self.members]
+        return any(numbers == list(range(first, first + len(self))) for first in (0, 1))
+
     def with_features(self, names: Sequence[str]) -> ForestSet:
         """The same forests with exactly these features in this order: one that they lack is 0, others are left out."""
         if self.feature_names == tuple(names):
@@ -149,8 +157,9 @@ class ForestSet:
     def matched(self, references: References | None) -> tuple[ForestSet, References]:
         """Sentences and references with sentence i of both at place i: reference line n is for id n.
 
-        Of forests by order there are as many as lines. Of those by name, the lines that no forest is named after are
-        left out: they are not what these forests are of. Without references, lists among the forests carry them.
+        Of forests by order there are as many as lines; only where the names of their files say the same as their order
+        may there be further lines. Of forests by name, the lines that none is named after are left out: they are not
+        what these forests are of. Without references, lists among the forests carry them.
         """
         if references is None:
             if self.references is None:
@@ -161,12 +170,13 @@ class ForestSet:
                 raise InputError(f"sentence {lacking[0]!r} has no reference; give a reference file")
             return self, references
         if any(isinstance(name, str) for name in self.ids) or (self.ids_by == "order" and not self.has_lists):
-            if len(references) != len(self):
+            further = len(references) - len(self)
+            if further < 0 or (further > 0 and not self._named_by_order()):
                 raise InputError(
                     f"{len(self)} sentences, but {len(references)} reference lines; expected a line for each, in order "
                     "(--ids name takes the line from the number in the name of a file)"
                 )
-            return self, references
+            return self, references[: len(self)]
         numbers = [int(name) for name in self.ids]
         if max(numbers) >= len(references):
             hint = "; --ids name1 counts from 1" if self.ids_by == "name" and max(numbers) == len(references) else ""
@@ -175,6 +185,12 @@ class ForestSet:
                 f"expected at least {max(numbers) + 1}, counted from 0{hint}"
             )
         return self, tuple(references[number] for number in numbers)
+
+
+def number_in_name(file: str) -> int | None:
+    """The last number in the name of a file, without its suffixes."""
+    numbers = re.findall(r"[0-9]+", without_suffix(Path(file).name).stem)
+    return int(numbers[-1]) if numbers else None
 
 
 def _in_order(by_sentence: dict[SentenceId, list[int]]) -> dict[SentenceId, list[int]]:

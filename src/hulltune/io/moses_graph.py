@@ -51,7 +51,7 @@ def read_moses_graph(path: Path, options: ForestOptions, vocabulary: Vocabulary)
 
 def _sentences(path: Path) -> Iterator[tuple[int, SourceText]]:
     """The lines of every sentence; a sentence may go over several blocks of the file."""
-    from hulltune.kernels.moses_graph import next_sentence
+    from hulltune.kernels.moses_graph_fields import next_sentence
 
     file = os.fspath(path)
     parts: list[bytes] = []

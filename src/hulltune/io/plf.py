@@ -56,10 +56,7 @@ def read_plf(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iter
 def _read_lattice(source: SourceText, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
     from hulltune.kernels import plf as kernel
 
-    data = source.data
-    code, state, arcs, columns, values, words, names, pending = kernel.parse_lattice(
-        source.array, 0, data.count(b"("), data.count(b",") + 1, data.count(b"=")
-    )
+    code, state, arcs, columns, values, words, names, pending = kernel.parse_lattice(source.array)
     if code:
         raise _complaint(source, code, int(state[kernel.POSITION]))
     nodes, edges = int(state[kernel.NODES]) + 1, arcs.shape[1] - 1

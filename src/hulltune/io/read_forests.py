@@ -14,12 +14,10 @@ from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.candidates import CandidateLists, Provenance
 from hulltune.io.forest_files import ForestOptions, NamedForest, Path
 from hulltune.io.forest_formats import ENOUGH, FOREST_FORMATS, forest_reader, sniff_forest
-from hulltune.io.forest_set import IDS, ForestSet, Member, Piece, pieces_of_lists
+from hulltune.io.forest_set import IDS, ForestSet, Member, Piece, number_in_name, pieces_of_lists
 from hulltune.io.packed_forests import open_forests
 from hulltune.io.sniff import check_format, sniff
-from hulltune.io.streams import head, without_suffix
-
-_NUMBER = re.compile(r"[0-9]+")
+from hulltune.io.streams import head, open_bytes, without_suffix
 
 
 def read_forests(
@@ -37,14 +35,18 @@ def read_forests(
     Files are read in the order given; those of a pattern or folder in natural order (2 before 10). In a folder, files
     that are no forests are left out, and listed in ``left_out``. ``ids`` says which sentence a forest is of: "order"
     its position among all forests, "name" the number in its file's name (the last one there; of a file with several
-    forests, that in each one's own name), "name1" that number counted from 1. Forests of the same sentence are
-    searched as their union. n-best lists among the files keep their own ids; ``missing`` is as for ``read_lists``.
+    forests, that in each one's own name), "name1" that number counted from 1; or it is a file with a name in each line
+    (its first word), those of the reference lines in turn. Forests of the same sentence are searched as their union.
+    n-best lists among the files keep their own ids; ``missing`` is as for ``read_lists``.
 
     ``negate`` changes the sign of all features, of none, or of those named; ``drop`` names the words that are not
     output; ``symbols`` is a table of words. Where they are None the convention of the format holds (docs/formats.md).
     """
+    listed = None
     if ids not in IDS:
-        raise unknown_name("way to count sentences (ids)", ids, IDS)
+        if not os.path.isfile(ids):
+            raise unknown_name("way to count sentences (ids), and no file:", os.fspath(ids), IDS)
+        listed = _listed_names(ids)
     options = ForestOptions(
         negate=negate if negate is None or isinstance(negate, bool) else frozenset(negate),
         drop=None if drop is None else frozenset(drop),
@@ -62,7 +64,10 @@ def read_forests(
         if name in FOREST_FORMATS:
             forests = list(forest_reader(name)(file, options, vocabulary))
             for number, forest in enumerate(forests):
-                sentence = position if ids == "order" else _sentence(file, forest, len(forests), ids)
+                if listed is not None:
+                    sentence = _listed(file, forest, len(forests), listed, ids)
+                else:
+                    sentence = position if ids == "order" else _sentence(file, forest, len(forests), ids)
                 position += 1
                 pieces.append(Piece(sentence, forest.forest, Member(os.fspath(file), forest.name or f"{number}")))
         elif lists is None:  # all lists at once: those of a sentence are joined
@@ -71,7 +76,7 @@ def read_forests(
     if not pieces:
         raise InputError(f"{', '.join(os.fspath(file) for file, _ in files)}: no forests")
     found = ForestSet.from_pieces(
-        pieces, lists=lists, ids_by=ids, left_out=left_out,
+        pieces, lists=lists, ids_by=ids if listed is None else "name", left_out=left_out,
         provenance=[Provenance(os.fspath(file), name) for file, name in files],
     )  # fmt: skip
     if isinstance(options.negate, frozenset):
@@ -126,15 +131,17 @@ def _expand(path: Path, format: str | None) -> tuple[list[tuple[Path, str]], lis
     entries = sorted(FilePath(name).iterdir(), key=lambda entry: natural_key(entry.name))
     candidates = [entry for entry in entries if entry.is_file() and not entry.name.startswith(".")]
     formats = [sniff_forest(head(entry, ENOUGH)) if format is None else format for entry in candidates]
-    suffixes = {without_suffix(entry).suffix for entry, kind in zip(candidates, formats, strict=True) if kind}
+    # What most files are, the folder is of: numbers in a file of references may look like arcs.
+    common = max(FOREST_FORMATS, key=formats.count)
+    suffixes = {without_suffix(entry).suffix for entry, kind in zip(candidates, formats, strict=True) if kind == common}
     files: list[tuple[Path, str]] = []
     left_out: list[str] = []
     for entry, entry_format in zip(candidates, formats, strict=True):
-        if entry_format is not None:
-            files.append((entry, entry_format))
+        if entry_format == common:
+            files.append((entry, common))
         elif without_suffix(entry).suffix in suffixes - {""}:
             raise InputError(
-                f"{entry}: cannot tell the format, but its name ends like those of the forests beside it; "
+                f"{entry}: cannot tell the format, but its name ends like those of the forests beside it ({common}); "
                 "if it is none, give the forests by a pattern"
             )
         else:
@@ -162,9 +169,9 @@ def natural_key(name: Path) -> list[tuple[bool, int, str]]:
 def _sentence(file: Path, forest: NamedForest, count: int, ids: str) -> int:
     """The number in a forest's name; see read_forests."""
     name = os.fspath(file)
-    stem = without_suffix(os.path.basename(name)).stem
     own = _last_number(forest.name or "")
-    number = own if count > 1 else _last_number(stem) if _NUMBER.search(stem) else own
+    of_file = number_in_name(name)
+    number = own if count > 1 or of_file is None else of_file
     if number is None:
         if count > 1:
             raise InputError(
@@ -178,6 +185,32 @@ def _sentence(file: Path, forest: NamedForest, count: int, ids: str) -> int:
     return number
 
 
+def _listed_names(path: Path) -> dict[str, int]:
+    """The line of every name in a file: the first word of each line."""
+    places: dict[str, int] = {}
+    with open_bytes(path) as stream:
+        for number, line in enumerate(stream.read().decode("utf-8", errors="replace").splitlines()):
+            words = line.split()
+            if not words:
+                raise InputError(f"{os.fspath(path)}:{number + 1}: an empty line; expected the name of a forest")
+            if words[0] in places:
+                first = places[words[0]] + 1
+                raise InputError(f"{os.fspath(path)}:{number + 1}: {words[0]!r} again, after line {first}")
+            places[words[0]] = number
+    return places
+
+
+def _listed(file: Path, forest: NamedForest, count: int, places: dict[str, int], ids: str) -> int:
+    """The line on which a forest's name stands: its own in its file, or that of its file."""
+    stem = without_suffix(FilePath(file)).stem
+    names = [forest.name] if count > 1 else [stem, FilePath(file).name, forest.name]
+    place = next((places[name] for name in names if name in places), None)
+    if place is None:
+        called = forest.name if count > 1 else stem
+        raise InputError(f"{os.fspath(file)}: {ids} has no line for {called!r}; expected the names of all forests")
+    return place
+
+
 def _last_number(name: str) -> int | None:
-    numbers = _NUMBER.findall(name)
+    numbers = re.findall(r"[0-9]+", name)
     return int(numbers[-1]) if numbers else None

@@ -74,99 +74,6 @@ def _token_end(data: Bytes, position: int) -> int:
 
 
 @kernel
-def _read_output(
-    data: Bytes,
-    cursor: int,
-    nodes: int,
-    state: Integers,
-    word_slots: Numbers,
-    words: Integers,
-    tails: Integers,
-    labels: Numbers,
-) -> tuple[int, int, int, int]:
-    """Read words and tails up to the bars: a code, the place after the bars, and the numbers of tails and labels."""
-    tail, label = state[TAILS], state[LABELS]
-    cursor = skip_blanks(data, cursor)
-    while not at_bars(data, cursor):
-        if data[cursor] == NEWLINE:
-            return NO_BARS, cursor, tail, label
-        if tail == len(tails) or label == len(labels) or state[WORDS] == len(words):
-            return GROW, cursor, tail, label
-        first = cursor
-        cursor = _token_end(data, cursor)
-        node = np.int64(-1)
-        if data[first] == _OPEN and data[cursor - 1] == _CLOSE:
-            node = _digits(data, first + 1, cursor - 1)
-        if node >= nodes:
-            state[FIRST], state[LAST] = first, cursor
-            return TAIL_OUT_OF_RANGE, cursor, tail, label
-        if node >= 0:
-            tails[tail] = node
-            labels[label] = state[TAILS] - tail - 1
-            tail += 1
-        else:
-            word = number_of(data, first, cursor, word_slots, words, state[WORDS])
-            state[WORDS] = max(state[WORDS], word + 1)
-            labels[label] = word
-        label += 1
-        cursor = skip_blanks(data, cursor)
-    return DONE, cursor + 3, tail, label
-
-
-@kernel
-def _read_features(
-    data: Bytes, cursor: int, state: Integers, name_slots: Numbers, names: Integers, memory: Integers,
-    columns: Numbers, values: Floats, pending: Integers,
-) -> tuple[int, int, int, int]:  # fmt: skip
-    """Read features up to bars or the line end: a code, the place, and the numbers of values and pending values.
-
-    ``memory[0]`` has for every name the attempt at a line that named it last; ``memory[1]``, shifted by one so that
-    the start of a line counts as a name, the name that came after it then.
-    """
-    value_count, waiting = state[VALUES], state[PENDING]
-    state[ATTEMPT] += 1
-    name = np.int64(-1)
-    cursor = skip_blanks(data, cursor)
-    while not (data[cursor] == NEWLINE or at_bars(data, cursor)):
-        if value_count == len(values) or waiting == len(pending) or state[NAMES] == len(names):
-            return GROW, cursor, value_count, waiting
-        before = name
-        name = memory[1, before + 1]
-        stop = cursor
-        certain = False
-        value = 0.0
-        if name >= 0:
-            length = names[name, STOP] - names[name, START]
-            if same_bytes(data, cursor, names[name, START], length) and data[cursor + length] == EQUALS:
-                value, stop, certain = read_decimal(data, cursor + length + 1)
-                certain = certain and ends_token(data, stop)
-        if not certain:
-            stop = _token_end(data, cursor)
-            equals = stop - 1
-            while equals > cursor and data[equals] != EQUALS:
-                equals -= 1
-            state[FIRST], state[LAST] = cursor, stop
-            if equals == cursor:
-                return (NO_NAME if data[cursor] == EQUALS else NO_EQUALS), cursor, value_count, waiting
-            name = number_of(data, cursor, equals, name_slots, names, state[NAMES])
-            state[NAMES] = max(state[NAMES], name + 1)
-            memory[1, before + 1] = name
-            value, after, certain = read_decimal(data, equals + 1)
-            if not certain or after != stop:
-                pending[waiting, 0], pending[waiting, 1] = value_count, equals + 1
-                pending[waiting, 2], pending[waiting, 3] = stop, name
-                waiting += 1
-        if memory[0, name] == state[ATTEMPT]:
-            state[FIRST], state[LAST] = cursor, stop
-            return REPEATED_NAME, cursor, value_count, waiting
-        memory[0, name] = state[ATTEMPT]
-        columns[value_count], values[value_count] = name, value
-        value_count += 1
-        cursor = skip_blanks(data, stop)
-    return DONE, cursor, value_count, waiting
-
-
-@kernel
 def _read_number(data: Bytes, position: int, state: Integers) -> tuple[int, int, int]:
     """Read a line that is a number: a code, the next line, and the number."""
     first = skip_blanks(data, position)
@@ -190,8 +97,14 @@ def _read_lines(
 
     A code other than DONE leaves the state at the line in question, of which nothing is kept. ``state[LEFT]`` is the
     number of edges that the current node still wants or, if nodes are numbered, the number of nodes so far.
+    ``memory[0]`` has for every name the attempt at a line that named it last; ``memory[1]``, shifted by one so that the
+    start of a line counts as a name, the name that came after it then.
+
+    One long function: to pass a dozen arrays to others for every line takes a quarter of the time, in counting
+    references.
     """
     edges = offsets.shape[1] - 1
+    limit = end if numbered else nodes  # of the numbers of tails
     while True:
         if numbered:
             if state[POSITION] >= end:
@@ -227,22 +140,79 @@ def _read_lines(
         position = state[POSITION]
         if position >= end:
             return ENDS_EARLY
-        code, cursor, tail_count, label_count = _read_output(
-            data, position, end if numbered else nodes, state, word_slots, words, tails, labels
-        )
-        if code != DONE:
-            return code
-        code, cursor, value_count, waiting = _read_features(
-            data, cursor, state, name_slots, names, memory, columns, values, pending
-        )
-        if code != DONE:
-            return code
+        # The output: words and tails up to the bars.
+        tail, label = state[TAILS], state[LABELS]
+        cursor = skip_blanks(data, position)
+        while not at_bars(data, cursor):
+            if data[cursor] == NEWLINE:
+                return NO_BARS
+            if tail == len(tails) or label == len(labels) or state[WORDS] == len(words):
+                return GROW
+            first = cursor
+            cursor = _token_end(data, cursor)
+            node = np.int64(-1)
+            if data[first] == _OPEN and data[cursor - 1] == _CLOSE:
+                node = _digits(data, first + 1, cursor - 1)
+            if node >= limit:
+                state[FIRST], state[LAST] = first, cursor
+                return TAIL_OUT_OF_RANGE
+            if node >= 0:
+                tails[tail] = node
+                labels[label] = state[TAILS] - tail - 1
+                tail += 1
+            else:
+                word = number_of(data, first, cursor, word_slots, words, state[WORDS])
+                state[WORDS] = max(state[WORDS], word + 1)
+                labels[label] = word
+            label += 1
+            cursor = skip_blanks(data, cursor)
+        # The features, up to bars or the line end.
+        value_count, waiting = state[VALUES], state[PENDING]
+        state[ATTEMPT] += 1
+        name = np.int64(-1)
+        cursor = skip_blanks(data, cursor + 3)
+        while not (data[cursor] == NEWLINE or at_bars(data, cursor)):
+            if value_count == len(values) or waiting == len(pending) or state[NAMES] == len(names):
+                return GROW
+            before = name
+            name = memory[1, before + 1]
+            stop = cursor
+            certain = False
+            value = 0.0
+            if name >= 0:
+                length = names[name, STOP] - names[name, START]
+                if same_bytes(data, cursor, names[name, START], length) and data[cursor + length] == EQUALS:
+                    value, stop, certain = read_decimal(data, cursor + length + 1)
+                    certain = certain and ends_token(data, stop)
+            if not certain:
+                stop = _token_end(data, cursor)
+                equals = stop - 1
+                while equals > cursor and data[equals] != EQUALS:
+                    equals -= 1
+                state[FIRST], state[LAST] = cursor, stop
+                if equals == cursor:
+                    return NO_NAME if data[cursor] == EQUALS else NO_EQUALS
+                name = number_of(data, cursor, equals, name_slots, names, state[NAMES])
+                state[NAMES] = max(state[NAMES], name + 1)
+                memory[1, before + 1] = name
+                value, after, certain = read_decimal(data, equals + 1)
+                if not certain or after != stop:
+                    pending[waiting, 0], pending[waiting, 1] = value_count, equals + 1
+                    pending[waiting, 2], pending[waiting, 3] = stop, name
+                    waiting += 1
+            if memory[0, name] == state[ATTEMPT]:
+                state[FIRST], state[LAST] = cursor, stop
+                return REPEATED_NAME
+            memory[0, name] = state[ATTEMPT]
+            columns[value_count], values[value_count] = name, value
+            value_count += 1
+            cursor = skip_blanks(data, stop)
         edge = state[EDGES]
         offsets[HEAD, edge], offsets[LINE, edge] = state[NODE], position
         offsets[TAIL, edge + 1], offsets[LABEL, edge + 1], offsets[VALUE, edge + 1] = (
-            tail_count, label_count, value_count,
+            tail, label, value_count,
         )  # fmt: skip
-        state[TAILS], state[LABELS], state[VALUES], state[PENDING] = tail_count, label_count, value_count, waiting
+        state[TAILS], state[LABELS], state[VALUES], state[PENDING] = tail, label, value_count, waiting
         state[EDGES] = edge + 1
         state[LEFT] -= not numbered
         state[POSITION] = _next_line(data, cursor)

@@ -14,7 +14,23 @@ import numpy as np
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.decimals import read_decimal
 from hulltune.kernels.moses_fields import is_blank, skip_blanks
-from hulltune.kernels.moses_tables import BAR, COLON, EQUALS, NEWLINE, RETURN, SPACE, TAB
+from hulltune.kernels.moses_graph_fields import (
+    BACK_KEY,
+    CORE,
+    COSTS,
+    FORWARD_KEY,
+    HYP,
+    OTHER,
+    OUT,
+    RECOMBINED,
+    SCORES_KEY,
+    TRANSITION,
+    count_marks,
+    field_key,
+    is_text,
+    whole_number,
+)
+from hulltune.kernels.moses_tables import BAR, COLON, EQUALS, NEWLINE, SPACE
 from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, no_strings, number_of, with_more_room
 
 # Why the kernel came back.
@@ -22,8 +38,8 @@ DONE, NO_SENTENCE, BAD_FIELD, BAD_NUMBER, BAD_SCORES, NO_HYPOTHESIS, NO_BACK, NO
 NO_SOURCE, FACTORED, NO_NAME, SCORES_DIFFER, GROW = 9, 10, 11, 12, 13
 
 POSITION, FIRST, LAST, EDGES, LABELS, VALUES, PENDING, WORDS, NAMES = range(9)
-DENSE, LAYOUT, SCORES, SCORES_END, START = range(9, 14)
-STATE_SIZE = 14
+DENSE, LAYOUT, SCORES, SCORES_END, START, KEPT = range(9, 15)
+STATE_SIZE = 17  # KEPT has three
 # For every edge: its hypothesis, the node it leads to, where it comes from, what comes after it, its line, and its end
 # in the arrays of labels and values.
 HYPOTHESIS, HEAD, BACK, FORWARD, LINE, LABEL, VALUE = range(7)
@@ -31,52 +47,7 @@ PLAIN, NAMED, BRACKETS = 1, 2, 3  # spellings of scores
 FINAL, ABSENT = -1, -2
 
 _OPEN, _CLOSE, _COMMA, _QUOTE, _BRACKET, _END_BRACKET, _LESS, _MORE, _MINUS = 40, 41, 44, 34, 91, 93, 60, 62, 45
-_HYP, _BACK, _FORWARD, _RECOMBINED, _TRANSITION, _SCORES, _OUT, _CORE, _COSTS = (
-    np.frombuffer(key, dtype=np.uint8)
-    for key in (b"hyp", b"back", b"forward", b"recombined", b"transition", b"scores", b"out", b"core=(", b", pC=")
-)
-_HUGE = 10**15
 _MIX = 1000003
-
-
-@kernel
-def _is(data: Bytes, start: int, stop: int, key: Bytes) -> bool:
-    """Whether this stretch is the key."""
-    if stop - start != len(key):
-        return False
-    for i in range(len(key)):  # noqa: SIM110  # Numba has no generators here
-        if data[start + i] != key[i]:
-            return False
-    return True
-
-
-@kernel
-def _whole_number(data: Bytes, start: int) -> tuple[Any, int]:
-    """Digits up to a blank or the line end, or −1 for anything else; and the place after them."""
-    number = np.int64(0)
-    position = start
-    while data[position] != NEWLINE and not is_blank(data[position]):
-        digit = np.int64(data[position]) - 48
-        if number >= 0:
-            number = min(10 * number + digit, np.int64(_HUGE)) if 0 <= digit <= 9 else np.int64(-1)
-        position += 1
-    return (number if position > start else np.int64(-1)), position
-
-
-@kernel
-def next_sentence(data: Bytes, position: int, end: int, sentence: int) -> tuple[int, Any]:
-    """The first line from ``position`` on that is of another sentence than this one, and the number of that sentence.
-
-    The end and ``sentence``, if there is none. Lines without a number count as sentence −1.
-    """
-    while position < end:
-        number, cursor = _whole_number(data, position)
-        if number != sentence:
-            return position, number
-        while data[cursor] != NEWLINE:
-            cursor += 1
-        position = cursor + 1
-    return end, np.int64(sentence)
 
 
 @kernel
@@ -112,18 +83,23 @@ def _read_quoted(
     if data[position] == _LESS and data[position + 1] == _LESS:
         closing = _MORE
         position += 2
-    elif _is(data, position, min(position + len(_CORE), len(data)), _CORE):
-        position += len(_CORE)
+    elif is_text(data, position, min(position + len(CORE), len(data)), CORE):
+        position += len(CORE)
     else:
         return BAD_SCORES, position, 0
     position = skip_blanks(data, position)
     while data[position] != closing:
         start = position
-        while data[position] > SPACE and data[position] != _COMMA and data[position] != closing:
-            position += 1
-        if position == start:
-            return BAD_SCORES, position, 0
-        _store(data, start, position, dense, state, columns, values, pending)
+        value, position, certain = read_decimal(data, start)
+        if certain and (data[position] == _COMMA or data[position] == closing or is_blank(data[position])):
+            columns[state[VALUES]], values[state[VALUES]] = dense, value
+            state[VALUES] += 1
+        else:
+            while data[position] > SPACE and data[position] != _COMMA and data[position] != closing:
+                position += 1
+            if position == start:
+                return BAD_SCORES, position, 0
+            _store(data, start, position, dense, state, columns, values, pending)
         dense += 1
         position = skip_blanks(data, position)
         if data[position] == _COMMA:
@@ -194,7 +170,7 @@ def _read_words(
         if data[end] == BAR:
             bar = end if bars == 0 else bar
             bars += 1
-        elif data[end] == _COMMA and _is(data, end, min(end + len(_COSTS), len(data)), _COSTS):
+        elif data[end] == _COMMA and is_text(data, end, min(end + len(COSTS), len(data)), COSTS):
             costs = end
         end += 1
     stop = end
@@ -228,144 +204,120 @@ def _read_words(
 
 
 @kernel
-def _read_line(
-    data: Bytes, state: Integers, word_slots: Numbers, words: Integers, name_slots: Numbers, names: Integers,
-    edges: Integers, labels: Numbers, columns: Numbers, values: Floats, pending: Integers,
-) -> tuple[int, int]:  # fmt: skip
-    """Read the line at ``state[POSITION]``: a code, and the next line."""
-    sentence, position = _whole_number(data, state[POSITION])
-    if sentence < 0:
-        return NO_SENTENCE, position
-    hypothesis, head, back, forward = np.int64(ABSENT), np.int64(ABSENT), np.int64(ABSENT), np.int64(ABSENT)
-    transition_start, transition_stop = -1, -1
-    style, dense, layout, has_key = PLAIN, 0, 0, False
-    edge = state[EDGES]
-    found_out = False
-    position = skip_blanks(data, position)
-    while data[position] != NEWLINE:
-        start = position
-        if data[position] == _BRACKET:
-            if style != PLAIN:
-                return BAD_SCORES, position
-            code, position, dense, layout = _read_brackets(data, position + 1, state, columns, values, pending)
-            if code != DONE:
-                return code, position
-            style = BRACKETS
-            if edge == 0:
-                state[SCORES], state[SCORES_END] = start + 1, position - 1
-            position = skip_blanks(data, position)
-            continue
-        while data[position] > SPACE and data[position] != EQUALS:
-            position += 1
-        state[FIRST], state[LAST] = start, position
-        if data[position] != EQUALS or position == start:
-            return BAD_FIELD, position
-        key_end = position
-        position += 1
-        if _is(data, start, key_end, _OUT):
-            found_out = True
-            code, position = _read_words(data, position, has_key, state, word_slots, words, labels)
-            if code != DONE:
-                return code, position
-            break
-        if _is(data, start, key_end, _SCORES):
-            has_key = True
-            if data[position] == _BRACKET:
-                continue
-            if data[position] != _QUOTE or style != PLAIN:
-                return BAD_SCORES, position
-            code, position, dense = _read_quoted(data, position + 1, state, name_slots, names, columns, values, pending)
-            if code != DONE:
-                return code, position
-            style = NAMED
-        elif _is(data, start, key_end, _TRANSITION):
-            transition_start = position
-            while data[position] > SPACE:
-                position += 1
-            transition_stop = position
-        elif (
-            _is(data, start, key_end, _HYP)
-            or _is(data, start, key_end, _BACK)
-            or _is(data, start, key_end, _RECOMBINED)
-            or _is(data, start, key_end, _FORWARD)
-        ):
-            number = np.int64(FINAL)
-            if data[position] == _MINUS and _is(data, start, key_end, _FORWARD):
-                while data[position] > SPACE:
-                    position += 1
-            else:
-                number, position = _whole_number(data, position)
-                if number < 0:
-                    state[LAST] = position
-                    return BAD_NUMBER, position
-            if _is(data, start, key_end, _HYP):
-                hypothesis = number
-            elif _is(data, start, key_end, _BACK):
-                back = number
-            elif _is(data, start, key_end, _RECOMBINED):
-                head = number
-            else:
-                forward = number
-        else:
-            while data[position] > SPACE:
-                position += 1
-        if data[position] != NEWLINE and not is_blank(data[position]):
-            state[LAST] = position + 1
-            return BAD_FIELD, position
-        position = skip_blanks(data, position)
-    if hypothesis < 0:
-        return NO_HYPOTHESIS, position
-    if hypothesis == 0 and back == ABSENT:  # where the search starts: no edge
-        state[START] = forward
-        return DONE, position + 1
-    if back == ABSENT:
-        return NO_BACK, position
-    if not found_out:
-        return NO_OUT, position
-    if style == PLAIN:
-        if transition_start < 0:
-            return NO_TRANSITION, position
-        _store(data, transition_start, transition_stop, 0, state, columns, values, pending)
-        dense = 1
-    layout = layout * 4 + style
-    if edge == 0:
-        state[DENSE], state[LAYOUT] = dense, layout
-    elif state[DENSE] != dense or state[LAYOUT] != layout:
-        return SCORES_DIFFER, position
-    edges[HYPOTHESIS, edge], edges[HEAD, edge] = hypothesis, hypothesis if head == ABSENT else head
-    edges[BACK, edge], edges[FORWARD, edge], edges[LINE, edge] = back, forward, state[POSITION]
-    edges[LABEL, edge + 1], edges[VALUE, edge + 1] = state[LABELS], state[VALUES]
-    state[EDGES] = edge + 1
-    return DONE, position + 1
-
-
-@kernel
 def _read_lines(
     data: Bytes, state: Integers, word_slots: Numbers, words: Integers, name_slots: Numbers, names: Integers,
     edges: Integers, labels: Numbers, columns: Numbers, values: Floats, pending: Integers,
 ) -> int:  # fmt: skip
-    """Read lines from ``state[POSITION]`` on; a code other than DONE leaves the state as it was before the line."""
+    """Read lines from ``state[POSITION]`` on.
+
+    A code other than DONE leaves the position at the line in question, and in KEPT what there was before it. One long
+    function: to pass eleven arrays to another for every line takes a quarter of the time, in counting references.
+    """
     while state[POSITION] < len(data):
-        label_count, value_count, waiting = state[LABELS], state[VALUES], state[PENDING]
-        code, position = _read_line(
-            data, state, word_slots, words, name_slots, names, edges, labels, columns, values, pending
-        )
-        if code != DONE:
-            state[LABELS], state[VALUES], state[PENDING] = label_count, value_count, waiting
-            return code
-        state[POSITION] = position
+        state[KEPT], state[KEPT + 1], state[KEPT + 2] = state[LABELS], state[VALUES], state[PENDING]
+        sentence, position = whole_number(data, state[POSITION])
+        if sentence < 0:
+            return NO_SENTENCE
+        hypothesis, head, back, forward = np.int64(ABSENT), np.int64(ABSENT), np.int64(ABSENT), np.int64(ABSENT)
+        transition_start, transition_stop = -1, -1
+        style, dense, layout, has_key = PLAIN, 0, 0, False
+        edge = state[EDGES]
+        found_out = False
+        position = skip_blanks(data, position)
+        while data[position] != NEWLINE:
+            start = position
+            if data[position] == _BRACKET:
+                if style != PLAIN:
+                    return BAD_SCORES
+                code, position, dense, layout = _read_brackets(data, position + 1, state, columns, values, pending)
+                if code != DONE:
+                    return code
+                style = BRACKETS
+                if edge == 0:
+                    state[SCORES], state[SCORES_END] = start + 1, position - 1
+                position = skip_blanks(data, position)
+                continue
+            while data[position] > SPACE and data[position] != EQUALS:
+                position += 1
+            state[FIRST], state[LAST] = start, position
+            if data[position] != EQUALS or position == start:
+                return BAD_FIELD
+            key = field_key(data, start, position)
+            position += 1
+            if key == OUT:
+                found_out = True
+                code, position = _read_words(data, position, has_key, state, word_slots, words, labels)
+                if code != DONE:
+                    return code
+                break
+            if key == SCORES_KEY:
+                has_key = True
+                if data[position] == _BRACKET:
+                    continue
+                if data[position] != _QUOTE or style != PLAIN:
+                    return BAD_SCORES
+                code, position, dense = _read_quoted(
+                    data, position + 1, state, name_slots, names, columns, values, pending
+                )
+                if code != DONE:
+                    return code
+                style = NAMED
+            elif key == TRANSITION:
+                transition_start = position
+                while data[position] > SPACE:
+                    position += 1
+                transition_stop = position
+            elif key == OTHER:
+                while data[position] > SPACE:
+                    position += 1
+            else:
+                number = np.int64(FINAL)
+                if data[position] == _MINUS and key == FORWARD_KEY:
+                    while data[position] > SPACE:
+                        position += 1
+                else:
+                    number, position = whole_number(data, position)
+                    if number < 0:
+                        state[LAST] = position
+                        return BAD_NUMBER
+                if key == HYP:
+                    hypothesis = number
+                elif key == BACK_KEY:
+                    back = number
+                elif key == RECOMBINED:
+                    head = number
+                else:
+                    forward = number
+            if data[position] != NEWLINE and not is_blank(data[position]):
+                state[LAST] = position + 1
+                return BAD_FIELD
+            position = skip_blanks(data, position)
+        if hypothesis < 0:
+            return NO_HYPOTHESIS
+        if hypothesis == 0 and back == ABSENT:  # where the search starts: no edge
+            state[START] = forward
+            state[POSITION] = position + 1
+            continue
+        if back == ABSENT:
+            return NO_BACK
+        if not found_out:
+            return NO_OUT
+        if style == PLAIN:
+            if transition_start < 0:
+                return NO_TRANSITION
+            _store(data, transition_start, transition_stop, 0, state, columns, values, pending)
+            dense = 1
+        layout = layout * 4 + style
+        if edge == 0:
+            state[DENSE], state[LAYOUT] = dense, layout
+        elif state[DENSE] != dense or state[LAYOUT] != layout:
+            return SCORES_DIFFER
+        edges[HYPOTHESIS, edge], edges[HEAD, edge] = hypothesis, hypothesis if head == ABSENT else head
+        edges[BACK, edge], edges[FORWARD, edge], edges[LINE, edge] = back, forward, state[POSITION]
+        edges[LABEL, edge + 1], edges[VALUE, edge + 1] = state[LABELS], state[VALUES]
+        state[EDGES] = edge + 1
+        state[POSITION] = position + 1
     return DONE
-
-
-@kernel
-def _count_marks(data: Bytes) -> tuple[int, int, int]:
-    """Line ends, blanks, and marks that stand before a value or between two."""
-    lines, blanks, marks = 0, 0, 0
-    for byte in data:
-        lines += byte == NEWLINE
-        blanks += (byte == SPACE) | (byte == TAB) | (byte == RETURN)
-        marks += (byte == _COMMA) | (byte == _BRACKET) | (byte == EQUALS)
-    return lines, blanks, marks
 
 
 @kernel
@@ -377,7 +329,7 @@ def parse_sentence(data: Bytes) -> Any:
     position as column, named ones −1 − the number of their name.
     """
     state = np.zeros(STATE_SIZE, dtype=np.int64)
-    lines, blanks, marks = _count_marks(data)
+    lines, blanks, marks = count_marks(data)
     edges = np.zeros((7, lines + 1), dtype=np.int64)
     labels = np.empty(2 * lines + blanks, dtype=np.int32)  # a tail, and words with blanks between them
     columns = np.empty(lines + blanks + marks, dtype=np.int32)
@@ -389,6 +341,7 @@ def parse_sentence(data: Bytes) -> Any:
         code = _read_lines(data, state, word_slots, words, name_slots, names, edges, labels, columns, values, pending)
         if code != GROW:
             break
+        state[LABELS], state[VALUES], state[PENDING] = state[KEPT], state[KEPT + 1], state[KEPT + 2]
         if state[WORDS] == len(words):
             word_slots, words = with_more_room(words, state[WORDS])
         if state[NAMES] == len(names):

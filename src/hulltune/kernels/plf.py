@@ -8,7 +8,7 @@ import numpy as np
 
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.decimals import read_decimal
-from hulltune.kernels.moses_fields import skip_blanks
+from hulltune.kernels.moses_fields import is_blank, skip_blanks
 from hulltune.kernels.moses_tables import EQUALS, NEWLINE, SPACE
 from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, no_strings, number_of, room_for
 
@@ -85,18 +85,27 @@ def _read_arc(
     position = skip_blanks(data, position + 1)
     tokens, dense, named = 0, 0, False
     first, last = position, position
+    value, plain = 0.0, False  # what the last token is, if it is just a number
     while data[position] == _COMMA:
         position = skip_blanks(data, position + 1)
         if data[position] == _CLOSE:
             break
         if tokens > 0:  # the last one is the distance, so that each waits for the next
-            code = _read_value(data, first, last, dense, state, name_slots, names, columns, values, pending)
-            if code == NO_NAME or (code == DONE and named):
-                return (NO_NAME if code == NO_NAME else LATE_SCORE), first
-            named = code == MORE
-            dense += code == DONE
+            if plain and not named:
+                columns[state[VALUES]], values[state[VALUES]] = dense, value
+                state[VALUES] += 1
+                dense += 1
+            else:
+                code = _read_value(data, first, last, dense, state, name_slots, names, columns, values, pending)
+                if code == NO_NAME or (code == DONE and named):
+                    return (NO_NAME if code == NO_NAME else LATE_SCORE), first
+                named = code == MORE
+                dense += code == DONE
         first = position
-        last = _token_end(data, position)
+        value, last, plain = read_decimal(data, position)
+        plain = plain and (data[last] == _COMMA or data[last] == _CLOSE or is_blank(data[last]))
+        if not plain:
+            last = _token_end(data, position)
         position = skip_blanks(data, last)
         tokens += 1
     if data[position] != _CLOSE:
@@ -122,14 +131,19 @@ def _read_arc(
 
 
 @kernel
-def parse_lattice(data: Bytes, position: int, arcs_room: int, values_room: int, names_room: int) -> Any:
-    """Read the lattice of the line at ``position``, which has no more arcs, values and named ones than said. Linear.
+def parse_lattice(data: Bytes) -> Any:
+    """Read the lattice of one line. Linear.
 
     Returns a code; the state, whose POSITION is where the lattice ends or the fault is; for every arc its TAIL, HEAD,
     WORD and the end of its values (rows of ``arcs``); columns and values; words, names, and pending values. Scores have
     their position as column, named ones −1 − the number of their name.
     """
     state = np.zeros(STATE_SIZE, dtype=np.int64)
+    arcs_room, values_room, names_room = 0, 1, 0
+    for byte in data:
+        arcs_room += byte == _OPEN
+        values_room += byte == _COMMA
+        names_room += byte == EQUALS
     arcs = np.zeros((4, arcs_room + 1), dtype=np.int64)
     columns = np.empty(values_room, dtype=np.int32)
     values = np.empty(values_room, dtype=np.float64)
@@ -137,7 +151,7 @@ def parse_lattice(data: Bytes, position: int, arcs_room: int, values_room: int, 
     word_slots, words = no_strings(room_for(arcs_room))
     name_slots, names = no_strings(room_for(names_room))
     code = DONE
-    position = skip_blanks(data, position)
+    position = skip_blanks(data, 0)
     if data[position] != _OPEN:
         code = NO_OPENING
     else:

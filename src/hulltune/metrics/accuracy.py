@@ -21,6 +21,7 @@ from hulltune.metrics._common import (
     signature,
 )
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.bounds import LinearBound, LossBound, Ranges, Ratio
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -119,6 +120,18 @@ class Accuracy(Metric):
         """The share that is right, between 0 and 1; 0 of no outputs."""
         counts = checked_statistics(statistics, self)
         return ratio(counts[..., 0], counts[..., 1], empty=0.0)
+
+    def linear_bound(self, ranges: Ranges) -> LinearBound:
+        """Minus the share that is right, from below."""
+        return self._ratio.linear_bound(ranges)
+
+    def loss_bound(self, ranges: Ranges) -> LossBound:
+        """The exact minimum of the ratio."""
+        return self._ratio.loss_bound(ranges, self.loss)
+
+    @property
+    def _ratio(self) -> Ratio:
+        return Ratio(np.array([-1.0, 0.0]), np.array([0.0, 1.0]), best=-1.0)
 
 
 def _apply(steps: list[Callable[[str], str]], text: str) -> str:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
+
+if TYPE_CHECKING:
+    from hulltune.metrics.bounds import LinearBound, LossBound, Ranges
 
 References = Sequence[Sequence[str]]
 """For each sentence its one or more references."""
@@ -43,6 +46,10 @@ class Metric(ABC):
     """The names of the statistics."""
     storable: ClassVar[bool] = True
     """Whether references, source and output determine the statistics, so that a store may keep them."""
+    monotone: tuple[int, ...] | None = None
+    """For each statistic, whether more of it, the others held, can only raise the score (+1) or only lower it (−1);
+    None where that depends. Certified search uses it for metrics that state no bound of their own.
+    """
     waits: bool = False
     """Whether it may answer NotYet: it is then asked for nothing but what a search cannot do without."""
 
@@ -63,6 +70,20 @@ class Metric(ABC):
         """The score turned so that smaller is better."""
         scores = self.score(statistics)
         return -scores if self.higher_is_better else scores
+
+    def linear_bound(self, ranges: Ranges) -> LinearBound:
+        """A linear function that is nowhere above the loss in the ranges of summed statistics.
+
+        By default the best loss at a corner of the ranges, which holds for every score that is monotone in each
+        statistic while the others are held. Another score must override this before it can be certified.
+        """
+        from hulltune.metrics.bounds import interval_bound
+
+        return interval_bound(self, ranges)
+
+    def loss_bound(self, ranges: Ranges) -> LossBound:
+        """What to minimise over the choices of a box, and the bound of the loss that the minimiser proves."""
+        return self.linear_bound(ranges).as_loss_bound(ranges)
 
     def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[NDArray[np.int64], float]:
         """The rows of the smallest loss, and that loss; no rows where none is below ``below``.

@@ -14,6 +14,7 @@ from hulltune.errors import InputError
 from hulltune.metrics import _text
 from hulltune.metrics._common import check_choice, check_flags, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.bounds import SAFETY, LinearBound, LossBound, Ranges, log_above, log_below, row_products
 
 if TYPE_CHECKING:
     from hulltune.kernels.ngrams import Trie
@@ -122,6 +123,79 @@ class Bleu(Metric):
             sys.version_info >= (3, 12),
         )
         return scores.reshape(np.shape(statistics)[:-1])
+
+    def loss_bound(self, ranges: Ranges) -> LossBound:
+        """Minus BLEU from below, by a line above its logarithm: the minimiser of minus that line is where to look."""
+        slopes, offsets = self._line_above_log(ranges)
+        margin = SAFETY * (np.abs(slopes) @ ranges.sizes + np.abs(offsets) + 1.0)
+        best = -100.0 * max(1.0, self._smooth_value or 0.0) * (1.0 + SAFETY)
+
+        def proven(minimiser: NDArray[np.float64]) -> NDArray[np.float64]:
+            logs = row_products(slopes, minimiser) + offsets + margin
+            losses: NDArray[np.float64] = -100.0 * np.exp(np.minimum(logs, 50.0)) * (1.0 + SAFETY)
+            return np.maximum(losses, best)
+
+        def level(loss: float) -> NDArray[np.float64]:
+            if not loss < 0.0:
+                return np.full(len(ranges), np.inf)
+            wanted = float(np.log(-loss / 100.0))
+            return offsets + 2.0 * margin - wanted + SAFETY * abs(wanted)
+
+        return LossBound(-slopes, proven, level, np.zeros(len(ranges), dtype=bool))
+
+    def linear_bound(self, ranges: Ranges) -> LinearBound:
+        """Minus BLEU from below: exp of the line above its logarithm is convex, so below its chord."""
+        slopes, offsets = self._line_above_log(ranges)
+        up, down = np.maximum(slopes, 0.0), np.minimum(slopes, 0.0)
+        least = row_products(up, ranges.low) + row_products(down, ranges.high) + offsets
+        most = row_products(up, ranges.high) + row_products(down, ranges.low) + offsets
+        margin = SAFETY * (np.abs(slopes) @ ranges.sizes + np.abs(offsets) + 1.0)
+        least, most = least - margin, np.minimum(most + margin, 700.0)
+        rise = np.where(most > least, (np.exp(most) - np.exp(least)) / np.maximum(most - least, margin), 0.0)
+        best = 100.0 * max(1.0, self._smooth_value or 0.0) * (1.0 + SAFETY)
+        loose = ~(100.0 * np.exp(most) <= 1e6 * best)
+        chords = -100.0 * rise[:, None] * slopes
+        chords[loose] = 0.0
+        starts = -100.0 * (np.exp(least) + rise * (offsets + margin - least)) * (1.0 + SAFETY)
+        return LinearBound(chords, np.where(loose, -best, starts))
+
+    def _line_above_log(self, ranges: Ranges) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Slopes and offsets of lines above log(BLEU / 100) = Σ (log matches − log n-grams) / order + brevity.
+
+        log matches is concave: its tangent, which touches where that of no matches is above any smoothed count.
+        −log n-grams is convex: its chord. Without n-grams of some order BLEU is 0.
+        """
+        order = self.max_ngram_order
+        slopes, offsets = self._brevity_above(ranges)
+        value = self._smooth_value or 0.0
+        least = np.e * max(0.6, value if self.smooth_method == "floor" else 0.0)
+        for n in range(order):
+            matches, ngrams = 2 + n, 2 + order + n
+            added = value if self.smooth_method == "add-k" and n > 0 else 0.0
+            slope, offset = log_above(np.maximum(ranges.at[:, matches] + added, least))
+            slopes[:, matches] += slope / order
+            offsets += (offset + slope * added) / order
+            low = np.maximum(ranges.low[:, ngrams] + added, added if added > 0.0 else 1.0)
+            slope, offset = log_below(low, np.maximum(ranges.high[:, ngrams] + added, low))
+            slopes[:, ngrams] -= slope / order
+            offsets -= (offset + slope * added) / order
+        if self.effective_order:  # the orders that there are no n-grams of are left out: no more is known
+            unknown = np.any(ranges.low[:, 2 + order :] < 1.0, axis=1)
+            slopes[unknown], offsets[unknown] = 0.0, np.log(max(1.0, value))
+        return slopes, offsets
+
+    def _brevity_above(self, ranges: Ranges) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A line above min(0, 1 − r / c): 0, or r / c from below by McCormick's product of r and the tangent of 1 / c,
+        whichever is lower at ``ranges.at``.
+        """
+        length = np.maximum(ranges.at[:, 0], 1.0)
+        r_low, least = ranges.low[:, 1], 1.0 / np.maximum(ranges.high[:, 0], length)
+        slopes, offsets = np.zeros_like(ranges.low), 1.0 - r_low * (2.0 / length - least)
+        slopes[:, 0], slopes[:, 1] = r_low / length**2, -least
+        at = row_products(slopes, ranges.at) + offsets
+        long_enough = ~(at < 0.0)
+        slopes[long_enough], offsets[long_enough] = 0.0, 0.0
+        return slopes, offsets
 
     def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[NDArray[np.int64], float]:
         """As for every metric. Only rows within 1e-9 of the best in a rough BLEU without logarithms are looked at."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hulltune.metrics import _text
 from hulltune.metrics._common import check_flags, check_number, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.bounds import SAFETY, LinearBound, Ranges, Ratio
 
 if TYPE_CHECKING:
     from hulltune.kernels.ngrams import Trie
@@ -75,6 +76,40 @@ class ChrF(Metric):
         compute = chrf_eps_scores if self.eps_smoothing else chrf_scores
         scores = compute(rows, self.char_order + self.word_order, float(self.beta))
         return scores.reshape(np.shape(statistics)[:-1])
+
+    def linear_bound(self, ranges: Ranges) -> LinearBound:
+        """Minus chrF from below: F is concave in precision and recall, so below its tangent plane; each of the two is
+        a mean of ratios. With ε-smoothing it is a mean of ratios itself.
+        """
+        orders, width = self.char_order + self.word_order, len(self.columns)
+        known = np.all(ranges.low.reshape(len(ranges), orders, 3)[..., :2] > 0.0, axis=(1, 2))
+        weight = float(self.beta) ** 2
+        if self.eps_smoothing:
+            in_precision = in_recall = np.zeros(0)
+        else:
+            in_precision, in_recall = self._tangent(ranges, weight)
+        slopes, offsets = np.zeros((len(ranges), width)), np.zeros(len(ranges))
+        for n in range(orders):
+            matches, output, reference = (np.eye(width)[3 * n + k] for k in (2, 0, 1))
+            if self.eps_smoothing:
+                parts = [(np.ones(len(ranges)), Ratio(-matches, output + weight * reference, scale=1.0 + weight))]
+            else:
+                parts = [(in_precision, Ratio(-matches, output)), (in_recall, Ratio(-matches, reference))]
+            for factor, part in parts:
+                bound = part.linear_bound(ranges)
+                slopes += 100.0 / orders * factor[:, None] * bound.slopes
+                offsets += 100.0 / orders * factor * bound.offsets
+        slopes[~known] = 0.0
+        return LinearBound(slopes, np.where(known, offsets, -100.0 * (1.0 + SAFETY)))
+
+    def _tangent(self, ranges: Ranges, weight: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The derivatives of F by precision and by recall at ``ranges.at``; F is their product with both, summed."""
+        counts = ranges.at.reshape(len(ranges), -1, 3)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            precision, recall = (np.nan_to_num(counts[..., 2] / counts[..., k]).mean(axis=1) for k in (0, 1))
+        precision, recall = np.maximum(precision, 1e-9), np.maximum(recall, 1e-9)
+        below = (weight * precision + recall) ** 2
+        return (1.0 + weight) * recall**2 / below, (1.0 + weight) * weight * precision**2 / below
 
 
 @dataclass(frozen=True, kw_only=True)

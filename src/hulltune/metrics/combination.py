@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.bounds import LinearBound, Ranges
 from hulltune.metrics.pending import NotYet, Question
 
 
@@ -101,6 +102,19 @@ class Combination(Metric):
             total += weight * metric.score(sums[..., start:end])
             start = end
         return total
+
+    def linear_bound(self, ranges: Ranges) -> LinearBound:
+        """The sum of the bounds of the parts."""
+        slopes = np.zeros_like(ranges.low)
+        offsets = np.full(len(ranges), -self.constant if self.higher_is_better else self.constant)
+        start = 0
+        for weight, metric in self.terms:
+            end = start + len(metric.columns)
+            part = metric.linear_bound(ranges.columns(start, end))
+            slopes[:, start:end] = abs(weight) * part.slopes
+            offsets += abs(weight) * part.offsets
+            start = end
+        return LinearBound(slopes, offsets)
 
 
 def _direction(metric: Metric) -> str:

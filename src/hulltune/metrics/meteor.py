@@ -68,6 +68,7 @@ class Meteor(Metric):
     name: ClassVar[str] = "meteor"
     higher_is_better = True
     columns = ("exact", "stem", "synonym", "chunks", "output_words", "reference_words")
+    monotone = (1, 1, 1, -1, -1, -1)
 
     alpha: float = 0.9
     beta: float = 3.0

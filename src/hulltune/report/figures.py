@@ -15,6 +15,7 @@ from hulltune.report.figure_data import CandidateLines, Steps, view_around
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from hulltune.tuning.planes import MetricPlane
     from hulltune.tuning.surfaces import MetricSurface
 
 COLOURS = (
@@ -180,3 +181,57 @@ def metric_surface_figure(surface: MetricSurface, *, view: tuple[float, float] |
     axes.legend(frameon=False, fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def plane_figure(plane: MetricPlane) -> Figure:
+    """The metric over two weights: better is lighter, with the optimum, the weights now, and a grid if there is one."""
+    raster = plane.raster(len(plane.heights))
+    low, high = colour_range(raster, plane.certificate.value, higher_is_better=plane.higher_is_better)
+    figure = _figure(7.4, 6.0)
+    axes = figure.subplots()
+    name, direction = plane.certificate.metric.split("|")[0], "higher" if plane.higher_is_better else "lower"
+    image = axes.imshow(
+        raster, origin="lower", extent=plane.view, aspect="auto", interpolation="nearest",
+        cmap="cividis" if plane.higher_is_better else "cividis_r", vmin=low, vmax=high,
+    )  # fmt: skip
+    side = "min" if plane.higher_is_better else "max"
+    bar = figure.colorbar(image, ax=axes, extend=side)
+    bar.set_label(f"{name} ({direction} is better)")
+    if len(plane.grid):
+        trial = plane.best_of_grid
+        assert trial is not None
+        axes.scatter(plane.grid[:, 0], plane.grid[:, 1], s=12, color="white", edgecolor="black", linewidth=0.6)
+        axes.scatter(
+            trial[0], trial[1], s=90, marker="s", color="none", edgecolor=COLOURS[4], linewidth=2,
+            label=f"best of {len(plane.grid)} grid points {_score(trial[2])}",
+        )  # fmt: skip
+    axes.scatter(
+        *plane.now, s=80, marker="o", color=COLOURS[1], edgecolor="white", linewidth=1.2, zorder=4,
+        label=f"weights given {_score(plane.now_score)}",
+    )  # fmt: skip
+    proof = plane.certificate
+    proven = "the best there is" if proof.is_optimal else f"proven to {proof.gap:.1g}"
+    axes.scatter(
+        *plane.best, s=260, marker="*", color=COLOURS[2], edgecolor="white", linewidth=1.4, zorder=5,
+        label=f"optimum {_score(proof.value)}, {proven}",
+    )  # fmt: skip
+    axes.set_xlim(plane.view[0], plane.view[1])
+    axes.set_ylim(plane.view[2], plane.view[3])
+    axes.set_xlabel(f"weight of {plane.axes[0]}")
+    axes.set_ylabel(f"weight of {plane.axes[1]}")
+    axes.set_title(proof.metric, fontsize=8, color="0.4")
+    figure.legend(loc="outside lower center", frameon=False, fontsize=9, ncols=3)
+    return figure
+
+
+def colour_range(scores: NDArray[np.float64], best: float, *, higher_is_better: bool) -> tuple[float, float]:
+    """Which scores get colours of their own: the better two thirds of the picture, so that its top is not one blot."""
+    if higher_is_better:
+        low = float(np.quantile(scores, 0.35))
+        return min(low, best - 1e-9), max(best, float(scores.max()))
+    high = float(np.quantile(scores, 0.65))
+    return min(best, float(scores.min())), max(high, best + 1e-9)
+
+
+def _score(score: float) -> str:
+    return f"{score:.2f}" if abs(score) >= 2 else f"{score:.4f}"

@@ -14,7 +14,7 @@ WIDTH = 100
 
 def summary(result: TuneResult) -> str:
     """All that a result says, with the metric's signature and the seed."""
-    blocks = [_header(result), _scores(result), _features(result), _others(result)]
+    blocks = [_header(result), _scores(result), _certificate(result), _features(result), _others(result)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
@@ -64,6 +64,28 @@ def _scores(result: TuneResult) -> list[str]:
             centre, spread = mean(runs.heldout_scores), stdev(runs.heldout_scores)
             rows.append((f"{name}, held out", f"{centre:.{digits}f}", f"± {spread:.{digits}f}", f"mean ± sd, {seeds}"))
     return _table(rows, "<>><")
+
+
+def _certificate(result: TuneResult) -> list[str]:
+    """What is proven, and how far each free weight may move."""
+    proof = result.certificate
+    if proof is None:
+        return []
+    digits = _digits(result) + 2
+    better = "more" if result.higher_is_better else "less"
+    if proof.is_optimal:
+        verdict = f"proven: no weights of the region score {better} than {proof.value:.{digits}f}"
+    else:
+        verdict = (
+            f"proven: no weights of the region score {better} than {proof.bound:.{digits}f}; "
+            f"{proof.value:.{digits}f} is reached, gap {proof.gap:.2g}"
+        )
+    why = "" if proof.stopped == "gap" else f", stopped by {proof.stopped}"
+    rows: list[tuple[str, ...]] = [("weight", "region from", "to", "cell from", "to")]
+    for name, cell in proof.cell.items():
+        ends = [*proof.region[name], *cell]
+        rows.append((_short(name, 40), *("any" if end is None else f"{end:.6g}" for end in ends)))
+    return [verdict, f"{proof.boxes:,} boxes of weights in {proof.seconds:.2f} s{why}", *_table(rows, "<>>>>")]
 
 
 def _interval(gain: Interval | None, digits: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -11,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from hulltune.errors import InputError
+from hulltune.errors import InputError, unknown_name
 from hulltune.forest.forest import feature_vector
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
+from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.interface import Problem
 from hulltune.search.optimise import SearchOptions
@@ -46,6 +48,7 @@ def tune(
     *,
     metric: str | Metric = "bleu",
     start: WeightsLike | None = None,
+    free: Sequence[str] | None = None,
     fixed: Mapping[str, float] | None = None,
     minimum: Mapping[str, float] | None = None,
     maximum: Mapping[str, float] | None = None,
@@ -57,6 +60,8 @@ def tune(
     restarts: int = 39,
     policy: str | Policy = "middle",
     smoothing: str = "none",
+    gap: float = 0.001,
+    seconds: float = math.inf,
     seed: int = 1,
     threads: int | None = None,
     heldout: ListsLike | None = None,
@@ -76,9 +81,11 @@ def tune(
 
     Model: ``start`` are the first weights (equal ones over scaled features by default). ``fixed``, ``minimum``,
     ``maximum``, ``signs`` ("+" or "-") and ``tied`` constrain weights by feature name; ``scale`` is "l1", "l2" or
-    "none".
+    "none". With ``free`` only these are tuned; others that are not ``fixed`` stay at the start, or at 0 without one.
 
-    Search: see SearchOptions and Policy. The seed alone decides the result, whatever ``threads``.
+    Search: see SearchOptions and Policy. The seed alone decides the result, whatever ``threads``. A certified search
+    ends when value and bound are within ``gap`` (in the unit of the metric), or after ``seconds``; what it proves is
+    ``result.certificate``.
 
     Answer: ``heldout`` lists are scored with the weights, ``folds`` cross-validates. ``replicates`` runs as many seeds
     from ``seed`` on; the result is that of the first, and ``result.replicates`` says how the others fared. ``others``
@@ -92,10 +99,15 @@ def tune(
     if heldout is not None and folds:
         raise InputError("heldout, folds: give one of them; held-out lists are not tuned on anyway")
     metric = get_metric(metric)
+    if not 0.0 <= gap < math.inf:
+        raise InputError(f"gap: expected a number of at least 0, got {gap}")
+    if not seconds > 0.0:
+        raise InputError(f"seconds: expected a positive number, got {seconds}")
     options = TuneOptions(
         constraints=Constraints(
             fixed=fixed or {}, minimum=minimum or {}, maximum=maximum or {}, signs=signs or {}, tied=tied, scale=scale
         ),
+        limits=Limits(gap=gap, seconds=seconds),
         search=SearchOptions(search=search, directions=directions, policy=_policy(policy, smoothing)),
         restarts=restarts,
         seed=seed,
@@ -113,6 +125,9 @@ def tune(
             unseen = data.like(heldout, heldout_references).problem(metric, store=kept, questions=questions)
         read = time.perf_counter()
         first = None if start is None else as_weights(start)
+        if free is not None:
+            held = _held(free, fixed or {}, first, data.feature_names)
+            options = replace(options, constraints=replace(options.constraints, fixed=held))
         result = tune_problem(
             problem,
             options,
@@ -157,6 +172,23 @@ def _check_reranking(data: ListData | ForestData, problem: Any, result: TuneResu
     again = data.score_anew(problem, result.weights)
     if again != result.score:
         raise RuntimeError(f"reranking with the tuned weights scores {again!r}, but {result.score!r} was reported")
+
+
+def _held(
+    free: Sequence[str],
+    fixed: Mapping[str, float],
+    start: Mapping[str, float] | Sequence[float] | None,
+    names: Sequence[str],
+) -> dict[str, float]:
+    """All weights but the free ones, fixed: as they are given, at the start, or at 0."""
+    for name in free:
+        if name not in names:
+            raise unknown_name("feature in free:", name, names)
+        if name in fixed:
+            raise InputError(f"free, fixed: {name!r} cannot be both")
+    values = np.zeros(len(names)) if start is None else feature_vector(start, tuple(names), "start")
+    held = {name: float(value) for name, value in zip(names, values, strict=True) if name not in free}
+    return {**held, **fixed}
 
 
 def _policy(policy: str | Policy, smoothing: str) -> Policy:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hulltune.errors import InputError
+from hulltune.search.certified.certificate import Certificate
 from hulltune.tuning.evaluation import Interval
 
 FORMAT = "hulltune result 1"
@@ -75,6 +76,8 @@ class TuneResult:
     history: tuple[Mapping[str, float], ...] = ()
     """Every improvement of the best score: start, line searches spent, score."""
     interrupted: bool = False
+    certificate: Certificate | None = None
+    """What is proven of the score, if the search was a certified one."""
     baseline_kind: str = "the lists' own first choice"
     """What the baseline is; of forests "the start weights' choice", or both where some are lists."""
     oracle_kind: str | None = None
@@ -120,6 +123,7 @@ class TuneResult:
 
 def _from_dict(data: dict[str, Any]) -> TuneResult:
     gain, heldout, replicates = data.pop("gain"), data.pop("heldout"), data.pop("replicates")
+    certificate = data.pop("certificate", None)
     if heldout is not None:
         heldout = HeldOut(**{**heldout, "gain": Interval(**heldout["gain"])})
     if replicates is not None:
@@ -131,6 +135,7 @@ def _from_dict(data: dict[str, Any]) -> TuneResult:
             "gain": None if gain is None else Interval(**gain),
             "heldout": heldout,
             "replicates": replicates,
+            "certificate": None if certificate is None else Certificate.from_dict(certificate),
             "history": tuple(data["history"]),
             "others": {name: tuple(pair) for name, pair in data["others"].items()},
         }

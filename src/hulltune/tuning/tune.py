@@ -18,6 +18,10 @@ from hulltune._version import __version__
 from hulltune.errors import InputError
 from hulltune.forest.forest import feature_vector
 from hulltune.lines.compute import available_cpus
+from hulltune.search.certified.certificate import Certificate
+from hulltune.search.certified.certify import certify
+from hulltune.search.certified.search import Limits, State
+from hulltune.search.certified.subspace import MOST_BOXES, climb_in_subspaces
 from hulltune.search.constraints import FARTHEST, CompiledConstraints, Constraints
 from hulltune.search.directions import feature_units, random_directions
 from hulltune.search.gradient import expected_metric_direction
@@ -48,6 +52,10 @@ class Progress:
     seconds: float
     best_score: float
     baseline: float
+    bound: float | None = None
+    """What no weights score better than, as far as it is proven; None if nothing is."""
+    boxes: int = 0
+    """Boxes of weights that a certified search has looked at."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,8 @@ class TuneOptions:
     threads: int | None = None
     samples: int = 1000
     """Bootstrap samples."""
+    limits: Limits = Limits()  # noqa: RUF009  # frozen
+    """When a certified search stops."""
     oracle: bool = True
     """Whether to look for the best picks, which asks the metric for every candidate."""
 
@@ -85,6 +95,7 @@ class _Found:
     line_searches: int
     history: tuple[Mapping[str, float], ...]
     interrupted: bool
+    certificate: Certificate | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +162,7 @@ def tune_problem(
         version=__version__,
         history=found.history,
         interrupted=found.interrupted,
+        certificate=found.certificate,
     )
     try:  # an interrupt from here on costs the description, never the weights
         result = _described(result, problem, options, baseline, tuned, others)
@@ -245,29 +257,85 @@ def _as_score(problem: Problem, loss: float) -> float:
 
 def _reporter(
     problem: Problem, baseline: NDArray[Any], progress: Callable[[Progress], None] | None, began: float
-) -> Callable[[int, int, int, float], None] | None:
+) -> Callable[[_Step], None] | None:
     if progress is None:
         return None
     baseline_score = float(problem.metric.score(baseline))
 
-    def report(done: int, starts: int, line_searches: int, loss: float) -> None:
-        seconds = time.perf_counter() - began
-        progress(Progress(done, starts, line_searches, seconds, _as_score(problem, loss), baseline_score))
+    def report(step: _Step) -> None:
+        bound = None if step.bound is None else _as_score(problem, step.bound)
+        progress(
+            Progress(
+                starts_done=step.done,
+                starts=step.starts,
+                line_searches=step.line_searches,
+                seconds=time.perf_counter() - began,
+                best_score=_as_score(problem, step.loss),
+                baseline=baseline_score,
+                bound=bound,
+                boxes=step.boxes,
+            )
+        )
 
     return report
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What a search reports of itself, in losses."""
+
+    done: int
+    starts: int
+    line_searches: int
+    loss: float
+    bound: float | None = None
+    boxes: int = 0
+
+
+def _certified(
+    problem: Problem, options: TuneOptions, ground: _Ground, report: Callable[[_Step], None] | None
+) -> _Found:
+    """The best weights there are within the constraints, with the proof."""
+
+    def show(state: State) -> None:
+        if report is not None and np.isfinite(state.loss):
+            report(_Step(0, 1, state.line_searches, state.loss, state.bound, state.boxes))
+
+    found = certify(
+        problem, ground.constraints, ground.units, options.limits, start=ground.first,
+        threads=options.threads or available_cpus(), progress=show,
+    )  # fmt: skip
+    outcome = found.outcome
+    if report is not None:
+        report(_Step(1, 1, outcome.line_searches, found.loss, outcome.bound, outcome.boxes))
+    return _Found(
+        weights=found.weights,
+        start=ground.first,
+        start_loss=float(problem.metric.loss(problem.picks(ground.first).total)),
+        loss=found.loss,
+        line_searches=outcome.line_searches,
+        history=tuple(
+            {"start": 0, "boxes": boxes, "line_searches": spent, "score": _as_score(problem, loss)}
+            for boxes, spent, loss in outcome.history
+        ),
+        interrupted=outcome.stopped == "interrupt",
+        certificate=found.certificate,
+    )
 
 
 def _search(
     problem: Problem,
     options: TuneOptions,
     ground: _Ground,
-    report: Callable[[int, int, int, float], None] | None,
+    report: Callable[[_Step], None] | None,
 ) -> _Found:
     """All climbs: from the start and from random weights first, then from around the best so far, a few at a time.
 
     They race: after some rounds only the better ones go on (successive halving, Jamieson & Talwalkar 2016). On real and
     simulated lists that reaches the scores of climbing from every start to the end with two fifths of the searches.
     """
+    if options.search.search == "certified":
+        return _certified(problem, options, ground, report)
     constraints, units, first = ground.constraints, ground.units, ground.first
     reach = FARTHEST * np.maximum(np.divide(1.0, units, out=np.ones_like(units), where=units > 0.0), np.abs(first))
     rngs = [np.random.default_rng([options.seed, number]) for number in range(options.restarts + 1)]
@@ -320,7 +388,7 @@ class _Run:
         constraints: CompiledConstraints,
         units: Floats,
         reach: Floats,
-        report: Callable[[int, int, int, float], None] | None,
+        report: Callable[[_Step], None] | None,
     ) -> None:
         self.problem, self.options, self.constraints = problem, options, constraints
         self.units, self.reach, self.report = units, reach, report
@@ -346,12 +414,9 @@ class _Run:
         self._report()
 
     def _begin(self, begun: list[_Climb], number: int, weights: Floats, rng: np.random.Generator) -> None:
-        positions = climb(
-            self.problem, weights, self.constraints, self.options.search, self.units, rng, reach=self.reach,
-            threads=max(1, self.threads // TOGETHER),
-            more_directions=self._gradient() if self.options.search.search == "gradient" else None,
-        )  # fmt: skip
-        new = _Climb(number, positions)
+        if self.stop.is_set() and number > 0:  # the first climb always says where it starts
+            return
+        new = _Climb(number, self._positions(weights, rng))
         self.paths[number] = new.path
         begun.append(new)
 
@@ -369,6 +434,17 @@ class _Run:
                 except BaseException:
                     self.stop.set()
                     raise
+
+    def _positions(self, weights: Floats, rng: np.random.Generator) -> Iterator[Position]:
+        if self.options.search.search == "subspace":
+            # Each subspace is searched to its optimum, but not for hours.
+            limits = replace(self.options.limits, boxes=min(self.options.limits.boxes, MOST_BOXES))
+            return climb_in_subspaces(self.problem, weights, self.constraints, self.units, rng, limits)
+        return climb(
+            self.problem, weights, self.constraints, self.options.search, self.units, rng, reach=self.reach,
+            threads=max(1, self.threads // TOGETHER),
+            more_directions=self._gradient() if self.options.search.search == "gradient" else None,
+        )  # fmt: skip
 
     def _gradient(self) -> Callable[[Floats], list[Floats]]:
         return lambda weights: [expected_metric_direction(self.problem, weights, units=self.units)]
@@ -397,7 +473,8 @@ class _Run:
         paths = [path for path in list(self.paths.values()) if path]
         if self.report is not None and paths:
             spent = sum(path[-1].line_searches for path in paths)
-            self.report(self.finished, self.options.restarts + 1, spent, min(path[-1].loss for path in paths))
+            best = min(path[-1].loss for path in paths)
+            self.report(_Step(self.finished, self.options.restarts + 1, spent, best))
 
 
 def _first_weights(

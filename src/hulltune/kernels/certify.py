@@ -1,0 +1,483 @@
+"""Who can still win in a box of weights, and the best that they could do together: the inner loops of certified search.
+
+Candidates are rows of ``features`` over the coordinates of the search (a few), with their statistics as doubles that
+hold whole numbers of a grid, so that all sums are exact. A box is ``low`` to ``high`` in each coordinate.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+
+MARGIN = 2.0**-46
+"""Of the largest score in a sentence: a candidate must be beaten by more, as rounding is many times less."""
+TINY = 2.0**-1000
+RIVALS = 4
+"""How many of the best at the centre are tried as those who beat the others."""
+
+OFF_CENTRE = np.array([0.49382, 0.51317, 0.48921, 0.50763, 0.51618, 0.48377, 0.50219])
+"""Where in each coordinate of a box to look: near the middle, but on none of the ties that lie at round numbers."""
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+
+
+@kernel
+def first_of_equals(columns: NDArray[Any], offsets: Int64s) -> Int64s:
+    """For each row, the first row of its sentence with the same values; O(n²) for a list of n, mostly one look a pair.
+
+    ``columns`` is the matrix by column.
+    """
+    width = columns.shape[0]
+    first = np.arange(offsets[-1])
+    for s in range(offsets.size - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            for j in range(offsets[s], i):
+                if first[j] != j:
+                    continue
+                same = True
+                for k in range(width):
+                    if columns[k, i] != columns[k, j]:
+                        same = False
+                        break
+                if same:
+                    first[i] = j
+                    break
+    return first
+
+
+@kernel
+def clearly_apart(sums: Floats, errors: Floats, columns: NDArray[Any], offsets: Int64s) -> NDArray[np.bool_]:
+    """For each sentence, whether the sums of candidates with different columns differ by more than their rounding."""
+    apart = np.ones(offsets.size - 1, np.bool_)
+    for s in range(offsets.size - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            for j in range(offsets[s], i):
+                if abs(sums[i] - sums[j]) <= errors[s]:
+                    for k in range(columns.shape[0]):
+                        if columns[k, i] != columns[k, j]:
+                            apart[s] = False
+    return apart
+
+
+@kernel
+def _beaten(features: Floats, i: Any, j: Any, low: Floats, high: Floats, margin: float, exact: bool) -> bool:
+    """Whether candidate j scores more than i all over the inside of the box.
+
+    The largest value of s_i − s_j is a sum of one corner's terms. If none of them is positive, that needs no margin:
+    the signs of products are exact, and i can at most tie, on the boundary of the box.
+    """
+    total = 0.0
+    positive = False
+    different = False
+    for k in range(low.size):
+        difference = features[i, k] - features[j, k]
+        term = difference * (high[k] if difference > 0.0 else low[k])
+        total += term
+        positive = positive or term > 0.0
+        different = different or (difference != 0.0 and low[k] < high[k]) or term < 0.0
+    return total < -margin or (exact and different and not positive)
+
+
+@kernel
+def _survivors(
+    features: Floats,
+    candidates: Int32s,
+    low: Floats,
+    high: Floats,
+    margin: float,
+    exact: bool,
+    scores: Floats,
+    kept: Int32s,
+) -> int:
+    """Write the candidates that may win somewhere in the box into ``kept``, the best at the centre first."""
+    count = candidates.size
+    best = 0
+    for n in range(count):
+        score = 0.0
+        for k in range(low.size):
+            score += features[candidates[n], k] * (low[k] + (high[k] - low[k]) * OFF_CENTRE[k % OFF_CENTRE.size])
+        scores[n] = score
+        if score > scores[best]:
+            best = n
+    winner = candidates[best]
+    kept[0] = winner
+    left = 1
+    for n in range(count):
+        if n != best and not _beaten(features, candidates[n], winner, low, high, margin, exact):
+            scores[left - 1] = scores[n]  # left − 1 < n + 1, and scores[best] is not needed any more
+            kept[left] = candidates[n]
+            left += 1
+    rival = 1
+    while rival < left and rival < RIVALS and left > 2:
+        best = rival
+        for n in range(rival + 1, left):
+            if scores[n - 1] > scores[best - 1]:
+                best = n
+        kept[rival], kept[best] = kept[best], kept[rival]
+        scores[rival - 1], scores[best - 1] = scores[best - 1], scores[rival - 1]
+        end = rival + 1
+        for n in range(rival + 1, left):
+            if not _beaten(features, kept[n], kept[rival], low, high, margin, exact):
+                kept[end] = kept[n]
+                scores[end - 1] = scores[n - 1]
+                end += 1
+        left = end
+        rival += 1
+    return left
+
+
+@kernel
+def possible_winners(
+    features: Floats,
+    magnitudes: Floats,
+    exact: NDArray[np.bool_],
+    offsets: Int64s,
+    listed: Int32s,
+    lows: Floats,
+    highs: Floats,
+    depth: int,
+) -> NDArray[np.bool_]:
+    """Which of the listed candidates may win somewhere in the boxes, each of which is halved ``depth`` times.
+
+    A sentence is done with a box once all that may win there are known to be possible winners anyway.
+    """
+    width = features.shape[1]
+    possible = np.zeros(listed.size, np.bool_)
+    longest = 1
+    for s in range(offsets.size - 1):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    scores, kept = np.empty(longest + 1), np.empty(longest + 1, np.int32)
+    # A stack of boxes with their candidates: at most one sibling waits at each depth.
+    stack_low, stack_high = np.empty((depth + 2, width)), np.empty((depth + 2, width))
+    stack_depth, stack_count = np.empty(depth + 2, np.int64), np.empty(depth + 2, np.int64)
+    stack_kept = np.empty((depth + 2, longest), np.int32)
+    low, high = np.empty(width), np.empty(width)
+    is_possible = np.zeros(features.shape[0], np.bool_)
+    for s in range(offsets.size - 1):
+        here = listed[offsets[s] : offsets[s + 1]]
+        for face in range(lows.shape[0]):
+            top = 1
+            stack_low[0], stack_high[0], stack_depth[0], stack_count[0] = lows[face], highs[face], 0, here.size
+            stack_kept[0, : here.size] = here
+            while top > 0:
+                top -= 1
+                low[:], high[:] = stack_low[top], stack_high[top]
+                level = stack_depth[top]
+                margin = 0.0
+                for k in range(width):
+                    margin += max(abs(low[k]), abs(high[k])) * MARGIN * magnitudes[s, k]
+                count = _survivors(
+                    features, stack_kept[top, : stack_count[top]], low, high, margin, exact[s], scores, kept
+                )
+                news = 0
+                for n in range(count):
+                    news += not is_possible[kept[n]]
+                is_possible[kept[0]] = True  # it wins at the centre
+                if news == 0 or (news == 1 and count == 1):
+                    continue
+                axis, widest = -1, 0.0
+                for k in range(width):
+                    smallest = largest = features[kept[0], k]
+                    for n in range(1, count):
+                        smallest = min(smallest, features[kept[n], k])
+                        largest = max(largest, features[kept[n], k])
+                    if (largest - smallest) * (high[k] - low[k]) > widest:
+                        axis, widest = k, (largest - smallest) * (high[k] - low[k])
+                if level == depth or axis < 0:
+                    for n in range(count):
+                        is_possible[kept[n]] = True
+                    continue
+                middle = 0.0 if low[axis] < 0.0 < high[axis] else low[axis] + (high[axis] - low[axis]) / 2.0
+                for half in range(2):
+                    stack_low[top], stack_high[top], stack_depth[top], stack_count[top] = low, high, level + 1, count
+                    if half == 0:
+                        stack_high[top, axis] = middle
+                    else:
+                        stack_low[top, axis] = middle
+                    stack_kept[top, :count] = kept[:count]
+                    top += 1
+    for n in range(listed.size):
+        possible[n] = is_possible[listed[n]]
+    return possible
+
+
+@kernel
+def branch(
+    features: Floats,
+    magnitudes: Floats,
+    exact: NDArray[np.bool_],
+    statistics: Floats,
+    classes: Int32s,
+    parents: Int64s,
+    parent_bases: Floats,
+    sentence_offsets: Int64s,
+    sentences: Int32s,
+    candidate_offsets: Int64s,
+    candidates: Int32s,
+    lows: Floats,
+    highs: Floats,
+) -> tuple[Int64s, Int32s, Int64s, Int32s, Floats, Floats, Floats, Floats, Floats]:
+    """What is left of the candidates of each parent in each of its children.
+
+    Child c is the box ``lows[c]`` to ``highs[c]`` within parent ``parents[c]``, whose unresolved sentences are
+    ``sentences`` from ``sentence_offsets[p]`` on, with candidates from ``candidate_offsets`` of the sentence's place
+    on. Returns the same four arrays for the children; sums of the statistics of their resolved sentences; the least
+    and the greatest sum of each statistic; the statistics at the centre; and for each coordinate how much the
+    candidates of a sentence differ in it, summed.
+    """
+    children, width, columns = lows.shape[0], lows.shape[1], statistics.shape[1]
+    most_sentences, most_candidates, longest = 0, 0, 1
+    for c in range(children):
+        first, last = sentence_offsets[parents[c]], sentence_offsets[parents[c] + 1]
+        most_sentences += last - first
+        most_candidates += candidate_offsets[last] - candidate_offsets[first]
+        for place in range(first, last):
+            longest = max(longest, candidate_offsets[place + 1] - candidate_offsets[place])
+    out_sentence_offsets = np.zeros(children + 1, np.int64)
+    out_sentences = np.empty(most_sentences, np.int32)
+    out_candidate_offsets = np.zeros(most_sentences + 1, np.int64)
+    out_candidates = np.empty(most_candidates, np.int32)
+    bases, least = np.empty((children, columns)), np.zeros((children, columns))
+    greatest, at = np.zeros((children, columns)), np.zeros((children, columns))
+    spreads = np.zeros((children, width))
+    scores, kept = np.empty(longest + 1), np.empty(longest + 1, np.int32)
+    sizes = np.empty(width)
+    places, total = 0, 0
+    for c in range(children):
+        parent = parents[c]
+        bases[c] = parent_bases[parent]
+        low, high = lows[c], highs[c]
+        for k in range(width):
+            sizes[k] = max(abs(low[k]), abs(high[k])) * MARGIN
+        for place in range(sentence_offsets[parent], sentence_offsets[parent + 1]):
+            s = sentences[place]
+            margin = 0.0
+            for k in range(width):
+                margin += sizes[k] * magnitudes[s, k]
+            listed = candidates[candidate_offsets[place] : candidate_offsets[place + 1]]
+            count = _survivors(features, listed, low, high, margin, exact[s], scores, kept)
+            same = True
+            for n in range(1, count):
+                same = same and classes[kept[n]] == classes[kept[0]]
+            if same:
+                for k in range(columns):
+                    bases[c, k] += statistics[kept[0], k]
+                continue
+            for k in range(columns):
+                smallest = largest = statistics[kept[0], k]
+                at[c, k] += smallest
+                for n in range(1, count):
+                    smallest = min(smallest, statistics[kept[n], k])
+                    largest = max(largest, statistics[kept[n], k])
+                least[c, k] += smallest
+                greatest[c, k] += largest
+            for k in range(width):
+                smallest = largest = features[kept[0], k]
+                for n in range(1, count):
+                    smallest = min(smallest, features[kept[n], k])
+                    largest = max(largest, features[kept[n], k])
+                spreads[c, k] += largest - smallest if exact[s] else max(largest - smallest, TINY)
+            out_candidates[total : total + count] = kept[:count]
+            total += count
+            out_sentences[places] = s
+            places += 1
+            out_candidate_offsets[places] = total
+        out_sentence_offsets[c + 1] = places
+    return (
+        out_sentence_offsets, out_sentences[:places], out_candidate_offsets[: places + 1], out_candidates[:total],
+        bases, least + bases, greatest + bases, at + bases, spreads,
+    )  # fmt: skip
+
+
+@kernel
+def minimisers(
+    statistics: Floats,
+    sentence_offsets: Int64s,
+    candidate_offsets: Int64s,
+    candidates: Int32s,
+    bases: Floats,
+    slopes: Floats,
+    chosen: Int64s,
+    features: Floats,
+    widths: Floats,
+    hopes: Floats,
+) -> Floats:
+    """The summed statistics x with the least slopes · x, of one candidate a sentence, for each of the ``chosen``
+    boxes: the best of each sentence on its own. O(candidates × columns).
+
+    Where that is not the winner at the centre (the first that is listed), the bound hopes for more than is there.
+    ``hopes`` gets how much of it, for each coordinate, hangs on the box being as wide as it is (``widths``).
+    """
+    columns = statistics.shape[1]
+    sums = np.empty((chosen.size, columns))
+    for c in range(chosen.size):
+        box = chosen[c]
+        hopes[box] = 0.0
+        sums[c] = bases[box]
+        for place in range(sentence_offsets[box], sentence_offsets[box + 1]):
+            winner = candidates[candidate_offsets[place]]
+            at_winner = 0.0
+            for k in range(columns):
+                at_winner += slopes[c, k] * statistics[winner, k]
+            best, least = winner, at_winner
+            for n in range(candidate_offsets[place] + 1, candidate_offsets[place + 1]):
+                candidate = candidates[n]
+                value = 0.0
+                for k in range(columns):
+                    value += slopes[c, k] * statistics[candidate, k]
+                if value < least:
+                    best, least = candidate, value
+            for k in range(columns):
+                sums[c, k] += statistics[best, k]
+            if least < at_winner:
+                room = 0.0
+                for k in range(features.shape[1]):
+                    room += abs(features[best, k] - features[winner, k]) * widths[box, k]
+                for k in range(features.shape[1]):
+                    part = abs(features[best, k] - features[winner, k]) * widths[box, k]
+                    hopes[box, k] += (at_winner - least) * part / room
+    return sums
+
+
+@kernel
+def _contract_to(features: Floats, i: Any, j: Any, margin: float, low: Floats, high: Floats) -> bool:
+    """Shrink the box to where candidate i may score at least as much as j; False if that is nowhere."""
+    total = 0.0
+    for k in range(low.size):
+        difference = features[i, k] - features[j, k]
+        total += difference * (high[k] if difference > 0.0 else low[k])
+    if total < -margin:
+        return False
+    for k in range(low.size):
+        difference = features[i, k] - features[j, k]
+        if difference > 0.0:
+            # the others give at most total − difference · high: this coordinate must give the rest
+            low[k] = max(low[k], min(high[k], high[k] - (total + margin) / difference))
+        elif difference < 0.0:
+            high[k] = min(high[k], max(low[k], low[k] - (total + margin) / difference))
+    return True
+
+
+@kernel
+def contract(
+    features: Floats,
+    magnitudes: Floats,
+    statistics: Floats,
+    sentence_offsets: Int64s,
+    sentences: Int32s,
+    candidate_offsets: Int64s,
+    candidates: Int32s,
+    slopes: Floats,
+    slacks: Floats,
+    chosen: Int64s,
+    lows: Floats,
+    highs: Floats,
+) -> NDArray[np.bool_]:
+    """Shrink the ``chosen`` boxes to where slopes · x may still be within a slack of its minimum.
+
+    There, no sentence may fall behind its best by more than the slack alone: one of the candidates that are good
+    enough must win, against all that are not. Each of these leaves a box within the box; what contains them all is
+    left. Returns for which of the chosen boxes nothing is left.
+    """
+    columns, width = statistics.shape[1], features.shape[1]
+    empty = np.zeros(chosen.size, np.bool_)
+    longest = 1
+    for place in range(sentences.size):
+        longest = max(longest, candidate_offsets[place + 1] - candidate_offsets[place])
+    values = np.empty(longest)
+    hull_low, hull_high = np.empty(width), np.empty(width)
+    part_low, part_high = np.empty(width), np.empty(width)
+    for c in range(chosen.size):
+        box = chosen[c]
+        low, high = lows[box], highs[box]
+        for place in range(sentence_offsets[box], sentence_offsets[box + 1]):
+            first, last = candidate_offsets[place], candidate_offsets[place + 1]
+            least = np.inf
+            for n in range(first, last):
+                value = 0.0
+                for k in range(columns):
+                    value += slopes[c, k] * statistics[candidates[n], k]
+                values[n - first] = value
+                least = min(least, value)
+            enough = least + slacks[c]
+            worst = least
+            for n in range(first, last):
+                worst = max(worst, values[n - first])
+            if not worst > enough:
+                continue
+            margin = 0.0
+            for k in range(width):
+                margin += max(abs(low[k]), abs(high[k])) * MARGIN * magnitudes[sentences[place], k]
+            hull_low[:], hull_high[:] = np.inf, -np.inf
+            for n in range(first, last):
+                if values[n - first] > enough:
+                    continue
+                part_low[:], part_high[:] = low, high
+                possible = True
+                for m in range(first, last):
+                    if possible and values[m - first] > enough:
+                        possible = _contract_to(features, candidates[n], candidates[m], margin, part_low, part_high)
+                if possible:
+                    for k in range(width):
+                        hull_low[k] = min(hull_low[k], part_low[k])
+                        hull_high[k] = max(hull_high[k], part_high[k])
+            if hull_low[0] > hull_high[0]:
+                empty[c] = True
+                break
+            low[:], high[:] = hull_low, hull_high
+    return empty
+
+
+@kernel
+def all_choices(
+    statistics: Floats,
+    classes: Int32s,
+    sentence_offsets: Int64s,
+    candidate_offsets: Int64s,
+    candidates: Int32s,
+    bases: Floats,
+    chosen: Int64s,
+    most: int,
+) -> tuple[Int64s, Floats]:
+    """The summed statistics of every choice of one candidate a sentence, for each of the ``chosen`` boxes that has at
+    most ``most`` of them: where those of each begin (none for a box with more), and the sums.
+    """
+    columns = statistics.shape[1]
+    longest = 1
+    for place in range(candidate_offsets.size - 1):
+        longest = max(longest, candidate_offsets[place + 1] - candidate_offsets[place])
+    distinct = np.empty(longest, np.int32)
+    offsets = np.zeros(chosen.size + 1, np.int64)
+    sums = np.empty((chosen.size * most, columns))
+    total = 0
+    for c in range(chosen.size):
+        box = chosen[c]
+        offsets[c + 1] = total
+        sums[total] = bases[box]
+        count = 1
+        for place in range(sentence_offsets[box], sentence_offsets[box + 1]):
+            kinds = 0
+            for n in range(candidate_offsets[place], candidate_offsets[place + 1]):
+                known = False
+                for m in range(kinds):
+                    known = known or classes[distinct[m]] == classes[candidates[n]]
+                if not known:
+                    distinct[kinds] = candidates[n]
+                    kinds += 1
+            if count * kinds > most:
+                count = 0
+                break
+            for m in range(kinds - 1, -1, -1):  # the first last: it is added in place
+                for i in range(count):
+                    for k in range(columns):
+                        sums[total + m * count + i, k] = sums[total + i, k] + statistics[distinct[m], k]
+            count *= kinds
+        total += count
+        offsets[c + 1] = total
+    return offsets, sums[:total]

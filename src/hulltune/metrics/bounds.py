@@ -1,0 +1,236 @@
+"""Bounds of losses over sets of statistics: what certified search asks of a metric beside its score.
+
+A box of weights leaves some candidates of each sentence that may win. The summed statistics x of every choice among
+them lie within ``Ranges``. A ``LossBound`` names a linear function whose minimum over all choices is easy (sentence by
+sentence), and says what that minimum proves: a number that the loss of no choice is below. Concave parts of a loss are
+bounded by chords and convex parts by tangents (of a score: the other way round). Bounds are safe in floating point:
+they are moved outward by more than the rounding of all that they were computed from, unless that was exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hulltune.errors import InputError
+
+if TYPE_CHECKING:
+    from hulltune.metrics.base import Metric
+
+Floats = NDArray[np.float64]
+
+SAFETY = 2.0**-44
+"""Outward margin, relative to the sum of sizes of all terms: hundreds of roundings."""
+MOST_CORNERS = 12
+_EXACT_BITS = 2.0**52
+_DYADIC = 2.0**10
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Where the summed statistics of n boxes lie, column by column: (n, columns) arrays of doubles."""
+
+    low: Floats
+    high: Floats
+    at: Floats
+    """An attainable point of each box: where tangents touch best."""
+    sizes: Floats
+    """(columns,): the sum over sentences of the largest absolute value of any candidate."""
+    exact: bool
+    """Whether sums of the statistics are exact, as those of whole numbers are."""
+    whole: bool = False
+    """Whether all statistics are whole numbers."""
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def __getitem__(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> Ranges:
+        return Ranges(self.low[which], self.high[which], self.at[which], self.sizes, self.exact, self.whole)
+
+    def columns(self, first: int, last: int) -> Ranges:
+        """The ranges of some statistics alone: of one metric of a combination."""
+        part = slice(first, last)
+        return Ranges(self.low[:, part], self.high[:, part], self.at[:, part], self.sizes[part], self.exact, self.whole)
+
+
+@dataclass(frozen=True, eq=False)
+class LossBound:
+    """A linear function for each box, and what its minimiser proves."""
+
+    slopes: Floats
+    """(n, columns)."""
+    proven: Callable[[Floats], Floats]
+    """From the attainable sums (n, columns) that minimise slopes · x to a lower bound of the loss for each box."""
+    level: Callable[[float], Floats]
+    """From a loss to a number for each box that slopes · x is below for every x in its ranges with a smaller loss."""
+    settled: NDArray[np.bool_] | None = None
+    """Boxes for which another point to touch at would prove no more; None for all."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearBound:
+    """loss(x) ≥ slopes · x + offset for every x in the ranges, as far as doubles can tell."""
+
+    slopes: Floats
+    offsets: Floats
+
+    def as_loss_bound(self, ranges: Ranges) -> LossBound:
+        """The same, moved outward by its rounding."""
+        margin = SAFETY * (np.abs(self.slopes) @ ranges.sizes + np.abs(self.offsets))
+
+        def proven(minimiser: Floats) -> Floats:
+            lowest: Floats = row_products(self.slopes, minimiser) + self.offsets - margin
+            return lowest
+
+        def level(loss: float) -> Floats:
+            return loss - self.offsets + margin + SAFETY * abs(loss)
+
+        return LossBound(self.slopes, proven, level, np.zeros(len(ranges), dtype=bool))
+
+
+def row_products(a: Floats, b: Floats) -> Floats:
+    """a[i] · b[i] for each row."""
+    products: Floats = np.einsum("nc,nc->n", a, b)
+    return products
+
+
+def constant_bound(ranges: Ranges, losses: ArrayLike) -> LinearBound:
+    """The same loss wherever in the box."""
+    return LinearBound(np.zeros_like(ranges.low), np.broadcast_to(np.asarray(losses, np.float64), len(ranges)).copy())
+
+
+def interval_bound(metric: Metric, ranges: Ranges) -> LinearBound:
+    """The best loss at the corners of the ranges, for scores that are monotone in each statistic alone.
+
+    One corner where ``metric.monotone`` says in which direction, 2^columns corners otherwise.
+    """
+    signs = metric.monotone
+    if signs is not None:
+        best = np.where(np.array(signs) > 0, ranges.high, ranges.low)
+        worst = np.where(np.array(signs) > 0, ranges.low, ranges.high)
+        losses = metric.loss(best)
+        scale = np.maximum(np.abs(losses), np.abs(metric.loss(worst)))
+        return constant_bound(ranges, losses - SAFETY * scale)
+    width = ranges.low.shape[1]
+    if width > MOST_CORNERS:
+        raise InputError(
+            f"{metric.name}: no bound is known for its {width} statistics; let the metric say which of them raise its "
+            "score (monotone), or override linear_bound"
+        )
+    least, scale = np.full(len(ranges), np.inf), np.zeros(len(ranges))
+    for corner in product((False, True), repeat=width):
+        losses = metric.loss(np.where(corner, ranges.high, ranges.low))
+        least, scale = np.minimum(least, losses), np.maximum(scale, np.abs(losses))
+    return constant_bound(ranges, least - SAFETY * scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """A loss scale · N / D with N and D linear in the statistics, D ≥ 0 and scale > 0."""
+
+    numerator: Floats
+    denominator: Floats
+    scale: float = 1.0
+    best: float = 0.0
+    """The least loss there is, wherever D may be 0."""
+
+    @property
+    def _best(self) -> float:
+        return self.best - SAFETY * abs(self.best) if np.isfinite(self.best) else self.best
+
+    def linear_bound(self, ranges: Ranges) -> LinearBound:
+        """N · (1 / D) from below: an under-estimator of the product (McCormick 1976), then 1 / D by its tangent where
+        it counts positively, by its chord where negatively. Exact where D is the same for all.
+        """
+        top, bottom = _range_of(self.numerator, ranges), _range_of(self.denominator, ranges)
+        open_ended = ~(bottom.low > 0.0)
+        d_low = np.where(open_ended, 1.0, bottom.low)
+        d_high, d_at = np.maximum(bottom.high, d_low), np.maximum(bottom.at, d_low)
+        candidates = []
+        for n_end, y_end in ((top.low, 1.0 / d_high), (top.high, 1.0 / d_low)):
+            # N y ≥ n_end y + N y_end − n_end y_end because (N − n_end)(y − y_end) ≥ 0 at both pairs of ends
+            tangent = (-1.0 / d_at**2, 2.0 / d_at)
+            chord = (-1.0 / (d_low * d_high), 1.0 / d_low + 1.0 / d_high)
+            slope, offset = (np.where(n_end >= 0.0, a, b) for a, b in zip(tangent, chord, strict=True))
+            candidates.append((y_end, n_end * slope, n_end * (offset - y_end)))
+        values = [u * top.at + v * bottom.at + w for u, v, w in candidates]
+        u, v, w = (np.where(values[0] >= values[1], a, b) for a, b in zip(*candidates, strict=True))
+        slopes = self.scale * (u[:, None] * self.numerator + v[:, None] * self.denominator)
+        slopes[open_ended] = 0.0
+        return LinearBound(slopes, np.where(open_ended, self._best, self.scale * w))
+
+    def loss_bound(self, ranges: Ranges, loss: Callable[[Floats], Floats]) -> LossBound:
+        """The exact minimum over all choices, by Dinkelbach's method (1967): D' N − N' D for the ratio N' / D' at
+        ``ranges.at`` has the minimum 0 exactly if no choice has a smaller ratio. In whole numbers that is a proof to
+        the bit; repeated from its minimiser, it gets there in a few steps. One is enough where D is always the same.
+        """
+        bottom = _range_of(self.denominator, ranges)
+        top_at = ranges.at @ self.numerator
+        fixed = bottom.low == bottom.high
+        d_at = np.where(fixed, 1.0, bottom.at)
+        n_at = np.where(fixed, 0.0, top_at)
+        slopes = d_at[:, None] * self.numerator - n_at[:, None] * self.denominator
+        size = np.abs(slopes) @ ranges.sizes
+        exact = ranges.exact & (size < _EXACT_BITS / _DYADIC) & np.all(slopes * _DYADIC == np.rint(slopes * _DYADIC), 1)
+        whole = ranges.whole and bool(np.all(self.numerator == np.rint(self.numerator)))
+        open_ended = ~(bottom.low > 0.0)
+        d_low = np.where(open_ended, 1.0, bottom.low)
+
+        def proven(minimiser: Floats) -> Floats:
+            lowest = row_products(slopes, minimiser)
+            lowest = np.where(exact, lowest, lowest - SAFETY * size)
+            attained = loss(np.where(fixed[:, None], minimiser, ranges.at))
+            # N / D = N' / D' + (D' N − N' D) / (D' D), and the least D makes most of a negative term
+            below = np.where(fixed, lowest, (top_at + np.minimum(lowest, 0.0) / d_low) / np.maximum(bottom.at, d_low))
+            bound = self.scale * np.where(fixed, below / d_low, below)
+            bound -= SAFETY * np.abs(bound)
+            bound = np.where(exact & (fixed | (lowest >= 0.0)), attained, bound)
+            return np.where(open_ended, self._best, bound)
+
+        def level(wanted: float) -> Floats:
+            # D' N − N' D = D (D' N / D − N') for N / D below the one that is wanted
+            ratio = wanted / self.scale
+            ends = [d * (d_at * ratio - n_at) for d in (d_low, np.maximum(bottom.high, d_low))]
+            reached: Floats = np.maximum(ends[0], ends[1]) + SAFETY * (size + np.abs(ends[0]) + np.abs(ends[1]))
+            if whole:  # then N is a whole number, too: the largest with a loss that is below
+                largest = np.floor(reached)
+                largest = np.where(self.scale * (largest / d_low) < wanted, largest, largest - 1.0)
+                reached = np.where(fixed & exact, largest + 0.5, reached)
+            return np.where(open_ended, np.inf, reached)
+
+        return LossBound(slopes, proven, level, (fixed & exact) | open_ended)
+
+
+@dataclass(frozen=True, eq=False)
+class _Range:
+    low: Floats
+    high: Floats
+    at: Floats
+
+
+def _range_of(form: Floats, ranges: Ranges) -> _Range:
+    """The values of a linear form, moved outward by its rounding where it is not exact."""
+    up, down = np.maximum(form, 0.0), np.minimum(form, 0.0)
+    low, high = ranges.low @ up + ranges.high @ down, ranges.high @ up + ranges.low @ down
+    if not (ranges.exact and np.all(form == np.rint(form))):
+        margin = SAFETY * np.maximum(np.abs(low), np.abs(high))
+        low, high = np.where(low == high, low, low - margin), np.where(low == high, high, high + margin)
+    return _Range(low, high, np.clip(ranges.at @ form, low, high))
+
+
+def log_above(at: Floats) -> tuple[Floats, Floats]:
+    """Slope and offset of a line above log: its tangent (it is concave)."""
+    return 1.0 / at, np.log(at) - 1.0
+
+
+def log_below(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Slope and offset of a line below log between ``low`` > 0 and ``high``: its chord."""
+    width = high - low
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(width > 0.0, np.log1p(width / low) / width, 0.0)
+    return slope, np.log(low) - slope * low

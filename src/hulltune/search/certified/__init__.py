@@ -1,0 +1,1 @@
+"""Certified global search: best-first branch and bound over boxes of weights, with a bound that is a proof."""

@@ -1,0 +1,136 @@
+"""The candidates of all sentences over the coordinates of a space, with their statistics as exact sums need them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.search.certified.pool import Pool
+from hulltune.search.certified.space import Space
+from hulltune.search.interface import Problem
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+
+ROUNDING = 2.0**-48
+"""Of the largest term: more than the rounding of a sum of some products."""
+
+
+HALVINGS = 5
+"""How often faces are halved to find out who may win at all, before the metric is asked for their statistics."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """What the kernels take. Rows are candidates, sentence by sentence. Only those are listed that may win somewhere;
+    of duplicates the first.
+
+    ``statistics`` are whole numbers of ``grids``: a column's values are ``statistics · grid``, exactly (``exact``) or
+    rounded once.
+    """
+
+    features: Floats
+    magnitudes: Floats
+    """(sentences, coordinates): the largest absolute value, times how much it may be rounded."""
+    certain: NDArray[np.bool_]
+    """For each sentence, whether the sign of every difference of two features is that of exact arithmetic."""
+    statistics: Floats
+    classes: NDArray[np.int32]
+    """Equal for candidates of a sentence with equal statistics."""
+    offsets: Int64s
+    listed: NDArray[np.int32]
+    """The candidates of each sentence that may win, by ``offsets``."""
+    grids: Floats
+    exact: bool
+    whole: bool
+    """Whether all statistics are whole numbers."""
+    sizes: Floats
+    """For each statistic the sum over sentences of its largest absolute value."""
+    base: Floats
+    """The statistics of sentences without candidates."""
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences have candidates."""
+        return len(self.offsets) - 1
+
+
+def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
+    """The candidates of a pool; asks the metric for the statistics of those that may win."""
+    from hulltune.kernels import certify
+
+    filled = np.diff(pool.offsets) > 0
+    starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])  # sentences without candidates own no rows
+    active = np.flatnonzero(np.any(space.axes != 0.0, axis=1))
+    columns = np.ascontiguousarray(pool.features.T[active], dtype=np.float64)
+    features, certain = _projected(columns, space.axes[active], starts)
+    magnitudes = np.maximum.reduceat(np.abs(features), starts[:-1], axis=0) * pool.rounding
+    listed = np.flatnonzero(certify.first_of_equals(columns, starts) == np.arange(len(features)))
+    possible = certify.possible_winners(
+        features, magnitudes, certain, np.searchsorted(listed, starts), listed.astype(np.int32),
+        space.faces.lows, space.faces.highs, HALVINGS,
+    )  # fmt: skip
+    listed = listed[possible]
+    rows = problem.rows(pool.numbers[listed])
+    table, grids, exact = _on_grid(problem.table, rows, np.searchsorted(listed, starts))
+    statistics = np.zeros((len(features), table.shape[1]))
+    statistics[listed] = table
+    classes = np.zeros(len(features), dtype=np.int32)
+    classes[listed] = certify.first_of_equals(np.ascontiguousarray(table.T), np.searchsorted(listed, starts))
+    base = np.zeros(table.shape[1])
+    if not filled.all():
+        nothing = np.where(filled, pool.numbers[np.minimum(pool.offsets[:-1], len(pool.numbers) - 1)], -1)
+        empty = problem.picked(nothing).statistics[~filled]
+        base = np.rint(np.asarray(empty, dtype=np.float64).sum(axis=0) / grids)
+    sizes = np.maximum.reduceat(np.abs(statistics), starts[:-1], axis=0).sum(axis=0) + np.abs(base)
+    return Candidates(
+        features=features,
+        magnitudes=magnitudes,
+        certain=certain,
+        statistics=statistics,
+        classes=classes,
+        offsets=np.searchsorted(listed, starts).astype(np.int64),
+        listed=listed.astype(np.int32),
+        grids=grids,
+        exact=exact,
+        whole=bool(np.all(grids == 1.0)),
+        sizes=sizes * grids,
+        base=base,
+    )
+
+
+def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, NDArray[np.bool_]]:
+    """The candidates over the coordinates, and for which sentences the signs of differences are certain."""
+    from hulltune.kernels import certify
+
+    features = np.zeros((columns.shape[1], axes.shape[1]))
+    certain = np.ones(len(starts) - 1, dtype=bool)
+    for k in range(axes.shape[1]):
+        used = np.flatnonzero(axes[:, k])
+        largest = np.zeros(columns.shape[1])
+        for j in used:  # one after the other: equal rows get equal sums, whatever stands beside them
+            term = columns[j] * axes[j, k]
+            features[:, k] += term
+            largest = np.maximum(largest, np.abs(term))
+        if len(used) != 1 or np.frexp(axes[used[0], k])[0] not in (0.5, -0.5):
+            errors = ROUNDING * max(len(used), 1) * np.maximum.reduceat(largest, starts[:-1])
+            sums = np.ascontiguousarray(features[:, k])
+            certain &= certify.clearly_apart(sums, errors, np.ascontiguousarray(columns[used]), starts)
+    if not np.all(np.isfinite(features)):
+        raise InputError("certify: scores overflow; use smaller weights or rescale the features")
+    return features, certain
+
+
+def _on_grid(table: NDArray[np.float64], rows: Int64s, offsets: Int64s) -> tuple[Floats, Floats, bool]:
+    """The rows in whole numbers of a power of two for each column, such that all sums are exact."""
+    values = np.asarray(table[rows], dtype=np.float64)
+    if not np.all(np.isfinite(values)):
+        raise InputError("statistics: expected finite numbers")
+    totals = np.maximum.reduceat(np.abs(values), offsets[:-1], axis=0).sum(axis=0)
+    whole = np.all(values == np.rint(values), axis=0) & (totals < 2.0**51)
+    grids = np.where(whole, 1.0, np.ldexp(1.0, np.maximum(np.frexp(totals)[1] - 51, -1074)))
+    snapped = np.rint(values / grids)
+    return snapped, grids, bool(np.all(snapped * grids == values))

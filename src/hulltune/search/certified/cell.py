@@ -1,0 +1,105 @@
+"""The cell of some weights: all weights around them with the same outputs, and its middle."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.search.constraints import CompiledConstraints
+from hulltune.search.interface import Problem
+
+Floats = NDArray[np.float64]
+
+ROUNDS = 3
+HAIR = 2.0**-40
+"""Of the size of a weight: breakpoints nearer than that are where the weight is."""
+
+
+def middle_of_cell(
+    problem: Problem,
+    weights: Floats,
+    loss: float,
+    lines: list[Floats],
+    constraints: CompiledConstraints,
+) -> tuple[Floats, float]:
+    """Weights in the middle of their cell along each of the lines, one after the other, a few times over.
+
+    Of weights on a tie those on the better side of it are taken, as a tie belongs to no cell: the loss may then differ.
+    """
+    for _ in range(ROUNDS):
+        before = weights
+        for line in lines:
+            moved = _centred(problem, weights, line, constraints)
+            if moved is not None and constraints.violation(moved[0]) is None:
+                new_loss = decoded_loss(problem, moved[0])
+                if new_loss <= loss or moved[1]:
+                    weights, loss = moved[0], new_loss
+        if np.array_equal(before, weights):
+            break
+    return weights, loss
+
+
+def _centred(
+    problem: Problem, weights: Floats, line: Floats, constraints: CompiledConstraints
+) -> tuple[Floats, bool] | None:
+    """The middle of the cell on a line, and whether the weights were on a tie."""
+    interval = constraints.interval(weights, line)
+    if interval is None:
+        return None
+    found = problem.search(weights, line[None], np.array([interval]))
+    ends = np.concatenate([[interval[0]], _changes(found), [interval[1]]])
+    size = HAIR * max(float(np.max(np.abs(weights))) / float(np.max(np.abs(line))), math.ulp(0.0))
+    around = np.flatnonzero((ends[:-1] <= size) & (ends[1:] >= -size) & (ends[1:] - ends[:-1] > 2.0 * size))
+    if not len(around):
+        return None
+    surface = problem.surface(found, 0)
+    moving = line != 0.0
+    zero = -float(np.mean(weights[moving] / line[moving]))  # where the weights that move are 0
+    middles = [_middle(float(ends[k]), float(ends[k + 1]), zero) for k in around]
+    losses = problem.metric.loss(np.array([surface.at(middle) for middle in middles]))
+    best = int(np.argmin(losses))
+    tied = bool(ends[around[best]] >= -size or ends[around[best] + 1] <= size)
+    return weights + middles[best] * line, tied
+
+
+def _middle(left: float, right: float, zero: float) -> float:
+    """The middle of an interval; of one without an end a place as far from its end as that is from ``zero``."""
+    if math.isinf(left) and math.isinf(right):
+        return 0.0
+    if math.isinf(left):
+        return right - max(abs(right - zero), 1.0)
+    return left + max(abs(left - zero), 1.0) if math.isinf(right) else left + (right - left) / 2.0
+
+
+def _changes(found: Any) -> Floats:
+    """Where any sentence begins to pick another candidate, in order."""
+    lefts = found.lefts
+    places: Floats = np.unique(lefts[np.isfinite(lefts)])
+    return places
+
+
+def extents(
+    problem: Problem, weights: Floats, lines: dict[str, Floats], constraints: CompiledConstraints
+) -> dict[str, tuple[float | None, float | None]]:
+    """For each named feature the weights between which no output changes, moved along its line; None for no end."""
+    found: dict[str, tuple[float | None, float | None]] = {}
+    for name, line in lines.items():
+        k = constraints.names.index(name)
+        interval = constraints.interval(weights, line)
+        if interval is None:
+            found[name] = (float(weights[k]), float(weights[k]))
+            continue
+        breakpoints = _changes(problem.search(weights, line[None], np.array([interval])))
+        place = int(np.searchsorted(breakpoints, 0.0, side="right"))
+        steps = np.concatenate([[interval[0]], breakpoints, [interval[1]]])[place : place + 2]
+        ends = [float(weights[k] + step * line[k]) if math.isfinite(step) else None for step in steps]
+        found[name] = (ends[0], ends[1])
+    return found
+
+
+def decoded_loss(problem: Problem, weights: Floats) -> float:
+    """The loss of what the weights pick."""
+    return float(problem.metric.loss(problem.picks(weights).total))

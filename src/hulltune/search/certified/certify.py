@@ -1,0 +1,92 @@
+"""From a problem and constraints to weights with a certificate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.search.certified.cell import decoded_loss, extents
+from hulltune.search.certified.certificate import Certificate
+from hulltune.search.certified.forest_pool import forest_pool
+from hulltune.search.certified.pool import Pool, list_pool
+from hulltune.search.certified.search import Limits, Outcome, State, branch_and_bound
+from hulltune.search.certified.space import Space, space_of
+from hulltune.search.constraints import CompiledConstraints
+from hulltune.search.forest_problem import ForestProblem
+from hulltune.search.interface import Problem
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Certified:
+    """Weights in the middle of their cell, their loss, and what is proven."""
+
+    weights: Floats
+    loss: float
+    certificate: Certificate
+    outcome: Outcome
+
+
+def certify(
+    problem: Problem,
+    constraints: CompiledConstraints,
+    units: Floats,
+    limits: Limits,
+    *,
+    start: Floats | None = None,
+    threads: int = 1,
+    progress: Callable[[State], None] | None = None,
+) -> Certified:
+    """The best weights within constraints, proven to be so to within ``limits.gap``, or as near as the limits allow."""
+    if not limits.gap >= 0.0 or math.isinf(limits.gap):
+        raise InputError(f"gap: expected a number of at least 0, got {limits.gap}")
+    if not limits.seconds > 0.0:
+        raise InputError(f"time: expected a positive number of seconds, got {limits.seconds}")
+    space = space_of(constraints, units)
+    pool = pool_of(problem, space)
+    outcome = branch_and_bound(problem, pool, space, limits, start=start, threads=threads, progress=progress)
+    weights = _normalised(problem, outcome, constraints)
+    sign = -1.0 if problem.metric.higher_is_better else 1.0
+    names = problem.feature_names
+    lines = {names[group[0]]: np.where(np.isin(np.arange(len(names)), group), 1.0, 0.0) for group in space.moving}
+    certificate = Certificate(
+        value=sign * outcome.loss + 0.0,
+        bound=sign * outcome.bound + 0.0,
+        gap=outcome.loss - outcome.bound,
+        region=space.region(),
+        cell=_cells(problem, weights, lines, space),
+        boxes=outcome.boxes,
+        seconds=outcome.seconds,
+        metric=problem.metric.signature,
+        stopped=outcome.stopped,
+    )
+    return Certified(weights, outcome.loss, certificate, outcome)
+
+
+def pool_of(problem: Problem, space: Space) -> Pool:
+    """The hypotheses of lists; of forests all outputs that can win in the space."""
+    if isinstance(problem, ForestProblem) and not problem.choices_are_all:
+        return forest_pool(problem, space)
+    return list_pool(problem)
+
+
+def _cells(
+    problem: Problem, weights: Floats, lines: dict[str, Floats], space: Space
+) -> dict[str, tuple[float | None, float | None]]:
+    found = extents(problem, weights, lines, space.constraints)
+    names = problem.feature_names
+    return {names[k]: found[names[group[0]]] for group in space.moving for k in group}
+
+
+def _normalised(problem: Problem, outcome: Outcome, constraints: CompiledConstraints) -> Floats:
+    """The weights on the scale that the constraints say, unless its rounding changes an output."""
+    weights = constraints.normalised(outcome.weights)
+    if constraints.violation(weights) is None and decoded_loss(problem, weights) == outcome.loss:
+        return weights
+    return outcome.weights

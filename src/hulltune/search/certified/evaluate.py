@@ -1,0 +1,233 @@
+"""Boxes fresh from their parents: who may still win in them, and a bound for each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.metrics.base import Metric
+from hulltune.metrics.bounds import SAFETY, LossBound, Ranges, row_products
+from hulltune.search.certified.boxes import Box
+from hulltune.search.certified.candidates import Candidates
+from hulltune.search.certified.space import Faces
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+
+TOUCHES = 3
+"""How often a bound may touch anew, at the minimiser of its last: exact minima of ratios need two or three."""
+
+MOST_CHOICES = 64
+"""Boxes with at most as many choices of candidates left have them all tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class Children:
+    """Some boxes with their bounds, and the losses at their centres as the search sees them."""
+
+    boxes: list[Box]
+    losses: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """What the kernel leaves of the candidates of some boxes; see kernels/certify.py."""
+
+    sentence_offsets: Int64s
+    sentences: Int32s
+    offsets: Int64s
+    candidates: Int32s
+    bases: Floats
+    least: Floats
+    greatest: Floats
+    at: Floats
+    spreads: Floats
+
+
+def first_boxes(candidates: Candidates, faces: Faces, metric: Metric, enough: float) -> Children:
+    """The faces themselves, with all candidates."""
+    width = faces.lows.shape[1]
+    whole = Box(
+        low=faces.lows[0],
+        high=faces.highs[0],
+        bound=-math.inf,
+        base=candidates.base,
+        sentences=np.arange(candidates.sentences, dtype=np.int32),
+        offsets=candidates.offsets,
+        candidates=candidates.listed,
+        spreads=np.ones(width),
+        hopes=np.zeros(width),
+    )
+    numbers = np.zeros(len(faces.lows), dtype=np.int64)
+    return _Batch(candidates, metric, [whole], numbers, faces.lows.copy(), faces.highs.copy(), enough).children()
+
+
+def split(
+    candidates: Candidates,
+    metric: Metric,
+    parents: Sequence[Box],
+    enough: float,
+    workers: Executor | None,
+    threads: int,
+) -> tuple[Children, list[Box]]:
+    """The parts of every parent, and the parents that are too thin to have any.
+
+    Bounds need not be better than ``enough``. Parents are dealt to the threads; the result does not depend on them.
+    """
+    parts = [parent.parts() for parent in parents]
+    thin = [parent for parent, boxes in zip(parents, parts, strict=True) if not boxes]
+    whole = [(parent, boxes) for parent, boxes in zip(parents, parts, strict=True) if boxes]
+    if not whole:
+        return Children([], np.empty(0)), thin
+
+    def evaluate(share: Sequence[tuple[Box, list[tuple[Floats, Floats]]]]) -> Children:
+        numbers = np.repeat(np.arange(len(share)), [len(boxes) for _, boxes in share])
+        lows = np.array([box[0] for _, boxes in share for box in boxes])
+        highs = np.array([box[1] for _, boxes in share for box in boxes])
+        return _Batch(candidates, metric, [parent for parent, _ in share], numbers, lows, highs, enough).children()
+
+    if workers is None or len(whole) < 2 * threads:
+        return evaluate(whole), thin
+    size = -(-len(whole) // threads)
+    shares = list(workers.map(evaluate, [whole[first : first + size] for first in range(0, len(whole), size)]))
+    boxes = [box for share in shares for box in share.boxes]
+    return Children(boxes, np.concatenate([share.losses for share in shares])), thin
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Boxes ``lows`` to ``highs``, box c within parent ``numbers[c]``. They shrink to where they may be better than
+    ``enough``.
+    """
+
+    candidates: Candidates
+    metric: Metric
+    parents: Sequence[Box]
+    numbers: Int64s
+    lows: Floats
+    highs: Floats
+    enough: float
+
+    def children(self) -> Children:
+        left = self._survivors()
+        data = self.candidates
+        ranges = Ranges(
+            low=left.least * data.grids,
+            high=left.greatest * data.grids,
+            at=left.at * data.grids,
+            sizes=data.sizes,
+            exact=data.exact,
+            whole=data.whole,
+        )
+        losses = self.metric.loss(ranges.at)
+        hopes = np.zeros_like(self.lows)
+        bounds = self._bounds(left, ranges, losses, hopes)
+        boxes = []
+        for c in range(len(self.lows)):
+            first, last = int(left.sentence_offsets[c]), int(left.sentence_offsets[c + 1])
+            begin, end = int(left.offsets[first]), int(left.offsets[last])
+            boxes.append(
+                Box(
+                    low=self.lows[c],
+                    high=self.highs[c],
+                    bound=float(bounds[c]),
+                    base=left.bases[c],
+                    sentences=left.sentences[first:last].copy(),
+                    offsets=left.offsets[first : last + 1] - begin,
+                    candidates=left.candidates[begin:end].copy(),
+                    spreads=left.spreads[c],
+                    hopes=hopes[c],
+                )
+            )
+        return Children(boxes, losses)
+
+    def _survivors(self) -> _Left:
+        from hulltune.kernels import certify
+
+        parents, data = self.parents, self.candidates
+        firsts = np.cumsum([0, *(len(parent.candidates) for parent in parents)])
+        ends = [parent.offsets[1:] + first for parent, first in zip(parents, firsts, strict=False)]
+        found = certify.branch(
+            data.features, data.magnitudes, data.certain, data.statistics, data.classes,
+            self.numbers, np.array([parent.base for parent in parents]),
+            np.cumsum([0, *(len(parent.sentences) for parent in parents)]),
+            np.concatenate([parent.sentences for parent in parents]),
+            np.concatenate([[0], *ends]), np.concatenate([parent.candidates for parent in parents]),
+            self.lows, self.highs,
+        )  # fmt: skip
+        return _Left(*found)
+
+    def _bounds(self, left: _Left, ranges: Ranges, losses: Floats, hopes: Floats) -> Floats:
+        """A bound for each box: no worse than its parent's. One in which all is resolved has a single loss."""
+        resolved = np.diff(left.sentence_offsets) == 0
+        inherited = np.array([self.parents[number].bound for number in self.numbers])
+        bounds = np.where(resolved, losses, inherited)
+        at = ranges.at.copy()
+        chosen = np.flatnonzero(~resolved)
+        for touch in range(TOUCHES):
+            if not len(chosen):
+                break
+            bound = self.metric.loss_bound(replace(ranges[chosen], at=at[chosen]))
+            at[chosen] = self._minimisers(left, bound, chosen, hopes)
+            bounds[chosen] = np.maximum(bounds[chosen], bound.proven(at[chosen]))
+            settled = np.ones(len(chosen), dtype=bool) if bound.settled is None else bound.settled
+            promising = bounds[chosen] < self.enough
+            done = promising & (settled | (touch == TOUCHES - 1))
+            if np.any(done) and math.isfinite(self.enough):
+                emptied = self._contract(left, bound, chosen, done, at[chosen])
+                bounds[emptied] = self.enough
+            chosen = chosen[promising & ~settled]
+        self._enumerate(left, bounds, np.flatnonzero(~resolved & (bounds < self.enough)))
+        return bounds
+
+    def _enumerate(self, left: _Left, bounds: Floats, chosen: Int64s) -> None:
+        """Exact bounds where few choices are left: so every box gets its bound, however curved the metric is there."""
+        from hulltune.kernels import certify
+
+        data = self.candidates
+        chosen = chosen[np.diff(left.sentence_offsets)[chosen] <= MOST_CHOICES.bit_length() - 1]
+        if not len(chosen):
+            return
+        offsets, sums = certify.all_choices(
+            data.statistics, data.classes, left.sentence_offsets, left.offsets, left.candidates, left.bases,
+            chosen, MOST_CHOICES,
+        )  # fmt: skip
+        some = np.diff(offsets) > 0
+        if np.any(some):
+            losses = self.metric.loss(sums * data.grids)
+            least = np.minimum.reduceat(losses, offsets[:-1][some])
+            bounds[chosen[some]] = np.maximum(
+                bounds[chosen[some]], least - (0.0 if data.exact else SAFETY) * np.abs(least)
+            )
+
+    def _minimisers(self, left: _Left, bound: LossBound, chosen: Int64s, hopes: Floats) -> Floats:
+        from hulltune.kernels import certify
+
+        # Slopes are for statistics; the kernel has these in units of their grid.
+        slopes = np.ascontiguousarray(bound.slopes * self.candidates.grids)
+        sums = certify.minimisers(
+            self.candidates.statistics, left.sentence_offsets, left.offsets, left.candidates, left.bases,
+            slopes, chosen, self.candidates.features, self.highs - self.lows, hopes,
+        )  # fmt: skip
+        return sums * self.candidates.grids
+
+    def _contract(self, left: _Left, bound: LossBound, chosen: Int64s, done: NDArray[np.bool_], sums: Floats) -> Int64s:
+        """Shrink the boxes that are done with; returns those of which nothing is left."""
+        from hulltune.kernels import certify
+
+        data = self.candidates
+        slacks = (bound.level(self.enough) - row_products(bound.slopes, sums))[done]
+        slacks += SAFETY * (np.abs(bound.slopes[done]) @ data.sizes)
+        boxes = chosen[done]
+        empty = certify.contract(
+            data.features, data.magnitudes, data.statistics,
+            left.sentence_offsets, left.sentences, left.offsets, left.candidates,
+            np.ascontiguousarray(bound.slopes[done] * data.grids), slacks, boxes, self.lows, self.highs,
+        )  # fmt: skip
+        return boxes[empty]

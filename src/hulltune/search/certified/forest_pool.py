@@ -1,0 +1,162 @@
+"""Outputs of forests that are enough for a region of weights: no other derivation wins anywhere in it.
+
+A few derivations make a pool. Its best score is a convex function over the region, linear on cells whose corners can
+be listed (Qhull). The best score of the whole forest is convex, too, and nowhere less. If both are equal at every
+corner of every cell, they are equal: between corners a convex function is at most what is linear there. Where they
+differ at a corner, the derivation that wins there joins the pool, and the corners are listed anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.geometry.hulls import upper_envelope
+from hulltune.lines.compute import search_shards
+from hulltune.search.certified.pool import Pool
+from hulltune.search.certified.space import Faces, Space
+from hulltune.search.forest_problem import ForestProblem
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+
+SAME = 2.0**-36
+"""Of the largest score: differences below are rounding, of the forest's grid and of the corners."""
+SNAP = 2.0**-42
+"""Of the largest sum of a feature: sums are rounded to such steps, so that equal ones in another order are equal."""
+MOST_FREE = 3
+"""Free weights beside a fixed one: corners in more dimensions are too many."""
+
+
+def forest_pool(problem: ForestProblem, space: Space) -> Pool:
+    """A pool for each sentence that is complete over the faces of the space."""
+    if space.axes.shape[1] > MOST_FREE + 1:
+        raise InputError(
+            f"certify: {len(space.moving)} weights of forests are free; expected at most {MOST_FREE} "
+            "(hold others with free or fixed, or certify lists)"
+        )
+    numbers, features, sizes = [], [], []
+    for sentence in range(len(problem.corpus)):
+        outputs, sums = _SentencePool(problem.subset(np.array([sentence])), space).complete()
+        numbers.append(outputs)
+        features.append(sums)
+        sizes.append(len(outputs))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return Pool(offsets, np.concatenate(numbers), np.concatenate(features), rounding=SAME / 2.0**-46)
+
+
+class _SentencePool:
+    """The derivations of one sentence met so far: their outputs, summed features, and scores over the coordinates."""
+
+    def __init__(self, problem: ForestProblem, space: Space) -> None:
+        self.problem, self.space = problem, space
+        self.outputs = np.empty(0, dtype=np.int64)
+        self.sums = np.empty((0, len(problem.feature_names)))
+        self.points = np.empty((0, space.axes.shape[1]))
+        self._steps: Floats | None = None
+
+    def _snapped(self, sums: Floats) -> Floats:
+        """Sums rounded to steps that depend on the sentence alone."""
+        if self._steps is None:
+            self._steps = np.ldexp(1.0, np.frexp(np.abs(sums).max(axis=0))[1]) * SNAP
+        snapped: Floats = np.rint(sums / self._steps) * self._steps
+        return snapped
+
+    def complete(self) -> tuple[Int64s, Floats]:
+        """All that can win in the faces."""
+        if not self.problem.corpus.edges:
+            return self.outputs, self.sums
+        faces = self.space.faces
+        self._meet(_corners_of_boxes(faces))
+        for low, high in zip(faces.lows, faces.highs, strict=True):
+            seen = np.empty((0, len(low)))
+            while True:
+                corners = _new(_envelope_corners(self.points, low, high), seen)
+                if not len(corners) or not self._meet(corners):
+                    break
+                seen = np.concatenate([seen, corners])
+        return self.outputs, self.sums
+
+    def _meet(self, corners: Floats) -> bool:
+        """Decode at some points; whether anything scores more than the pool there."""
+        weights = np.concatenate([np.zeros((1, len(self.space.axes))), corners @ self.space.axes.T])
+        # From the origin along the weights every score is a multiple of its own: one decoding for each direction.
+        intervals = np.tile([1.0, 2.0], (len(corners), 1))
+        parts = search_shards(self.problem.scorer, weights, intervals, threads=1, then=self.problem._with_features)
+        outputs, _, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
+        snapped = self._snapped(sums)
+        new = snapped @ self.space.axes
+        before = (corners @ self.points.T).max(axis=1) if len(self.points) else np.full(len(corners), -np.inf)
+        scores = corners @ new.T
+        sizes = SAME * (np.abs(corners) @ np.abs(new).max(axis=0))
+        better = np.any(scores > (before + sizes)[:, None], axis=0)
+        fresh = np.flatnonzero(better)
+        _, first = np.unique(new[fresh], axis=0, return_index=True)
+        fresh = fresh[np.sort(first)]
+        self.outputs = np.concatenate([self.outputs, outputs[fresh]])
+        self.sums = np.concatenate([self.sums, snapped[fresh]])
+        self.points = np.concatenate([self.points, new[fresh]])
+        return bool(len(fresh))
+
+
+def _corners_of_boxes(faces: Faces) -> Floats:
+    """The corners of all faces."""
+    width = faces.lows.shape[1]
+    choices = np.array(np.meshgrid(*[[0, 1]] * width)).reshape(width, -1).T.astype(bool)
+    ends = zip(faces.lows, faces.highs, strict=True)
+    return np.unique([np.where(choice, high, low) for low, high in ends for choice in choices], axis=0)
+
+
+def _new(corners: Floats, seen: Floats) -> Floats:
+    """Corners that were not decoded at before."""
+    known = {corner.tobytes() for corner in seen}
+    fresh = [corner for corner in corners if corner.tobytes() not in known]
+    return np.array(fresh).reshape(-1, corners.shape[1])
+
+
+def _envelope_corners(points: Floats, low: Floats, high: Floats) -> Floats:
+    """The corners of the cells in which one of the points scores most, within a box."""
+    free = np.flatnonzero(high > low)
+    constant = points[:, high <= low] @ low[high <= low]
+    slopes = points[:, free] * ((high - low)[free] / 2.0)
+    middle = constant + points[:, free] @ ((low + high)[free] / 2.0)
+    # In coordinates from −1 to 1: z ≥ slopes · y + middle, and below a lid.
+    scale = float(np.abs(middle - middle.max()).max() + np.abs(slopes).sum(axis=1).max()) or 1.0
+    slopes, heights = slopes / scale, (middle - middle.max()) / scale
+    places = _corners_on_a_line(slopes[:, 0], heights) if len(free) == 1 else _corners_by_qhull(slopes, heights)
+    corners = np.tile(low, (len(places), 1))
+    corners[:, free] = (low + high)[free] / 2.0 + places * ((high - low)[free] / 2.0)
+    corners[:, free] = np.clip(corners[:, free], low[free], high[free])
+    return corners
+
+
+def _corners_on_a_line(slopes: Floats, heights: Floats) -> Floats:
+    _, breakpoints = upper_envelope(zip(slopes.tolist(), heights.tolist(), strict=True))
+    return np.array([-1.0, *(place for place in breakpoints if -1.0 < place < 1.0), 1.0])[:, None]
+
+
+def _corners_by_qhull(slopes: Floats, heights: Floats) -> Floats:
+    qhull = _qhull()
+    width = slopes.shape[1]
+    # Each row is a normal and an offset: slopes · y − z + height ≤ 0; then the sides of the box, and the lid.
+    above = np.column_stack([slopes, np.full(len(slopes), -1.0), heights])
+    sides = np.zeros((2 * width, width + 2))
+    sides[:, :width], sides[:, -1] = np.concatenate([np.eye(width), -np.eye(width)]), -1.0
+    lid = np.zeros((1, width + 2))
+    lid[0, width], lid[0, -1] = 1.0, -3.0
+    inside = np.append(np.zeros(width), 1.5)
+    found: Any = qhull.HalfspaceIntersection(np.concatenate([above, sides, lid]), inside)
+    corners: Floats = np.unique(np.round(found.intersections, 13), axis=0)
+    below = corners[:, width] < 2.9
+    return np.clip(corners[below, :width], -1.0, 1.0)
+
+
+def _qhull() -> Any:
+    try:
+        from scipy import spatial
+    except ImportError:
+        raise InputError("certifying forests needs scipy: pip install scipy") from None
+    return spatial

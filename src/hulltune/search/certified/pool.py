@@ -1,0 +1,40 @@
+"""Which candidates there are to choose from, with the features of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.forest.features import DenseFeatures
+from hulltune.search.interface import Problem
+from hulltune.search.problem import ListProblem
+
+Int64s = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Candidates of all sentences, in the order in which ties are broken.
+
+    Those of sentence s are ``offsets[s]`` up to ``offsets[s + 1]``; ``numbers`` are their names for the problem.
+    """
+
+    offsets: Int64s
+    numbers: Int64s
+    features: NDArray[Any]
+    """(candidates, features)."""
+    rounding: float = 1.0
+    """How many times more than those of a list the features may be rounded."""
+
+
+def list_pool(problem: Problem) -> Pool:
+    """All hypotheses of lists."""
+    stored = problem.corpus.features
+    features = stored.values if isinstance(stored, DenseFeatures) else stored.toarray()
+    if isinstance(problem, ListProblem):
+        return Pool(problem.corpus.sentence_edges, np.arange(len(features)), features)
+    offsets, numbers = problem.choices()
+    return Pool(offsets, numbers, features)

@@ -1,0 +1,211 @@
+"""Best-first branch and bound: the box with the best bound is split, until no bound is better than what is reached."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.search.certified.boxes import Box, Queue
+from hulltune.search.certified.candidates import candidates_of
+from hulltune.search.certified.cell import decoded_loss, middle_of_cell
+from hulltune.search.certified.evaluate import first_boxes, split
+from hulltune.search.certified.pool import Pool
+from hulltune.search.certified.space import REACH, Space
+from hulltune.search.interface import Problem
+from hulltune.search.policies import Policy
+from hulltune.search.steps import search_lines
+
+Floats = NDArray[np.float64]
+
+BATCH = 32
+"""Boxes split at a time. Always as many, whatever the threads: they share them, and the result stays the same."""
+MOST_HELD = 1 << 28
+"""Candidates in all waiting boxes: about 1 GB. Beyond, the search ends with what is proven."""
+ROUNDS = 20
+FINEST_GAP = 2.0**-40
+"""Of the loss: bounds that are not exact are moved outward by less than that, and need not get any nearer."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop."""
+
+    gap: float = 0.001
+    seconds: float = math.inf
+    boxes: float = math.inf
+
+
+@dataclass(frozen=True)
+class State:
+    """How far the search is: for a progress line."""
+
+    loss: float
+    bound: float
+    boxes: int
+    line_searches: int
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Weights, their loss as decoding sees it, and a loss that no weights of the space are below."""
+
+    weights: Floats
+    loss: float
+    bound: float
+    boxes: int
+    line_searches: int
+    seconds: float
+    stopped: str
+    """"gap", "time", "boxes", "memory", "rounding" or "interrupt"."""
+    history: tuple[tuple[int, int, float], ...]
+    """Every improvement: boxes and line searches spent, loss."""
+
+
+class _Search:
+    """The state of one search. Only the kernels run in threads."""
+
+    def __init__(self, problem: Problem, space: Space) -> None:
+        self.problem, self.space = problem, space
+        self.reach = REACH * np.abs(space.axes).max(axis=1)
+        self.lines = space.lines
+        self.queue = Queue()
+        self.weights, self.loss = np.empty(0), math.inf
+        self.closed = math.inf  # the least bound of boxes that are too thin to be split
+        self.boxes = self.line_searches = 0
+        self.taken: list[Box] = []
+        self.history: list[tuple[int, int, float]] = []
+
+    @property
+    def bound(self) -> float:
+        taken = min((box.bound for box in self.taken), default=math.inf)
+        return min(self.loss, self.queue.bound, self.closed, taken)
+
+    def target(self, limits: Limits) -> float:
+        """The loss that bounds have to reach: no nearer than rounding allows, unless they are exact."""
+        return self.loss - max(limits.gap, FINEST_GAP * abs(self.loss)) if math.isfinite(self.loss) else math.inf
+
+    def offer(self, weights: Floats) -> None:
+        """Take weights that decode to a smaller loss, and climb from there along the axes."""
+        if self.space.constraints.violation(weights) is not None:
+            return
+        loss = decoded_loss(self.problem, weights)
+        if not loss < self.loss:
+            return
+        self.weights, self.loss = weights, loss
+        constraints = self.space.constraints
+        for _ in range(ROUNDS):
+            steps = search_lines(
+                self.problem, self.weights, self.loss, self.lines, constraints, Policy(), reach=self.reach
+            )
+            self.line_searches += len(steps)
+            before = self.loss
+            for step in sorted(steps, key=lambda step: step.loss):
+                if not step.loss < self.loss:
+                    break
+                loss = decoded_loss(self.problem, step.weights)
+                if loss < self.loss:
+                    self.weights, self.loss = step.weights, loss
+                    break
+            if not self.loss < before:
+                break
+        self.history.append((self.boxes, self.line_searches, self.loss))
+
+    def offer_start(self, weights: Floats) -> None:
+        """The same for weights that may lie on a tie: these belong to no cell, so they are moved off it first."""
+        if self.space.constraints.violation(weights) is None:
+            loss = decoded_loss(self.problem, weights)
+            self.offer(self._centred(weights, loss)[0])
+
+    def settle(self) -> None:
+        """Go to the middle of the cell."""
+        self.weights, self.loss = self._centred(self.weights, self.loss)
+
+    def _centred(self, weights: Floats, loss: float) -> tuple[Floats, float]:
+        return middle_of_cell(self.problem, weights, loss, self.lines, self.space.constraints)
+
+    def receive(self, boxes: list[Box], losses: Floats) -> None:
+        """Boxes that have been evaluated: the best centre is a candidate for the best weights so far."""
+        self.boxes += len(boxes)
+        if len(boxes):
+            best = int(np.argmin(losses))
+            if losses[best] < self.loss:
+                self.offer(self.space.weights(boxes[best].centre))
+        for box in boxes:
+            if box.bound < self.loss:
+                self.queue.put(box)
+
+
+def branch_and_bound(
+    problem: Problem,
+    pool: Pool,
+    space: Space,
+    limits: Limits,
+    *,
+    start: Floats | None = None,
+    threads: int = 1,
+    progress: Callable[[State], None] | None = None,
+) -> Outcome:
+    """The best weights of the space to within ``limits.gap``, or as near as the limits allow.
+
+    ``start`` are weights to begin with, if they are in the space. An interrupt ends the search with what is proven.
+    """
+    began = time.perf_counter()
+    search = _Search(problem, space)
+    stopped = "interrupt"
+    with ExitStack() as stack:
+        workers = stack.enter_context(ThreadPoolExecutor(threads)) if threads > 1 else None
+        candidates = candidates_of(problem, pool, space)
+        metric = problem.metric
+        try:
+            if start is not None:
+                search.offer_start(start)
+            faces = first_boxes(candidates, space.faces, metric, search.loss)
+            search.receive(faces.boxes, faces.losses)
+            searching = time.perf_counter()  # a first run compiles until here, which no limit is meant for
+            while True:
+                seconds = time.perf_counter() - searching
+                if progress is not None:
+                    progress(State(search.loss, search.bound, search.boxes, search.line_searches))
+                reason = _reason(search, limits, seconds)
+                if reason is not None:
+                    stopped = reason
+                    break
+                search.taken = search.queue.take(BATCH, search.target(limits))
+                children, thin = split(candidates, metric, search.taken, search.loss, workers, threads)
+                search.receive(children.boxes, children.losses)
+                search.closed = min([search.closed, *(box.bound for box in thin)])
+                search.taken = []
+            search.settle()
+        except KeyboardInterrupt:
+            if not math.isfinite(search.loss):
+                raise
+    return Outcome(
+        weights=search.weights,
+        loss=search.loss,
+        bound=search.bound,
+        boxes=search.boxes,
+        line_searches=search.line_searches,
+        seconds=time.perf_counter() - began,
+        stopped=stopped,
+        history=tuple(search.history),
+    )
+
+
+def _reason(search: _Search, limits: Limits, seconds: float) -> str | None:
+    """Why to stop now, if there is a reason."""
+    if search.bound >= search.target(limits):
+        return "gap"
+    if not search.queue.bound < search.target(limits):
+        return "rounding"
+    if seconds >= limits.seconds:
+        return "time"
+    if search.boxes >= limits.boxes:
+        return "boxes"
+    return "memory" if search.queue.held > MOST_HELD else None

@@ -1,0 +1,147 @@
+"""The weights that are searched, as the surface of a cube: coordinates, and the faces to begin with.
+
+Only the direction of weights matters to a decoder. So weights of one direction are one point, and all directions make
+up the surface of a cube, one coordinate ±1 and the others between −1 and 1. Where some weights are fixed, all of them
+together are one coordinate (of which only the positive side exists): weights of any size over a fixed one are then
+directions, too, and no range has to be chosen. Bounds of 0 cut faces in half. Where other bounds are given, the box
+that they make is the only face.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.search.certified.certificate import Ends
+from hulltune.search.constraints import CompiledConstraints
+
+Floats = NDArray[np.float64]
+
+REACH = 2.0**20
+"""How far a weight without bounds may go beside a fixed one, in units of what both matter."""
+
+
+@dataclass(frozen=True, eq=False)
+class Faces:
+    """Boxes to begin with: (n, coordinates) each."""
+
+    lows: Floats
+    highs: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Coordinates x, the weights that they stand for, and what is covered.
+
+    Weights are ``axes @ x``; with ``fixed``, divided by x[0], so that the fixed weights are as they should be.
+    """
+
+    axes: Floats
+    """(features, coordinates)."""
+    fixed: bool
+    """Whether coordinate 0 stands for weights that do not change (``axes[:, 0]``)."""
+    faces: Faces
+    constraints: CompiledConstraints
+    moving: tuple[NDArray[np.int64], ...]
+    """The features of each other coordinate."""
+
+    def weights(self, point: Floats) -> Floats:
+        """The weights of a point, within the constraints: rounding is undone."""
+        weights = self.axes @ point
+        if self.fixed:
+            weights = weights / point[0]
+        if self.moving:
+            weights = np.clip(weights, self.constraints.lower, self.constraints.upper)
+        return weights
+
+    @property
+    def lines(self) -> list[Floats]:
+        """The directions in which weights can move."""
+        return [self.axes[:, k].copy() for k in range(int(self.fixed), self.axes.shape[1])]
+
+    def region(self) -> dict[str, Ends]:
+        """The weights that are covered: for each feature the lowest and the highest, None for no end."""
+        ends: dict[str, Ends] = {}
+        names, bounds = self.constraints.names, self.constraints
+        for k, name in enumerate(names):
+            low, high = float(bounds.lower[k]), float(bounds.upper[k])
+            ends[name] = (low if math.isfinite(low) else None, high if math.isfinite(high) else None)
+        if self.fixed:
+            for number, group in enumerate(self.moving):
+                size = float(self.axes[group[0], number + 1])
+                lowest = float((self.faces.lows[:, number + 1] / self.faces.lows[:, 0]).min()) * size
+                highest = float((self.faces.highs[:, number + 1] / self.faces.lows[:, 0]).max()) * size
+                ends |= {names[k]: (lowest, highest) for k in group}
+        return ends
+
+
+def space_of(constraints: CompiledConstraints, units: Floats) -> Space:
+    """The space of all weights within constraints. ``units`` say how much each feature differs (0: not at all).
+
+    A free weight that changes nothing stays where it is nearest to 0.
+    """
+    still = np.clip(np.zeros(len(constraints.names)), constraints.lower, constraints.upper)
+    moving = tuple(group for group in constraints.free_groups if np.any(units[group] > 0.0))
+    if not moving:
+        raise InputError("certify: no weight is free, or no feature differs between candidates")
+    for group in moving:
+        still[group] = 0.0
+    lower = np.array([constraints.lower[group[0]] for group in moving])
+    upper = np.array([constraints.upper[group[0]] for group in moving])
+    signed = bool(np.all(np.isinf(lower) | (lower == 0.0)) and np.all(np.isinf(upper) | (upper == 0.0)))
+    origin_unit = float(np.abs(still) @ units)
+    fixed = origin_unit > 0.0 or not signed
+    axes = np.zeros((len(still), len(moving) + fixed))
+    if fixed:
+        axes[:, 0] = still
+    for number, group in enumerate(moving):
+        # Powers of two, so that features of the search are those of the data to the bit.
+        axes[group, number + fixed] = _power_of_two((origin_unit or 1.0) / float(np.mean(units[group])))
+    if signed:
+        faces = _cube(np.where(lower == 0.0, 0.0, -1.0), np.where(upper == 0.0, 0.0, 1.0), fixed)
+    else:
+        scales = np.array([axes[group[0], k + 1] for k, group in enumerate(moving)])
+        faces = _one_face(lower / scales, upper / scales)
+    return Space(axes, fixed, faces, constraints, moving)
+
+
+def _cube(lower: Floats, upper: Floats, fixed: bool) -> Faces:
+    """The faces of the cube whose coordinates lie between −1 or 0 and 0 or 1."""
+    if fixed:
+        lower, upper = np.append(1.0 / REACH, lower), np.append(1.0, upper)
+    lows, highs = [], []
+    for k in range(len(lower)):
+        for side in (-1.0, 1.0):
+            if lower[k] <= side <= upper[k]:
+                low, high = lower.copy(), upper.copy()
+                low[k] = high[k] = side
+                lows.append(low)
+                highs.append(high)
+    if not lows:
+        raise InputError("certify: the signs leave no weight but 0")
+    return Faces(np.array(lows), np.array(highs))
+
+
+def _one_face(lower: Floats, upper: Floats) -> Faces:
+    lower, upper = np.maximum(lower, -REACH), np.minimum(upper, REACH)
+    return Faces(np.append(1.0, lower)[None], np.append(1.0, upper)[None])
+
+
+def _power_of_two(value: float) -> float:
+    return math.ldexp(1.0, max(min(math.frexp(value)[1], 1000), -1000))
+
+
+def space_through(origin: Floats, directions: Floats, units: Floats, constraints: CompiledConstraints) -> Space:
+    """The plane (or more) through weights along some directions, in which constraints need not hold everywhere."""
+    size = float(np.abs(origin) @ units)
+    axes = [origin]
+    for direction in directions:
+        extent = float(np.abs(direction) @ units)
+        if size > 0.0 and extent > 0.0:
+            axes.append(direction * _power_of_two(size / extent))
+    faces = _cube(np.full(len(axes) - 1, -1.0), np.full(len(axes) - 1, 1.0), True)
+    return Space(np.array(axes).T, True, faces, constraints, ())

@@ -1,0 +1,143 @@
+"""The kernels of certified search against slow code: who may win in a box, and what a box can offer."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from hulltune.kernels import certify
+from hulltune.search.certified.boxes import Box, Queue
+from hulltune.search.certified.candidates import Candidates, candidates_of
+from hulltune.search.certified.evaluate import first_boxes, split
+from hulltune.search.certified.pool import list_pool
+from hulltune.search.certified.space import Space, space_of
+from hulltune.search.constraints import Constraints
+from hulltune.search.directions import feature_units
+from hulltune.search.problem import ListProblem
+from tests.certified.small_problems import losses_at, small_problem
+
+METRICS = ["wer", "bleu", "chrf", "mer", "0.5*chrf - 0.5*ter", "meteor"]
+
+
+def prepared(problem: ListProblem, fixed: dict[str, float]) -> tuple[Space, Candidates]:
+    constraints = Constraints(fixed=fixed).compile(problem.feature_names)
+    space = space_of(constraints, feature_units(problem.corpus))
+    return space, candidates_of(problem, list_pool(problem), space)
+
+
+def points_in(box: Box, rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+    """Random points of a box, some of them at its corners."""
+    shares = np.clip(rng.uniform(-0.3, 1.3, (count, len(box.low))), 1e-6, 1 - 1e-6)
+    return box.low + (box.high - box.low) * shares
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32), fix=st.booleans())
+def test_random_boxes_are_sound(metric: str, seed: int, fix: bool) -> None:
+    """No point of a box is better than its bound, and no winner is missing from it, however it came to be."""
+    rng = np.random.default_rng(seed)
+    problem = small_problem(seed, metric, sentences=6, candidates=7, features=4, whole=bool(seed % 2), length=7)
+    space, candidates = prepared(problem, {"f0": 1.0} if fix else {})
+    boxes = first_boxes(candidates, space.faces, problem.metric, np.inf).boxes
+    for _ in range(5):
+        chosen = [boxes[int(k)] for k in rng.choice(len(boxes), min(3, len(boxes)), replace=False)]
+        for box in chosen:
+            points = points_in(box, rng, 60)
+            losses, clear = losses_at(problem, points @ space.axes.T)
+            assert np.all(losses[clear] >= box.bound)
+            _check_winners(problem, space, candidates, box, points, clear)
+        children, _ = split(candidates, problem.metric, chosen, np.inf, None, 1)
+        boxes = children.boxes or boxes
+
+
+def _check_winners(
+    problem: ListProblem, space: Space, candidates: Candidates, box: Box, points: NDArray[np.float64],
+    clear: NDArray[np.bool_],
+) -> None:  # fmt: skip
+    """Whoever wins at a point of the box is among its candidates, or has the statistics of the resolved sentence."""
+    features = np.asarray(problem.corpus.features.values)
+    edges = problem.corpus.sentence_edges
+    for place, sentence in enumerate(box.sentences):
+        first, last = edges[sentence], edges[sentence + 1]
+        winners = first + np.argmax(points[clear] @ space.axes.T @ features[first:last].T, axis=1)
+        left = box.candidates[box.offsets[place] : box.offsets[place + 1]]
+        assert set(candidates.classes[winners].tolist()) <= set(candidates.classes[left].tolist())
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_what_boxes_shrink_by_is_not_better_than_enough(metric: str, seed: int) -> None:
+    """The parts of a box, shrunk, hold all of its points that are better than what is reached."""
+    rng = np.random.default_rng(seed)
+    problem = small_problem(seed, metric, sentences=6, candidates=7, features=4, whole=bool(seed % 2), length=7)
+    space, candidates = prepared(problem, {"f0": 1.0})
+    boxes = first_boxes(candidates, space.faces, problem.metric, np.inf).boxes
+    points = np.concatenate([points_in(box, rng, 200) for box in boxes])
+    losses, clear = losses_at(problem, points @ space.axes.T)
+    enough = float(np.quantile(losses, 0.2))
+    for _ in range(6):
+        children, thin = split(candidates, problem.metric, boxes, enough, None, 1)
+        boxes = [box for box in children.boxes if box.bound < enough] + thin
+        better = points[clear & (losses < enough)]
+        # A part may be an outer face: then it holds a point of the same ray, which is as good.
+        covered = np.zeros(len(better), dtype=bool)
+        for box in boxes:
+            scale = _scale_into(better, box)
+            inside = (better * scale[:, None] >= box.low - 1e-12) & (better * scale[:, None] <= box.high + 1e-12)
+            flat = box.spreads == 0.0
+            covered |= np.all(inside | flat, axis=1)
+        assert covered.all()
+        if not boxes:
+            break
+
+
+def _scale_into(points: NDArray[np.float64], box: Box) -> NDArray[np.float64]:
+    """What to multiply points by to reach a coordinate that is pinned in the box."""
+    pinned = np.flatnonzero((box.low == box.high) & (box.spreads > 0.0))
+    if not len(pinned):
+        return np.ones(len(points))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = box.low[pinned[0]] / points[:, pinned[0]]
+    return np.where(np.isfinite(scale) & (scale > 0.0), scale, 1.0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), max_size=6), min_size=1, max_size=5))
+def test_first_of_equals(lists: list[list[tuple[int, int]]]) -> None:
+    rows = [row for listed in lists for row in listed]
+    offsets = np.cumsum([0, *map(len, lists)])
+    matrix = np.array(rows, dtype=np.float64).reshape(-1, 2)
+    wanted = [int(offsets[s]) + listed.index(row) for s, listed in enumerate(lists) for row in listed]
+    assert certify.first_of_equals(np.ascontiguousarray(matrix.T), offsets).tolist() == wanted
+
+
+def test_possible_winners_leaves_out_only_losers() -> None:
+    rng = np.random.default_rng(2)
+    problem = small_problem(2, sentences=10, candidates=30, features=3, whole=False)
+    _, candidates = prepared(problem, {"f0": 1.0})
+    assert len(candidates.listed) < problem.corpus.edges
+    features = np.asarray(problem.corpus.features.values)
+    points = np.column_stack([np.ones(20000), rng.standard_cauchy((20000, 2))])
+    edges = problem.corpus.sentence_edges
+    for first, last in pairwise(edges.tolist()):
+        winners = set((first + np.argmax(points @ features[first:last].T, axis=1)).tolist())
+        assert winners <= set(candidates.listed.tolist())
+
+
+def test_the_queue_gives_the_least_bound_first() -> None:
+    nothing = np.empty(0)
+    ids = np.empty(0, dtype=np.int32)
+    queue = Queue()
+    for bound in (3.0, 1.0, 2.0, 1.0):
+        queue.put(Box(nothing, nothing, bound, nothing, ids, np.zeros(1, np.int64), ids, nothing, nothing))
+    assert queue.bound == 1.0
+    assert [box.bound for box in queue.take(3, 2.5)] == [1.0, 1.0, 2.0]
+    assert [box.bound for box in queue.take(3, 2.5)] == []
+    assert len(queue) == 1

@@ -1,0 +1,125 @@
+"""Certificates over forests: the pool holds whatever can win, so no derivation of the forest is better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from hulltune import Corpus, Forest, ForestBuilder
+from hulltune.errors import InputError
+from hulltune.metrics import get_metric
+from hulltune.search.certified.certify import certify
+from hulltune.search.certified.forest_pool import forest_pool
+from hulltune.search.certified.search import Limits
+from hulltune.search.certified.space import space_of
+from hulltune.search.constraints import Constraints
+from hulltune.search.directions import feature_units
+from hulltune.search.forest_problem import ForestProblem
+from tests.oracles import derivations, output_of
+from tests.strategies import counts, forests, reals
+
+DATA = Path(__file__).parents[2] / "../shared/data"
+REFERENCES = ["a b c", "c", "b b a"]
+tame = st.one_of(counts, reals.filter(lambda x: x == 0.0 or abs(x) > 1e-3))
+corpora = st.lists(forests(elements=tame, max_derivations=80), min_size=1, max_size=3)
+
+
+def problem_of(given: Sequence[Forest]) -> ForestProblem:
+    references = [(REFERENCES[i % len(REFERENCES)],) for i in range(len(given))]
+    return ForestProblem(Corpus.pack(given), get_metric("wer"), references)
+
+
+def all_sums(forest: Forest) -> NDArray[np.float64]:
+    features = forest.features.toarray()
+    return np.array([features[list(edges)].sum(axis=0) for edges in derivations(forest)]).reshape(-1, features.shape[1])
+
+
+@settings(deadline=None, max_examples=40)
+@given(corpora, st.integers(0, 2**32))
+def test_no_derivation_beats_the_pool(given: list[Forest], seed: int) -> None:
+    problem = problem_of(given)
+    units = feature_units(problem.corpus)
+    if not np.any(units[1:]):
+        return
+    space = space_of(Constraints(fixed={"f0": 1.0}).compile(problem.feature_names), units)
+    pool = forest_pool(problem, space)
+    rng = np.random.default_rng(seed)
+    points = np.column_stack([np.ones(300), rng.standard_cauchy((300, 2)) * 10.0 ** rng.uniform(-2, 2, (300, 2))])
+    for sentence, forest in enumerate(given):
+        sums = all_sums(forest)
+        mine = pool.features[pool.offsets[sentence] : pool.offsets[sentence + 1]]
+        assert (len(mine) > 0) == (len(sums) > 0)
+        if len(sums):
+            best, reached = (points @ sums.T).max(axis=1), (points @ mine.T).max(axis=1)
+            size = np.abs(points) @ np.abs(sums).max(axis=0)
+            assert np.all(best <= reached + 1e-9 * size)
+            assert np.all(reached <= best + 1e-9 * size)
+
+
+@settings(deadline=None, max_examples=25)
+@given(corpora, st.integers(0, 2**32))
+def test_no_weights_of_a_forest_are_better_than_the_bound(given: list[Forest], seed: int) -> None:
+    problem = problem_of(given)
+    units = feature_units(problem.corpus)
+    if not np.any(units[1:]):
+        return
+    constraints = Constraints(fixed={"f0": 1.0}).compile(problem.feature_names)
+    found = certify(problem, constraints, units, Limits(gap=0.0, seconds=5.0, boxes=20000))
+    assert found.loss == float(problem.metric.loss(problem.picks(found.weights).total))
+    rng = np.random.default_rng(seed)
+    for point in np.column_stack([np.ones(150), rng.standard_cauchy((150, 2))]):
+        loss = float(problem.metric.loss(problem.picks(point).total))
+        if all(_is_clear(forest, point) for forest in given):
+            assert loss >= found.outcome.bound
+
+
+def _is_clear(forest: Forest, weights: NDArray[np.float64]) -> bool:
+    """Whether the best derivation is far from all with another output."""
+    sums = all_sums(forest)
+    if not len(sums):
+        return True
+    scores = sums @ weights
+    texts = [output_of(forest, edges) for edges in derivations(forest)]
+    best = int(np.argmax(scores))
+    others = [score for score, text in zip(scores, texts, strict=True) if text != texts[best]]
+    return not others or scores[best] - max(others) > 1e-8 * float(np.abs(weights) @ np.abs(sums).max(axis=0))
+
+
+def test_many_free_weights_of_forests_are_refused() -> None:
+    builder = ForestBuilder(feature_names=[f"f{k}" for k in range(6)])
+    for node in range(2):
+        builder.add_node(node)
+        for k in range(6):
+            values = [float(k == j) * (node + 1) for j in range(6)]
+            builder.add_edge(node, [0] if node else [], features=values, output=["a"])
+    problem = ForestProblem(Corpus.pack([builder.build(root=1)]), get_metric("wer"), [("a",)])
+    constraints = Constraints().compile(problem.feature_names)
+    with pytest.raises(InputError, match="at most 3"):
+        certify(problem, constraints, feature_units(problem.corpus), Limits())
+
+
+@pytest.mark.skipif(not (DATA / "asr_tts").exists(), reason="the speech lattices in ../shared/data are missing")
+def test_real_lattices_in_a_plane() -> None:
+    from hulltune.io import read_forests
+    from hulltune.tuning.inputs import tuning_data
+
+    names = (DATA / "asr_tts/ids.txt").read_text().split()[:8]
+    references = (DATA / "asr_tts/refs.txt").read_text().splitlines()[:8]
+    lattices = read_forests([DATA / f"asr_tts/slf/{name}.slf.gz" for name in names])
+    problem: Any = tuning_data(lattices, references).problem("wer")
+    constraints = Constraints(fixed={"acoustic": 1.0}).compile(problem.feature_names)
+    found = certify(problem, constraints, feature_units(problem.corpus), Limits(gap=0.0))
+    assert found.certificate.gap == 0.0
+    rng = np.random.default_rng(1)
+    for _ in range(12):  # each line has hundreds of intervals, all of them exact
+        origin = np.append(1.0, rng.uniform([0.0, -60.0], [40.0, 60.0]))
+        direction = np.append(0.0, rng.normal(size=2) * [1.0, 5.0])
+        lines = problem.search(origin, direction[None], np.array([[-np.inf, np.inf]]))
+        assert problem.surface(lines, 0).losses(problem.metric.loss).min() >= found.loss

@@ -1,0 +1,56 @@
+"""The picture of a plane shows what decoding gives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hulltune.report.figures import colour_range, plane_figure
+from hulltune.tuning.planes import metric_plane
+from tests.certified.small_problems import small_problem
+
+
+def test_pixels_are_what_decoding_gives() -> None:
+    problem = small_problem(3, sentences=8, candidates=6, whole=False)
+    weights = np.array([1.0, 0.3, -0.2])
+    plane = metric_plane(problem, weights, ("f1", "f2"), view=(-2.0, 3.0, -1.0, 2.0), rows=12, grid=(4, 3))
+    raster = plane.raster(10)
+    for row, height in enumerate(plane.heights):
+        for column in range(10):
+            place = -2.0 + (column + 0.5) * 0.5
+            assert raster[row, column] == problem.score(np.array([1.0, place, height]))
+    assert plane.certificate.value == problem.score(np.array([1.0, *plane.best]))
+    assert plane.certificate.value <= raster.min()
+    assert len(plane.grid) == 12
+    trial = plane.best_of_grid
+    assert trial is not None
+    assert trial[2] == plane.grid_scores.min() == problem.score(np.array([1.0, *trial[:2]]))
+    assert plane.now_score == problem.score(weights)
+
+
+def test_the_view_shows_both_weights_and_the_optimum() -> None:
+    problem = small_problem(5, "bleu", sentences=8, candidates=6, whole=False)
+    plane = metric_plane(problem, np.array([1.0, 2.0, -3.0]), ("f1", "f2"), rows=5)
+    left, right, bottom, top = plane.view
+    for x, y in (plane.now, plane.best, (0.0, 0.0)):
+        assert left < x < right
+        assert bottom < y < top
+    assert plane.best_of_grid is None
+    figure = plane_figure(plane)
+    assert figure.legends[0].get_texts()[0].get_text().startswith("weights given")
+
+
+def test_a_plane_of_two_weights_alone_is_scaled_to_the_weights_given() -> None:
+    problem = small_problem(6, sentences=6, candidates=6, features=2, whole=False)
+    plane = metric_plane(problem, np.array([4.0, 2.0]), ("f0", "f1"), rows=5)
+    assert max(map(abs, plane.best)) == 4.0
+    assert plane.certificate.value == problem.score(np.array(plane.best))
+
+
+def test_colours_reach_from_the_middle_to_the_best() -> None:
+    scores = np.linspace(0.0, 1.0, 101)
+    low, high = colour_range(scores, 1.0, higher_is_better=True)
+    assert 0.2 < low < 0.5
+    assert high == 1.0
+    low, high = colour_range(scores, 0.0, higher_is_better=False)
+    assert low == 0.0
+    assert 0.5 < high < 0.8

@@ -1,0 +1,240 @@
+"""Certified search finds the best there is, and its bound is a bound."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hulltune
+from hulltune.errors import InputError
+from hulltune.io.records import lists_from_records
+from hulltune.search.certified.certify import certify
+from hulltune.search.certified.search import Limits, State
+from hulltune.search.constraints import Constraints
+from hulltune.search.directions import feature_units
+from hulltune.search.problem import ListProblem
+from hulltune.tuning.inputs import list_data
+from hulltune.tuning.result import TuneResult
+from tests.certified.small_problems import best_in_plane, certified, losses_at, small_problem
+from tests.tuning.corpora import random_lists
+
+METRICS = ["wer", "accuracy", "bleu", "chrf", "ter", "mer", "fmeasure", "0.5*bleu - 0.5*ter"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32), whole=st.booleans())
+def test_the_best_cell_of_all_is_found_in_a_plane(seed: int, whole: bool) -> None:
+    problem = small_problem(seed, whole=whole)
+    if not np.any(feature_units(problem.corpus)[1:]):
+        return
+    found = certified(problem, fixed={"f0": 1.0})
+    assert found.certificate.gap == 0.0
+    assert found.loss == best_in_plane(problem)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_no_weights_are_better_than_the_bound(metric: str, seed: int) -> None:
+    problem = small_problem(seed, metric, sentences=6, candidates=6, features=4, whole=False)
+    found = certified(problem, gap=0.0)
+    rng = np.random.default_rng(seed)
+    losses, clear = losses_at(problem, rng.standard_normal((3000, 4)) * 10.0 ** rng.uniform(-2, 2, (3000, 4)))
+    assert losses[clear].min() >= found.outcome.bound
+    assert losses[clear].min() >= found.loss
+    assert found.certificate.gap <= 1e-9 * max(abs(found.loss), 1.0)
+    assert found.loss == float(problem.metric.loss(problem.picks(found.weights).total))
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_on_a_line_it_agrees_with_the_exact_line_search_to_the_bit(seed: int) -> None:
+    problem = small_problem(seed, "ter", sentences=8, candidates=6, features=2, whole=False)
+    found = certified(problem, fixed={"f0": 1.0})
+    origin, direction = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    lines = problem.search(origin, direction[None], np.array([[-np.inf, np.inf]]))
+    losses = problem.surface(lines, 0).losses(problem.metric.loss)
+    assert found.loss == losses.min()
+    assert found.certificate.gap == 0.0
+    ends = [-math.inf, *np.unique(lines.lefts[np.isfinite(lines.lefts)]), math.inf]
+    at = int(np.searchsorted(ends, found.weights[1]))
+    low, high = found.certificate.cell["f1"]
+    assert (-math.inf if low is None else low) == pytest.approx(ends[at - 1], rel=1e-9)
+    assert (math.inf if high is None else high) == pytest.approx(ends[at], rel=1e-9)
+
+
+def test_the_result_is_in_the_middle_of_a_cell() -> None:
+    problem = small_problem(3, sentences=20, candidates=8, whole=False)
+    found = certified(problem, fixed={"f0": 1.0})
+    names = list(problem.feature_names)
+    for name, (low, high) in found.certificate.cell.items():
+        weight = found.weights[names.index(name)]
+        if low is not None and high is not None:
+            assert low < weight < high
+            for near in (0.999, 0.5, 0.001):
+                moved = found.weights.copy()
+                moved[names.index(name)] = low + (high - low) * near
+                assert np.array_equal(problem.picks(moved).statistics, problem.picks(found.weights).statistics)
+            beyond = found.weights.copy()
+            beyond[names.index(name)] = high + 1e-6 * (high - low)
+            assert not np.array_equal(problem.picks(beyond).candidates, problem.picks(found.weights).candidates)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_constraints_hold(seed: int) -> None:
+    problem = small_problem(seed, sentences=5, candidates=5, features=4, whole=False)
+    constraints: dict[str, Any] = {
+        "fixed": {"f0": 0.7}, "minimum": {"f1": -0.5}, "maximum": {"f1": 2.0}, "signs": {"f2": "+"},
+    }  # fmt: skip
+    found = certified(problem, **constraints)
+    compiled = Constraints(**constraints).compile(problem.feature_names)
+    assert compiled.violation(found.weights) is None
+    rng = np.random.default_rng(seed)
+    points = np.column_stack([
+        np.full(2000, 0.7), rng.uniform(-0.5, 2.0, 2000),
+        np.abs(rng.standard_cauchy(2000)), rng.standard_cauchy(2000),
+    ])  # fmt: skip
+    losses, clear = losses_at(problem, points)
+    assert losses[clear].min() >= found.loss
+
+
+def test_tied_weights_stay_tied() -> None:
+    problem = small_problem(5, sentences=6, candidates=6, features=4, whole=False)
+    found = certified(problem, tied=[["f1", "f2"]])
+    assert found.weights[1] == found.weights[2]
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((4000, 4))
+    points[:, 2] = points[:, 1]
+    losses, clear = losses_at(problem, points)
+    assert losses[clear].min() >= found.loss
+
+
+def one_list(*candidates: dict[str, Any], refs: str = "a b") -> list[dict[str, Any]]:
+    return [{"id": 0, "refs": [refs], "candidates": list(candidates)}]
+
+
+def problem_of(records: list[dict[str, Any]], metric: str = "wer") -> ListProblem:
+    return list_data(lists_from_records(records)).problem(metric)
+
+
+def test_identical_candidates_and_ties() -> None:
+    same = {"text": "a b", "features": {"x": 1.0, "y": 2.0}}
+    wrong = {"text": "c d", "features": {"x": 1.0, "y": 2.0}}
+    other = {"text": "a d", "features": {"x": 2.0, "y": 1.0}}
+    # The first of two with the same features wins, whatever the weights.
+    assert certified(problem_of(one_list(same, wrong, other))).loss == 0.0
+    assert certified(problem_of(one_list(wrong, same, other))).loss == 0.5
+
+
+def test_a_tie_that_is_better_than_both_its_sides_is_no_answer() -> None:
+    # At y = 0 both sentences pick their first; on either side one of them is wrong.
+    records = one_list({"text": "a b", "features": {"x": 1.0, "y": 0.0}}, {"text": "c c", "features": {"x": 1, "y": 1}})
+    records += [{**one_list(
+        {"text": "a b", "features": {"x": 1.0, "y": 0.0}}, {"text": "c c", "features": {"x": 1.0, "y": -1.0}}
+    )[0], "id": 1}]  # fmt: skip
+    problem = problem_of(records)
+    on_the_tie = float(problem.metric.loss(problem.picks(np.array([1.0, 0.0])).total))
+    found = certified(problem, fixed={"x": 1.0})
+    assert on_the_tie == 0.0
+    assert (found.loss, found.certificate.gap) == (0.5, 0.0)
+
+
+def test_one_sentence_one_candidate_and_empty_lists() -> None:
+    a, b = {"text": "a b", "features": {"x": 1.0, "y": 0.0}}, {"text": "c", "features": {"x": 0.0, "y": 1.0}}
+    assert certified(problem_of(one_list(a, b))).loss == 0.0
+    records = [*one_list(a, b), {"id": 1, "refs": ["a"], "candidates": [b]}, {"id": 2, "refs": ["a"], "candidates": []}]
+    found = certified(problem_of(records))
+    assert found.loss == 0.5  # of four words, one wrong and one left out
+    with pytest.raises(InputError, match="no weight is free"):
+        certified(problem_of(one_list(a)))
+
+
+def test_infeasible_constraints_are_a_clear_error() -> None:
+    lists = random_lists(1)
+    for wrong in ({"minimum": {"f0": 2.0}, "maximum": {"f0": 1.0}}, {"fixed": {"f0": 1.0}, "signs": {"f0": "-"}}):
+        with pytest.raises(InputError, match="f0"):
+            hulltune.tune(lists, metric="wer", search="certified", **wrong)
+    with pytest.raises(InputError, match="no weight is free"):
+        hulltune.tune(lists, metric="wer", search="certified", fixed={"f0": 1.0, "f1": 1.0, "f2": 1.0})
+    with pytest.raises(InputError, match="cannot be both"):
+        hulltune.tune(lists, metric="wer", search="certified", free=["f0"], fixed={"f0": 1.0})
+    with pytest.raises(InputError, match="f1"):
+        hulltune.tune(lists, metric="wer", search="certified", free=["f11"])
+    with pytest.raises(InputError, match="gap"):
+        hulltune.tune(lists, metric="wer", search="certified", gap=-1.0)
+
+
+def test_threads_change_nothing() -> None:
+    problem = small_problem(9, "bleu", sentences=30, candidates=12, features=4, whole=False, length=9)
+    results = [certified(problem, gap=0.001, threads=threads) for threads in (1, 3)]
+    assert np.array_equal(results[0].weights, results[1].weights)
+    assert results[0].outcome.bound == results[1].outcome.bound
+    assert results[0].outcome.boxes == results[1].outcome.boxes
+
+
+def test_limits_end_the_search_with_a_bound_that_holds() -> None:
+    problem = small_problem(9, "bleu", sentences=40, candidates=12, features=5, whole=False, length=9)
+    compiled, units = Constraints().compile(problem.feature_names), feature_units(problem.corpus)
+    best = certify(problem, compiled, units, Limits(gap=0.5))
+    early = certify(problem, compiled, units, Limits(gap=0.0, boxes=50))
+    assert early.certificate.stopped == "boxes"
+    assert early.certificate.gap > 0.0
+    assert early.outcome.bound <= best.loss
+    timed = certify(problem, compiled, units, Limits(gap=0.0, seconds=1e-9))
+    assert timed.certificate.stopped == "time"
+
+    def interrupt(state: State) -> None:
+        if state.boxes > 60:
+            raise KeyboardInterrupt
+
+    stopped = certify(problem, compiled, units, Limits(gap=0.0), progress=interrupt)
+    assert stopped.certificate.stopped == "interrupt"
+    assert stopped.outcome.bound <= best.loss
+    assert stopped.certificate.bound >= stopped.certificate.value
+
+
+def test_tune_carries_the_certificate(tmp_path: Path) -> None:
+    seen: list[hulltune.Progress] = []
+    result = hulltune.tune(
+        random_lists(4), metric="wer", search="certified", gap=0.0, free=["f0", "f2"], fixed={"f1": 1.0},
+        others=(), progress=seen.append,
+    )  # fmt: skip
+    proof = result.certificate
+    assert proof is not None
+    assert (proof.value, proof.gap, proof.is_optimal) == (result.score, 0.0, True)
+    assert proof.region["f1"] == (1.0, 1.0)
+    assert set(proof.cell) == {"f0", "f2"}
+    assert proof.metric == result.metric
+    assert seen[-1].bound == proof.bound
+    again = TuneResult.load(result.save(tmp_path / "result.json"))
+    assert again == result
+    assert "Infinity" not in json.dumps(result.to_dict())
+    random = hulltune.tune(random_lists(4), metric="wer", fixed={"f1": 1.0}, others=(), threads=1)
+    assert random.score >= result.score
+
+
+def test_free_holds_the_others_for_every_search() -> None:
+    start = {"f0": 0.5, "f1": 0.3, "f2": -0.2}
+    result = hulltune.tune(random_lists(4), metric="wer", start=start, free=["f1"], restarts=2, others=(), threads=1)
+    assert (result.weights["f0"], result.weights["f2"]) == (0.5, -0.2)
+
+
+def test_subspaces_are_never_worse_than_their_start() -> None:
+    lists = random_lists(8, sentences=20, features=5)
+    line = hulltune.tune(lists, metric="wer", search="coordinate", restarts=0, others=(), threads=1)
+    plane = hulltune.tune(lists, metric="wer", search="subspace", restarts=1, others=(), threads=1, gap=0.0)
+    assert plane.score <= plane.start_score
+    assert plane.score <= line.score
+    bounded = hulltune.tune(
+        lists, metric="wer", search="subspace", restarts=1, others=(), threads=1, signs={"f1": "+"}, fixed={"f0": 1.0}
+    )
+    assert bounded.weights["f1"] >= 0.0
+    assert bounded.weights["f0"] == 1.0

@@ -1,0 +1,103 @@
+"""Certified search and the plane from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hulltune.cli import main
+from hulltune.cli.progress import line
+from hulltune.tuning import Progress
+from hulltune.tuning.result import TuneResult
+from tests.tuning.corpora import random_records
+
+
+@pytest.fixture
+def lists(tmp_path: Path) -> str:
+    path = tmp_path / "lists.jsonl"
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in random_records(4)), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def weights(tmp_path: Path) -> str:
+    path = tmp_path / "weights.json"
+    path.write_text(json.dumps({"f0": 1.0, "f1": 0.5, "f2": 0.2}), encoding="utf-8")
+    return str(path)
+
+
+def test_certify(lists: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "w.json"
+    arguments = [
+        lists,
+        "--metric",
+        "wer",
+        "--certify",
+        "--gap",
+        "0",
+        "--free",
+        "f1,f2",
+        "--fix",
+        "f0=1",
+        "--time",
+        "60",
+    ]
+    assert main(["tune", *arguments, "--out", str(out)]) == 0
+    shown = capsys.readouterr()
+    result = TuneResult.load(out)
+    assert result.certificate is not None
+    assert result.certificate.gap == 0.0
+    assert f"proven: no weights of the region score less than {result.score:.6f}" in shown.out
+    assert "boxes, reached" in shown.err
+    assert main(["tune", *arguments, "--json", "--quiet"]) == 0
+    assert json.loads(capsys.readouterr().out)["certificate"]["bound"] == result.certificate.bound
+
+
+def test_certify_and_another_search_are_an_error(lists: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", lists, "--certify", "--search", "powell"]) == 2
+    assert "--certify is --search certified" in capsys.readouterr().err
+
+
+def test_infeasible(lists: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", lists, "--certify", "--min", "f0=2", "--max", "f0=1", "--metric", "wer"]) == 2
+    assert "'f0': no weight lies between 2 and 1" in capsys.readouterr().err
+
+
+def test_plane(lists: str, weights: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "plane.png"
+    arguments = ["surface", lists, "--metric", "wer", "--weights", weights, "--plane", "f1", "f2", "--grid", "3x3"]
+    assert main([*arguments, "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "proven optimal" in shown
+    assert "of 9 grid points" in shown
+    assert out.read_bytes().startswith(b"\x89PNG")
+    assert main([*arguments, "--json", "--quiet"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["score"] == answer["bound"] <= answer["grid"]
+    assert set(answer["weights"]) == {"f1", "f2"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--plane", "f1", "f9"], "f9"),
+        (["--plane", "f1", "f1"], "two different features"),
+        (["--plane", "f1", "f2", "--grid", "6"], "6x6"),
+        (["--plane", "f1", "f2", "--grid", "1x6"], "at least 2"),
+        (["--plane", "f1", "f2", "--range=0,1"], "LEFT,RIGHT,BOTTOM,TOP"),
+        (["--plane", "f1", "f2", "--out", "x.csv"], "picture"),
+        (["--feature", "f1", "--grid", "6x6"], "--plane"),
+    ],
+)
+def test_faults_of_planes(
+    arguments: list[str], message: str, lists: str, weights: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["surface", lists, "--metric", "wer", "--weights", weights, *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_progress_line_shows_the_gap_closing() -> None:
+    step = Progress(0, 1, 12, 1.5, 0.15, 0.2, bound=0.125, boxes=1234)
+    assert line(step) == "1,234 boxes, reached 0.1500, bound 0.1250, gap 0.025"
