@@ -112,7 +112,10 @@ State = tuple[int, tuple[str, ...]]
 def with_language_scores(
     lattice: Lattice, model: Any, logarithms: Any
 ) -> Iterator[tuple[State, State, str, float, float]]:
-    """The links (from, to, word, acoustic, language) of the lattice whose states know the last word: noise between words is not in its way."""
+    """The links (from, to, word, acoustic, language) of the lattice whose states know the last word.
+
+    Silence and noise between words do not count as words.
+    """
 
     def language(word: str, history: tuple[str, ...]) -> float:
         return float(logarithms.log_to_ln(model.prob([word, *reversed(history)])))
