@@ -142,12 +142,14 @@ def with_language_scores(
 
 
 def write_lattice(path: Path, links: Sequence[tuple[State, State, str, float, float]]) -> None:
-    """SLF with words on links."""
+    """SLF with words on links. The first link leaves the start; the end is the one state without a last word."""
     numbers: dict[State, int] = {}
     for source, target, *_ in links:
         numbers.setdefault(source, len(numbers))
         numbers.setdefault(target, len(numbers))
-    lines = ["VERSION=1.0", f"UTTERANCE={path.stem}", f"N={len(numbers)} L={len(links)}"]
+    lines = ["VERSION=1.0", f"UTTERANCE={path.stem}", "start=0"]
+    lines += [f"end={number}" for (_, history), number in numbers.items() if not history]
+    lines += [f"N={len(numbers)} L={len(links)}"]
     lines += [f"I={number}" for number in numbers.values()]
     lines += [
         f"J={number} S={numbers[source]} E={numbers[target]} W={word} a={acoustic!r} l={language!r}"
