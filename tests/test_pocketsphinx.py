@@ -65,8 +65,8 @@ def test_language_scores_are_added_word_by_word(example: Any, tmp_path: Path) ->
     raw, made = tmp_path / "raw.slf", tmp_path / "made.slf"
     raw.write_text(RAW)
     model = Model()
-    example.write_lattice(made, list(example.with_language_scores(example.read_lattice(raw), model, model)))
-    assert sorted(model.asked) == [["</s>", "read"], ["</s>", "red"], ["read", "<s>"], ["red", "<s>"]]
+    example.write_lattice(made, example.with_language_scores(example.read_lattice(raw), model, model))
+    assert sorted(model.asked) == [["</s>", "read", "<s>"], ["</s>", "red", "<s>"], ["read", "<s>"], ["red", "<s>"]]
     forests = read_forests(made)
     assert set(forests.feature_names) == {"acoustic", "language", "words"}
     assert rerank(made, {"acoustic": 1.0, "language": 0.0, "words": 0.0}) == ["read"]

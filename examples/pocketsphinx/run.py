@@ -4,7 +4,7 @@ Run: python examples/pocketsphinx/run.py [FOLDER]      (see README.md beside thi
 
 1. flite or espeak-ng reads the sentences beside this file, in several voices, with some noise.
 2. PocketSphinx recognises them and writes its lattices (SLF), which have acoustic scores.
-3. Its own language model adds language scores, by pairs of words.
+3. Its own trigram model adds language scores: a lattice whose states know the last two words.
 4. hulltune tunes the weights of acoustic score, language score and word count on one half of the sentences. The other
    half shows what that was worth.
 """
@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import wave
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,12 @@ HERE = Path(__file__).parent
 RATE = 16000
 UNLIKELY = 1e-4
 """Links that are less probable than this, by the recogniser's own estimate, are left out."""
-DEFAULTS = {"acoustic": 1.0, "language": 6.5, "words": math.log(0.65)}
-"""PocketSphinx's own weights: its language weight, and the logarithm of its word insertion probability."""
+HISTORIES = 8
+"""How many pairs of last words a node of the lattice remembers."""
+START = {"acoustic": 1.0, "language": 1.0, "words": 0.0}
+"""The log-probabilities as they are."""
+DEFAULTS = {"acoustic": 1.0, "language": 9.5, "words": math.log(0.65)}
+"""PocketSphinx's own weights in lattices (bestpathlw), and the logarithm of its word insertion probability (wip)."""
 FLITE_VOICES, ESPEAK_VOICES = ("slt", "rms", "awb"), ("en-us", "en-gb", "en-gb-scotland")
 
 
@@ -106,43 +110,65 @@ def read_lattice(path: Path) -> Lattice:
 
 
 State = tuple[int, tuple[str, ...]]
-"""A node, and the last word on the way to it."""
+"""A node, and the last two words on the way to it."""
+Link = tuple[State, State, str, float, float]
+"""From, to, word, acoustic score, language score."""
 
 
-def with_language_scores(
-    lattice: Lattice, model: Any, logarithms: Any
-) -> Iterator[tuple[State, State, str, float, float]]:
-    """The links (from, to, word, acoustic, language) of the lattice whose states know the last word.
+def with_language_scores(lattice: Lattice, model: Any, logarithms: Any) -> list[Link]:
+    """The links of the lattice whose states know the last two words; silence and noise are none.
 
-    Silence and noise between words do not count as words.
+    Of each node the HISTORIES best states are kept, by the score of the best way to them.
     """
 
     def language(word: str, history: tuple[str, ...]) -> float:
         return float(logarithms.log_to_ln(model.prob([word, *reversed(history)])))
 
     first: State = (lattice.start, ("<s>",))
-    waiting, seen = [first], {first}
+    reached: dict[int, dict[State, float]] = {lattice.start: {first: 0.0}}
+    links: list[Link] = []
+    kept: set[State] = set()
+    for node in in_order(lattice):
+        states = sorted(reached[node].items(), key=lambda item: -item[1])[:HISTORIES]
+        kept.update(state for state, _ in states)
+        for state, so_far in states:
+            history = state[1]
+            for target, acoustic in lattice.links.get(node, ()):
+                word, score, then = lattice.words[target], 0.0, history
+                if target == lattice.end:
+                    word, score, then = "!NULL", language("</s>", history), ()
+                elif word[0] in "!<+[":
+                    word = "!NULL"
+                else:
+                    score, then = language(word, history), (*history, word)[-2:]
+                following = (target, then)
+                links.append((state, following, word, acoustic, score))
+                total = so_far + DEFAULTS["acoustic"] * acoustic + DEFAULTS["language"] * score
+                best = reached.setdefault(target, {})
+                best[following] = max(best.get(following, -math.inf), total)
+    return [link for link in links if link[1] in kept]
+
+
+def in_order(lattice: Lattice) -> list[int]:
+    """The nodes that can be reached, each after all those that lead to it."""
+    order: list[int] = []
+    done: set[int] = set()
+    waiting = [(lattice.start, iter(lattice.links.get(lattice.start, ())))]
+    done.add(lattice.start)
     while waiting:
-        state = waiting.pop()
-        node, history = state
-        for target, acoustic in lattice.links.get(node, ()):
-            word = lattice.words[target]
-            score, then = 0.0, history
-            if target == lattice.end:
-                score, word = language("</s>", history), "!NULL"
-            elif word[0] in "!<+[":  # silence and noise: the model knows nothing of them
-                word = "!NULL"
-            else:
-                score, then = language(word, history), (word,)
-            following: State = (target, () if target == lattice.end else then)
-            yield state, following, word, acoustic, score
-            if following not in seen and target != lattice.end:
-                seen.add(following)
-                waiting.append(following)
+        node, targets = waiting[-1]
+        following = next((target for target, _ in targets if target not in done), None)
+        if following is None:
+            order.append(node)
+            waiting.pop()
+        else:
+            done.add(following)
+            waiting.append((following, iter(lattice.links.get(following, ()))))
+    return order[::-1]
 
 
-def write_lattice(path: Path, links: Sequence[tuple[State, State, str, float, float]]) -> None:
-    """SLF with words on links. The first link leaves the start; the end is the one state without a last word."""
+def write_lattice(path: Path, links: Sequence[Link]) -> None:
+    """SLF with words on links. The first link leaves the start; the end is the one state without last words."""
     numbers: dict[State, int] = {}
     for source, target, *_ in links:
         numbers.setdefault(source, len(numbers))
@@ -177,7 +203,7 @@ def make_lattices(
             speak(sentence, voice, audio)
             samples = samples_with_noise(audio, decibels, seed=len(guesses))
             guesses.append(recognise(decoder, samples, raw))
-            links = list(with_language_scores(read_lattice(raw), model, logarithms))
+            links = with_language_scores(read_lattice(raw), model, logarithms)
             write_lattice(folder / "lattices" / f"{utterance}.slf", links)
             references.append(sentence)
     (folder / "references.txt").write_text("\n".join(references) + "\n")
@@ -204,21 +230,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sets = {}
     for name, part in (("dev", sentences[:half]), ("heldout", sentences[half:])):
         references, guesses = make_lattices(folder / name, part, voices, options.noise)
-        own = [{"candidates": [{"text": text, "features": {"own": 1.0}}]} for text in guesses]
-        wer = score(own, {"own": 1.0}, references, metric="wer")
+        guessed = [{"candidates": [{"text": text, "features": {"one": 1.0}}]} for text in guesses]
+        wer = score(guessed, {"one": 1.0}, references, metric="wer")
         print(f"{name}: {len(references)} utterances, the recogniser's own guesses have a WER of {wer:.4f}")
         sets[name] = (folder / name / "lattices", references)
     result = tune(
         sets["dev"][0],
         sets["dev"][1],
         metric="wer",
-        start=DEFAULTS,
+        start=START,
         heldout=sets["heldout"][0],
         heldout_references=sets["heldout"][1],
         others=(),
     )
     result.save(folder / "weights.json")
     print(summary(result))
+    for name, (lattices, references) in sets.items():
+        own = score(lattices, DEFAULTS, references, metric="wer")
+        print(f"{name}: PocketSphinx's own weights, which its makers chose by hand, score {own:.4f} on these lattices")
     return 0
 
 

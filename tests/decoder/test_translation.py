@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Forest, InputError
+from hulltune import Forest, InputError, kbest
 from hulltune.decoder import FEATURES, START_WEIGHTS, UNLIMITED, LanguageModel, Translator, built_in_translator
+from hulltune.decoder.best import best_translations
 from hulltune.decoder.fragment import examples
 from hulltune.decoder.grammar import JOINED, TEMPLATES, Grammar, built_in_grammar, pair_rules, word_options
 from hulltune.decoder.model import built_in_task
@@ -162,6 +163,26 @@ def test_the_list_is_what_the_weights_say() -> None:
     assert {lists.text(row) for row in range(lists.offsets[2], lists.offsets[3])} == {"Quark", ""}
     forests = list(translate_to_forests(translator, ["Anna liest"], weights))
     assert forests[0].feature_names == FEATURES
+
+
+@pytest.mark.parametrize("size", [1, 7, 60])
+def test_the_best_translations_are_those_of_kbest(size: int) -> None:
+    translator = built_in_translator(text=100, pairs=20)
+    weights = [0.9, 1.1, 0.7, 0.53, -0.21, -0.37, 0.4]
+    sources = [example.german for example in examples(12, seed=17)]
+    forests = list(translate_to_forests(translator, sources, dict(zip(FEATURES, weights, strict=True))))
+    for forest in forests:
+        found = best_translations(forest, weights, size)
+        expected = kbest(forest, weights, size, distinct=True)[0]
+        assert len(found) == len(expected)
+        assert np.allclose([each.score for each in found], [each.score for each in expected])
+        assert len({each.words for each in found}) == len(found)
+        known = {each.tokens: each for each in expected}
+        same = [each for each in found if each.words in known]
+        assert len(same) >= len(found) - 1  # of equals at the end of the list, either may be there
+        for each in same:
+            assert math.isclose(each.score, known[each.words].score)
+            assert math.isclose(each.score, sum(w * f for w, f in zip(weights, each.features, strict=True)))
 
 
 def test_every_sentence_of_the_fragment_can_be_translated_right() -> None:
