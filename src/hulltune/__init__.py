@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         kbest,
         sample,
     )
-    from hulltune.search import LineSearch, Policy, line_search, prune
+    from hulltune.search import Certificate, LineSearch, Policy, line_search, prune
     from hulltune.surface import ErrorSurface
     from hulltune.tuning import Progress, Reranker, TuneResult, best_reachable, rerank, score, tune
 
@@ -54,7 +54,7 @@ _ROOMS = {
     ),
     "hulltune.inference": ("inside", "outside"),
     "hulltune.forest": ("Corpus", "Forest", "ForestBuilder", "Vocabulary"),
-    "hulltune.search": ("LineSearch", "Policy", "line_search", "prune"),
+    "hulltune.search": ("Certificate", "LineSearch", "Policy", "line_search", "prune"),
     "hulltune.surface": ("ErrorSurface",),
     "hulltune.io": (
         "CandidateLists",
@@ -71,6 +71,7 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "CandidateLists",
+    "Certificate",
     "Corpus",
     "CorpusEnvelopes",
     "DerivationLists",

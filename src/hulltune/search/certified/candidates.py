@@ -60,7 +60,7 @@ class Candidates:
 
 def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
     """The candidates of a pool; asks the metric for the statistics of those that may win."""
-    from hulltune.kernels import certify
+    from hulltune.kernels import certify, choices
 
     filled = np.diff(pool.offsets) > 0
     starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])  # sentences without candidates own no rows
@@ -68,7 +68,7 @@ def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
     columns = np.ascontiguousarray(pool.features.T[active], dtype=np.float64)
     features, certain = _projected(columns, space.axes[active], starts)
     magnitudes = np.maximum.reduceat(np.abs(features), starts[:-1], axis=0) * pool.rounding
-    listed = np.flatnonzero(certify.first_of_equals(columns, starts) == np.arange(len(features)))
+    listed = np.flatnonzero(choices.first_of_equals(columns, starts) == np.arange(len(features)))
     possible = certify.possible_winners(
         features, magnitudes, certain, np.searchsorted(listed, starts), listed.astype(np.int32),
         space.faces.lows, space.faces.highs, HALVINGS,
@@ -79,7 +79,7 @@ def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
     statistics = np.zeros((len(features), table.shape[1]))
     statistics[listed] = table
     classes = np.zeros(len(features), dtype=np.int32)
-    classes[listed] = certify.first_of_equals(np.ascontiguousarray(table.T), np.searchsorted(listed, starts))
+    classes[listed] = choices.first_of_equals(np.ascontiguousarray(table.T), np.searchsorted(listed, starts))
     base = np.zeros(table.shape[1])
     if not filled.all():
         nothing = np.where(filled, pool.numbers[np.minimum(pool.offsets[:-1], len(pool.numbers) - 1)], -1)
@@ -104,7 +104,7 @@ def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
 
 def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, NDArray[np.bool_]]:
     """The candidates over the coordinates, and for which sentences the signs of differences are certain."""
-    from hulltune.kernels import certify
+    from hulltune.kernels import choices
 
     features = np.zeros((columns.shape[1], axes.shape[1]))
     certain = np.ones(len(starts) - 1, dtype=bool)
@@ -118,7 +118,7 @@ def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, N
         if len(used) != 1 or np.frexp(axes[used[0], k])[0] not in (0.5, -0.5):
             errors = ROUNDING * max(len(used), 1) * np.maximum.reduceat(largest, starts[:-1])
             sums = np.ascontiguousarray(features[:, k])
-            certain &= certify.clearly_apart(sums, errors, np.ascontiguousarray(columns[used]), starts)
+            certain &= choices.clearly_apart(sums, errors, np.ascontiguousarray(columns[used]), starts)
     if not np.all(np.isfinite(features)):
         raise InputError("certify: scores overflow; use smaller weights or rescale the features")
     return features, certain
