@@ -14,7 +14,7 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	@touch $@
 
-demo: $(STAMP)   ## the main job on built-in data
+demo: $(STAMP)   ## the main job on built-in data: decode, tune, decode again
 	$(BIN)/python examples/demo.py
 
 test: lint types unit  ## everything: ruff, mypy --strict, all tests
@@ -59,6 +59,7 @@ bench-certified: bench-setup  ## certified search beside grids, random search an
 examples: $(STAMP)  ## the figures of the documentation
 	$(BIN)/python examples/error_surface.py
 	$(BIN)/python examples/duality.py
+	$(BIN)/python examples/pocketsphinx/run.py
 
 clean:           ## caches and the environment
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -1,4 +1,4 @@
-"""Tune a simulated reranking task whose best weights are known; print the summary and draw the error surface.
+"""Run the whole loop with the built-in decoder: scores before and after, and the error surface.
 
 Run: python examples/demo.py [FOLDER]
 """

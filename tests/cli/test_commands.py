@@ -259,8 +259,8 @@ def test_the_surface_between_two_weights_scores_both(data: Path, capsys: pytest.
         assert [score for left, right, score in rows if left < place < right] == [expected]
 
 
-def test_demo(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "demo", "--out", "demo", "--sentences", "30", "--candidates", "10", "--quiet")
+def test_demo_of_lists(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "demo", "--lists", "--out", "demo", "--sentences", "30", "--candidates", "10", "--quiet")
     assert code == 0
     assert "known optimum" in out
     names = sorted(path.name for path in (data / "demo").iterdir())
