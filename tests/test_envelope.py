@@ -415,3 +415,12 @@ def test_along_the_weights_themselves_all_lines_cross_within_rounding(scale: flo
     expected = envelope(forest, origin, origin * scale, method="hull")
     assert found.breakpoints.tolist() == expected.breakpoints.tolist()
     assert found.slopes.tolist() == expected.slopes.tolist()
+
+
+def test_a_winner_whose_height_above_the_extremes_is_lost_in_rounding() -> None:
+    """Of three lines the middle one wins between the others, by less than the products of their differences show."""
+    rows = np.zeros((30, 2))
+    rows[22], rows[28] = [-4.0, -1.0], [2.0**53, 0.0]
+    forest = Forest.from_nbest([str(i) for i in range(30)], rows)
+    found = [[segment.edges[0] for segment in envelope(forest, [1.0, 1.0], [-9.0, 0.0], method=m)] for m in METHODS]
+    assert found == [[28, 0, 22]] * len(METHODS)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         sample,
     )
     from hulltune.loop import CommandDecoder, DecoderError, LoopProgress, LoopResult, tune_loop
-    from hulltune.search import LineSearch, Policy, line_search, prune
+    from hulltune.search import Certificate, LineSearch, Policy, line_search, prune
     from hulltune.surface import ErrorSurface
     from hulltune.tuning import Progress, Reranker, TuneResult, best_reachable, rerank, score, tune
 
@@ -55,7 +55,7 @@ _ROOMS = {
     ),
     "hulltune.inference": ("inside", "outside"),
     "hulltune.forest": ("Corpus", "Forest", "ForestBuilder", "Vocabulary"),
-    "hulltune.search": ("LineSearch", "Policy", "line_search", "prune"),
+    "hulltune.search": ("Certificate", "LineSearch", "Policy", "line_search", "prune"),
     "hulltune.surface": ("ErrorSurface",),
     "hulltune.io": (
         "CandidateLists",
@@ -73,6 +73,7 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "CandidateLists",
+    "Certificate",
     "CommandDecoder",
     "Corpus",
     "CorpusEnvelopes",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune.kernels import certify
+from hulltune.kernels import choices
 from hulltune.search.certified.boxes import Box, Queue
 from hulltune.search.certified.candidates import Candidates, candidates_of
 from hulltune.search.certified.evaluate import first_boxes, split
@@ -115,7 +115,43 @@ def test_first_of_equals(lists: list[list[tuple[int, int]]]) -> None:
     offsets = np.cumsum([0, *map(len, lists)])
     matrix = np.array(rows, dtype=np.float64).reshape(-1, 2)
     wanted = [int(offsets[s]) + listed.index(row) for s, listed in enumerate(lists) for row in listed]
-    assert certify.first_of_equals(np.ascontiguousarray(matrix.T), offsets).tolist() == wanted
+    assert choices.first_of_equals(np.ascontiguousarray(matrix.T), offsets).tolist() == wanted
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_sums_of_choices_are_those_of_enumeration(seed: int) -> None:
+    """The least sum, and all sums, of one candidate a sentence, against itertools."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 4, int(rng.integers(1, 5)))
+    statistics = rng.integers(0, 3, (int(sizes.sum()), 2)).astype(float)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    classes = choices.first_of_equals(np.ascontiguousarray(statistics.T), offsets).astype(np.int32)
+    candidates = np.arange(len(statistics), dtype=np.int32)
+    base, slopes = rng.integers(0, 9, (1, 2)).astype(float), rng.integers(-3, 4, (1, 2)).astype(float)
+    rows = [statistics[first:last] for first, last in pairwise(offsets.tolist())]
+    every = np.array([base[0] + np.sum(choice, axis=0) for choice in product(*rows)])
+    sentence_offsets, chosen = np.array([0, len(sizes)]), np.zeros(1, dtype=np.int64)
+    features, hopes = np.zeros((len(statistics), 1)) + candidates[:, None], np.zeros((1, 1))
+    best = choices.minimisers(
+        statistics, sentence_offsets, offsets, candidates, base, slopes, chosen, features, np.ones((1, 1)), hopes
+    )
+    assert float(best[0] @ slopes[0]) == float((every @ slopes[0]).min())
+    firsts = base[0] + statistics[offsets[:-1]].sum(axis=0)
+    assert hopes[0, 0] == pytest.approx(float((firsts - best[0]) @ slopes[0]))
+    ends, sums = choices.all_choices(statistics, classes, sentence_offsets, offsets, candidates, base, chosen, 81)
+    assert ends.tolist() == [0, len(sums)]
+    assert {tuple(row) for row in sums.tolist()} == {tuple(row) for row in every.tolist()}
+    few, none = choices.all_choices(statistics, classes, sentence_offsets, offsets, candidates, base, chosen, 1)
+    distinct = int(np.prod([len(np.unique(part, axis=0)) for part in rows]))
+    assert (few.tolist(), len(none)) == (([0, 1], 1) if distinct == 1 else ([0, 0], 0))
+
+
+def test_sums_that_rounding_cannot_tell_apart() -> None:
+    columns = np.array([[0.1, 0.2, 0.3, 0.1], [0.2, 0.1, 0.3, 0.2]])
+    sums, offsets = columns.sum(axis=0), np.array([0, 2, 4])
+    assert choices.clearly_apart(sums, np.full(2, 1e-12), columns, offsets).tolist() == [False, True]
+    assert choices.clearly_apart(sums[[0, 3]], np.full(1, 1e-12), columns[:, [0, 3]].copy(), np.array([0, 2])).all()
 
 
 def test_possible_winners_leaves_out_only_losers() -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hulltune.tuning.tune import Progress
+    from hulltune.tuning.options import Progress
 
 EVERY = 2.0
 """Seconds between plain lines."""

@@ -1,4 +1,4 @@
-"""Who can still win in a box of weights, and the best that they could do together: the inner loops of certified search.
+"""Who can still win in a box of weights, and where in the box that could be worth it: loops of certified search.
 
 Candidates are rows of ``features`` over the coordinates of the search (a few), with their statistics as doubles that
 hold whole numbers of a grid, so that all sums are exact. A box is ``low`` to ``high`` in each coordinate.
@@ -25,44 +25,6 @@ OFF_CENTRE = np.array([0.49382, 0.51317, 0.48921, 0.50763, 0.51618, 0.48377, 0.5
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
-
-
-@kernel
-def first_of_equals(columns: NDArray[Any], offsets: Int64s) -> Int64s:
-    """For each row, the first row of its sentence with the same values; O(n²) for a list of n, mostly one look a pair.
-
-    ``columns`` is the matrix by column.
-    """
-    width = columns.shape[0]
-    first = np.arange(offsets[-1])
-    for s in range(offsets.size - 1):
-        for i in range(offsets[s], offsets[s + 1]):
-            for j in range(offsets[s], i):
-                if first[j] != j:
-                    continue
-                same = True
-                for k in range(width):
-                    if columns[k, i] != columns[k, j]:
-                        same = False
-                        break
-                if same:
-                    first[i] = j
-                    break
-    return first
-
-
-@kernel
-def clearly_apart(sums: Floats, errors: Floats, columns: NDArray[Any], offsets: Int64s) -> NDArray[np.bool_]:
-    """For each sentence, whether the sums of candidates with different columns differ by more than their rounding."""
-    apart = np.ones(offsets.size - 1, np.bool_)
-    for s in range(offsets.size - 1):
-        for i in range(offsets[s], offsets[s + 1]):
-            for j in range(offsets[s], i):
-                if abs(sums[i] - sums[j]) <= errors[s]:
-                    for k in range(columns.shape[0]):
-                        if columns[k, i] != columns[k, j]:
-                            apart[s] = False
-    return apart
 
 
 @kernel
@@ -296,56 +258,6 @@ def branch(
 
 
 @kernel
-def minimisers(
-    statistics: Floats,
-    sentence_offsets: Int64s,
-    candidate_offsets: Int64s,
-    candidates: Int32s,
-    bases: Floats,
-    slopes: Floats,
-    chosen: Int64s,
-    features: Floats,
-    widths: Floats,
-    hopes: Floats,
-) -> Floats:
-    """The summed statistics x with the least slopes · x, of one candidate a sentence, for each of the ``chosen``
-    boxes: the best of each sentence on its own. O(candidates × columns).
-
-    Where that is not the winner at the centre (the first that is listed), the bound hopes for more than is there.
-    ``hopes`` gets how much of it, for each coordinate, hangs on the box being as wide as it is (``widths``).
-    """
-    columns = statistics.shape[1]
-    sums = np.empty((chosen.size, columns))
-    for c in range(chosen.size):
-        box = chosen[c]
-        hopes[box] = 0.0
-        sums[c] = bases[box]
-        for place in range(sentence_offsets[box], sentence_offsets[box + 1]):
-            winner = candidates[candidate_offsets[place]]
-            at_winner = 0.0
-            for k in range(columns):
-                at_winner += slopes[c, k] * statistics[winner, k]
-            best, least = winner, at_winner
-            for n in range(candidate_offsets[place] + 1, candidate_offsets[place + 1]):
-                candidate = candidates[n]
-                value = 0.0
-                for k in range(columns):
-                    value += slopes[c, k] * statistics[candidate, k]
-                if value < least:
-                    best, least = candidate, value
-            for k in range(columns):
-                sums[c, k] += statistics[best, k]
-            if least < at_winner:
-                room = 0.0
-                for k in range(features.shape[1]):
-                    room += abs(features[best, k] - features[winner, k]) * widths[box, k]
-                for k in range(features.shape[1]):
-                    part = abs(features[best, k] - features[winner, k]) * widths[box, k]
-                    hopes[box, k] += (at_winner - least) * part / room
-    return sums
-
-
-@kernel
 def _contract_to(features: Floats, i: Any, j: Any, margin: float, low: Floats, high: Floats) -> bool:
     """Shrink the box to where candidate i may score at least as much as j; False if that is nowhere."""
     total = 0.0
@@ -432,52 +344,3 @@ def contract(
                 break
             low[:], high[:] = hull_low, hull_high
     return empty
-
-
-@kernel
-def all_choices(
-    statistics: Floats,
-    classes: Int32s,
-    sentence_offsets: Int64s,
-    candidate_offsets: Int64s,
-    candidates: Int32s,
-    bases: Floats,
-    chosen: Int64s,
-    most: int,
-) -> tuple[Int64s, Floats]:
-    """The summed statistics of every choice of one candidate a sentence, for each of the ``chosen`` boxes that has at
-    most ``most`` of them: where those of each begin (none for a box with more), and the sums.
-    """
-    columns = statistics.shape[1]
-    longest = 1
-    for place in range(candidate_offsets.size - 1):
-        longest = max(longest, candidate_offsets[place + 1] - candidate_offsets[place])
-    distinct = np.empty(longest, np.int32)
-    offsets = np.zeros(chosen.size + 1, np.int64)
-    sums = np.empty((chosen.size * most, columns))
-    total = 0
-    for c in range(chosen.size):
-        box = chosen[c]
-        offsets[c + 1] = total
-        sums[total] = bases[box]
-        count = 1
-        for place in range(sentence_offsets[box], sentence_offsets[box + 1]):
-            kinds = 0
-            for n in range(candidate_offsets[place], candidate_offsets[place + 1]):
-                known = False
-                for m in range(kinds):
-                    known = known or classes[distinct[m]] == classes[candidates[n]]
-                if not known:
-                    distinct[kinds] = candidates[n]
-                    kinds += 1
-            if count * kinds > most:
-                count = 0
-                break
-            for m in range(kinds - 1, -1, -1):  # the first last: it is added in place
-                for i in range(count):
-                    for k in range(columns):
-                        sums[total + m * count + i, k] = sums[total + i, k] + statistics[distinct[m], k]
-            count *= kinds
-        total += count
-        offsets[c + 1] = total
-    return offsets, sums[:total]

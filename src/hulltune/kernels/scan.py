@@ -124,6 +124,27 @@ def _survivors(
 
 
 @kernel
+def _not_below(slopes: Floats, intercepts: Floats, begin: int, n: int, i: int, j: int, out: Int64s) -> int:
+    """Which points do not lie below the segment from point i to point j; their number. As in ``_survivors``."""
+    x, y = splat(slopes[begin + i]), splat(intercepts[begin + i])
+    run = splat(slopes[begin + j] - slopes[begin + i])
+    rise = splat(intercepts[begin + j] - intercepts[begin + i])
+    count = 0
+    for row in range((n + LANES - 1) // LANES):
+        start = min(row * LANES, n - LANES)
+        height = subtract(
+            multiply(subtract(load_at(intercepts, begin + start), y), run),
+            multiply(rise, subtract(load_at(slopes, begin + start), x)),
+        )
+        bits = mask_bits(at_least(height, splat(0.0)))
+        while bits:
+            out[count] = begin + start + lowest_bit(bits)
+            count += 1
+            bits &= bits - 1
+    return count
+
+
+@kernel
 def scan_envelope(
     slopes: Floats,
     intercepts: Floats,
@@ -151,10 +172,10 @@ def scan_envelope(
     if low == high:
         return 1
     top = _farthest(slopes, intercepts, begin, n, least, greatest, scratch)
-    if top == least:
-        xs[1], ys[1], winners[1] = high, intercepts[begin + greatest], greatest
-        return 2
-    left = _survivors(slopes, intercepts, begin, n, least, top, greatest, numbers)
+    if top == least:  # nothing is above the segment, unless rounding has hidden it
+        left = _not_below(slopes, intercepts, begin, n, least, greatest, numbers)
+    else:
+        left = _survivors(slopes, intercepts, begin, n, least, top, greatest, numbers)
     if left <= LANES:
         count = _walk(slopes, intercepts, numbers, left, high, scratch, xs, ys, winners)
     else:

@@ -11,7 +11,7 @@ from typing import Any
 
 from hulltune.errors import InputError
 from hulltune.io.streams import written_atomically
-from hulltune.tuning.tune import Progress
+from hulltune.tuning.options import Progress
 
 FORMAT = "hulltune loop result 1"
 

@@ -40,7 +40,7 @@ from hulltune.search.interface import Problem
 from hulltune.search.policies import Policy
 from hulltune.tuning.api import tune
 from hulltune.tuning.inputs import ListsLike, ReferencesLike, WeightsLike, as_references, as_weights, tuning_data
-from hulltune.tuning.tune import Progress
+from hulltune.tuning.options import Progress
 
 Decoder = Callable[[Mapping[str, float]], ListsLike] | CommandDecoder
 """A function from weights to lists or forests (whatever ``tune`` takes), or a command."""

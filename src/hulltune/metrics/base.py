@@ -85,6 +85,10 @@ class Metric(ABC):
         """What to minimise over the choices of a box, and the bound of the loss that the minimiser proves."""
         return self.linear_bound(ranges).as_loss_bound(ranges)
 
+    def score_of(self, loss: float) -> float:
+        """The score that has this loss."""
+        return -loss if self.higher_is_better else loss
+
     def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[NDArray[np.int64], float]:
         """The rows of the smallest loss, and that loss; no rows where none is below ``below``.
 

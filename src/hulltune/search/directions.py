@@ -13,13 +13,16 @@ from hulltune.forest.features import DenseFeatures
 
 Floats = NDArray[np.float64]
 
+DUST = 2.0**-40
+"""Of the largest range of a feature: a smaller one is what rounding leaves of equal sums."""
+
 
 def feature_units(corpus: Corpus) -> Floats:
-    """A typical difference of each feature between candidates of a sentence: the mean over sentences of its range
-    over the hypotheses of a list, or over all derivations of a forest.
+    """A typical difference of each feature between candidates of a sentence: the mean of its range over the hypotheses
+    of a list, or over all derivations of a forest, among the sentences in which it differs at all.
 
     0 for a feature that never differs within a sentence, whose weight changes nothing. Duplicates and the order of
-    sentences do not change it. O(edges × features).
+    sentences do not change it, and neither do sentences that a rare feature has no part in. O(edges × features).
     """
     width = len(corpus.feature_names)
     edges = corpus.sentence_edges
@@ -27,15 +30,19 @@ def feature_units(corpus: Corpus) -> Floats:
     if not len(starts):
         return np.zeros(width)
     if corpus.nodes > len(corpus):
-        ranges = _forest_ranges(corpus)
-        return np.array([math.fsum(column) for column in ranges.T.tolist()]) / len(starts)
+        return np.array([_mean_of_positive(column) for column in _forest_ranges(corpus).T])
     values = corpus.features.values if isinstance(corpus.features, DenseFeatures) else corpus.features.toarray()
     units = np.empty(width)
     for k in range(width):
         column = np.asarray(values[:, k], dtype=np.float64)
         ranges = np.maximum.reduceat(column, starts) - np.minimum.reduceat(column, starts)
-        units[k] = math.fsum(ranges.tolist()) / len(starts)
+        units[k] = _mean_of_positive(ranges)
     return units
+
+
+def _mean_of_positive(ranges: Floats) -> float:
+    positive = ranges[ranges > ranges.max(initial=0.0) * DUST]
+    return math.fsum(positive.tolist()) / len(positive) if len(positive) else 0.0
 
 
 def _forest_ranges(corpus: Corpus) -> Floats:

@@ -34,9 +34,10 @@ from hulltune.tuning.inputs import (
     as_weights,
     tuning_data,
 )
+from hulltune.tuning.options import Progress, TuneOptions
 from hulltune.tuning.reranking import best_outputs, best_rows
 from hulltune.tuning.result import Replicates, TuneResult
-from hulltune.tuning.tune import Progress, TuneOptions, tune_problem
+from hulltune.tuning.tune import tune_problem
 
 TEXT_METRICS = ("bleu", "chrf", "ter", "wer")
 """Shown beside each other: whoever tunes for one of them wants to know what it did to the rest."""

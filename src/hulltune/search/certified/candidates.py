@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 
 ROUNDING = 2.0**-48
-"""Of the largest term: more than the rounding of a sum of some products."""
+"""Of the sum of absolute terms, for each of them: more than the rounding of their sum."""
 
 
 HALVINGS = 5
@@ -34,7 +34,7 @@ class Candidates:
 
     features: Floats
     magnitudes: Floats
-    """(sentences, coordinates): the largest absolute value, times how much it may be rounded."""
+    """(sentences, coordinates): the largest sum of absolute terms, times how much more than usual it may be rounded."""
     certain: NDArray[np.bool_]
     """For each sentence, whether the sign of every difference of two features is that of exact arithmetic."""
     statistics: Floats
@@ -60,15 +60,15 @@ class Candidates:
 
 def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
     """The candidates of a pool; asks the metric for the statistics of those that may win."""
-    from hulltune.kernels import certify
+    from hulltune.kernels import certify, choices
 
     filled = np.diff(pool.offsets) > 0
     starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])  # sentences without candidates own no rows
     active = np.flatnonzero(np.any(space.axes != 0.0, axis=1))
     columns = np.ascontiguousarray(pool.features.T[active], dtype=np.float64)
-    features, certain = _projected(columns, space.axes[active], starts)
-    magnitudes = np.maximum.reduceat(np.abs(features), starts[:-1], axis=0) * pool.rounding
-    listed = np.flatnonzero(certify.first_of_equals(columns, starts) == np.arange(len(features)))
+    features, magnitudes, certain = _projected(columns, space.axes[active], starts)
+    magnitudes *= pool.rounding * max(1.0, len(active) / 32)  # longer sums round more
+    listed = np.flatnonzero(choices.first_of_equals(columns, starts) == np.arange(len(features)))
     possible = certify.possible_winners(
         features, magnitudes, certain, np.searchsorted(listed, starts), listed.astype(np.int32),
         space.faces.lows, space.faces.highs, HALVINGS,
@@ -79,7 +79,7 @@ def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
     statistics = np.zeros((len(features), table.shape[1]))
     statistics[listed] = table
     classes = np.zeros(len(features), dtype=np.int32)
-    classes[listed] = certify.first_of_equals(np.ascontiguousarray(table.T), np.searchsorted(listed, starts))
+    classes[listed] = choices.first_of_equals(np.ascontiguousarray(table.T), np.searchsorted(listed, starts))
     base = np.zeros(table.shape[1])
     if not filled.all():
         nothing = np.where(filled, pool.numbers[np.minimum(pool.offsets[:-1], len(pool.numbers) - 1)], -1)
@@ -102,26 +102,30 @@ def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
     )
 
 
-def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, NDArray[np.bool_]]:
-    """The candidates over the coordinates, and for which sentences the signs of differences are certain."""
-    from hulltune.kernels import certify
+def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """The candidates over the coordinates; for each sentence and coordinate the largest sum of absolute terms, which is
+    what rounding goes by; and for which sentences the signs of differences are certain.
+    """
+    from hulltune.kernels import choices
 
     features = np.zeros((columns.shape[1], axes.shape[1]))
+    magnitudes = np.zeros((len(starts) - 1, axes.shape[1]))
     certain = np.ones(len(starts) - 1, dtype=bool)
     for k in range(axes.shape[1]):
         used = np.flatnonzero(axes[:, k])
-        largest = np.zeros(columns.shape[1])
+        sizes = np.zeros(columns.shape[1])
         for j in used:  # one after the other: equal rows get equal sums, whatever stands beside them
             term = columns[j] * axes[j, k]
             features[:, k] += term
-            largest = np.maximum(largest, np.abs(term))
+            sizes += np.abs(term)
+        magnitudes[:, k] = np.maximum.reduceat(sizes, starts[:-1])
         if len(used) != 1 or np.frexp(axes[used[0], k])[0] not in (0.5, -0.5):
-            errors = ROUNDING * max(len(used), 1) * np.maximum.reduceat(largest, starts[:-1])
+            errors = ROUNDING * max(len(used), 1) * magnitudes[:, k]
             sums = np.ascontiguousarray(features[:, k])
-            certain &= certify.clearly_apart(sums, errors, np.ascontiguousarray(columns[used]), starts)
+            certain &= choices.clearly_apart(sums, errors, np.ascontiguousarray(columns[used]), starts)
     if not np.all(np.isfinite(features)):
         raise InputError("certify: scores overflow; use smaller weights or rescale the features")
-    return features, certain
+    return features, magnitudes, certain
 
 
 def _on_grid(table: NDArray[np.float64], rows: Int64s, offsets: Int64s) -> tuple[Floats, Floats, bool]:

@@ -188,13 +188,13 @@ class _Batch:
 
     def _enumerate(self, left: _Left, bounds: Floats, chosen: Int64s) -> None:
         """Exact bounds where few choices are left: so every box gets its bound, however curved the metric is there."""
-        from hulltune.kernels import certify
+        from hulltune.kernels import choices
 
         data = self.candidates
         chosen = chosen[np.diff(left.sentence_offsets)[chosen] <= MOST_CHOICES.bit_length() - 1]
         if not len(chosen):
             return
-        offsets, sums = certify.all_choices(
+        offsets, sums = choices.all_choices(
             data.statistics, data.classes, left.sentence_offsets, left.offsets, left.candidates, left.bases,
             chosen, MOST_CHOICES,
         )  # fmt: skip
@@ -207,11 +207,11 @@ class _Batch:
             )
 
     def _minimisers(self, left: _Left, bound: LossBound, chosen: Int64s, hopes: Floats) -> Floats:
-        from hulltune.kernels import certify
+        from hulltune.kernels import choices
 
         # Slopes are for statistics; the kernel has these in units of their grid.
         slopes = np.ascontiguousarray(bound.slopes * self.candidates.grids)
-        sums = certify.minimisers(
+        sums = choices.minimisers(
             self.candidates.statistics, left.sentence_offsets, left.offsets, left.candidates, left.bases,
             slopes, chosen, self.candidates.features, self.highs - self.lows, hopes,
         )  # fmt: skip

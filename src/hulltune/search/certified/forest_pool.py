@@ -158,5 +158,5 @@ def _qhull() -> Any:
     try:
         from scipy import spatial
     except ImportError:
-        raise InputError("certifying forests needs scipy: pip install scipy") from None
+        raise InputError("certifying forests needs scipy: pip install 'hulltune[certify]'") from None
     return spatial

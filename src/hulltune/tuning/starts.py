@@ -1,0 +1,62 @@
+"""Weights to climb from, all within the constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.forest.forest import feature_vector
+from hulltune.search.constraints import CompiledConstraints
+from hulltune.search.directions import random_directions
+from hulltune.search.interface import Problem
+
+Floats = NDArray[np.float64]
+
+
+def first_weights(
+    problem: Problem,
+    constraints: CompiledConstraints,
+    units: Floats,
+    start: Mapping[str, float] | Sequence[float] | None,
+) -> Floats:
+    """Those given, if they are within the constraints; otherwise equal ones over scaled features."""
+    if start is None:
+        weights = constraints.start(units)
+        if not np.any(weights):
+            raise InputError("constraints: every weight is fixed at 0, or no feature differs between candidates")
+        return weights
+    weights = feature_vector(start, problem.feature_names, "start")
+    violation = constraints.violation(weights)
+    if violation is not None:
+        raise InputError(f"start: {violation}")
+    if not np.any(weights):
+        raise InputError("start: all weights are 0, which ties all candidates; give at least one another value")
+    return weights
+
+
+def random_start(constraints: CompiledConstraints, units: Floats, rng: np.random.Generator) -> Floats:
+    """Random weights over scaled features."""
+    return _feasible(constraints, random_directions(1, units, rng)[0], constraints.start(units))
+
+
+def start_near(
+    constraints: CompiledConstraints, units: Floats, best: Floats, distance: float, rng: np.random.Generator
+) -> Floats:
+    """Weights around the best: every scaled weight moved by a share of their mean size."""
+    size = float(np.mean(np.abs(best * units)))
+    return _feasible(constraints, best + random_directions(1, units, rng)[0] * size * distance, best)
+
+
+def _feasible(constraints: CompiledConstraints, weights: Floats, fallback: Floats) -> Floats:
+    """A start within the constraints: mirrored at bounds of 0, otherwise as near as may be."""
+    feasible = weights.copy()
+    for group in constraints.groups:
+        value = float(weights[group].mean())
+        low, high = float(constraints.lower[group[0]]), float(constraints.upper[group[0]])
+        if not low <= value <= high and low <= -value <= high:
+            value = -value
+        feasible[group] = min(max(value, low), high)
+    return feasible if np.any(feasible) else fallback
