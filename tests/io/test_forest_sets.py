@@ -232,6 +232,8 @@ def test_ids_from_a_file_of_names(folder: Path, tmp_path: Path) -> None:
     assert [outputs(found, i)[0] for i in range(3)] == ["w10", "w2", "w1"]
     _, references = found.matched((("ten",), ("none",), ("two",), ("one",)))
     assert references == (("ten",), ("two",), ("one",))
+    with pytest.raises(InputError, match="the file of names has 4 lines, but there are 3 reference lines"):
+        found.matched((("ten",), ("none",), ("two",)))
 
 
 @pytest.mark.parametrize(
@@ -247,3 +249,19 @@ def test_faults_in_a_file_of_names(folder: Path, tmp_path: Path, text: str, mess
     names.write_text(text)
     with pytest.raises(InputError, match=message):
         read_forests(folder, ids=str(names))
+
+
+def test_a_folder_of_several_formats_is_read_whole(folder: Path, tmp_path: Path) -> None:
+    (folder / "3.nbest").write_text("3 ||| w3 ||| a=1\n3 ||| w3 w3 ||| a=2\n")
+    (folder / "4.slf").write_text("N=2 L=1\nI=0 W=!NULL\nI=1 W=w4\nJ=0 S=0 E=1 a=-1\n")
+    (folder / "LICENCE").write_text("as you like\n")
+    (folder / "refs").write_text("1 2 3\n4 5\n")  # looks like arcs
+    (folder / "more").mkdir()
+    found = read_forests(folder, ids="name")
+    assert {"w1", "w2", "w3", "w4", "w10"} == {outputs(found, i)[0] for i in range(len(found)) if outputs(found, i)}
+    assert [Path(name).name for name in found.left_out] == ["more", "LICENCE", "refs"]
+
+
+def test_a_table_of_words_that_is_not_there(folder: Path) -> None:
+    with pytest.raises(InputError, match="nowhere: no such file; expected a table of words"):
+        read_forests(folder, symbols="nowhere")

@@ -6,6 +6,8 @@ import bz2
 import gzip
 import lzma
 import math
+import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,7 @@ from hulltune.io import (
     read_references,
     sniff,
 )
+from hulltune.io.streams import written_atomically
 
 MOSES = "0 ||| a b ||| x= 1 ||| 3\n0 ||| c ||| x= 2 ||| 2\n0 ||| a b ||| x= 1 ||| 1\n1 ||| d e f ||| x= 5 ||| 0\n"
 
@@ -272,3 +275,25 @@ def test_many_texts_at_once(tmp_path: Path, words: list[str]) -> None:
     lists = read_lists(file)
     rows = np.array([2, 0, 1, 2])
     assert lists.some_texts(rows) == [lists.text(row) for row in rows.tolist()]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_pipe_is_read_like_a_file(tmp_path: Path, compressed: bool) -> None:
+    data = b"0 ||| a ||| f=1\n0 ||| b ||| f=2\n"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(gzip.compress(data) if compressed else data))
+    writer.start()
+    lists = read_lists(pipe)
+    writer.join()
+    assert list(lists.texts) == ["a", "b"]
+
+
+def test_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hulltune.io.streams._pipes", {"-": b"0 ||| a ||| f=1\n"})
+    assert list(read_lists("-").texts) == ["a"]
+
+
+def test_a_folder_is_no_file_to_write(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a folder; expected the name of a file"), written_atomically(tmp_path):
+        pass

@@ -335,8 +335,11 @@ def test_several_lattices_go_into_a_folder(tmp_path: Path) -> None:
     forests = [NamedForest(forest, "u1"), NamedForest(forest), NamedForest(forest, "u2")]
     write_slf(f"{tmp_path}/new/", forests)
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["1.slf", "u1.slf", "u2.slf"]
-    with pytest.raises(InputError, match="several lattices, but this format holds one a file; give a folder"):
+    with pytest.raises(InputError, match="3 lattices, but this format holds one a file; give a folder"):
         write_slf(tmp_path / "a.slf", forests)
+    assert not (tmp_path / "a.slf").exists()
+    write_slf(tmp_path / "other", forests)
+    assert len(list((tmp_path / "other").iterdir())) == 3
     with pytest.raises(InputError, match="a second lattice of the name 'u1'"):
         write_slf(tmp_path, [forests[0], forests[0]])
     with pytest.raises(InputError, match="no file can have the name"):

@@ -80,7 +80,7 @@ def _forests(args: argparse.Namespace, paths: list[str]) -> ForestSet:
     )
     if found.left_out and not getattr(args, "quiet", False):
         names = ", ".join(Path(name).name for name in found.left_out[:MOST_SHOWN])
-        note(f"{len(found.left_out)} files beside the forests are none, and left out: {names}")
+        note(f"{len(found.left_out)} beside the forests are in no format known for them, and left out: {names}")
     return found
 
 

@@ -64,6 +64,8 @@ class ForestSet:
     sources: tuple[str | None, ...] | None = None
     ids_by: str = "order"
     """What the ids are: "order", "name" or "name1"."""
+    listed: int | None = None
+    """The lines of the file of names that the ids were taken from, if they were."""
     left_out: tuple[str, ...] = ()
     """Files in folders of forests that are none."""
     provenance: tuple[Provenance, ...] = ()
@@ -177,6 +179,11 @@ class ForestSet:
                     "(--ids name takes the line from the number in the name of a file)"
                 )
             return self, references[: len(self)]
+        if self.listed is not None and self.listed != len(references):
+            raise InputError(
+                f"the file of names has {self.listed} lines, but there are {len(references)} reference lines; expected "
+                "line i of one to name line i of the other"
+            )
         numbers = [int(name) for name in self.ids]
         if max(numbers) >= len(references):
             hint = "; --ids name1 counts from 1" if self.ids_by == "name" and max(numbers) == len(references) else ""

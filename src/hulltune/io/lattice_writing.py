@@ -104,27 +104,33 @@ def write_each(
     path: str | os.PathLike[str], forests: Iterable[NamedForest], suffix: str, text: Callable[[NamedForest], str]
 ) -> None:
     """Write forests of a format that holds one a file: to ``path`` if there is one, or into the folder ``path``, to
-    files called by the forests' names, or by their numbers from 0. A path that ends with a slash is a folder.
+    files called by the forests' names, or by their numbers from 0. What is there as a folder is one, as is a path that
+    ends with a slash, and for several forests one without a suffix. Nothing is written before all of it can be.
     """
     target = Path(path)
+    given = list(forests)
     into_folder = target.is_dir() or os.fspath(path).endswith(("/", os.sep))
-    if into_folder:
-        target.mkdir(parents=True, exist_ok=True)
-    names: set[str] = set()
-    for number, forest in enumerate(forests):
+    if len(given) > 1 and not into_folder:
+        if target.suffix or target.exists():
+            raise InputError(f"{target}: {len(given)} lattices, but this format holds one a file; give a folder")
+        into_folder = True
+    if not given and not into_folder:
+        raise InputError(f"{target}: no lattice to write; expected one")
+    contents: dict[Path, bytes] = {}
+    for number, forest in enumerate(given):
         name = str(number) if forest.name is None else forest.name
-        if not into_folder and number:
-            raise InputError(f"{target}: several lattices, but this format holds one a file; give a folder")
-        if into_folder and (name in names or name in ("", ".", "..") or "/" in name or os.sep in name or "\0" in name):
-            reason = "a second lattice of the name" if name in names else "no file can have the name"
-            raise InputError(f"{target}: {reason} {name!r}")
-        names.add(name)
         file = target / f"{name}{suffix}" if into_folder else target
+        if into_folder and (
+            file in contents or name in ("", ".", "..") or "/" in name or os.sep in name or "\0" in name
+        ):
+            reason = "a second lattice of the name" if file in contents else "no file can have the name"
+            raise InputError(f"{target}: {reason} {name!r}")
         try:
-            content = text(forest)
+            contents[file] = text(forest).encode("utf-8")
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
+    if into_folder:
+        target.mkdir(parents=True, exist_ok=True)
+    for file, content in contents.items():
         with written_atomically(file) as stream:
-            stream.write(content.encode("utf-8"))
-    if not names and not into_folder:
-        raise InputError(f"{target}: no lattice to write; expected one")
+            stream.write(content)

@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -18,6 +19,9 @@ from hulltune.io.forest_set import IDS, ForestSet, Member, Piece, number_in_name
 from hulltune.io.packed_forests import open_forests
 from hulltune.io.sniff import check_format, sniff
 from hulltune.io.streams import head, open_bytes, without_suffix
+
+AMBIGUOUS = "openfst-text"
+"""The format of forests that other columns of numbers look like."""
 
 
 def read_forests(
@@ -33,11 +37,12 @@ def read_forests(
     """The forests of one or several files, patterns (``*.slf``) or folders, linear in their size.
 
     Files are read in the order given; those of a pattern or folder in natural order (2 before 10). In a folder, files
-    that are no forests are left out, and listed in ``left_out``. ``ids`` says which sentence a forest is of: "order"
-    its position among all forests, "name" the number in its file's name (the last one there; of a file with several
-    forests, that in each one's own name), "name1" that number counted from 1; or it is a file with a name in each line
-    (its first word), those of the reference lines in turn. Forests of the same sentence are searched as their union.
-    n-best lists among the files keep their own ids; ``missing`` is as for ``read_lists``.
+    that are neither forests nor Moses lists are left out, as are folders in it, and listed in ``left_out``. ``ids`` says
+    which sentence a forest is of: "order" its position among all forests, "name" the number in its file's name (the
+    last one there; of a file with several forests, that in each one's own name), "name1" that number counted from 1; or
+    it is a file with a name in each line (its first word), those of the reference lines in turn. Forests of the same
+    sentence are searched as their union. n-best lists among the files keep their own ids; ``missing`` is as for
+    ``read_lists``.
 
     ``negate`` changes the sign of all features, of none, or of those named; ``drop`` names the words that are not
     output; ``symbols`` is a table of words. Where they are None the convention of the format holds (docs/formats.md).
@@ -52,6 +57,8 @@ def read_forests(
         drop=None if drop is None else frozenset(drop),
         symbols=symbols,
     )
+    if symbols is not None and not os.path.exists(symbols):
+        raise InputError(f"{os.fspath(symbols)}: no such file; expected a table of words (symbols)")
     files, left_out = forest_files(paths, format)
     if [name for _, name in files] == ["packed-forests"] and options == ForestOptions():
         return open_forests(files[0][0])
@@ -79,6 +86,8 @@ def read_forests(
         pieces, lists=lists, ids_by=ids if listed is None else "name", left_out=left_out,
         provenance=[Provenance(os.fspath(file), name) for file, name in files],
     )  # fmt: skip
+    if listed is not None:
+        found = replace(found, listed=len(listed))
     if isinstance(options.negate, frozenset):
         for name in sorted(options.negate):
             if name not in found.feature_names:
@@ -129,24 +138,34 @@ def _expand(path: Path, format: str | None) -> tuple[list[tuple[Path, str]], lis
     if not os.path.isdir(name) or kind not in FOREST_FORMATS:
         return [(path, kind)], []
     entries = sorted(FilePath(name).iterdir(), key=lambda entry: natural_key(entry.name))
-    candidates = [entry for entry in entries if entry.is_file() and not entry.name.startswith(".")]
-    formats = [sniff_forest(head(entry, ENOUGH)) if format is None else format for entry in candidates]
-    # What most files are, the folder is of: numbers in a file of references may look like arcs.
-    common = max(FOREST_FORMATS, key=formats.count)
-    suffixes = {without_suffix(entry).suffix for entry, kind in zip(candidates, formats, strict=True) if kind == common}
+    entries = [entry for entry in entries if not entry.name.startswith(".")]
+    candidates = [entry for entry in entries if entry.is_file()]
+    formats = [_sniff_in_folder(entry) if format is None else format for entry in candidates]
+    if set(formats) - {None, AMBIGUOUS}:  # numbers in a file of references may look like arcs
+        formats = [None if each == AMBIGUOUS else each for each in formats]
+    suffixes = {without_suffix(entry).suffix for entry, each in zip(candidates, formats, strict=True) if each}
     files: list[tuple[Path, str]] = []
-    left_out: list[str] = []
+    left_out = [f"{entry}/" for entry in entries if entry.is_dir()]
     for entry, entry_format in zip(candidates, formats, strict=True):
-        if entry_format == common:
-            files.append((entry, common))
+        if entry_format is not None:
+            files.append((entry, entry_format))
         elif without_suffix(entry).suffix in suffixes - {""}:
             raise InputError(
-                f"{entry}: cannot tell the format, but its name ends like those of the forests beside it ({common}); "
-                "if it is none, give the forests by a pattern"
+                f"{entry}: cannot tell the format, but its name ends like those of the forests beside it; if it is "
+                "none, give the forests by a pattern"
             )
         else:
             left_out.append(os.fspath(entry))
     return files, left_out
+
+
+def _sniff_in_folder(file: FilePath) -> str | None:
+    """The format of a file beside forests: one of forests, or of lists that cannot be taken for anything else."""
+    first = head(file, ENOUGH)
+    found = sniff_forest(first)
+    if found is None and b"|||" in first.split(b"\n", 1)[0]:
+        return "moses"
+    return found
 
 
 def matching_files(path: Path) -> list[Path]:

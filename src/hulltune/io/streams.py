@@ -8,6 +8,8 @@ import importlib
 import io
 import lzma
 import os
+import stat
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -26,10 +28,14 @@ _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2
 
 @contextmanager
 def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked if it is compressed (told by its content, not by its name)."""
+    """The bytes of a file, unpacked if it is compressed (told by its content, not by its name).
+
+    A pipe can be read once, but files are opened twice, to tell their format and to read them: so its bytes are kept.
+    ``-`` is the standard input.
+    """
     name = os.fspath(path)
     try:
-        with open(name, "rb") as file:
+        with _opened(name) as file:
             head = file.read(6)
             file.seek(0)
             kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "plain")
@@ -45,6 +51,29 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise InputError(f"{name}: the compressed file is cut off or damaged ({error})") from None
     except OSError as error:
         raise InputError(f"{name}: cannot be read ({error})") from None
+
+
+_pipes: dict[object, bytes] = {}
+
+
+def _opened(name: str) -> IO[bytes]:
+    """A file to read from any place."""
+    if name == "-":
+        if name not in _pipes:
+            _pipes[name] = sys.stdin.buffer.read()
+        return io.BytesIO(_pipes[name])
+    key: object = None
+    if stat.S_ISFIFO(os.stat(name).st_mode):
+        status = os.stat(name)
+        key = status.st_dev, status.st_ino
+        if key in _pipes:
+            return io.BytesIO(_pipes[key])
+    file = open(name, "rb")  # noqa: SIM115  # the caller closes it
+    if key is None and file.seekable():
+        return file
+    with file:
+        _pipes[key] = file.read()
+    return io.BytesIO(_pipes[key])
 
 
 def _unpacked(file: IO[bytes], kind: str, name: str) -> IO[bytes]:
@@ -164,6 +193,8 @@ def without_suffix(path: str | os.PathLike[str]) -> Path:
 def written_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write that takes the place of ``path`` only when it is complete; nobody sees a half-written one."""
     target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target}: is a folder; expected the name of a file to write")
     try:
         handle, unfinished = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".unfinished", dir=target.parent)
     except OSError as error:
