@@ -37,12 +37,13 @@ def read_forests(
     """The forests of one or several files, patterns (``*.slf``) or folders, linear in their size.
 
     Files are read in the order given; those of a pattern or folder in natural order (2 before 10). In a folder, files
-    that are neither forests nor Moses lists are left out, as are folders in it, and listed in ``left_out``. ``ids`` says
-    which sentence a forest is of: "order" its position among all forests, "name" the number in its file's name (the
-    last one there; of a file with several forests, that in each one's own name), "name1" that number counted from 1; or
-    it is a file with a name in each line (its first word), those of the reference lines in turn. Forests of the same
-    sentence are searched as their union. n-best lists among the files keep their own ids; ``missing`` is as for
-    ``read_lists``.
+    that are neither forests nor Moses lists are left out, as are folders in it, and listed in ``left_out``.
+
+    ``ids`` says which sentence a forest is of: "order" its position among all forests, "name" the number in its file's
+    name (the last one there; of a file with several forests, that in each one's own name), "name1" that number counted
+    from 1; or it is a file with a name in each line (its first word), those of the reference lines in turn. Forests of
+    the same sentence are searched as their union. n-best lists among the files keep their own ids; ``missing`` is as
+    for ``read_lists``.
 
     ``negate`` changes the sign of all features, of none, or of those named; ``drop`` names the words that are not
     output; ``symbols`` is a table of words. Where they are None the convention of the format holds (docs/formats.md).

@@ -74,7 +74,9 @@ class _Climb:
         self._positions = positions
 
     def go_on(self, rounds: int | None, stop: threading.Event) -> None:
-        """For some rounds, or to the end."""
+        """For some rounds, or to the end. A climb that has not begun when all are to stop does not begin."""
+        if stop.is_set():
+            return
         for position in islice(self._positions, rounds):
             self.path.append(position)
             if stop.is_set():
