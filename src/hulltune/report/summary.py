@@ -25,7 +25,7 @@ def _header(result: TuneResult) -> list[str]:
         f"hulltune {result.version}, seed {result.seed}"
         + (", interrupted: the best so far" if result.interrupted else ""),
         f"{result.metric} ({better} is better)",
-        f"{result.sentences:,} sentences, {result.candidates:,} candidates, {len(result.weights):,} features; "
+        f"{result.sentences:,} sentences, {result.candidates:,} {_of_what(result)}, {len(result.weights):,} features; "
         f"{result.line_searches:,} line searches ({per_second:,.0f}/s), {result.seconds:.2f} s in all",
     ]
 
@@ -138,3 +138,8 @@ def _table(rows: Sequence[tuple[str, ...]], alignment: str) -> list[str]:
 
 def _short(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _of_what(result: TuneResult) -> str:
+    """What ``candidates`` counts."""
+    return "candidates" if result.baseline_kind == TuneResult.baseline_kind else "candidates and edges"

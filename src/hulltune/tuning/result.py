@@ -61,6 +61,7 @@ class TuneResult:
     seed: int
     sentences: int
     candidates: int
+    """The hypotheses of all lists; of forests, their edges."""
     """Hypotheses of lists, edges of forests."""
     line_searches: int
     seconds: float
