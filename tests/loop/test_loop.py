@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hulltune
 from hulltune import Forest, InputError, read_lists, score, tune_loop
 from hulltune.decoder import START_WEIGHTS, BuiltInDecoder, built_in_task
 from hulltune.io.records import lists_from_records
-from hulltune.loop import LoopProgress, LoopResult
+from hulltune.loop import LoopProgress, LoopResult, winners
 from hulltune.loop.hypotheses import united
 from hulltune.loop.result import ITERATIONS, NO_NEW_WINNERS, NOTHING_NEW, SMALL_GAIN
-from hulltune.tuning.inputs import as_forests
+from hulltune.tuning.inputs import as_forests, list_data, tuning_data
 from tests.loop.decoders import NAMES, START, references, shown
 
 QUICK: dict[str, Any] = {"metric": "wer", "restarts": 3, "threads": 1}
@@ -134,6 +135,18 @@ def test_forests_loop_as_lists_do() -> None:
     assert forests.iterations[0].new_winners == lists.iterations[0].new_winners
     assert forests.iterations[0].tuned_score == pytest.approx(lists.iterations[0].tuned_score)
     assert forests.score < forests.start_score - 0.1
+
+
+def test_the_quick_way_to_winners_gives_those_of_the_envelopes(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = list_data(shown({"a": 1.0}, size=60), references()).problem("wer")
+    weights, others = np.array([0.2, 0.7, -0.1]), np.array([1.0, 0.0, 0.3])
+    quick = winners.winning_outputs(problem, weights, others)
+    monkeypatch.setattr(winners, "winners_along", lambda *arguments: None)
+    assert quick == winners.winning_outputs(problem, weights, others)
+    assert len(quick) > 24
+    forests = tuning_data(as_forest_decoder()({"a": 1.0}), references()).problem("wer")
+    lists = list_data(shown({"a": 1.0}), references()).problem("wer")
+    assert winners.winning_outputs(forests, weights) == winners.winning_outputs(lists, weights)
 
 
 def test_forests_of_several_iterations_are_one_and_equal_ones_count_once() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import hulltune
@@ -18,6 +20,28 @@ def say_if_compiling(quiet: bool = False, kernels: Sequence[str] = KERNELS) -> N
     """Explain the wait of the first run of a command that needs these kernels."""
     if not quiet and needs_compiling(kernels):
         note("compiling kernels, first run only")
+
+
+RERANKING = ("list_envelopes.list_envelopes",)
+_RERANK = "from hulltune import Forest, decode; decode(Forest.from_nbest(['a', 'b'], [[0.0], [1.0]]), [1.0])"
+
+
+@contextmanager
+def compiling_ahead() -> Iterator[None]:
+    """Where it has to be compiled, compile what reranking needs in a process of its own, on another CPU.
+
+    Nobody waits for it: its result is in Numba's cache if it is done in time, and is compiled as ever if not.
+    """
+    if not needs_compiling(RERANKING):
+        yield
+        return
+    nothing = subprocess.DEVNULL
+    process = subprocess.Popen([sys.executable, "-c", _RERANK], stdin=nothing, stdout=nothing, stderr=nothing)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def needs_compiling(kernels: Sequence[str] = KERNELS) -> bool:

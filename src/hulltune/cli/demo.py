@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.compiling import compiling_ahead, say_if_compiling
 from hulltune.cli.parser import Parser, add_help, whole_number
 from hulltune.cli.progress import number, shown_progress
 from hulltune.errors import InputError
@@ -24,7 +24,7 @@ def configure(parser: Parser) -> None:
     """The options of ``demo``."""
     group = parser.add_argument_group("options")
     group.add_argument("--out", metavar="FOLDER", default="out", help="where everything goes [out]")
-    group.add_argument("--sentences", metavar="N", type=whole_number, default=150, help="to tune on [150]")
+    group.add_argument("--sentences", metavar="N", type=whole_number, default=120, help="to tune on [120]")
     group.add_argument("--iterations", metavar="N", type=whole_number, default=4, help="of the loop, at most [4]")
     group.add_argument("--forest", action="store_true", help="tune on the decoder's forests, not on lists")
     group.add_argument("--lists", action="store_true", help="no decoder: rerank lists whose best weights are known")
@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise InputError(f"--out: {folder}: cannot be made a folder ({error.strerror})") from None
     say_if_compiling(args.quiet)
-    return _lists_demo(args, folder) if args.lists else _loop_demo(args, folder)
+    with compiling_ahead():
+        return _lists_demo(args, folder) if args.lists else _loop_demo(args, folder)
 
 
 def _loop_demo(args: argparse.Namespace, folder: Path) -> int:

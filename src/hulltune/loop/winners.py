@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from hulltune.lines.result import CorpusEnvelopes
 from hulltune.search.interface import Problem
+from hulltune.search.list_surfaces import winners_along
+from hulltune.search.problem import ListProblem
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +27,12 @@ def winning_outputs(problem: Problem, weights: Floats, others: Floats | None = N
     if others is not None and np.any(weights != others):
         directions.append(weights - others)
     intervals = np.repeat([[-math.inf, math.inf]], len(directions), axis=0)
+    if isinstance(problem, ListProblem):
+        winners = winners_along(problem, weights, np.array(directions), intervals)
+        if winners is not None:
+            owners = np.searchsorted(problem.corpus.sentence_edges, winners, side="right") - 1
+            pairs = zip(owners.tolist(), winners.tolist(), strict=True)
+            return {(sentence, problem.text(candidate)) for sentence, candidate in pairs}
     found: Any = problem.search(weights, np.array(directions), intervals)
     if isinstance(found, CorpusEnvelopes):
         starts = problem.corpus.sentence_edges[:-1]

@@ -103,6 +103,20 @@ def list_winners(problem: ListProblem, weights: Floats) -> Int64s | None:
     return found if ordinary else None
 
 
+def winners_along(
+    problem: ListProblem, origin: Floats, directions: Floats, intervals: Floats, *, threads: int = 1
+) -> Int64s | None:
+    """All candidates that win somewhere along some direction, each once, in order; None as for list_surfaces."""
+    corpus = problem.corpus
+    if not 0 < corpus.edges <= LARGEST_CORPUS or not isinstance(corpus.features, DenseFeatures):
+        return None
+    shards = _search(problem, np.vstack([origin, directions]), intervals, threads)
+    if shards is None:
+        return None
+    rows = [found[direction, : counts[direction]] for counts, _, found in shards for direction in range(len(counts))]
+    return np.unique(np.concatenate(rows)).astype(np.int64)
+
+
 def _search(
     problem: ListProblem, weights: Floats, intervals: Floats, threads: int
 ) -> list[tuple[Int64s, Floats, Int32s]] | None:
