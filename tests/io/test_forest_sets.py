@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hulltune import Corpus, Forest, InputError, read_forests, read_lists
 from hulltune.forest.features import DenseFeatures, SparseFeatures
 from hulltune.forest.union import union, with_common_features
-from hulltune.io.forest_set import ForestSet
+from hulltune.io.forest_set import ForestSet, Member, Piece
+from hulltune.io.packed import pack
 from hulltune.io.read_forests import natural_key
 from hulltune.io.sniff import sniff
 from tests.oracles import derivations, output_of
@@ -265,3 +266,69 @@ def test_a_folder_of_several_formats_is_read_whole(folder: Path, tmp_path: Path)
 def test_a_table_of_words_that_is_not_there(folder: Path) -> None:
     with pytest.raises(InputError, match="nowhere: no such file; expected a table of words"):
         read_forests(folder, symbols="nowhere")
+
+
+def test_a_lone_file_with_a_1_is_not_taken_for_the_first_of_many(folder: Path) -> None:
+    lines = (("zero",), ("one",), ("two",))
+    found = read_forests(folder / "1.hg")
+    assert found.matched(lines[:1])[1] == lines[:1]
+    with pytest.raises(InputError, match=r"1 sentences, but 3 reference lines; .*--ids name"):
+        found.matched(lines)
+    assert read_forests(folder / "1.hg", ids="name").matched(lines)[1] == lines[1:2]
+    (folder / "1.hg").rename(folder / "0.hg")
+    assert read_forests(folder / "0.hg").matched(lines)[1] == lines[:1]  # by name it is the same line
+    (folder / "10.hg").rename(folder / "3.hg")
+    with pytest.raises(InputError, match="--ids name"):  # 2 and 3 follow each other, but nobody counts from 2
+        read_forests([folder / "2.hg", folder / "3.hg"]).matched(lines)
+
+
+def test_numbers_that_neither_lists_nor_forests_name_are_no_sentences(folder: Path, tmp_path: Path) -> None:
+    lists = tmp_path / "lists.txt"
+    lists.write_text("4 ||| a ||| n=1 q=2 ||| 0.5\n")
+    found = read_forests([folder, lists], ids="name")
+    assert found.ids == (1, 2, 4, 10)
+    assert found.empty_ids == ()
+    declared = tmp_path / "lists.jsonl"
+    declared.write_text('{"id": 4, "candidates": [{"text": "a", "features": {"n": 1}}]}\n{"id": 3, "candidates": []}\n')
+    assert read_lists(declared).unnamed == (0, 1, 2)
+    found = read_forests([folder, declared], ids="name")
+    assert found.ids == (1, 2, 3, 4, 10)
+    assert found.empty_ids == (3,)
+
+
+def test_packed_lists_remember_what_no_file_names(folder: Path, tmp_path: Path) -> None:
+    lists = tmp_path / "lists.txt"
+    lists.write_text("4 ||| a ||| n=1 q=2 ||| 0.5\n")
+    pack(read_lists(lists), tmp_path / "lists.packed")
+    assert read_lists(tmp_path / "lists.packed").unnamed == (0, 1, 2, 3)
+    assert read_forests([folder, tmp_path / "lists.packed"], ids="name").ids == (1, 2, 4, 10)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sets(st.integers(0, 7), min_size=1), st.integers(0, 3), st.data())
+def test_sentences_without_a_forest_are_there_and_empty(numbers: set[int], further: int, data: st.DataObject) -> None:
+    found = with_common_features([data.draw(forests(max_derivations=10)) for _ in numbers])
+    pieces = [Piece(number, forest, Member("m")) for number, forest in zip(sorted(numbers), found, strict=True)]
+    count = max(numbers) + 1 + further
+    aligned = ForestSet.from_pieces(pieces, ids_by="name").aligned_to(count)
+    assert aligned.ids == tuple(range(count))
+    by_number = dict(zip(sorted(numbers), found, strict=True))
+    for number in range(count):
+        forest = by_number.get(number)
+        mine = aligned.corpus[number]
+        assert list(derivations(mine)) == ([] if forest is None else list(derivations(forest)))
+        assert len(aligned.members[number]) == (forest is not None)
+        if forest is not None:
+            assert np.array_equal(mine.features.toarray(), forest.features.toarray())
+    if count > 1:
+        with pytest.raises(InputError, match="reference lines"):
+            aligned.aligned_to(count - 1)
+
+
+def test_forests_by_order_are_as_many_as_there_are_sentences(folder: Path) -> None:
+    (folder / "10.hg").rename(folder / "3.hg")
+    with pytest.raises(InputError, match=r"3 sentences, but 4 reference lines; .*--ids name"):
+        read_forests(folder).aligned_to(4)  # whatever their names say
+    assert len(read_forests(folder).aligned_to(3)) == 3
+    (forest, *_) = read_forests(folder).corpus
+    assert ForestSet.from_forests([forest, [], [forest, forest]]).empty_ids == (1,)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import hulltune
-from hulltune import Forest, InputError, read_lists, score, tune_loop
+from hulltune import Forest, InputError, read_forests, read_lists, score, tune_loop
 from hulltune.decoder import START_WEIGHTS, BuiltInDecoder, built_in_task
+from hulltune.io.forest_set import ForestSet, Member, Piece
 from hulltune.io.records import lists_from_records
 from hulltune.loop import LoopProgress, LoopResult, winners
 from hulltune.loop.hypotheses import united
@@ -253,3 +254,71 @@ def test_bad_options_are_named(options: dict[str, Any], message: str) -> None:
         tune_loop(shown, references(), **{"start": START, **options})
     with pytest.raises(InputError, match="references: the loop needs them"):
         tune_loop(shown, None, start=START)
+
+
+def losing(lost: set[int], decoded_with: list[Mapping[str, float]]) -> Callable[[Mapping[str, float]], ForestSet]:
+    """A decoder of forests that gives no output for some sentences, from the second call on."""
+
+    def decoder(weights: Mapping[str, float]) -> ForestSet:
+        decoded_with.append(weights)
+        pieces = [
+            Piece(number, forest, Member("memory"))
+            for number, forest in enumerate(as_forest_decoder()(weights))
+            if len(decoded_with) == 1 or number not in lost
+        ]
+        return ForestSet.from_pieces(pieces, ids_by="name")
+
+    return decoder
+
+
+@pytest.mark.parametrize("lasting", [True, False])
+def test_a_sentence_that_the_decoder_loses_counts_as_an_empty_output(lasting: bool, tmp_path: Path) -> None:
+    lost, calls = {3, 7, 11}, list[Mapping[str, float]]()
+    options: dict[str, Any] = {**QUICK, "start": START, "iterations": 1}
+    options |= {"heldout": losing(lost, [{}]), "heldout_references": references()}
+    options |= {"folder": tmp_path / "run"} if lasting else {}
+    result = tune_loop(losing(lost, calls), references(), **options)
+    assert [record.empty for record in result.iterations] == [0, 3]
+    for record in result.iterations:
+        texts = [r["candidates"][0]["text"] for r in shown(record.weights)]
+        kept = [text for number, text in enumerate(texts) if record.number == 1 or number not in lost]
+        empty = len(references()) - len(kept)
+        lists = [{"candidates": [{"text": text, "features": {"x": 1.0}}]} for text in kept]
+        lines = [text for number, text in enumerate(references()) if record.number == 1 or number not in lost]
+        errors = score(lists, {"x": 1.0}, lines, metric="wer") * 6 * len(kept) + 6 * empty  # 6 words a line
+        assert record.score == pytest.approx(errors / 6 / len(references()), rel=1e-12)
+    assert result.empty == result.iterations[result.best - 1].empty
+    assert result.heldout is not None
+    assert result.heldout.start_empty == result.heldout.tuned_empty == 3
+    if lasting:  # read again from the folder, it is the same
+        again = tune_loop(losing(lost, calls), references(), **options)
+        assert without_times(again) == without_times(result)
+        assert len(calls) == 2
+        assert [len(read_forests(tmp_path / "run" / f"iter-00{n}" / "output.forest")) for n in (1, 2)] == [12, 12]
+
+
+def test_forests_by_order_must_be_complete() -> None:
+    with pytest.raises(InputError, match="11 sentences, but 12 reference lines"):
+        tune_loop(lambda weights: as_forest_decoder()(weights)[1:], references(), start=START, **QUICK)
+    result = tune_loop(
+        lambda weights: [[], *([forest] for forest in as_forest_decoder()(weights)[1:])],
+        references(), start=START, iterations=1, **QUICK,
+    )  # fmt: skip
+    assert result.iterations[0].empty == 1
+
+
+def test_output_that_weights_cannot_choose_from_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"weights are for none of its features \(a, b, c\); they are for x, y"):
+        tune_loop(shown, references(), start={"x": 1.0, "y": 2.0}, **QUICK)
+    folder = tmp_path / "run"
+    with pytest.raises(InputError, match="no sentence has more than one candidate"):
+        tune_loop(lambda weights: shown(weights, size=1), references(), start=START, folder=folder, **QUICK)
+    alone = [Forest.from_nbest(["x y"], [[1.0, 2.0, 3.0]], feature_names=NAMES)] * 12
+    with pytest.raises(InputError, match="no sentence has more than one candidate"):
+        tune_loop(lambda weights: alone, references(), start=START, **QUICK)
+    repaired = tune_loop(  # one candidate is enough where nothing is tuned
+        shown, references(), start=START, folder=folder, iterations=1,
+        heldout=lambda weights: shown(weights, size=1), heldout_references=references(), **QUICK,
+    )  # fmt: skip
+    assert repaired.heldout is not None
+    assert repaired.heldout.tuned == repaired.score

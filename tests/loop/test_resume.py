@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hulltune import InputError, tune_loop
-from hulltune.loop import CommandDecoder, LoopResult, run
+from hulltune.loop import CommandDecoder, LoopResult, places
 from tests.loop.decoders import START, references, shown
 from tests.loop.test_loop import without_times
 
@@ -46,13 +46,13 @@ def test_killed_at_every_place_it_ends_as_if_nothing_had_happened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr(run, "reached", told.append)
+    monkeypatch.setattr(places, "reached", told.append)
     decoded: list[int] = []
     expected = without_times(loop(tmp_path / "whole", decoded))
-    places = tuple(told)
-    assert len(places) > 20
+    stops = tuple(told)
+    assert len(stops) > 20
     assert without_times(loop(None, [])) == expected
-    for stop in range(len(places)):
+    for stop in range(len(stops)):
         passed: list[str] = []
 
         def kill(place: str, stop: int = stop, passed: list[str] = passed) -> None:
@@ -62,13 +62,13 @@ def test_killed_at_every_place_it_ends_as_if_nothing_had_happened(
 
         folder = tmp_path / f"killed-{stop}"
         again: list[int] = []
-        monkeypatch.setattr(run, "reached", kill)
+        monkeypatch.setattr(places, "reached", kill)
         with pytest.raises(Killed):
             loop(folder, again)
-        monkeypatch.setattr(run, "reached", lambda place: None)
-        assert without_times(loop(folder, again)) == expected, places[stop]
-        lost = 1 if places[stop].startswith("after decoding") else 0  # decoded, but its folder had no name yet
-        assert len(again) == len(decoded) + lost, places[stop]
+        monkeypatch.setattr(places, "reached", lambda place: None)
+        assert without_times(loop(folder, again)) == expected, stops[stop]
+        lost = 1 if stops[stop].startswith("after decoding") else 0  # decoded, but its folder had no name yet
+        assert len(again) == len(decoded) + lost, stops[stop]
 
 
 def test_killed_at_every_place_in_turn_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_killed_at_every_place_in_turn_in_one_folder(tmp_path: Path, monkeypatch
             if len(passed) > patience:
                 raise Killed(place)
 
-        monkeypatch.setattr(run, "reached", kill)
+        monkeypatch.setattr(places, "reached", kill)
         try:
             found = loop(tmp_path / "run", [])
         except Killed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -57,6 +57,8 @@ class CandidateLists:
     """Per feature, in how many hypotheses as written it was left out and taken as 0."""
     skipped: tuple[Skipped, ...] = ()
     provenance: tuple[Provenance, ...] = ()
+    unnamed: tuple[int, ...] = ()
+    """The ids that no file names: numbers in between, whose lists are empty."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -160,8 +162,8 @@ class CandidateLists:
             self,
             ids=range(count),
             offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            references=_spread(self.references, numbers, count, ()),
-            sources=_spread(self.sources, numbers, count, None),
+            references=spread(self.references, numbers.tolist(), count, ()),
+            sources=spread(self.sources, numbers.tolist(), count, None),
         )
 
     def _starts_at_one(self) -> bool:
@@ -202,10 +204,11 @@ def check_new_names(old: Sequence[str], new: Sequence[str]) -> None:
         seen.add(name)
 
 
-def _spread(values: Any, numbers: NDArray[np.int64], count: int, default: Any) -> Any:
+def spread(values: Sequence[Any] | None, places: Iterable[int], count: int, default: Any) -> Any:
+    """``count`` values with these at their places and a default elsewhere; None stays None."""
     if values is None:
         return None
-    spread = [default] * count
-    for number, value in zip(numbers.tolist(), values, strict=True):
-        spread[number] = value
-    return tuple(spread)
+    found = [default] * count
+    for place, value in zip(places, values, strict=True):
+        found[place] = value
+    return tuple(found)

@@ -19,7 +19,7 @@ from hulltune.forest.features import DenseFeatures
 from hulltune.forest.forest import Forest
 from hulltune.forest.union import union, with_common_features
 from hulltune.forest.vocabulary import Vocabulary
-from hulltune.io.candidates import CandidateLists, Provenance, SentenceId
+from hulltune.io.candidates import CandidateLists, Provenance, SentenceId, spread
 from hulltune.io.references import References
 from hulltune.io.streams import without_suffix
 
@@ -96,10 +96,11 @@ class ForestSet:
 
     @staticmethod
     def from_forests(forests: Iterable[Forest | Sequence[Forest]]) -> ForestSet:
-        """Sentence i has the i-th forest, or the union of the i-th forests."""
+        """Sentence i has the i-th forest, or the union of the i-th forests, or nothing where there are none."""
         pieces = []
         for sentence, given in enumerate(forests):
-            for forest in (given,) if isinstance(given, Forest) else tuple(given):
+            nothing = () if isinstance(given, Forest) or len(given) else (Forest.from_nbest([], [], feature_names=()),)
+            for forest in (given,) if isinstance(given, Forest) else (*given, *nothing):
                 if not isinstance(forest, Forest):
                     raise InputError(f"forests: sentence {sentence} has a {type(forest).__name__}; expected a Forest")
                 pieces.append(Piece(sentence, forest, Member("memory")))
@@ -141,9 +142,12 @@ class ForestSet:
         )
 
     def _named_by_order(self) -> bool:
-        """Whether the files of the sentences are numbered in their order, from 0 or from 1."""
+        """Whether the files of the sentences are numbered in their order, from 0 or from 1.
+
+        A lone file with a 1 says nothing of the kind: it may be the second one of many.
+        """
         numbers = [number_in_name(members[0].file) if members else None for members in self.members]
-        return any(numbers == list(range(first, first + len(self))) for first in (0, 1))
+        return any(numbers == list(range(first, first + len(self))) for first in (0, 1) if len(self) > first)
 
     def with_features(self, names: Sequence[str]) -> ForestSet:
         """The same forests with exactly these features in this order: one that they lack is 0, others are left out."""
@@ -174,24 +178,61 @@ class ForestSet:
         if any(isinstance(name, str) for name in self.ids) or (self.ids_by == "order" and not self.has_lists):
             further = len(references) - len(self)
             if further < 0 or (further > 0 and not self._named_by_order()):
-                raise InputError(
-                    f"{len(self)} sentences, but {len(references)} reference lines; expected a line for each, in order "
-                    "(--ids name takes the line from the number in the name of a file)"
-                )
+                raise self._other_count(len(references))
             return self, references[: len(self)]
-        if self.listed is not None and self.listed != len(references):
+        return self, tuple(references[number] for number in self._lines(len(references)))
+
+    def aligned_to(self, count: int) -> ForestSet:
+        """The forests of ``count`` sentences, all of which were decoded: one that has none gets an empty forest.
+
+        Of forests by order, or whose ids are names, there must be as many. Linear.
+        """
+        if any(isinstance(name, str) for name in self.ids) or (self.ids_by == "order" and not self.has_lists):
+            if len(self) != count:
+                raise self._other_count(count)
+            return self
+        places = self._lines(count)
+        if len(self) == count:
+            return self
+        corpus = list(self.corpus)
+        nothing = Forest.from_nbest([], [], feature_names=self.feature_names, vocabulary=self.corpus.vocabulary)
+        sentences = [nothing] * count
+        members: list[tuple[Member, ...]] = [()] * count
+        first_choices = np.full(count, -1, dtype=np.int64)
+        for place, number in enumerate(places):
+            sentences[number], members[number] = corpus[place], self.members[place]
+            first_choices[number] = self.first_choices[place]
+        return replace(
+            self,
+            ids=tuple(range(count)),
+            corpus=Corpus.pack(sentences),
+            members=tuple(members),
+            first_choices=first_choices,
+            references=spread(self.references, places, count, ()),
+            sources=spread(self.sources, places, count, None),
+        )
+
+    def _lines(self, count: int) -> list[int]:
+        """The line of each sentence, of ``count`` lines."""
+        if self.listed is not None and self.listed != count:
             raise InputError(
-                f"the file of names has {self.listed} lines, but there are {len(references)} reference lines; expected "
+                f"the file of names has {self.listed} lines, but there are {count} reference lines; expected "
                 "line i of one to name line i of the other"
             )
         numbers = [int(name) for name in self.ids]
-        if max(numbers) >= len(references):
-            hint = "; --ids name1 counts from 1" if self.ids_by == "name" and max(numbers) == len(references) else ""
+        if max(numbers) >= count:
+            hint = "; --ids name1 counts from 1" if self.ids_by == "name" and max(numbers) == count else ""
             raise InputError(
-                f"the forests go up to sentence {max(numbers)}, but there are only {len(references)} reference lines; "
+                f"the forests go up to sentence {max(numbers)}, but there are only {count} reference lines; "
                 f"expected at least {max(numbers) + 1}, counted from 0{hint}"
             )
-        return self, tuple(references[number] for number in numbers)
+        return numbers
+
+    def _other_count(self, count: int) -> InputError:
+        return InputError(
+            f"{len(self)} sentences, but {count} reference lines; expected a line for each, in order "
+            "(--ids name takes the line from the number in the name of a file, --ids name1 counts from 1)"
+        )
 
 
 def number_in_name(file: str) -> int | None:

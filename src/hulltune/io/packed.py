@@ -30,6 +30,7 @@ def pack(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
         "omitted": dict(lists.omitted),
         "skipped": [[fault.file, fault.line, fault.reason] for fault in lists.skipped],
         "provenance": [[origin.file, origin.format] for origin in lists.provenance],
+        "unnamed": list(lists.unnamed),
     }
     write_packed(path, LISTS, description, arrays)
 
@@ -54,6 +55,7 @@ def _lists(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Cand
         omitted=description["omitted"],
         skipped=tuple(Skipped(*fault) for fault in description["skipped"]),
         provenance=tuple(Provenance(*origin) for origin in description["provenance"]),
+        unnamed=tuple(description.get("unnamed", ())),  # files of earlier releases do not tell
         **arrays,
     )
     _check(lists)

@@ -42,8 +42,8 @@ def read_forests(
     ``ids`` says which sentence a forest is of: "order" its position among all forests, "name" the number in its file's
     name (the last one there; of a file with several forests, that in each one's own name), "name1" that number counted
     from 1; or it is a file with a name in each line (its first word), those of the reference lines in turn. Forests of
-    the same sentence are searched as their union. n-best lists among the files keep their own ids; ``missing`` is as
-    for ``read_lists``.
+    the same sentence are searched as their union. n-best lists among the files keep their own ids (a number
+    that no file names is no sentence); ``missing`` is as for ``read_lists``.
 
     ``negate`` changes the sign of all features, of none, or of those named; ``drop`` names the words that are not
     output; ``symbols`` is a table of words. Where they are None the convention of the format holds (docs/formats.md).
@@ -80,7 +80,9 @@ def read_forests(
                 pieces.append(Piece(sentence, forest.forest, Member(os.fspath(file), forest.name or f"{number}")))
         elif lists is None:  # all lists at once: those of a sentence are joined
             lists = _lists(list_files, format, missing)
-            pieces += pieces_of_lists(lists, vocabulary)
+            # What neither the lists nor the forests name is no sentence of theirs.
+            unnamed = set(lists.unnamed)
+            pieces += [piece for piece in pieces_of_lists(lists, vocabulary) if piece.sentence not in unnamed]
     if not pieces:
         raise InputError(f"{', '.join(os.fspath(file) for file, _ in files)}: no forests")
     found = ForestSet.from_pieces(

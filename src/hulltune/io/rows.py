@@ -123,6 +123,7 @@ def to_lists(
         omitted={name: number for name, number in rows.omitted.items() if number},
         skipped=tuple(skipped),
         provenance=tuple(provenance),
+        unnamed=tuple(sorted(set(ids) - set(rows.ids))) if isinstance(ids, range) else (),
     )
 
 

@@ -38,6 +38,7 @@ class State:
     iterations: tuple[Iteration, ...] = ()
     stopped: str | None = None
     heldout: Mapping[str, float] = field(default_factory=dict)
+    heldout_empty: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
 

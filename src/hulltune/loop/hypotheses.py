@@ -18,7 +18,7 @@ from hulltune.forest.forest import Forest
 from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.candidates import CandidateLists
 from hulltune.io.forest_files import NamedForest
-from hulltune.io.forest_set import ForestSet, Piece
+from hulltune.io.forest_set import ForestSet, Member, Piece
 from hulltune.io.forest_text import write_forest_text
 from hulltune.io.jsonl import write_jsonl
 from hulltune.io.read import read_lists
@@ -26,6 +26,7 @@ from hulltune.io.read_forests import has_forests, read_forests
 from hulltune.tuning.inputs import ListsLike, are_forests, as_forests, as_lists
 
 Found = CandidateLists | ForestSet
+NOTHING = Member("no output")
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def united(sets: Sequence[ForestSet]) -> ForestSet:
             key = (sentence, _fingerprint(forest))
             if key not in known or not forest.edges:
                 known.add(key)
-                pieces.append(Piece(sentence, forest, found.members[place][0]))
+                pieces.append(Piece(sentence, forest, found.members[place][0] if found.members[place] else NOTHING))
     return replace(
         ForestSet.from_pieces(pieces, ids_by=sets[0].ids_by, provenance=[one for s in sets for one in s.provenance]),
         references=sets[0].references,
@@ -99,7 +100,7 @@ def united(sets: Sequence[ForestSet]) -> ForestSet:
     )
 
 
-def keep(given: ListsLike, folder: Path, *, lasting: bool) -> tuple[Found, list[Path]]:
+def keep(given: ListsLike, folder: Path, *, lasting: bool, count: int) -> tuple[Found, list[Path]]:
     """What a function returned, read or taken as it is, and files in ``folder`` that hold it.
 
     Forests are written only if they are to last: not all of them can be.
@@ -109,7 +110,7 @@ def keep(given: ListsLike, folder: Path, *, lasting: bool) -> tuple[Found, list[
     if isinstance(given, Sequence) and given and all(isinstance(item, (str, os.PathLike)) for item in given):
         return _copied([Path(item) for item in given], folder)
     if are_forests(given):
-        forests = as_forests(given)
+        forests = as_forests(given).aligned_to(count)  # their order is all that the file tells
         if not lasting:
             return forests, []
         path = folder / "output.forest"

@@ -49,7 +49,7 @@ class Iteration:
     known before.
     """
     empty: int
-    """Sentences that the decoder had no output for."""
+    """Sentences that the decoder had no output for: they count as empty outputs."""
     seconds_decoding: float
     tuned: Mapping[str, float] | None = None
     """The weights that tuning found; None in a last round that only decodes."""
@@ -78,6 +78,9 @@ class HeldOutScores:
 
     start: float
     tuned: float
+    start_empty: int = 0
+    """Sentences that the decoder had no output for: they count as empty outputs."""
+    tuned_empty: int = 0
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,8 @@ class LoopResult:
     seconds: float
     version: str
     heldout: HeldOutScores | None = None
+    empty: int = 0
+    """Sentences that the decoder had no output for with ``weights``: they count as empty outputs."""
 
     @property
     def interrupted(self) -> bool:

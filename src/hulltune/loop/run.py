@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from hulltune._version import __version__
 from hulltune.errors import InputError
 from hulltune.forest.forest import feature_vector
-from hulltune.loop.command import LOG, CommandDecoder, DecoderError, last_lines
-from hulltune.loop.folder import RunFolder, State, iteration_name, outputs
-from hulltune.loop.hypotheses import Found, Hypotheses, Reading, keep, known_weights
+from hulltune.loop import places
+from hulltune.loop.decoding import Decoder, Decodings
+from hulltune.loop.folder import RunFolder, State, iteration_name
+from hulltune.loop.hypotheses import Found, Hypotheses, Reading, known_weights
 from hulltune.loop.result import (
     INTERRUPTED,
     ITERATIONS,
@@ -39,11 +40,9 @@ from hulltune.metrics.store import Store
 from hulltune.search.interface import Problem
 from hulltune.search.policies import Policy
 from hulltune.tuning.api import tune
-from hulltune.tuning.inputs import ListsLike, ReferencesLike, WeightsLike, as_references, as_weights, tuning_data
+from hulltune.tuning.inputs import ReferencesLike, WeightsLike, as_references, as_weights, tuning_data
 from hulltune.tuning.options import Progress
 
-Decoder = Callable[[Mapping[str, float]], ListsLike] | CommandDecoder
-"""A function from weights to lists or forests (whatever ``tune`` takes), or a command."""
 Floats = NDArray[np.float64]
 
 
@@ -128,10 +127,9 @@ def tune_loop(
             iterations=iterations,
             least_gain=least_gain,
             folder=run_folder,
-            lasting=folder is not None,
+            decodings=Decodings(run_folder, reading or Reading(), lasting=folder is not None),
             heldout=heldout,
             heldout_references=as_references(heldout_references),
-            reading=reading or Reading(),
             tuning={**options, "threads": threads, "store": kept},
             seed=seed,
             progress=progress,
@@ -154,10 +152,9 @@ class _Loop:
     iterations: int
     least_gain: float
     folder: RunFolder
-    lasting: bool
+    decodings: Decodings
     heldout: Decoder | None
     heldout_references: tuple[tuple[str, ...], ...] | None
-    reading: Reading
     tuning: dict[str, Any]
     seed: int
     progress: Callable[[LoopProgress], None] | None
@@ -166,8 +163,8 @@ class _Loop:
     hypotheses: Hypotheses = field(init=False)
 
     def run(self) -> LoopResult:
-        self.hypotheses = Hypotheses(self.reading)
-        reached("start")
+        self.hypotheses = Hypotheses(self.decodings.reading)
+        places.reached("start")
         if not self.state.iterations:
             self._save()
         try:
@@ -218,7 +215,9 @@ class _Loop:
         began = time.perf_counter()
         if known is None:
             self._tell(number, "decoding", previous=previous)
-        found, files = self._decode(self.decoder, iteration_name(number), weights, number, self.references)
+        found, files = self.decodings.decode(
+            self.decoder, iteration_name(number), weights, number, self.references, choose=number == 1
+        )
         seconds = time.perf_counter() - began
         before = self.hypotheses
         self.hypotheses = before.added(found, files)
@@ -232,45 +231,11 @@ class _Loop:
             size=self.hypotheses.size,
             new=self.hypotheses.size - before.size,
             new_winners=self._new_winners(before, weights, None if previous is None else previous.weights),
-            empty=int(np.sum(np.diff(problem.corpus.sentence_edges) == 0)),
+            empty=_without_output(problem),
             seconds_decoding=seconds,
         )
         self._save(record)
         return record
-
-    def _decode(
-        self,
-        decoder: Decoder,
-        name: str,
-        weights: Mapping[str, float],
-        number: int,
-        references: tuple[tuple[str, ...], ...],
-    ) -> tuple[Found, list[Path]]:
-        """What the decoder finds: it counts as done once it was read without a fault and its folder has its name."""
-        done = self.folder.finished(name)
-        if done is not None:
-            files = outputs(done)
-            return self._reading(decoder).read(files), files
-        reached(f"before decoding {name}")
-        with self.folder.unfinished(name) as folder:
-            if isinstance(decoder, CommandDecoder):
-                files = decoder.decode(weights, folder, number)
-                try:
-                    found = self.reading.read(files)
-                    tuning_data(found, references)
-                except InputError as error:
-                    raise DecoderError(
-                        f"the decoder's output cannot be used: {error}", last_lines(folder / LOG)
-                    ) from None
-            else:
-                found, files = keep(decoder(dict(weights)), folder, lasting=self.lasting)
-                tuning_data(found, references)
-            reached(f"after decoding {name}")
-        reached(f"after naming {name}")
-        return found, [self.folder.path / name / path.name for path in files]
-
-    def _reading(self, decoder: Decoder) -> Reading:
-        return self.reading if isinstance(decoder, CommandDecoder) else Reading()
 
     def _problem(self, found: Found, references: tuple[tuple[str, ...], ...]) -> Problem:
         problem: Problem = tuning_data(found, references).problem(self.metric, store=self.tuning["store"])
@@ -291,7 +256,7 @@ class _Loop:
         """The record with the weights that tuning finds, in the state afterwards."""
         if record.tuned is not None:
             return record
-        reached(f"before tuning {record.number}")
+        places.reached(f"before tuning {record.number}")
         began = time.perf_counter()
 
         def report(step: Progress) -> None:
@@ -323,26 +288,33 @@ class _Loop:
             seconds_tuning=time.perf_counter() - began,
         )
         self._save(record)
-        reached(f"after tuning {record.number}")
+        places.reached(f"after tuning {record.number}")
         return record
 
     def _held_out(self, result: LoopResult) -> HeldOutScores:
         """The scores of the first and of the best weights on the held-out sentences."""
-        scores = [self._held_out_score(self.state.iterations[k - 1]) for k in (1, result.best)]
-        return HeldOutScores(*scores)
+        (start, start_empty), (tuned, tuned_empty) = (
+            self._held_out_score(self.state.iterations[k - 1]) for k in (1, result.best)
+        )
+        return HeldOutScores(start, tuned, start_empty, tuned_empty)
 
-    def _held_out_score(self, record: Iteration) -> float:
+    def _held_out_score(self, record: Iteration) -> tuple[float, int]:
+        """A score, and how many sentences there was no output for."""
         assert self.heldout is not None
         assert self.heldout_references is not None
         name = f"heldout-{iteration_name(record.number)}"
         if name not in self.state.heldout:
             self._tell(record.number, "held out", record=record)
-            found, _ = self._decode(self.heldout, name, record.weights, record.number, self.heldout_references)
+            found, _ = self.decodings.decode(self.heldout, name, record.weights, record.number, self.heldout_references)
             problem = self._problem(found, self.heldout_references)
             score = float(self.metric.score(problem.baseline(_vector(record.weights, problem)).total))
-            self.state = replace(self.state, heldout={**self.state.heldout, name: score})
+            self.state = replace(
+                self.state,
+                heldout={**self.state.heldout, name: score},
+                heldout_empty={**self.state.heldout_empty, name: _without_output(problem)},
+            )
             self._save()
-        return self.state.heldout[name]
+        return self.state.heldout[name], self.state.heldout_empty.get(name, 0)
 
     def _result(self, stopped: str) -> LoopResult:
         records = self.state.iterations
@@ -363,6 +335,7 @@ class _Loop:
             unit=self.hypotheses.unit,
             seconds=self.state.seconds + time.perf_counter() - self.before,
             version=__version__,
+            empty=best.empty,
         )
 
     def _save(self, record: Iteration | None = None, *, stopped: str | None = None) -> None:
@@ -375,9 +348,9 @@ class _Loop:
             self.state, iterations=records, stopped=stopped, seconds=self.state.seconds + now - self.before
         )
         self.before = now
-        reached("before saving")
+        places.reached("before saving")
         self.folder.save(self.state)
-        reached("after saving")
+        places.reached("after saving")
 
     def _tell(
         self,
@@ -393,9 +366,9 @@ class _Loop:
             self.progress(LoopProgress(number, stage, record, previous, tuning, self.hypotheses.unit, resumed))
 
 
+def _without_output(problem: Problem) -> int:
+    return int(np.sum(np.diff(problem.corpus.sentence_edges) == 0))
+
+
 def _vector(weights: Mapping[str, float], problem: Problem) -> Floats:
     return feature_vector(known_weights(weights, problem.feature_names), problem.feature_names, "weights")
-
-
-def reached(place: str) -> None:
-    """Called between all steps that leave something on disk: tests end the process at each of these places."""

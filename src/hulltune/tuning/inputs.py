@@ -157,7 +157,7 @@ def are_forests(lists: ListsLike) -> bool:
     if isinstance(lists, CandidateLists) or is_frame(lists):
         return False
     if isinstance(lists, Sequence) and not isinstance(lists, str) and len(lists):
-        first = lists[0]
+        first = next((item for item in lists if not (isinstance(item, (list, tuple)) and not item)), None)
         if isinstance(first, Forest) or (isinstance(first, Sequence) and first and isinstance(first[0], Forest)):
             return True
     return has_forests(lists)
