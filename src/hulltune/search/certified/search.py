@@ -75,6 +75,7 @@ class _Search:
         self.problem, self.space = problem, space
         self.reach = REACH * np.abs(space.axes).max(axis=1)
         self.lines = space.lines
+        self.scales = np.abs(space.axes).max(axis=1)
         self.queue = Queue()
         self.weights, self.loss = np.empty(0), math.inf
         self.closed = math.inf  # the least bound of boxes that are too thin to be split
@@ -124,11 +125,14 @@ class _Search:
             self.offer(self._centred(weights, loss)[0])
 
     def settle(self) -> None:
-        """Go to the middle of the cell."""
+        """Go to the middle of the cell. Boxes were dropped for the loss until now: that stays a bound, even if the
+        weights were on a tie and the cells beside it are worse.
+        """
+        self.closed = self.bound
         self.weights, self.loss = self._centred(self.weights, self.loss)
 
     def _centred(self, weights: Floats, loss: float) -> tuple[Floats, float]:
-        return middle_of_cell(self.problem, weights, loss, self.lines, self.space.constraints)
+        return middle_of_cell(self.problem, weights, loss, self.lines, self.scales, self.space.constraints)
 
     def receive(self, boxes: list[Box], losses: Floats) -> None:
         """Boxes that have been evaluated: the best centre is a candidate for the best weights so far."""
@@ -183,6 +187,8 @@ def branch_and_bound(
                 search.closed = min([search.closed, *(box.bound for box in thin)])
                 search.taken = []
             search.settle()
+            if stopped == "gap" and search.bound < search.target(limits):
+                stopped = "rounding"
         except KeyboardInterrupt:
             if not math.isfinite(search.loss):
                 raise

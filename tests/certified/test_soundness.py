@@ -1,0 +1,61 @@
+"""Where a proof could go wrong: very different units, interrupts, far bounds, ties that no weights resolve."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hulltune
+from hulltune.io.records import lists_from_records
+from hulltune.search.certified import search as search_module
+from hulltune.search.certified.certify import certify
+from hulltune.search.certified.search import Limits
+from hulltune.search.constraints import Constraints
+from hulltune.search.directions import feature_units
+from hulltune.search.problem import ListProblem
+from hulltune.tuning.inputs import list_data
+from tests.certified.small_problems import certified, small_problem
+
+
+def candidate(text: str, **features: float) -> dict[str, Any]:
+    return {"text": text, "features": features}
+
+
+def records_of(*lists: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A sentence for each list, all with the reference "a b"."""
+    return [{"id": k, "refs": ["a b"], "candidates": listed} for k, listed in enumerate(lists)]
+
+
+def problem_of(*lists: list[dict[str, Any]], metric: Any = "wer") -> ListProblem:
+    return list_data(lists_from_records(records_of(*lists))).problem(metric)
+
+
+def two_sentences(size: float) -> list[list[dict[str, Any]]]:
+    """Right in both only if 0 < y < ``size`` · x."""
+    return [
+        [candidate("a b", x=size, y=0.0), candidate("c d", x=0.0, y=1.0)],
+        [candidate("a b", x=0.0, y=3.0), candidate("c d", x=size, y=0.0)],
+    ]
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-12, 1e-15, 1e-30, 1e30])
+def test_the_middle_of_a_cell_is_found_whatever_the_units(size: float) -> None:
+    found = certified(problem_of(*two_sentences(size)))
+    assert (found.loss, found.outcome.bound) == (0.0, 0.0)
+    assert found.outcome.stopped == "gap"
+
+
+def test_weights_that_must_leave_a_tie_keep_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boxes have been dropped for the loss on the tie: that is all that is proven."""
+    problem = problem_of(*two_sentences(1.0))
+    monkeypatch.setattr(search_module, "middle_of_cell", lambda problem, weights, loss, *rest: (weights, loss + 0.25))
+    found = certified(problem)
+    assert (found.loss, found.outcome.bound, found.certificate.gap) == (0.25, 0.0, 0.25)
+    assert not found.certificate.is_optimal
+    assert found.outcome.stopped == "rounding"
