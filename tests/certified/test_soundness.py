@@ -59,3 +59,55 @@ def test_weights_that_must_leave_a_tie_keep_the_bound(monkeypatch: pytest.Monkey
     assert (found.loss, found.outcome.bound, found.certificate.gap) == (0.25, 0.0, 0.25)
     assert not found.certificate.is_optimal
     assert found.outcome.stopped == "rounding"
+
+
+def interrupt(*_: Any, **__: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_before_the_first_boxes_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
+    compiled, units = Constraints().compile(problem.feature_names), feature_units(problem.corpus)
+    start = np.array([1.0, 0.0, 0.3])
+    monkeypatch.setattr(search_module, "first_boxes", interrupt)
+    found = certify(problem, compiled, units, Limits(gap=0.0), start=start)
+    assert (found.outcome.stopped, found.outcome.bound) == ("interrupt", -np.inf)
+    assert not found.certificate.is_optimal
+    result = hulltune.tune(
+        lists_from_records(records_of(*two_sentences(1.0))), metric="wer", search="certified", others=(), oracle=False,
+        start={"x": 1.0, "y": 2.0},
+    )  # fmt: skip
+    assert result.interrupted
+    assert result.certificate is None
+    assert "Infinity" not in json.dumps(result.to_dict())
+
+
+@pytest.mark.parametrize("method", ["receive", "offer"])
+@pytest.mark.parametrize("call", [0, 1, 2, 3])
+def test_an_interrupt_at_any_time_leaves_a_bound_that_holds(
+    monkeypatch: pytest.MonkeyPatch, method: str, call: int
+) -> None:
+    problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
+    best = certified(problem).loss
+    whole, calls = getattr(search_module._Search, method), [0]
+
+    def interrupted(self: Any, *arguments: Any) -> Any:
+        calls[0] += 1
+        whole(self, *arguments)
+        if calls[0] > call:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(search_module._Search, method, interrupted)
+    compiled, units = Constraints().compile(problem.feature_names), feature_units(problem.corpus)
+    start = np.array([-1.0, 0.0, 0.3])
+    found = certify(problem, compiled, units, Limits(gap=0.0), start=start)
+    assert found.outcome.bound <= best <= found.loss
+
+
+def test_no_box_is_lost_between_the_queue_and_who_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
+    best = certified(problem).loss
+    monkeypatch.setattr(search_module, "split", interrupt)
+    found = certified(problem)
+    assert found.outcome.stopped == "interrupt"
+    assert found.outcome.bound <= best

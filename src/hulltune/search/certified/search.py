@@ -81,10 +81,14 @@ class _Search:
         self.closed = math.inf  # the least bound of boxes that are too thin to be split
         self.boxes = self.line_searches = 0
         self.taken: list[Box] = []
+        self.covered = False  # whether the boxes are all of the space: an interrupt may come before they are
         self.history: list[tuple[int, int, float]] = []
 
     @property
     def bound(self) -> float:
+        """What is proven, at any time: a box that is being split counts until its parts do."""
+        if not self.covered:
+            return -math.inf
         taken = min((box.bound for box in self.taken), default=math.inf)
         return min(self.loss, self.queue.bound, self.closed, taken)
 
@@ -172,6 +176,7 @@ def branch_and_bound(
                 search.offer_start(start)
             faces = first_boxes(candidates, space.faces, metric, search.loss)
             search.receive(faces.boxes, faces.losses)
+            search.covered = True
             searching = time.perf_counter()  # a first run compiles until here, which no limit is meant for
             while True:
                 seconds = time.perf_counter() - searching
@@ -181,7 +186,7 @@ def branch_and_bound(
                 if reason is not None:
                     stopped = reason
                     break
-                search.taken = search.queue.take(BATCH, search.target(limits))
+                search.queue.take(BATCH, search.target(limits), into=search.taken)
                 children, thin = split(candidates, metric, search.taken, search.loss, workers, threads)
                 search.receive(children.boxes, children.losses)
                 search.closed = min([search.closed, *(box.bound for box in thin)])
