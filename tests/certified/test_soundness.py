@@ -111,3 +111,34 @@ def test_no_box_is_lost_between_the_queue_and_who_takes_it(monkeypatch: pytest.M
     found = certified(problem)
     assert found.outcome.stopped == "interrupt"
     assert found.outcome.bound <= best
+
+
+@pytest.mark.parametrize("bounds", [{"minimum": {"lm": 1e8}}, {"maximum": {"lm": -1e8}}, {"maximum": {"lm": 1e8}}])
+def test_bounds_however_far_are_kept(bounds: dict[str, dict[str, float]]) -> None:
+    lists = [
+        [candidate("a b", am=1.0, lm=0.0), candidate("c d", am=0.0, lm=1.0)],
+        [candidate("a b", am=0.0, lm=3.0), candidate("c d", am=1.0, lm=0.0)],
+    ]
+    found = certified(problem_of(*lists), **bounds)
+    low, high = found.certificate.region["lm"]
+    assert low is not None
+    assert high is not None
+    assert low < high
+    assert (low, high)["maximum" in bounds] == next(iter(bounds.values()))["lm"]
+    # am > lm > 0 is right in both sentences; with lm below 0 one is wrong whatever am is
+    assert found.loss == found.outcome.bound == (0.5 if bounds == {"maximum": {"lm": -1e8}} else 0.0)
+
+
+def test_bounds_beyond_the_reach_of_a_small_fixed_weight() -> None:
+    lists = [
+        [candidate("c d", am=1.0, lm=0.0), candidate("a b", am=0.0, lm=1e-8)],
+        [candidate("a b", am=0.0, lm=3.0), candidate("c d", am=1.0, lm=0.0)],
+    ]
+    problem = problem_of(*lists)
+    compiled = Constraints(fixed={"am": 1e-9}, minimum={"lm": -10.0}, maximum={"lm": 10.0})
+    found = certify(
+        problem, compiled.compile(problem.feature_names), feature_units(problem.corpus), Limits(gap=0.0),
+        start=np.array([1e-9, -1.0]),
+    )  # fmt: skip
+    assert found.certificate.region["lm"] == (-10.0, 10.0)
+    assert (found.loss, found.outcome.bound) == (0.0, 0.0)

@@ -17,7 +17,7 @@ from hulltune.search.certified.candidates import candidates_of
 from hulltune.search.certified.cell import decoded_loss, middle_of_cell
 from hulltune.search.certified.evaluate import first_boxes, split
 from hulltune.search.certified.pool import Pool
-from hulltune.search.certified.space import REACH, Space
+from hulltune.search.certified.space import Space
 from hulltune.search.interface import Problem
 from hulltune.search.policies import Policy
 from hulltune.search.steps import search_lines
@@ -73,7 +73,7 @@ class _Search:
 
     def __init__(self, problem: Problem, space: Space) -> None:
         self.problem, self.space = problem, space
-        self.reach = REACH * np.abs(space.axes).max(axis=1)
+        self.reach = space.reach
         self.lines = space.lines
         self.scales = np.abs(space.axes).max(axis=1)
         self.queue = Queue()
