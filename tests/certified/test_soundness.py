@@ -142,3 +142,49 @@ def test_bounds_beyond_the_reach_of_a_small_fixed_weight() -> None:
     )  # fmt: skip
     assert found.certificate.region["lm"] == (-10.0, 10.0)
     assert (found.loss, found.outcome.bound) == (0.0, 0.0)
+
+
+def tied_lists(first: tuple[float, float], second: tuple[float, float]) -> list[list[dict[str, Any]]]:
+    return [
+        [candidate("c d", x=first[0], y=first[1], z=0.0), candidate("a b", x=second[0], y=second[1], z=0.0)],
+        [candidate("a b", x=1.0, y=1.0, z=0.0), candidate("c d", x=0.0, y=0.0, z=1.0)],
+    ]
+
+
+@pytest.mark.parametrize("constraints", [{"tied": [["x", "y"]]}, {"fixed": {"x": 1.0, "y": 1.0}}])
+def test_of_candidates_that_no_weights_tell_apart_the_first_wins(constraints: dict[str, Any]) -> None:
+    lists = tied_lists((1.0, 0.0), (0.0, 1.0))
+    found = certified(problem_of(*lists), **constraints)
+    assert (found.loss, found.certificate.gap) == (0.5, 0.0)
+    swapped = certified(problem_of(lists[0][::-1], lists[1]), **constraints)
+    assert (swapped.loss, swapped.certificate.gap) == (0.0, 0.0)
+
+
+def test_sums_that_differ_by_rounding_alone_leave_the_gap_open() -> None:
+    # 0.1 + 0.2 is not 0.3: which of them a decoder picks is for its rounding to say
+    problem = problem_of(*tied_lists((0.1, 0.2), (0.3, 0.0)))
+    found = certified(problem, tied=[["x", "y"]])
+    assert found.outcome.bound == 0.0
+    assert found.loss == float(problem.metric.loss(problem.picks(found.weights).total))
+    assert found.outcome.stopped in ("gap", "rounding")
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_tied_whole_numbers_never_crash_and_the_bound_holds(seed: int) -> None:
+    problem = small_problem(seed, sentences=5, candidates=6, features=4)
+    if not np.any(feature_units(problem.corpus) > 0.0):
+        return
+    constraints = [{"tied": [["f0", "f1"], ["f2", "f3"]]}, {"fixed": {"f0": 1.0, "f1": 2.0, "f2": -1.0}}][seed % 2]
+    compiled = Constraints(**constraints).compile(problem.feature_names)
+    units = feature_units(problem.corpus)
+    if not any(np.any(units[group] > 0.0) for group in compiled.free_groups):
+        return
+    found = certified(problem, **constraints)
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((500, 4))
+    points[:, 1], points[:, 2] = points[:, 0], points[:, 3]
+    if seed % 2:
+        points[:, :3] = [1.0, 2.0, -1.0]
+    losses = [float(problem.metric.loss(problem.picks(point).total)) for point in points]
+    assert min(losses) >= found.outcome.bound
