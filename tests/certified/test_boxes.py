@@ -174,6 +174,9 @@ def test_the_queue_gives_the_least_bound_first() -> None:
     for bound in (3.0, 1.0, 2.0, 1.0):
         queue.put(Box(nothing, nothing, bound, nothing, ids, np.zeros(1, np.int64), ids, nothing, nothing))
     assert queue.bound == 1.0
-    assert [box.bound for box in queue.take(3, 2.5)] == [1.0, 1.0, 2.0]
-    assert [box.bound for box in queue.take(3, 2.5)] == []
+    taken: list[Box] = []
+    queue.take(3, 2.5, into=taken)
+    assert [box.bound for box in taken] == [1.0, 1.0, 2.0]
+    queue.take(3, 2.5, into=taken)
+    assert len(taken) == 3
     assert len(queue) == 1

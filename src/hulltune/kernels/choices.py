@@ -69,7 +69,8 @@ def minimisers(
     boxes: the best of each sentence on its own. O(candidates × columns).
 
     Where that is not the winner at the centre (the first that is listed), the bound hopes for more than is there.
-    ``hopes`` gets how much of it, for each coordinate, hangs on the box being as wide as it is (``widths``).
+    ``hopes`` gets how much of it, for each coordinate, hangs on the box being as wide as it is (``widths``): nothing
+    where the two differ in no coordinate that can still be split.
     """
     columns = statistics.shape[1]
     sums = np.empty((chosen.size, columns))
@@ -96,9 +97,11 @@ def minimisers(
                 room = 0.0
                 for k in range(features.shape[1]):
                     room += abs(features[best, k] - features[winner, k]) * widths[box, k]
+                if not room > 0.0:
+                    continue
                 for k in range(features.shape[1]):
                     part = abs(features[best, k] - features[winner, k]) * widths[box, k]
-                    hopes[box, k] += (at_winner - least) * part / room
+                    hopes[box, k] += (at_winner - least) * (part / room)
     return sums
 
 

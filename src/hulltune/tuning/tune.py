@@ -214,7 +214,7 @@ def _certified(problem: Problem, options: TuneOptions, ground: Ground, report: C
             for boxes, spent, loss in outcome.history
         ),
         interrupted=outcome.stopped == "interrupt",
-        certificate=found.certificate,
+        certificate=found.certificate if np.isfinite(outcome.bound) else None,  # interrupted before there is a bound
     )
 
 

@@ -109,10 +109,13 @@ class Queue:
         self._count += 1
         self.held += len(box.candidates)
 
-    def take(self, most: int, below: float) -> list[Box]:
-        """Up to ``most`` boxes with the least bounds, if these are below a loss."""
-        taken: list[Box] = []
-        while self._heap and len(taken) < most and self._heap[0][0] < below:
-            taken.append(heapq.heappop(self._heap)[2])
-            self.held -= len(taken[-1].candidates)
-        return taken
+    def take(self, most: int, below: float, *, into: list[Box]) -> None:
+        """Move up to ``most`` boxes with the least bounds, if these are below a loss, to the end of a list.
+
+        Each is in the list before it leaves the queue: whenever an interrupt comes, none is lost.
+        """
+        full = len(into) + most
+        while self._heap and len(into) < full and self._heap[0][0] < below:
+            into.append(self._heap[0][2])
+            heapq.heappop(self._heap)
+            self.held -= len(into[-1].candidates)

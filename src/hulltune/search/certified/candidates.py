@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ HALVINGS = 5
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """What the kernels take. Rows are candidates, sentence by sentence. Only those are listed that may win somewhere;
-    of duplicates the first.
+    of those that tie all over the space the first, as decoding has it.
 
     ``statistics`` are whole numbers of ``grids``: a column's values are ``statistics · grid``, exactly (``exact``) or
     rounded once.
@@ -68,7 +69,7 @@ def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
     columns = np.ascontiguousarray(pool.features.T[active], dtype=np.float64)
     features, magnitudes, certain = _projected(columns, space.axes[active], starts)
     magnitudes *= pool.rounding * max(1.0, len(active) / 32)  # longer sums round more
-    listed = np.flatnonzero(choices.first_of_equals(columns, starts) == np.arange(len(features)))
+    listed = np.flatnonzero(_first_of_ties(columns, features, space.axes[active], starts) == np.arange(len(features)))
     possible = certify.possible_winners(
         features, magnitudes, certain, np.searchsorted(listed, starts), listed.astype(np.int32),
         space.faces.lows, space.faces.highs, HALVINGS,
@@ -126,6 +127,38 @@ def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, F
     if not np.all(np.isfinite(features)):
         raise InputError("certify: scores overflow; use smaller weights or rescale the features")
     return features, magnitudes, certain
+
+
+def _first_of_ties(columns: Floats, features: Floats, axes: Floats, starts: Int64s) -> Int64s:
+    """For each candidate the first of its sentence with the same score all over the space: that is the one to win.
+
+    Beside equal features, these are features whose sums are equal, exactly, where weights are tied or fixed. Sums that
+    are equal after rounding only stay apart, so that either may win.
+    """
+    from hulltune.kernels import choices
+
+    firsts: Int64s = choices.first_of_equals(columns, starts)
+    rounded = choices.first_of_equals(np.ascontiguousarray(features.T), starts)
+    exact: dict[int, tuple[Fraction, ...]] = {}
+
+    def sums(row: int) -> tuple[Fraction, ...]:
+        if row not in exact:
+            values = [Fraction(value) for value in columns[:, row].tolist()]
+            terms = [[(value, axis) for value, axis in zip(values, each, strict=True) if axis] for each in weights]
+            exact[row] = tuple(sum((value * axis for value, axis in each), Fraction(0)) for each in terms)
+        return exact[row]
+
+    weights = [[Fraction(weight) for weight in axis] for axis in axes.T.tolist()]
+    distinct = np.flatnonzero(firsts == np.arange(len(firsts)))
+    ends: dict[int, list[int]] = {}
+    for row in distinct[rounded[distinct] != distinct].tolist():
+        alike = ends.setdefault(int(rounded[row]), [int(rounded[row])])
+        same = next((other for other in alike if sums(other) == sums(row)), None)
+        if same is None:
+            alike.append(row)
+        else:
+            firsts[row] = same
+    return firsts
 
 
 def _on_grid(table: NDArray[np.float64], rows: Int64s, offsets: Int64s) -> tuple[Floats, Floats, bool]:

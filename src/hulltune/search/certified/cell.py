@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 ROUNDS = 3
 HAIR = 2.0**-40
-"""Of the size of a weight: breakpoints nearer than that are where the weight is."""
+"""Of the largest scaled weight: breakpoints nearer than that are where the weights are."""
 
 
 def middle_of_cell(
@@ -23,16 +23,20 @@ def middle_of_cell(
     weights: Floats,
     loss: float,
     lines: list[Floats],
+    scales: Floats,
     constraints: CompiledConstraints,
 ) -> tuple[Floats, float]:
     """Weights in the middle of their cell along each of the lines, one after the other, a few times over.
 
-    Of weights on a tie those on the better side of it are taken, as a tie belongs to no cell: the loss may then differ.
+    ``scales`` are how much of each weight is one unit of the lines (0 for a weight that stays): what is near is
+    measured in these, as the weights themselves may be of very different sizes.
+    Of weights on a tie those on the better side of it are taken, as a tie belongs to no cell: the loss may then be
+    larger.
     """
     for _ in range(ROUNDS):
         before = weights
         for line in lines:
-            moved = _centred(problem, weights, line, constraints)
+            moved = _centred(problem, weights, line, scales, constraints)
             if moved is not None and constraints.violation(moved[0]) is None:
                 new_loss = decoded_loss(problem, moved[0])
                 if new_loss <= loss or moved[1]:
@@ -43,7 +47,7 @@ def middle_of_cell(
 
 
 def _centred(
-    problem: Problem, weights: Floats, line: Floats, constraints: CompiledConstraints
+    problem: Problem, weights: Floats, line: Floats, scales: Floats, constraints: CompiledConstraints
 ) -> tuple[Floats, bool] | None:
     """The middle of the cell on a line, and whether the weights were on a tie."""
     interval = constraints.interval(weights, line)
@@ -51,7 +55,8 @@ def _centred(
         return None
     found = problem.search(weights, line[None], np.array([interval]))
     ends = np.concatenate([[interval[0]], _changes(found), [interval[1]]])
-    size = HAIR * max(float(np.max(np.abs(weights))) / float(np.max(np.abs(line))), math.ulp(0.0))
+    used = scales > 0.0
+    size = HAIR * max(float(np.max(np.abs(weights[used]) / scales[used])), math.ulp(0.0))
     around = np.flatnonzero((ends[:-1] <= size) & (ends[1:] >= -size) & (ends[1:] - ends[:-1] > 2.0 * size))
     if not len(around):
         return None

@@ -17,7 +17,7 @@ from hulltune.search.certified.candidates import candidates_of
 from hulltune.search.certified.cell import decoded_loss, middle_of_cell
 from hulltune.search.certified.evaluate import first_boxes, split
 from hulltune.search.certified.pool import Pool
-from hulltune.search.certified.space import REACH, Space
+from hulltune.search.certified.space import Space
 from hulltune.search.interface import Problem
 from hulltune.search.policies import Policy
 from hulltune.search.steps import search_lines
@@ -73,17 +73,22 @@ class _Search:
 
     def __init__(self, problem: Problem, space: Space) -> None:
         self.problem, self.space = problem, space
-        self.reach = REACH * np.abs(space.axes).max(axis=1)
+        self.reach = space.reach
         self.lines = space.lines
+        self.scales = np.abs(space.axes).max(axis=1)
         self.queue = Queue()
         self.weights, self.loss = np.empty(0), math.inf
         self.closed = math.inf  # the least bound of boxes that are too thin to be split
         self.boxes = self.line_searches = 0
         self.taken: list[Box] = []
+        self.covered = False  # whether the boxes are all of the space: an interrupt may come before they are
         self.history: list[tuple[int, int, float]] = []
 
     @property
     def bound(self) -> float:
+        """What is proven, at any time: a box that is being split counts until its parts do."""
+        if not self.covered:
+            return -math.inf
         taken = min((box.bound for box in self.taken), default=math.inf)
         return min(self.loss, self.queue.bound, self.closed, taken)
 
@@ -124,11 +129,14 @@ class _Search:
             self.offer(self._centred(weights, loss)[0])
 
     def settle(self) -> None:
-        """Go to the middle of the cell."""
+        """Go to the middle of the cell. Boxes were dropped for the loss until now: that stays a bound, even if the
+        weights were on a tie and the cells beside it are worse.
+        """
+        self.closed = self.bound
         self.weights, self.loss = self._centred(self.weights, self.loss)
 
     def _centred(self, weights: Floats, loss: float) -> tuple[Floats, float]:
-        return middle_of_cell(self.problem, weights, loss, self.lines, self.space.constraints)
+        return middle_of_cell(self.problem, weights, loss, self.lines, self.scales, self.space.constraints)
 
     def receive(self, boxes: list[Box], losses: Floats) -> None:
         """Boxes that have been evaluated: the best centre is a candidate for the best weights so far."""
@@ -168,6 +176,7 @@ def branch_and_bound(
                 search.offer_start(start)
             faces = first_boxes(candidates, space.faces, metric, search.loss)
             search.receive(faces.boxes, faces.losses)
+            search.covered = True
             searching = time.perf_counter()  # a first run compiles until here, which no limit is meant for
             while True:
                 seconds = time.perf_counter() - searching
@@ -177,12 +186,14 @@ def branch_and_bound(
                 if reason is not None:
                     stopped = reason
                     break
-                search.taken = search.queue.take(BATCH, search.target(limits))
+                search.queue.take(BATCH, search.target(limits), into=search.taken)
                 children, thin = split(candidates, metric, search.taken, search.loss, workers, threads)
                 search.receive(children.boxes, children.losses)
                 search.closed = min([search.closed, *(box.bound for box in thin)])
                 search.taken = []
             search.settle()
+            if stopped == "gap" and search.bound < search.target(limits):
+                stopped = "rounding"
         except KeyboardInterrupt:
             if not math.isfinite(search.loss):
                 raise

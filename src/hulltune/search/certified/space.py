@@ -63,6 +63,16 @@ class Space:
         """The directions in which weights can move."""
         return [self.axes[:, k].copy() for k in range(int(self.fixed), self.axes.shape[1])]
 
+    @property
+    def reach(self) -> Floats:
+        """For each weight how far it is searched where no constraint ends it."""
+        if not self.fixed:
+            farthest: Floats = REACH * np.abs(self.axes).max(axis=1)
+            return farthest
+        ends = np.maximum(np.abs(self.faces.lows), np.abs(self.faces.highs)) / self.faces.lows[:, :1]
+        farthest = (np.abs(self.axes) * np.maximum(ends.max(axis=0), REACH)).max(axis=1)
+        return farthest
+
     def region(self) -> dict[str, Ends]:
         """The weights that are covered: for each feature the lowest and the highest, None for no end."""
         ends: dict[str, Ends] = {}
@@ -105,7 +115,8 @@ def space_of(constraints: CompiledConstraints, units: Floats) -> Space:
         faces = _cube(np.where(lower == 0.0, 0.0, -1.0), np.where(upper == 0.0, 0.0, 1.0), fixed)
     else:
         scales = np.array([axes[group[0], k + 1] for k, group in enumerate(moving)])
-        faces = _one_face(lower / scales, upper / scales)
+        with np.errstate(over="ignore"):
+            faces = _one_face(*(_scaled(bounds, scales, moving, constraints) for bounds in (lower, upper)))
     return Space(axes, fixed, faces, constraints, moving)
 
 
@@ -127,8 +138,22 @@ def _cube(lower: Floats, upper: Floats, fixed: bool) -> Faces:
 
 
 def _one_face(lower: Floats, upper: Floats) -> Faces:
-    lower, upper = np.maximum(lower, -REACH), np.minimum(upper, REACH)
-    return Faces(np.append(1.0, lower)[None], np.append(1.0, upper)[None])
+    """The box between bounds. What is given is kept; ends that are not given lie far beyond all that are."""
+    given = np.abs(np.concatenate([lower, upper]))
+    far = REACH * max(1.0, float(given[np.isfinite(given)].max(initial=0.0)))
+    low, high = np.where(np.isinf(lower), -far, lower), np.where(np.isinf(upper), far, upper)
+    return Faces(np.append(1.0, low)[None], np.append(1.0, high)[None])
+
+
+def _scaled(
+    bounds: Floats, scales: Floats, moving: tuple[NDArray[np.int64], ...], constraints: CompiledConstraints
+) -> Floats:
+    """Bounds of coordinates for those of weights."""
+    scaled: Floats = bounds / scales
+    for k in np.flatnonzero(np.isinf(scaled) & np.isfinite(bounds)):
+        name = constraints.names[moving[k][0]]
+        raise InputError(f"certify: the bound {bounds[k]:g} of {name!r} overflows beside its feature; use a nearer one")
+    return scaled
 
 
 def _power_of_two(value: float) -> float:

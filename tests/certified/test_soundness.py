@@ -1,0 +1,190 @@
+"""Where a proof could go wrong: very different units, interrupts, far bounds, ties that no weights resolve."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hulltune
+from hulltune.io.records import lists_from_records
+from hulltune.search.certified import search as search_module
+from hulltune.search.certified.certify import certify
+from hulltune.search.certified.search import Limits
+from hulltune.search.constraints import Constraints
+from hulltune.search.directions import feature_units
+from hulltune.search.problem import ListProblem
+from hulltune.tuning.inputs import list_data
+from tests.certified.small_problems import certified, small_problem
+
+
+def candidate(text: str, **features: float) -> dict[str, Any]:
+    return {"text": text, "features": features}
+
+
+def records_of(*lists: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A sentence for each list, all with the reference "a b"."""
+    return [{"id": k, "refs": ["a b"], "candidates": listed} for k, listed in enumerate(lists)]
+
+
+def problem_of(*lists: list[dict[str, Any]], metric: Any = "wer") -> ListProblem:
+    return list_data(lists_from_records(records_of(*lists))).problem(metric)
+
+
+def two_sentences(size: float) -> list[list[dict[str, Any]]]:
+    """Right in both only if 0 < y < ``size`` · x."""
+    return [
+        [candidate("a b", x=size, y=0.0), candidate("c d", x=0.0, y=1.0)],
+        [candidate("a b", x=0.0, y=3.0), candidate("c d", x=size, y=0.0)],
+    ]
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-12, 1e-15, 1e-30, 1e30])
+def test_the_middle_of_a_cell_is_found_whatever_the_units(size: float) -> None:
+    found = certified(problem_of(*two_sentences(size)))
+    assert (found.loss, found.outcome.bound) == (0.0, 0.0)
+    assert found.outcome.stopped == "gap"
+
+
+def test_weights_that_must_leave_a_tie_keep_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boxes have been dropped for the loss on the tie: that is all that is proven."""
+    problem = problem_of(*two_sentences(1.0))
+    monkeypatch.setattr(search_module, "middle_of_cell", lambda problem, weights, loss, *rest: (weights, loss + 0.25))
+    found = certified(problem)
+    assert (found.loss, found.outcome.bound, found.certificate.gap) == (0.25, 0.0, 0.25)
+    assert not found.certificate.is_optimal
+    assert found.outcome.stopped == "rounding"
+
+
+def interrupt(*_: Any, **__: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_before_the_first_boxes_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
+    compiled, units = Constraints().compile(problem.feature_names), feature_units(problem.corpus)
+    start = np.array([1.0, 0.0, 0.3])
+    monkeypatch.setattr(search_module, "first_boxes", interrupt)
+    found = certify(problem, compiled, units, Limits(gap=0.0), start=start)
+    assert (found.outcome.stopped, found.outcome.bound) == ("interrupt", -np.inf)
+    assert not found.certificate.is_optimal
+    result = hulltune.tune(
+        lists_from_records(records_of(*two_sentences(1.0))), metric="wer", search="certified", others=(), oracle=False,
+        start={"x": 1.0, "y": 2.0},
+    )  # fmt: skip
+    assert result.interrupted
+    assert result.certificate is None
+    assert "Infinity" not in json.dumps(result.to_dict())
+
+
+@pytest.mark.parametrize("method", ["receive", "offer"])
+@pytest.mark.parametrize("call", [0, 1, 2, 3])
+def test_an_interrupt_at_any_time_leaves_a_bound_that_holds(
+    monkeypatch: pytest.MonkeyPatch, method: str, call: int
+) -> None:
+    problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
+    best = certified(problem).loss
+    whole, calls = getattr(search_module._Search, method), [0]
+
+    def interrupted(self: Any, *arguments: Any) -> Any:
+        calls[0] += 1
+        whole(self, *arguments)
+        if calls[0] > call:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(search_module._Search, method, interrupted)
+    compiled, units = Constraints().compile(problem.feature_names), feature_units(problem.corpus)
+    start = np.array([-1.0, 0.0, 0.3])
+    found = certify(problem, compiled, units, Limits(gap=0.0), start=start)
+    assert found.outcome.bound <= best <= found.loss
+
+
+def test_no_box_is_lost_between_the_queue_and_who_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
+    best = certified(problem).loss
+    monkeypatch.setattr(search_module, "split", interrupt)
+    found = certified(problem)
+    assert found.outcome.stopped == "interrupt"
+    assert found.outcome.bound <= best
+
+
+@pytest.mark.parametrize("bounds", [{"minimum": {"lm": 1e8}}, {"maximum": {"lm": -1e8}}, {"maximum": {"lm": 1e8}}])
+def test_bounds_however_far_are_kept(bounds: dict[str, dict[str, float]]) -> None:
+    lists = [
+        [candidate("a b", am=1.0, lm=0.0), candidate("c d", am=0.0, lm=1.0)],
+        [candidate("a b", am=0.0, lm=3.0), candidate("c d", am=1.0, lm=0.0)],
+    ]
+    found = certified(problem_of(*lists), **bounds)
+    low, high = found.certificate.region["lm"]
+    assert low is not None
+    assert high is not None
+    assert low < high
+    assert (low, high)["maximum" in bounds] == next(iter(bounds.values()))["lm"]
+    # am > lm > 0 is right in both sentences; with lm below 0 one is wrong whatever am is
+    assert found.loss == found.outcome.bound == (0.5 if bounds == {"maximum": {"lm": -1e8}} else 0.0)
+
+
+def test_bounds_beyond_the_reach_of_a_small_fixed_weight() -> None:
+    lists = [
+        [candidate("c d", am=1.0, lm=0.0), candidate("a b", am=0.0, lm=1e-8)],
+        [candidate("a b", am=0.0, lm=3.0), candidate("c d", am=1.0, lm=0.0)],
+    ]
+    problem = problem_of(*lists)
+    compiled = Constraints(fixed={"am": 1e-9}, minimum={"lm": -10.0}, maximum={"lm": 10.0})
+    found = certify(
+        problem, compiled.compile(problem.feature_names), feature_units(problem.corpus), Limits(gap=0.0),
+        start=np.array([1e-9, -1.0]),
+    )  # fmt: skip
+    assert found.certificate.region["lm"] == (-10.0, 10.0)
+    assert (found.loss, found.outcome.bound) == (0.0, 0.0)
+
+
+def tied_lists(first: tuple[float, float], second: tuple[float, float]) -> list[list[dict[str, Any]]]:
+    return [
+        [candidate("c d", x=first[0], y=first[1], z=0.0), candidate("a b", x=second[0], y=second[1], z=0.0)],
+        [candidate("a b", x=1.0, y=1.0, z=0.0), candidate("c d", x=0.0, y=0.0, z=1.0)],
+    ]
+
+
+@pytest.mark.parametrize("constraints", [{"tied": [["x", "y"]]}, {"fixed": {"x": 1.0, "y": 1.0}}])
+def test_of_candidates_that_no_weights_tell_apart_the_first_wins(constraints: dict[str, Any]) -> None:
+    lists = tied_lists((1.0, 0.0), (0.0, 1.0))
+    found = certified(problem_of(*lists), **constraints)
+    assert (found.loss, found.certificate.gap) == (0.5, 0.0)
+    swapped = certified(problem_of(lists[0][::-1], lists[1]), **constraints)
+    assert (swapped.loss, swapped.certificate.gap) == (0.0, 0.0)
+
+
+def test_sums_that_differ_by_rounding_alone_leave_the_gap_open() -> None:
+    # 0.1 + 0.2 is not 0.3: which of them a decoder picks is for its rounding to say
+    problem = problem_of(*tied_lists((0.1, 0.2), (0.3, 0.0)))
+    found = certified(problem, tied=[["x", "y"]])
+    assert found.outcome.bound == 0.0
+    assert found.loss == float(problem.metric.loss(problem.picks(found.weights).total))
+    assert found.outcome.stopped in ("gap", "rounding")
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_tied_whole_numbers_never_crash_and_the_bound_holds(seed: int) -> None:
+    problem = small_problem(seed, sentences=5, candidates=6, features=4)
+    if not np.any(feature_units(problem.corpus) > 0.0):
+        return
+    constraints = [{"tied": [["f0", "f1"], ["f2", "f3"]]}, {"fixed": {"f0": 1.0, "f1": 2.0, "f2": -1.0}}][seed % 2]
+    compiled = Constraints(**constraints).compile(problem.feature_names)
+    units = feature_units(problem.corpus)
+    if not any(np.any(units[group] > 0.0) for group in compiled.free_groups):
+        return
+    found = certified(problem, **constraints)
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((500, 4))
+    points[:, 1], points[:, 2] = points[:, 0], points[:, 3]
+    if seed % 2:
+        points[:, :3] = [1.0, 2.0, -1.0]
+    losses = [float(problem.metric.loss(problem.picks(point).total)) for point in points]
+    assert min(losses) >= found.outcome.bound
