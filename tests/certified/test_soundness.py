@@ -114,7 +114,7 @@ def test_no_box_is_lost_between_the_queue_and_who_takes_it(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("bounds", [{"minimum": {"lm": 1e8}}, {"maximum": {"lm": -1e8}}, {"maximum": {"lm": 1e8}}])
-def test_bounds_however_far_are_kept(bounds: dict[str, dict[str, float]]) -> None:
+def test_bounds_however_far_are_kept(bounds: dict[str, Any]) -> None:
     lists = [
         [candidate("a b", am=1.0, lm=0.0), candidate("c d", am=0.0, lm=1.0)],
         [candidate("a b", am=0.0, lm=3.0), candidate("c d", am=1.0, lm=0.0)],
@@ -175,7 +175,11 @@ def test_tied_whole_numbers_never_crash_and_the_bound_holds(seed: int) -> None:
     problem = small_problem(seed, sentences=5, candidates=6, features=4)
     if not np.any(feature_units(problem.corpus) > 0.0):
         return
-    constraints = [{"tied": [["f0", "f1"], ["f2", "f3"]]}, {"fixed": {"f0": 1.0, "f1": 2.0, "f2": -1.0}}][seed % 2]
+    choices: list[dict[str, Any]] = [
+        {"tied": [["f0", "f1"], ["f2", "f3"]]},
+        {"fixed": {"f0": 1.0, "f1": 2.0, "f2": -1.0}},
+    ]
+    constraints = choices[seed % 2]
     compiled = Constraints(**constraints).compile(problem.feature_names)
     units = feature_units(problem.corpus)
     if not any(np.any(units[group] > 0.0) for group in compiled.free_groups):

@@ -70,7 +70,7 @@ class Space:
             farthest: Floats = REACH * np.abs(self.axes).max(axis=1)
             return farthest
         ends = np.maximum(np.abs(self.faces.lows), np.abs(self.faces.highs)) / self.faces.lows[:, :1]
-        farthest = (np.abs(self.axes) * np.maximum(ends.max(axis=0), REACH)).max(axis=1)
+        farthest: Floats = (np.abs(self.axes) * np.maximum(ends.max(axis=0), REACH)).max(axis=1)
         return farthest
 
     def region(self) -> dict[str, Ends]:
