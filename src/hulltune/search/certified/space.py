@@ -70,8 +70,8 @@ class Space:
             farthest: Floats = REACH * np.abs(self.axes).max(axis=1)
             return farthest
         ends = np.maximum(np.abs(self.faces.lows), np.abs(self.faces.highs)) / self.faces.lows[:, :1]
-        farthest: Floats = (np.abs(self.axes) * np.maximum(ends.max(axis=0), REACH)).max(axis=1)
-        return farthest
+        beyond: Floats = (np.abs(self.axes) * np.maximum(ends.max(axis=0), REACH)).max(axis=1)
+        return beyond
 
     def region(self) -> dict[str, Ends]:
         """The weights that are covered: for each feature the lowest and the highest, None for no end."""
