@@ -34,7 +34,7 @@ from hulltune.errors import InputError
 
 if TYPE_CHECKING:
     from hulltune.loop import CommandDecoder, LoopProgress, LoopResult
-    from hulltune.loop.run import Decoder
+    from hulltune.loop.decoding import Decoder
 
 USAGE = "--decoder COMMAND --input FILE --ref FILE [options]"
 EXAMPLE = """  hulltune loop --decoder 'mydecoder -w {weights} -n {nbest} -o {output}' \\
