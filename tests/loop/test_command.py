@@ -254,10 +254,15 @@ def test_the_command_ends_with_the_decoders_last_words(tmp_path: Path, capsys: p
         (["--forest"], "--forest: is for the built-in decoder"),
         (["--out", "w.doc"], "no known suffix"),
         (["--input", "none"], "no such file"),
+        (
+            ["--input", "{room}/start.txt"],
+            "start.txt has 3 lines, but --ref has 12; expected a reference line for each",
+        ),
+        (["--heldout", "{room}/in", "--heldout-ref", "{room}/start.txt"], "in has 12 lines, but --heldout-ref has 3"),
     ],
 )
 def test_bad_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], change: list[str], message: str) -> None:
-    assert main([*arguments(tmp_path), *change]) == 2
+    assert main([*arguments(tmp_path), *(word.format(room=tmp_path) for word in change)]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -280,3 +285,70 @@ def test_outputs_are_read_as_asked(tmp_path: Path) -> None:
         tune_loop(copy, references(), reading=Reading(format="csv"), **options)
     result = tune_loop(copy, references(), reading=Reading(missing=0.0), **options)
     assert result.iterations[0].size == 24
+
+
+def test_an_input_that_is_no_text_has_no_lines(tmp_path: Path) -> None:
+    given = arguments(tmp_path)
+    (tmp_path / "in").write_bytes(b"\0\n\1")
+    assert main([*given, "--quiet"]) == 0
+
+
+def test_a_finished_run_says_that_the_decoder_was_not_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = arguments(tmp_path)
+    assert main(given) == 0
+    assert "nothing left to do" not in capsys.readouterr().err
+    assert main(given) == 0
+    assert "nothing left to do in" in capsys.readouterr().err
+    assert main([*given, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+FORESTS_BY_NAME = """
+import json, sys
+from tests.loop.decoders import shown
+weights = json.load(open(sys.argv[1]))["weights"]
+for number, record in enumerate(shown(weights)):
+    if number not in (0, 5, 11):
+        lines = [
+            c["text"] + " ||| " + " ".join(f"{n}={v!r}" for n, v in c["features"].items()) for c in record["candidates"]
+        ]
+        text = "\\n".join(["1 %d" % len(lines), str(len(lines)), *lines, ""])
+        open(f"{sys.argv[2]}/{number}.hg", "w").write(text)
+"""
+
+
+def test_sentences_without_a_forest_are_counted_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = arguments(tmp_path)
+    program = tmp_path / "decoder.py"
+    program.write_text(f"import sys; sys.path.insert(0, {str(Path(__file__).parents[2])!r}){FORESTS_BY_NAME}")
+    given[given.index("--decoder") + 1] = f"{PYTHON} {program} {{weights}} {{output}}/"
+    held = ["--heldout", str(tmp_path / "in"), "--heldout-ref", str(tmp_path / "refs")]
+    assert main(given) == 1
+    assert "9 sentences, but 12 reference lines" in capsys.readouterr().err
+    given += ["--ids", "name", *held]
+    assert main(given) == 0
+    said = capsys.readouterr()
+    assert "3 sentences without output" in said.err
+    assert "no output for up to 3 of 12 sentences; these count as empty" in said.err
+    assert "sentences without output, which count as empty:\ntuning set         3         3\nheld out" in said.out
+    assert main([*given, "--json", "--quiet"]) == 0
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert said.err == ""
+    assert found["empty"] == found["heldout"]["start_empty"] == found["heldout"]["tuned_empty"] == 3
+    assert {record["empty"] for record in found["iterations"]} == {3}
+    assert found["score"] == found["heldout"]["tuned"]
+    assert found["start_score"] > 3 / 12  # every word of a lost sentence is an error
+
+
+def test_weights_of_other_features_are_an_error_of_the_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = arguments(tmp_path, "sys.argv[2:] = [*sys.argv[2:], '1']; ")
+    assert main(given) == 1
+    assert "no sentence has more than one candidate" in capsys.readouterr().err
+    (tmp_path / "start.txt").write_text("x 1\ny 2\n")
+    (tmp_path / "weights.tpl").write_text('{{"weights": {{"x": {x}, "y": {y}}}}}')
+    given = [*given, "--run", str(tmp_path / "other")]
+    assert main(given) == 1
+    assert "the weights are for none of its features (a, b, c); they are for x, y" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import shlex
 import sys
@@ -16,7 +17,7 @@ from hulltune.decoder import FEATURES, START_WEIGHTS
 from hulltune.decoder.grammar import TEMPLATES, built_in_grammar
 from hulltune.loop.command import PLACES
 from hulltune.loop.result import REASONS
-from hulltune.loop.weights_template import fill_template
+from hulltune.loop.weights_template import WeightsFormat, fill_template
 
 PAGE = Path(__file__).parents[2] / "docs" / "loop.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -69,6 +70,13 @@ def test_the_template_of_the_page_can_be_filled() -> None:
     assert block is not None
     filled = fill_template(re.sub("^    ", "", block[0], flags=re.MULTILINE), START_WEIGHTS)
     assert 'options = {"swaps": 0.0, "joins": 0.0, "unknown": 0.0}' in filled
+
+
+def test_weights_as_json_are_what_the_page_says(tmp_path: Path) -> None:
+    block = re.search(r'^    (\{"weights": .+)$', TEXT, flags=re.MULTILINE)
+    assert block is not None
+    WeightsFormat("json").write({"lm": 0.5, "words": -0.25}, tmp_path / "weights.json")
+    assert json.loads(block[1]) == json.loads((tmp_path / "weights.json").read_text())
 
 
 def test_the_table_of_contents() -> None:

@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ from hulltune.cli.tune import INTERRUPTED, _by_name, _uninterrupted
 from hulltune.errors import InputError
 
 if TYPE_CHECKING:
-    from hulltune.loop import CommandDecoder, LoopResult
+    from hulltune.loop import CommandDecoder, LoopProgress, LoopResult
     from hulltune.loop.decoding import Decoder
 
 USAGE = "--decoder COMMAND --input FILE --ref FILE [options]"
@@ -110,11 +111,22 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--missing: got {args.missing!r}; expected 0")
     if bool(args.heldout) != bool(args.heldout_ref):
         raise InputError("--heldout, --heldout-ref: give both or none of them")
+    _check_lines("--input", args.input, "--ref", args.ref)
+    if args.heldout:
+        _check_lines("--heldout", args.heldout, "--heldout-ref", args.heldout_ref)
     say_if_compiling(args.quiet or args.json)
     from hulltune.loop import DecoderError, Reading, tune_loop
 
+    worked = False
     try:
-        with shown_loop(quiet=args.quiet or args.json) as progress:
+        with shown_loop(quiet=args.quiet or args.json) as show:
+
+            def progress(step: LoopProgress) -> None:
+                nonlocal worked
+                worked = worked or step.stage != "done"
+                if show is not None:
+                    show(step)
+
             result = tune_loop(
                 _decoder(args, args.input),
                 reference_files(args.ref),
@@ -150,6 +162,12 @@ def run(args: argparse.Namespace) -> int:
         for path in outputs:
             write_loop_result(result, path)
         print(json.dumps(result.to_dict(), ensure_ascii=False) if args.json else loop_summary(result))
+    if not args.quiet:
+        if not worked:
+            note(f"nothing left to do in {args.run}, the decoder was not run")
+        most = max(record.empty for record in result.iterations)
+        if most:
+            note(f"the decoder had no output for up to {most} of {result.sentences} sentences; these count as empty")
     if result.interrupted:
         note(f"interrupted; this is the best so far, and the same command goes on from {args.run}")
         return INTERRUPTED
@@ -196,6 +214,24 @@ def _first_weights(args: argparse.Namespace) -> Any:
     return START_WEIGHTS
 
 
+def _check_lines(option: str, path: str, ref_option: str, refs: Sequence[str]) -> None:
+    """Refuse an input of another length than its references. A folder, or what is no text, has no lines to count."""
+    from hulltune.io.streams import open_bytes
+    from hulltune.tuning.inputs import as_references
+
+    if not Path(path).is_file():
+        return
+    with open_bytes(path) as stream:
+        text = stream.read()
+    references = as_references(reference_files(refs))
+    lines = text.count(b"\n") + (text[-1:] not in (b"", b"\n"))
+    if references is not None and b"\0" not in text and lines != len(references):
+        raise InputError(
+            f"{option}: {path} has {lines} lines, but {ref_option} has {len(references)}; "
+            "expected a reference line for each line of the input"
+        )
+
+
 def _digest(path: str) -> str:
     file = Path(path)
     if not file.exists():
@@ -231,6 +267,7 @@ def loop_summary(result: LoopResult) -> str:
     ]
     if result.heldout is not None:
         lines.append(f"{'held out':10}{number(result.heldout.start):>10}{number(result.heldout.tuned):>10}")
+    lines += _without_output(result)
     width = max(7, *map(len, result.weights))
     lines += ["", f"{'feature':{width}}  {'start':>10}  {'tuned':>10}"]
     lines += [
@@ -238,3 +275,12 @@ def loop_summary(result: LoopResult) -> str:
         for name, weight in result.weights.items()
     ]
     return "\n".join(lines)
+
+
+def _without_output(result: LoopResult) -> list[str]:
+    """A line on sentences that the decoder had no output for, where there are any."""
+    counts = {"tuning set": (result.iterations[0].empty, result.empty)}
+    if result.heldout is not None:
+        counts["held out"] = (result.heldout.start_empty, result.heldout.tuned_empty)
+    rows = [f"{name:10}{start:>10,}{tuned:>10,}" for name, (start, tuned) in counts.items() if start or tuned]
+    return ["", "sentences without output, which count as empty:", *rows] if rows else []
