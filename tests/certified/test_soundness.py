@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 import hulltune
 from hulltune.io.records import lists_from_records
+from hulltune.metrics import Meteor
+from hulltune.metrics.bounds import Ranges
 from hulltune.search.certified import search as search_module
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits
@@ -188,3 +190,38 @@ def test_tied_whole_numbers_never_crash_and_the_bound_holds(seed: int) -> None:
         points[:, :3] = [1.0, 2.0, -1.0]
     losses = [float(problem.metric.loss(problem.picks(point).total)) for point in points]
     assert min(losses) >= found.outcome.bound
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_the_bound_of_meteor_holds_for_texts_of_no_words(alpha: float, seed: int) -> None:
+    """Sums of rows, many of them without words, are nowhere better than the bound of their ranges."""
+    rng = np.random.default_rng(seed)
+    rows = np.zeros((3, 4, 6))
+    rows[..., 4:] = rng.integers(0, 5, (3, 4, 2)) * (rng.random((3, 4, 2)) < 0.5)
+    rows[..., 0] = rng.integers(0, rows[..., 4:].min(axis=-1) + 1)
+    rows[..., 3] = rng.integers(np.minimum(1, rows[..., 0]), rows[..., 0] + 1)
+    low, high = rows.min(axis=1).sum(axis=0)[None], rows.max(axis=1).sum(axis=0)[None]
+    metric = Meteor(alpha=alpha)
+    bound = metric.loss_bound(Ranges(low, high, rows[:, 0].sum(axis=0)[None], high[0], True, True))
+    proven = float(bound.proven(low)[0])
+    for choice in rng.integers(0, 4, (100, 3)):
+        assert float(metric.loss(rows[np.arange(3), choice].sum(axis=0))) >= proven
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_meteor_over_empty_outputs(alpha: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lists = [
+        [
+            candidate(text, x=rng.normal(), y=rng.normal(), z=rng.normal())
+            for text in rng.permutation(["", "a b", "a c", "b a"]).tolist()
+        ]
+        for _ in range(3)
+    ]
+    problem = problem_of(*lists, metric=Meteor(alpha=alpha))
+    found = certified(problem)
+    points = rng.standard_normal((2000, 3))
+    assert min(float(problem.metric.loss(problem.picks(point).total)) for point in points) >= found.outcome.bound
