@@ -225,3 +225,9 @@ def test_meteor_over_empty_outputs(alpha: float, seed: int) -> None:
     found = certified(problem)
     points = rng.standard_normal((2000, 3))
     assert min(float(problem.metric.loss(problem.picks(point).total)) for point in points) >= found.outcome.bound
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e200, 1e300])
+def test_features_whose_squares_overflow(size: float) -> None:
+    found = certified(problem_of(*two_sentences(size)))
+    assert (found.loss, found.outcome.bound) == (0.0, 0.0)
