@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -231,3 +231,37 @@ def test_meteor_over_empty_outputs(alpha: float, seed: int) -> None:
 def test_features_whose_squares_overflow(size: float) -> None:
     found = certified(problem_of(*two_sentences(size)))
     assert (found.loss, found.outcome.bound) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("metric", ["wer", "bleu", "ter"])
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32), whole=st.booleans(), bounded=st.booleans())
+def test_one_free_weight_is_always_proven(metric: str, seed: int, whole: bool, bounded: bool) -> None:
+    """Against decoding between every two crossings of any two candidates."""
+    problem = small_problem(seed, metric, sentences=6, candidates=6, features=2, whole=whole)
+    if not feature_units(problem.corpus)[1] > 0.0:
+        return
+    bounds: dict[str, Any] = {"minimum": {"f1": -0.7}, "maximum": {"f1": 1.3}} if bounded else {}
+    found = certified(problem, fixed={"f0": 1.0}, **bounds)
+    values = np.asarray(problem.corpus.features.values, dtype=np.float64)
+    low, high = (-0.7, 1.3) if bounded else (-1e3, 1e3)
+    crossings = [low, high]
+    for first, last in pairwise(problem.corpus.sentence_edges.tolist()):
+        for a, b in combinations(values[first:last], 2):
+            if a[1] != b[1] and low < -(a[0] - b[0]) / (a[1] - b[1]) < high:
+                crossings.append(-(a[0] - b[0]) / (a[1] - b[1]))
+    middles = [(a + b) / 2.0 for a, b in pairwise(sorted(crossings)) if b - a > 1e-9]
+    best = min(float(problem.metric.loss(problem.picks(np.array([1.0, middle])).total)) for middle in middles)
+    assert (found.loss, found.certificate.gap, found.outcome.stopped) == (best, 0.0, "gap")
+    assert float(problem.metric.loss(problem.picks(found.weights).total)) == best
+
+
+def test_a_bounded_weight_alone() -> None:
+    """Nothing is fixed that matters, but the bounds set the scale: on one side of 0 one cell, on the other another."""
+    problem = problem_of([candidate("a b", x=1.0), candidate("c d", x=0.0)])
+    found = certified(problem, minimum={"x": -2.0}, maximum={"x": 0.5})
+    assert (found.loss, found.certificate.gap) == (0.0, 0.0)
+    assert 0.0 < found.weights[0] < 0.5
+    assert certified(problem, minimum={"x": -2.0}, maximum={"x": -0.5}).loss == 1.0
+    thin = certified(problem, minimum={"x": 0.5}, maximum={"x": 0.5 + 2.0**-50})
+    assert (thin.loss, thin.certificate.gap) == (0.0, 0.0)
