@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 import hulltune
 from hulltune.io.records import lists_from_records
+from hulltune.metrics import Meteor
+from hulltune.metrics.bounds import Ranges
 from hulltune.search.certified import search as search_module
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits
@@ -191,3 +194,78 @@ def test_tied_whole_numbers_never_crash_and_the_bound_holds(seed: int) -> None:
         points[:, :3] = [1.0, 2.0, -1.0]
     losses = [float(problem.metric.loss(problem.picks(point).total)) for point in points]
     assert min(losses) >= found.outcome.bound
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_the_bound_of_meteor_holds_for_texts_of_no_words(alpha: float, seed: int) -> None:
+    """Sums of rows, many of them without words, are nowhere better than the bound of their ranges."""
+    rng = np.random.default_rng(seed)
+    rows = np.zeros((3, 4, 6))
+    rows[..., 4:] = rng.integers(0, 5, (3, 4, 2)) * (rng.random((3, 4, 2)) < 0.5)
+    rows[..., 0] = rng.integers(0, rows[..., 4:].min(axis=-1) + 1)
+    rows[..., 3] = rng.integers(np.minimum(1, rows[..., 0]), rows[..., 0] + 1)
+    low, high = rows.min(axis=1).sum(axis=0)[None], rows.max(axis=1).sum(axis=0)[None]
+    metric = Meteor(alpha=alpha)
+    bound = metric.loss_bound(Ranges(low, high, rows[:, 0].sum(axis=0)[None], high[0], True, True))
+    proven = float(bound.proven(low)[0])
+    for choice in rng.integers(0, 4, (100, 3)):
+        assert float(metric.loss(rows[np.arange(3), choice].sum(axis=0))) >= proven
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_meteor_over_empty_outputs(alpha: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lists = [
+        [
+            candidate(text, x=rng.normal(), y=rng.normal(), z=rng.normal())
+            for text in rng.permutation(["", "a b", "a c", "b a"]).tolist()
+        ]
+        for _ in range(3)
+    ]
+    problem = problem_of(*lists, metric=Meteor(alpha=alpha))
+    found = certified(problem)
+    points = rng.standard_normal((2000, 3))
+    assert min(float(problem.metric.loss(problem.picks(point).total)) for point in points) >= found.outcome.bound
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e200, 1e300])
+def test_features_whose_squares_overflow(size: float) -> None:
+    found = certified(problem_of(*two_sentences(size)))
+    assert (found.loss, found.outcome.bound) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("metric", ["wer", "bleu", "ter"])
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32), whole=st.booleans(), bounded=st.booleans())
+def test_one_free_weight_is_always_proven(metric: str, seed: int, whole: bool, bounded: bool) -> None:
+    """Against decoding between every two crossings of any two candidates."""
+    problem = small_problem(seed, metric, sentences=6, candidates=6, features=2, whole=whole)
+    if not feature_units(problem.corpus)[1] > 0.0:
+        return
+    bounds: dict[str, Any] = {"minimum": {"f1": -0.7}, "maximum": {"f1": 1.3}} if bounded else {}
+    found = certified(problem, fixed={"f0": 1.0}, **bounds)
+    values = np.asarray(problem.corpus.features.values, dtype=np.float64)
+    low, high = (-0.7, 1.3) if bounded else (-1e3, 1e3)
+    crossings = [low, high]
+    for first, last in pairwise(problem.corpus.sentence_edges.tolist()):
+        for a, b in combinations(values[first:last], 2):
+            if a[1] != b[1] and low < -(a[0] - b[0]) / (a[1] - b[1]) < high:
+                crossings.append(-(a[0] - b[0]) / (a[1] - b[1]))
+    middles = [(a + b) / 2.0 for a, b in pairwise(sorted(crossings)) if b - a > 1e-9]
+    best = min(float(problem.metric.loss(problem.picks(np.array([1.0, middle])).total)) for middle in middles)
+    assert (found.loss, found.certificate.gap, found.outcome.stopped) == (best, 0.0, "gap")
+    assert float(problem.metric.loss(problem.picks(found.weights).total)) == best
+
+
+def test_a_bounded_weight_alone() -> None:
+    """Nothing is fixed that matters, but the bounds set the scale: on one side of 0 one cell, on the other another."""
+    problem = problem_of([candidate("a b", x=1.0), candidate("c d", x=0.0)])
+    found = certified(problem, minimum={"x": -2.0}, maximum={"x": 0.5})
+    assert (found.loss, found.certificate.gap) == (0.0, 0.0)
+    assert 0.0 < found.weights[0] < 0.5
+    assert certified(problem, minimum={"x": -2.0}, maximum={"x": -0.5}).loss == 1.0
+    thin = certified(problem, minimum={"x": 0.5}, maximum={"x": 0.5 + 2.0**-50})
+    assert (thin.loss, thin.certificate.gap) == (0.0, 0.0)

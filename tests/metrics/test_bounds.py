@@ -16,7 +16,7 @@ from hulltune.errors import InputError
 from hulltune.metrics.accuracy import Accuracy
 from hulltune.metrics.aer import Aer
 from hulltune.metrics.ask import Ask
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.base import Metric, Statistics
 from hulltune.metrics.bleu import Bleu
 from hulltune.metrics.bounds import LossBound, Ranges
 from hulltune.metrics.chrf import ChrF
@@ -104,6 +104,20 @@ def beside(*parts: Maker) -> Maker:
     return lambda rng, count: np.concatenate([part(rng, count) for part in parts], axis=1)
 
 
+class MonotoneLength(Length):
+    """A metric that says no more than what each statistic does."""
+
+    name: ClassVar[str] = "monotone_length"
+    monotone = (1, -1)
+
+
+class MonotoneLowerLength(LowerLength):
+    """The same, where shorter is better."""
+
+    name: ClassVar[str] = "monotone_lower_length"
+    monotone = (1, -1)
+
+
 TABLE = ScoreTable([0], ["a"], [1.0])
 METRICS: dict[str, tuple[Metric, Maker]] = {
     "bleu": (Bleu(), bleu_rows(4)),
@@ -125,8 +139,8 @@ METRICS: dict[str, tuple[Metric, Maker]] = {
     "given lower": (Given(scores=TABLE, higher_is_better=False), mean_rows),
     "ask": (Ask(), mean_rows),
     "meteor": (Meteor(), meteor_rows),
-    "of the user": (Length(), length_rows),
-    "of the user, lower": (LowerLength(), length_rows),
+    "of the user": (MonotoneLength(), length_rows),
+    "of the user, lower": (MonotoneLowerLength(), length_rows),
     "bleu - ter": (Combination([(0.5, Bleu()), (-0.5, Ter())], constant=3.0), beside(bleu_rows(4), ter_rows)),
     "wer + mer": (Combination([(0.7, Wer()), (0.3, Mer())]), beside(edit_rows, edit_rows)),
     "chrf - wer": (Combination([(2.0, ChrF()), (-1.0, Wer())]), beside(chrf_rows(6), edit_rows)),
@@ -241,17 +255,15 @@ def test_the_bound_closes_as_the_choices_do(name: str) -> None:
     assert 0.0 <= gap < 0.05 * np.ptp(metric.loss(points)) + 1e-9
 
 
-class Wide(Length):
-    """A metric of many statistics that says nothing of their directions."""
-
-    name: ClassVar[str] = "wide"
-    columns = tuple(f"c{k}" for k in range(13))  # type: ignore[assignment]
-
-    def prepare(self, references: References, sources: object = None) -> PreparedMetric:
-        raise NotImplementedError
+def test_a_metric_that_states_nothing_is_refused_and_told_what_to_do() -> None:
+    """A score may be best between the corners of its ranges."""
+    point = np.ones((1, 2))
+    with pytest.raises(InputError, match=r"length: no bound .*monotone"):
+        Length().loss_bound(Ranges(point, point, point, point[0], True))
 
 
-def test_too_many_corners_are_an_error_that_says_what_to_do() -> None:
-    point = np.ones((1, 13))
-    with pytest.raises(InputError, match="monotone"):
-        Wide().loss_bound(Ranges(point, point, point, point[0], True))
+def test_a_monotone_metric_is_bounded_by_its_best_corner() -> None:
+    metric = MonotoneLength()
+    low, high = np.array([[3.0, 1.0]]), np.array([[8.0, 4.0]])
+    bound = metric.loss_bound(Ranges(low, high, low, high[0], True))
+    assert float(bound.proven(low)[0]) == pytest.approx(float(metric.loss(np.array([8.0, 1.0]))))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +25,6 @@ Floats = NDArray[np.float64]
 
 SAFETY = 2.0**-44
 """Outward margin, relative to the sum of sizes of all terms: hundreds of roundings."""
-MOST_CORNERS = 12
 _EXACT_BITS = 2.0**52
 _DYADIC = 2.0**10
 
@@ -105,28 +103,22 @@ def constant_bound(ranges: Ranges, losses: ArrayLike) -> LinearBound:
 
 
 def interval_bound(metric: Metric, ranges: Ranges) -> LinearBound:
-    """The best loss at the corners of the ranges, for scores that are monotone in each statistic alone.
+    """The loss at the best corner of the ranges, for scores that are monotone in each statistic (``metric.monotone``).
 
-    One corner where ``metric.monotone`` says in which direction, 2^columns corners otherwise.
+    A metric that does not say so is refused: a score that is best somewhere between would be proven wrongly.
     """
     signs = metric.monotone
-    if signs is not None:
-        best = np.where(np.array(signs) > 0, ranges.high, ranges.low)
-        worst = np.where(np.array(signs) > 0, ranges.low, ranges.high)
-        losses = metric.loss(best)
-        scale = np.maximum(np.abs(losses), np.abs(metric.loss(worst)))
-        return constant_bound(ranges, losses - SAFETY * scale)
-    width = ranges.low.shape[1]
-    if width > MOST_CORNERS:
+    if signs is None:
         raise InputError(
-            f"{metric.name}: no bound is known for its {width} statistics; let the metric say which of them raise its "
-            "score (monotone), or override linear_bound"
+            f"{metric.name}: no bound of its score is known; let the metric say which statistics raise its score "
+            "(monotone), or override linear_bound"
         )
-    least, scale = np.full(len(ranges), np.inf), np.zeros(len(ranges))
-    for corner in product((False, True), repeat=width):
-        losses = metric.loss(np.where(corner, ranges.high, ranges.low))
-        least, scale = np.minimum(least, losses), np.maximum(scale, np.abs(losses))
-    return constant_bound(ranges, least - SAFETY * scale)
+    better = np.array(signs) * (1 if metric.higher_is_better else -1) > 0  # signs are of the score, not of the loss
+    best = np.where(better, ranges.high, ranges.low)
+    worst = np.where(better, ranges.low, ranges.high)
+    losses = metric.loss(best)
+    scale = np.maximum(np.abs(losses), np.abs(metric.loss(worst)))
+    return constant_bound(ranges, losses - SAFETY * scale)
 
 
 @dataclass(frozen=True, eq=False)

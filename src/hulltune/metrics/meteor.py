@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from hulltune.metrics._common import (
 from hulltune.metrics._meteor_alignment import align
 from hulltune.metrics._meteor_words import EXACT, STEM, SYNONYM, Reference, TypePool, Words
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+
+if TYPE_CHECKING:
+    from hulltune.metrics.bounds import LinearBound, Ranges
 
 _TOKENISERS: dict[str, Callable[[str], list[str]]] = {
     "space": str.split,
@@ -127,6 +130,16 @@ class Meteor(Metric):
         mean = ratio(weighted, self.alpha * counts[..., 5] + (1.0 - self.alpha) * counts[..., 4], empty=0.0)
         fragmentation = ratio(counts[..., 3], matches, empty=0.0)
         return mean * (1.0 - self.gamma * fragmentation**self.beta)
+
+    def linear_bound(self, ranges: Ranges) -> LinearBound:
+        """The best corner; where that has no words to divide by, the best score there is: 1, as no more words can
+        match than there are.
+        """
+        from hulltune.metrics.bounds import constant_bound, interval_bound
+
+        corners = interval_bound(self, ranges).offsets
+        words = self.alpha * ranges.low[:, 5] + (1.0 - self.alpha) * ranges.low[:, 4]
+        return constant_bound(ranges, np.where(words > 0.0, corners, -1.0))
 
 
 def _snowball() -> Any:

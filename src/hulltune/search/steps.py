@@ -55,13 +55,24 @@ def search_lines(
     surfaces = problem.surfaces(origin, np.array(lines), np.array(intervals), threads=threads)
     steps = []
     for surface, direction, interval in zip(surfaces, lines, intervals, strict=True):
-        size = float(np.linalg.norm(direction))
-        scale = float(np.linalg.norm(origin)) / size if np.any(origin) else 1.0
+        scale = _size_beside(origin, direction)
         eta, loss = _best_step(problem.metric, surface, policy, interval, current_loss, scale)
-        weights = origin + eta * direction
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too far is left out below
+            weights = origin + eta * direction
         if constraints.violation(weights) is None and np.any(weights) and np.all(np.isfinite(weights)):
             steps.append(Step(weights, direction, eta, loss))
     return steps
+
+
+def _size_beside(origin: Floats, direction: Floats) -> float:
+    """How many times longer the origin is; 1 where it is 0, or where doubles cannot say."""
+    largest, along = float(np.max(np.abs(origin))), float(np.max(np.abs(direction)))
+    if not (0.0 < largest < np.inf and 0.0 < along < np.inf):
+        return 1.0
+    # Squares of the weights themselves may over- or underflow.
+    ratio = float(np.linalg.norm(origin / largest)) / float(np.linalg.norm(direction / along))
+    size = ratio * (largest / along)
+    return size if 0.0 < size < np.inf else 1.0
 
 
 def _best_step(

@@ -144,15 +144,19 @@ class _Run:
         if self.options.search.search == "subspace":
             # Each subspace is searched to its optimum, but not for hours.
             limits = replace(self.options.limits, boxes=min(self.options.limits.boxes, MOST_BOXES))
-            return climb_in_subspaces(self.problem, weights, self.constraints, self.units, rng, limits)
+            # The gradient asks for the statistics of all candidates: not of a metric that waits for answers.
+            gradient = None if self.problem.metric.waits else self._gradient
+            return climb_in_subspaces(
+                self.problem, weights, self.constraints, self.units, rng, limits, gradient=gradient
+            )
         return climb(
             self.problem, weights, self.constraints, self.options.search, self.units, rng, reach=self.reach,
             threads=max(1, self.threads // TOGETHER),
-            more_directions=self._gradient() if self.options.search.search == "gradient" else None,
+            more_directions=(lambda at: [self._gradient(at)]) if self.options.search.search == "gradient" else None,
         )  # fmt: skip
 
-    def _gradient(self) -> Callable[[Floats], list[Floats]]:
-        return lambda weights: [expected_metric_direction(self.problem, weights, units=self.units)]
+    def _gradient(self, weights: Floats) -> Floats:
+        return expected_metric_direction(self.problem, weights, units=self.units)
 
     def best(self) -> Position:
         """The smallest loss; of equals the climb with the smallest number."""

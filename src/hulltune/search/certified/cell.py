@@ -54,7 +54,7 @@ def _centred(
     if interval is None:
         return None
     found = problem.search(weights, line[None], np.array([interval]))
-    ends = np.concatenate([[interval[0]], _changes(found), [interval[1]]])
+    ends = np.concatenate([[interval[0]], changes(found), [interval[1]]])
     used = scales > 0.0
     size = HAIR * max(float(np.max(np.abs(weights[used]) / scales[used])), math.ulp(0.0))
     around = np.flatnonzero((ends[:-1] <= size) & (ends[1:] >= -size) & (ends[1:] - ends[:-1] > 2.0 * size))
@@ -79,7 +79,7 @@ def _middle(left: float, right: float, zero: float) -> float:
     return left + max(abs(left - zero), 1.0) if math.isinf(right) else left + (right - left) / 2.0
 
 
-def _changes(found: Any) -> Floats:
+def changes(found: Any) -> Floats:
     """Where any sentence begins to pick another candidate, in order."""
     lefts = found.lefts
     places: Floats = np.unique(lefts[np.isfinite(lefts)])
@@ -97,7 +97,7 @@ def extents(
         if interval is None:
             found[name] = (float(weights[k]), float(weights[k]))
             continue
-        breakpoints = _changes(problem.search(weights, line[None], np.array([interval])))
+        breakpoints = changes(problem.search(weights, line[None], np.array([interval])))
         place = int(np.searchsorted(breakpoints, 0.0, side="right"))
         steps = np.concatenate([[interval[0]], breakpoints, [interval[1]]])[place : place + 2]
         ends = [float(weights[k] + step * line[k]) if math.isfinite(step) else None for step in steps]

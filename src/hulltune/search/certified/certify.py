@@ -13,6 +13,7 @@ from hulltune.errors import InputError
 from hulltune.search.certified.cell import decoded_loss, extents
 from hulltune.search.certified.certificate import Certificate
 from hulltune.search.certified.forest_pool import forest_pool
+from hulltune.search.certified.on_a_line import best_on_the_line, is_a_line
 from hulltune.search.certified.pool import Pool, list_pool
 from hulltune.search.certified.search import Limits, Outcome, State, branch_and_bound
 from hulltune.search.certified.space import Space, space_of
@@ -49,8 +50,11 @@ def certify(
     if not limits.seconds > 0.0:
         raise InputError(f"time: expected a positive number of seconds, got {limits.seconds}")
     space = space_of(constraints, units)
-    pool = pool_of(problem, space)
-    outcome = branch_and_bound(problem, pool, space, limits, start=start, threads=threads, progress=progress)
+    if is_a_line(space):
+        outcome = best_on_the_line(problem, space, limits)
+    else:
+        pool = pool_of(problem, space)
+        outcome = branch_and_bound(problem, pool, space, limits, start=start, threads=threads, progress=progress)
     weights = _normalised(problem, outcome, constraints)
     sign = -1.0 if problem.metric.higher_is_better else 1.0
     names = problem.feature_names
