@@ -18,8 +18,10 @@ from hulltune.io.records import lists_from_records
 from hulltune.search.certified import subspace
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits, State
+from hulltune.search.certified.space import space_through
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
+from hulltune.search.gradient import expected_metric_direction
 from hulltune.search.problem import ListProblem
 from hulltune.tuning import race
 from hulltune.tuning.inputs import list_data
@@ -246,7 +248,7 @@ def test_every_third_subspace_follows_the_gradient(monkeypatch: pytest.MonkeyPat
     """The plane that it spans is one through the weights, along what the gradient says."""
     directions: list[Any] = []
     seen: list[Any] = []
-    asked, through = race.expected_metric_direction, subspace.space_through
+    asked, through = expected_metric_direction, space_through
 
     def remembered(*arguments: Any, **options: Any) -> Any:
         directions.append(asked(*arguments, **options))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hulltune
 from hulltune.io.records import lists_from_records
-from hulltune.metrics import Meteor
+from hulltune.metrics import Given, Meteor, ScoreTable
 from hulltune.metrics.bounds import Ranges
 from hulltune.search.certified import search as search_module
 from hulltune.search.certified.certify import certify
@@ -116,7 +116,7 @@ def test_no_box_is_lost_between_the_queue_and_who_takes_it(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("bounds", [{"minimum": {"lm": 1e8}}, {"maximum": {"lm": -1e8}}, {"maximum": {"lm": 1e8}}])
-def test_bounds_however_far_are_kept(bounds: dict[str, dict[str, float]]) -> None:
+def test_bounds_however_far_are_kept(bounds: dict[str, Any]) -> None:
     lists = [
         [candidate("a b", am=1.0, lm=0.0), candidate("c d", am=0.0, lm=1.0)],
         [candidate("a b", am=0.0, lm=3.0), candidate("c d", am=1.0, lm=0.0)],
@@ -177,7 +177,9 @@ def test_tied_whole_numbers_never_crash_and_the_bound_holds(seed: int) -> None:
     problem = small_problem(seed, sentences=5, candidates=6, features=4)
     if not np.any(feature_units(problem.corpus) > 0.0):
         return
-    constraints = [{"tied": [["f0", "f1"], ["f2", "f3"]]}, {"fixed": {"f0": 1.0, "f1": 2.0, "f2": -1.0}}][seed % 2]
+    constraints: dict[str, Any] = {"tied": [["f0", "f1"], ["f2", "f3"]]}
+    if seed % 2:
+        constraints = {"fixed": {"f0": 1.0, "f1": 2.0, "f2": -1.0}}
     compiled = Constraints(**constraints).compile(problem.feature_names)
     units = feature_units(problem.corpus)
     if not any(np.any(units[group] > 0.0) for group in compiled.free_groups):
@@ -200,8 +202,8 @@ def test_the_bound_of_meteor_holds_for_texts_of_no_words(alpha: float, seed: int
     rng = np.random.default_rng(seed)
     rows = np.zeros((3, 4, 6))
     rows[..., 4:] = rng.integers(0, 5, (3, 4, 2)) * (rng.random((3, 4, 2)) < 0.5)
-    rows[..., 0] = rng.integers(0, rows[..., 4:].min(axis=-1) + 1)
-    rows[..., 3] = rng.integers(np.minimum(1, rows[..., 0]), rows[..., 0] + 1)
+    rows[..., 0] = rng.integers(0, rows[..., 4:].min(axis=-1).astype(int) + 1)
+    rows[..., 3] = rng.integers(np.minimum(1, rows[..., 0]).astype(int), rows[..., 0].astype(int) + 1)
     low, high = rows.min(axis=1).sum(axis=0)[None], rows.max(axis=1).sum(axis=0)[None]
     metric = Meteor(alpha=alpha)
     bound = metric.loss_bound(Ranges(low, high, rows[:, 0].sum(axis=0)[None], high[0], True, True))
@@ -265,3 +267,12 @@ def test_a_bounded_weight_alone() -> None:
     assert certified(problem, minimum={"x": -2.0}, maximum={"x": -0.5}).loss == 1.0
     thin = certified(problem, minimum={"x": 0.5}, maximum={"x": 0.5 + 2.0**-50})
     assert (thin.loss, thin.certificate.gap) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("right", "exact"), [(0.1, False), (3.0, True)])
+def test_sums_that_round_are_never_proven_to_the_bit(right: float, exact: bool) -> None:
+    table = ScoreTable([0, 0, 1, 1], ["a b", "c d", "a b", "c d"], [right, 0.0, right, 0.0])
+    found = certified(problem_of(*two_sentences(1.0), metric=Given(scores=table)))
+    assert found.loss == pytest.approx(-right)
+    assert found.certificate.exact is exact
+    assert found.certificate.is_optimal is exact

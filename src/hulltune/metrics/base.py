@@ -74,8 +74,8 @@ class Metric(ABC):
     def linear_bound(self, ranges: Ranges) -> LinearBound:
         """A linear function that is nowhere above the loss in the ranges of summed statistics.
 
-        By default the loss at the best corner of the ranges, for scores that are ``monotone`` in each statistic. Another
-        score must override this before it can be certified.
+        By default the loss at the best corner of the ranges, for scores that are ``monotone`` in each statistic.
+        Another score must override this before it can be certified.
         """
         from hulltune.metrics.bounds import interval_bound
 

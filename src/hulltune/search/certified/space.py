@@ -66,11 +66,11 @@ class Space:
     @property
     def reach(self) -> Floats:
         """For each weight how far it is searched where no constraint ends it."""
-        if not self.fixed:
-            farthest: Floats = REACH * np.abs(self.axes).max(axis=1)
-            return farthest
-        ends = np.maximum(np.abs(self.faces.lows), np.abs(self.faces.highs)) / self.faces.lows[:, :1]
-        farthest = (np.abs(self.axes) * np.maximum(ends.max(axis=0), REACH)).max(axis=1)
+        ends = np.full(self.axes.shape[1], REACH)
+        if self.fixed:
+            given = np.maximum(np.abs(self.faces.lows), np.abs(self.faces.highs)) / self.faces.lows[:, :1]
+            ends = np.maximum(ends, given.max(axis=0))
+        farthest: Floats = (np.abs(self.axes) * ends).max(axis=1)
         return farthest
 
     def region(self) -> dict[str, Ends]:
