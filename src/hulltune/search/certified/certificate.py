@@ -31,11 +31,13 @@ class Certificate:
     """The metric's signature."""
     stopped: str
     """Why the search ended: "gap", "time", "boxes", "memory", "rounding" or "interrupt"."""
+    exact: bool = True
+    """Whether all statistics are whole numbers. The sums of others round, and a gap of 0 is one up to that."""
 
     @property
     def is_optimal(self) -> bool:
-        """Whether the value is proven to be the best there is, to the bit."""
-        return self.gap == 0.0
+        """Whether the value is proven to be the best there is, to the bit: never so for sums that round."""
+        return self.gap == 0.0 and self.exact
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Certificate:

@@ -69,6 +69,7 @@ def certify(
         seconds=outcome.seconds,
         metric=problem.metric.signature,
         stopped=outcome.stopped,
+        exact=bool(np.all(problem.table == np.rint(problem.table))),
     )
     return Certified(weights, outcome.loss, certificate, outcome)
 
