@@ -28,9 +28,7 @@ def configure(parser: Parser) -> None:
     along = answer.add_mutually_exclusive_group(required=True)
     along.add_argument("--feature", metavar="NAME", help="vary the weight of this feature")
     along.add_argument("--to", metavar="FILE", help="go from --weights to these weights")
-    along.add_argument(
-        "--plane", metavar="NAME", nargs=2, help="vary the weights of two features, unbounded, and find the optimum"
-    )
+    along.add_argument("--plane", metavar="NAME", nargs=2, help="vary two weights without bounds, find the optimum")
     answer.add_argument("--range", metavar="LOW,HIGH", type=comma_separated, help="what to draw [what matters]")
     answer.add_argument("--grid", metavar="NxM", help="points of a grid over a plane, such as 6x6")
     answer.add_argument("--out", metavar="FILE", help=".png, .svg, .pdf or .csv [CSV on standard output]")
