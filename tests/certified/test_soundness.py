@@ -276,3 +276,14 @@ def test_sums_that_round_are_never_proven_to_the_bit(right: float, exact: bool) 
     assert found.loss == pytest.approx(-right)
     assert found.certificate.exact is exact
     assert found.certificate.is_optimal is exact
+
+
+@pytest.mark.parametrize("size", [1e6, 1e12, 1e15, 1e18])
+def test_cells_that_are_small_beside_an_outlier_count(size: float) -> None:
+    """All are right for 1/3 < y < 1 only, whatever the unit of x has become."""
+    outlier = [candidate("a b", x=size, y=0.0), candidate("c d", x=0.0, y=0.0)]
+    problem = problem_of(*two_sentences(1.0), outlier)
+    found = certified(problem, fixed={"x": 1.0})
+    assert (found.loss, found.outcome.bound) == (0.0, 0.0)
+    assert 1.0 / 3.0 < found.weights[1] < 1.0
+    assert certified(problem).outcome.bound <= 0.0
