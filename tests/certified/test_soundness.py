@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hulltune
 from hulltune.io.records import lists_from_records
-from hulltune.metrics import Meteor
+from hulltune.metrics import Given, Meteor, ScoreTable
 from hulltune.metrics.bounds import Ranges
 from hulltune.search.certified import search as search_module
 from hulltune.search.certified.certify import certify
@@ -270,3 +270,23 @@ def test_a_bounded_weight_alone() -> None:
     assert certified(problem, minimum={"x": -2.0}, maximum={"x": -0.5}).loss == 1.0
     thin = certified(problem, minimum={"x": 0.5}, maximum={"x": 0.5 + 2.0**-50})
     assert (thin.loss, thin.certificate.gap) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("right", "exact"), [(0.1, False), (3.0, True)])
+def test_sums_that_round_are_never_proven_to_the_bit(right: float, exact: bool) -> None:
+    table = ScoreTable([0, 0, 1, 1], ["a b", "c d", "a b", "c d"], [right, 0.0, right, 0.0])
+    found = certified(problem_of(*two_sentences(1.0), metric=Given(scores=table)))
+    assert found.loss == pytest.approx(-right)
+    assert found.certificate.exact is exact
+    assert found.certificate.is_optimal is exact
+
+
+@pytest.mark.parametrize("size", [1e6, 1e12, 1e15, 1e18])
+def test_cells_that_are_small_beside_an_outlier_count(size: float) -> None:
+    """All are right for 1/3 < y < 1 only, whatever the unit of x has become."""
+    outlier = [candidate("a b", x=size, y=0.0), candidate("c d", x=0.0, y=0.0)]
+    problem = problem_of(*two_sentences(1.0), outlier)
+    found = certified(problem, fixed={"x": 1.0})
+    assert (found.loss, found.outcome.bound) == (0.0, 0.0)
+    assert 1.0 / 3.0 < found.weights[1] < 1.0
+    assert certified(problem).outcome.bound <= 0.0

@@ -27,8 +27,8 @@ def is_a_line(space: Space) -> bool:
 def best_on_the_line(problem: Problem, space: Space, limits: Limits) -> Outcome:
     """The best cell of all, by one line search over the region; of equals the widest.
 
-    Cells thinner than HAIR do not count, as in every certificate. Should decoding in the middle of a cell disagree with
-    the line search, the bound stays that of the cell, and the gap says so.
+    Cells thinner than HAIR of their own weight do not count, as in every certificate. Should decoding in the middle of
+    a cell disagree with the line search, the bound stays that of the cell, and the gap says so.
     """
     began = time.perf_counter()
     low, high = _ends(space)
@@ -36,7 +36,8 @@ def best_on_the_line(problem: Problem, space: Space, limits: Limits) -> Outcome:
     surface = problem.surface(found, 0)
     places = changes(found)
     ends = np.concatenate([[low], places[(places > low) & (places < high)], [high]])
-    thick = np.diff(ends) > HAIR * np.maximum(np.maximum(np.abs(ends[:-1]), np.abs(ends[1:])), 1.0)
+    # Of the weight itself, not of its unit: an outlier makes that so large that all other cells are slivers in it.
+    thick = np.diff(ends) > HAIR * np.maximum(np.abs(ends[:-1]), np.abs(ends[1:]))
     if not np.any(thick):  # the region itself is a hair
         thick[:] = True
     lefts, rights = ends[:-1][thick], ends[1:][thick]
