@@ -21,7 +21,7 @@ from hulltune.metrics._common import (
     signature,
 )
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
-from hulltune.metrics.bounds import LinearBound, LossBound, Ranges, Ratio
+from hulltune.metrics.bounds import Ratio
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -121,16 +121,9 @@ class Accuracy(Metric):
         counts = checked_statistics(statistics, self)
         return ratio(counts[..., 0], counts[..., 1], empty=0.0)
 
-    def linear_bound(self, ranges: Ranges) -> LinearBound:
-        """Minus the share that is right, from below."""
-        return self._ratio.linear_bound(ranges)
-
-    def loss_bound(self, ranges: Ranges) -> LossBound:
-        """The exact minimum of the ratio."""
-        return self._ratio.loss_bound(ranges, self.loss)
-
     @property
-    def _ratio(self) -> Ratio:
+    def as_ratio(self) -> Ratio:
+        """Minus the share that is right."""
         return Ratio(np.array([-1.0, 0.0]), np.array([0.0, 1.0]), best=-1.0)
 
 

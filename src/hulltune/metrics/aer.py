@@ -20,7 +20,7 @@ from hulltune.metrics._common import (
     signature,
 )
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
-from hulltune.metrics.bounds import LinearBound, LossBound, Ranges, Ratio
+from hulltune.metrics.bounds import Ratio
 
 Link = tuple[int, int]
 
@@ -87,16 +87,9 @@ class Aer(Metric):
         matched = counts[..., 0] + counts[..., 1]
         return 1.0 - ratio(matched, counts[..., 2] + counts[..., 3], empty=1.0)
 
-    def linear_bound(self, ranges: Ranges) -> LinearBound:
-        """The links of both sides that do not match by all of them, from below."""
-        return self._ratio.linear_bound(ranges)
-
-    def loss_bound(self, ranges: Ranges) -> LossBound:
-        """The exact minimum of the ratio."""
-        return self._ratio.loss_bound(ranges, self.loss)
-
     @property
-    def _ratio(self) -> Ratio:
+    def as_ratio(self) -> Ratio:
+        """The links of both sides that do not match by all of them."""
         return Ratio(np.array([-1.0, -1.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]))
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hulltune.metrics._common import checked_references, checked_statistics, ratio, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
-from hulltune.metrics.bounds import LinearBound, LossBound, Ranges, Ratio
+from hulltune.metrics.bounds import Ratio, mean_loss
 from hulltune.metrics.pending import NotYet
 
 
@@ -48,18 +48,10 @@ class Ask(Metric):
         sums = checked_statistics(statistics, self)
         return ratio(sums[..., 0], sums[..., 1], empty=0.0)
 
-    def linear_bound(self, ranges: Ranges) -> LinearBound:
-        """The mean, turned so that smaller is better, from below."""
-        return self._ratio.linear_bound(ranges)
-
-    def loss_bound(self, ranges: Ranges) -> LossBound:
-        """The exact minimum of the ratio."""
-        return self._ratio.loss_bound(ranges, self.loss)
-
     @property
-    def _ratio(self) -> Ratio:
-        sign = -1.0 if self.higher_is_better else 1.0
-        return Ratio(np.array([sign, 0.0]), np.array([0.0, 1.0]), best=-np.inf)
+    def as_ratio(self) -> Ratio:
+        """The mean, turned so that smaller is better."""
+        return mean_loss(self.higher_is_better)
 
 
 class _PreparedAsk(PreparedMetric):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hulltune.errors import InputError
 
 if TYPE_CHECKING:
-    from hulltune.metrics.bounds import LinearBound, LossBound, Ranges
+    from hulltune.metrics.bounds import LinearBound, LossBound, Ranges, Ratio
 
 References = Sequence[Sequence[str]]
 """For each sentence its one or more references."""
@@ -71,18 +71,25 @@ class Metric(ABC):
         scores = self.score(statistics)
         return -scores if self.higher_is_better else scores
 
+    @property
+    def as_ratio(self) -> Ratio | None:
+        """The loss as a ratio of two linear functions, where it is one: all that its bounds need."""
+        return None
+
     def linear_bound(self, ranges: Ranges) -> LinearBound:
         """A linear function that is nowhere above the loss in the ranges of summed statistics.
 
-        By default the loss at the best corner of the ranges, for scores that are ``monotone`` in each statistic.
-        Another score must override this before it can be certified.
+        That of a ratio, or the loss at the best corner of the ranges, for scores that are ``monotone`` in each
+        statistic. Another score must override this before it can be certified.
         """
         from hulltune.metrics.bounds import interval_bound
 
-        return interval_bound(self, ranges)
+        return interval_bound(self, ranges) if self.as_ratio is None else self.as_ratio.linear_bound(ranges)
 
     def loss_bound(self, ranges: Ranges) -> LossBound:
         """What to minimise over the choices of a box, and the bound of the loss that the minimiser proves."""
+        if self.as_ratio is not None:
+            return self.as_ratio.loss_bound(ranges, self.loss)
         return self.linear_bound(ranges).as_loss_bound(ranges)
 
     def score_of(self, loss: float) -> float:

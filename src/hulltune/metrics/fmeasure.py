@@ -23,7 +23,7 @@ from hulltune.metrics._common import (
     signature,
 )
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
-from hulltune.metrics.bounds import LinearBound, LossBound, Ranges, Ratio
+from hulltune.metrics.bounds import Ratio
 from hulltune.metrics.items import ItemReader, read_bio, read_brackets, read_pairs, read_words
 
 READERS = ("words", "bio", "brackets", "pairs")
@@ -110,16 +110,9 @@ class FMeasure(Metric):
         weight = self.beta * self.beta
         return ratio((1 + weight) * counts[..., 0], weight * counts[..., 2] + counts[..., 1], empty=1.0)
 
-    def linear_bound(self, ranges: Ranges) -> LinearBound:
-        """Minus F, from below."""
-        return self._ratio.linear_bound(ranges)
-
-    def loss_bound(self, ranges: Ranges) -> LossBound:
-        """The exact minimum of the ratio."""
-        return self._ratio.loss_bound(ranges, self.loss)
-
     @property
-    def _ratio(self) -> Ratio:
+    def as_ratio(self) -> Ratio:
+        """Minus F."""
         weight = self.beta * self.beta
         return Ratio(np.array([-1.0, 0.0, 0.0]), np.array([0.0, 1.0, weight]), scale=1.0 + weight, best=-1.0)
 

@@ -13,7 +13,7 @@ from hulltune.errors import InputError
 from hulltune.metrics import _text
 from hulltune.metrics._common import check_flags, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
-from hulltune.metrics.bounds import LinearBound, LossBound, Ranges, Ratio
+from hulltune.metrics.bounds import Ratio
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,16 +63,9 @@ class Ter(Metric):
         rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
         return ter_scores(rows).reshape(np.shape(statistics)[:-1])
 
-    def linear_bound(self, ranges: Ranges) -> LinearBound:
-        """Edits by length, from below."""
-        return self._ratio.linear_bound(ranges)
-
-    def loss_bound(self, ranges: Ranges) -> LossBound:
-        """The exact minimum of the ratio."""
-        return self._ratio.loss_bound(ranges, self.loss)
-
     @property
-    def _ratio(self) -> Ratio:
+    def as_ratio(self) -> Ratio:
+        """Edits by length."""
         return Ratio(np.array([1.0, 0.0]), np.array([0.0, 1.0]), scale=100.0)
 
     def tokenised(self, lines: Sequence[str]) -> Sequence[str]:

@@ -17,7 +17,7 @@ from hulltune.errors import InputError
 from hulltune.metrics import _text
 from hulltune.metrics._common import check_choice, check_flags, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
-from hulltune.metrics.bounds import LinearBound, LossBound, Ranges, Ratio
+from hulltune.metrics.bounds import Ratio
 
 NORMALIZATIONS = ("none", "lower", "lower-nopunct")
 """What may be done to references and outputs before they are compared.
@@ -67,16 +67,9 @@ class EditRate(Metric):
         rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
         return error_rates(rows, self.insertions_count).reshape(np.shape(statistics)[:-1])
 
-    def linear_bound(self, ranges: Ranges) -> LinearBound:
-        """Edits by length, from below: no edits where there is no length."""
-        return self._ratio.linear_bound(ranges)
-
-    def loss_bound(self, ranges: Ranges) -> LossBound:
-        """The exact minimum of the ratio."""
-        return self._ratio.loss_bound(ranges, self.loss)
-
     @property
-    def _ratio(self) -> Ratio:
+    def as_ratio(self) -> Ratio:
+        """Edits by length: no edits where there is no length."""
         edits = np.array([0.0, 1.0, 1.0, 1.0])
         return Ratio(edits, np.array([1.0, 1.0, 1.0, 1.0 if self.insertions_count else 0.0]))
 
