@@ -230,7 +230,8 @@ def test_the_linear_bound_is_below_the_loss_at_every_attainable_point(name: str,
 def test_rates_of_whole_numbers_are_bounded_by_their_minimum_to_the_bit(name: str, seed: int) -> None:
     metric, maker = METRICS[name]
     sentences, at = draw(seed, maker)
-    if float(ranges_of(sentences, at).low[0] @ metric.as_ratio.denominator) <= 0.0:  # type: ignore[attr-defined]
+    assert metric.as_ratio is not None
+    if float(ranges_of(sentences, at).low[0] @ metric.as_ratio.denominator) <= 0.0:
         return  # then the bound is the best loss there is
     least = float(metric.loss(attainable(sentences)).min())
     for _ in range(20):  # each step touches at the minimiser of the last
