@@ -79,7 +79,7 @@ def test_surfaces_with_many_ties_take_the_fast_path(
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("size", [1, 3, 16, 33, 400])
+@pytest.mark.parametrize("size", [1, 3, 16, 33, 64, 65, 400, 1500])
 def test_surfaces_of_long_lists(dtype: type[np.float64], size: int) -> None:
     rng = np.random.default_rng(size)
     sentences, width = 20, 7
@@ -93,6 +93,18 @@ def test_surfaces_of_long_lists(dtype: type[np.float64], size: int) -> None:
     )
     directions = rng.standard_cauchy((33, width))
     assert check_surfaces(problem_of(corpus), rng.normal(size=width), directions, [(-math.inf, math.inf)] * 33)
+
+
+def test_intervals_that_end_at_a_breakpoint_or_leave_out_the_start() -> None:
+    rng = np.random.default_rng(3)
+    corpus = Corpus.pack([Forest.from_nbest([str(k) for k in range(30)], rng.normal(size=(30, 4))) for _ in range(25)])
+    problem, origin, direction = problem_of(corpus), rng.normal(size=4), rng.normal(size=4)
+    whole = problem.surfaces(origin, np.array([direction]), np.array([[-math.inf, math.inf]]))[0]
+    near = whole.breakpoints[np.abs(whole.breakpoints) < 3.0]
+    assert len(near) > 10
+    places = [*near.tolist(), *np.nextafter(near, math.inf).tolist(), 0.0, -math.inf, math.inf, -3.0, 3.0]
+    pairs = [(low, high) for low, high in rng.choice(places, size=(300, 2)).tolist() if low < high]
+    assert check_surfaces(problem, origin, [direction] * len(pairs), pairs)
 
 
 def test_a_hull_of_all_hypotheses() -> None:

@@ -19,6 +19,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 LANES = 16
+MASKS = 64
+"""How many masks lane_of_masks reads at once."""
 
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _BITS = ir.VectorType(ir.IntType(1), LANES)
@@ -41,6 +43,8 @@ class MaskType(types.Type):  # type: ignore[misc]  # numba is untyped
         super().__init__(name=f"Mask({LANES})")
 
 
+Lanes = Any
+"""LANES doubles, in the signatures of kernels."""
 lanes_type = LanesType()
 mask_type = MaskType()
 
@@ -96,6 +100,19 @@ def store(typing: Any, array: Any, row: Any, value: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = _row_pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        builder.store(arguments[2], pointer).align = 8
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, lanes_type), generate
+
+
+@_operation
+def store_at(typing: Any, array: Any, start: Any, value: Any) -> Any:
+    """Write the lanes to ``array[start : start + LANES]`` of a flat float64 array."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), _VECTOR.as_pointer())
         builder.store(arguments[2], pointer).align = 8
         return context.get_dummy_value()
 
@@ -201,6 +218,39 @@ def lowest_bit(typing: Any, bits: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(types.int64), generate
+
+
+@_operation
+def store_mask(typing: Any, array: Any, place: Any, mask: Any) -> Any:
+    """Write the mask to ``array[place]`` of a flat uint16 array, lane 0 as its lowest bit."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        builder.store(builder.bitcast(arguments[2], ir.IntType(LANES)), builder.gep(data, [arguments[1]]))
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, mask_type), generate
+
+
+@_operation
+def lane_of_masks(typing: Any, array: Any, start: Any, lane: Any) -> Any:
+    """One lane of MASKS masks that store_mask wrote from ``array[start]`` on, as the bits of an integer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.VectorType(ir.IntType(LANES), MASKS)
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        masks = builder.load(builder.bitcast(builder.gep(data, [arguments[1]]), kind.as_pointer()))
+        masks.align = 2
+        bit = builder.shl(ir.Constant(ir.IntType(LANES), 1), builder.trunc(arguments[2], ir.IntType(LANES)))
+        undefined = ir.Constant(kind, ir.Undefined)
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), MASKS), [0] * MASKS)
+        bits = builder.shuffle_vector(
+            builder.insert_element(undefined, bit, ir.Constant(ir.IntType(32), 0)), undefined, zeros
+        )
+        chosen = builder.icmp_unsigned("!=", builder.and_(masks, bits), ir.Constant(kind, [0] * MASKS))
+        return builder.bitcast(chosen, ir.IntType(MASKS))
+
+    return types.int64(array, types.intp, types.intp), generate
 
 
 @_operation

@@ -94,7 +94,7 @@ def list_surfaces(
 
 def list_winners(problem: ListProblem, weights: Floats) -> Int64s | None:
     """The best candidate of each list (−1 for an empty one); None where that is a case for the general path."""
-    from hulltune.kernels.list_lines import list_winners as winners
+    from hulltune.kernels.list_scores import list_winners as winners
 
     if not isinstance(problem.corpus.features, DenseFeatures):
         return None

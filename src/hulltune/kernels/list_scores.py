@@ -1,0 +1,159 @@
+"""Scores of n-best lists under one weight vector: who wins, and in which order the others follow.
+
+The scores are those of scores.score_dense to the bit, for numbers of ordinary size; of others the kernels say so, and
+the callers go the general way.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.kernels._jit import kernel
+from hulltune.kernels.scores import GRID_BITS, ROUND, normalised
+from hulltune.kernels.simd import (
+    LANES,
+    add,
+    load_at,
+    multiply,
+    multiply_add,
+    multiply_add_one,
+    splat,
+    store_at,
+    subtract,
+)
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+
+MOST_SHIFT = 500  # with shifts up to this, scaling a sum is scaling its terms; beyond, scores.py is more careful
+CROWDED = 24  # hypotheses in one of n buckets from which on a merge sort takes over
+PLACE_BITS = 10  # of a hypothesis in a list, beside the 53 bits of a difference of scores
+
+
+@kernel
+def score_list(
+    columns: NDArray[Any],
+    begin: int,
+    n: int,
+    used: Int64s,
+    weights: Floats,
+    weight_exponent: int,
+    magnitudes: Floats,
+    exponent: int,
+    scores: Floats,
+) -> tuple[bool, int]:
+    """Write the grid scores of the list of ``n`` hypotheses from ``begin`` on; returns whether all numbers were of
+    ordinary size, and the exponent of the scores. Weights and magnitudes are normalised by 2^(their exponent).
+    """
+    bound = 0.0
+    for k in range(weights.size):
+        bound += abs(weights[k]) * magnitudes[k]
+    if bound == 0.0:
+        scores[:n] = 0.0
+        return True, 0
+    shift = GRID_BITS - math.frexp(bound)[1] - exponent
+    if abs(shift) > MOST_SHIFT or abs(exponent) > MOST_SHIFT:
+        return False, 0
+    factor = math.ldexp(1.0, shift)
+    flat, length = columns.reshape(-1), columns.shape[1]
+    if n < LANES:
+        for e in range(n):
+            total = 0.0
+            for k in used:
+                total = multiply_add_one(weights[k], np.float64(columns[k, begin + e]), total)
+            scores[e] = (total * factor + ROUND) - ROUND
+        return True, weight_exponent - shift
+    rounding = splat(ROUND)
+    for first in range(0, n, LANES):
+        e = min(first, n - LANES)  # the last step overlaps the one before it
+        lanes = splat(0.0)
+        for k in used:
+            lanes = multiply_add(splat(weights[k]), load_at(flat, k * length + begin + e), lanes)
+        store_at(scores, e, subtract(add(multiply(lanes, splat(factor)), rounding), rounding))
+    return True, weight_exponent - shift
+
+
+@kernel
+def list_winners(
+    columns: NDArray[Any], sentence_edges: Int64s, weights: Floats, magnitudes: Floats
+) -> tuple[bool, Int64s]:
+    """The hypothesis with the highest score in each list, of equals the first, numbered over the corpus; −1 where there
+    is none. Before it: whether all numbers were of ordinary size (if not, it means nothing).
+    """
+    sentences, width = magnitudes.shape
+    normal, normal_magnitudes = np.empty(width), np.empty(width)
+    weight_exponent = normalised(weights, normal)
+    most = 1
+    for s in range(sentences):
+        most = max(most, sentence_edges[s + 1] - sentence_edges[s])
+    scores = np.empty(most)
+    used = np.arange(width)
+    winners = np.full(sentences, -1, np.int64)
+    for s in range(sentences):
+        begin, n = sentence_edges[s], sentence_edges[s + 1] - sentence_edges[s]
+        if n == 0:
+            continue
+        exponent = normalised(magnitudes[s], normal_magnitudes)
+        ordinary, _ = score_list(
+            columns, begin, n, used, normal, weight_exponent, normal_magnitudes, exponent, scores
+        )  # fmt: skip
+        if not ordinary:
+            return False, winners
+        best = 0
+        for e in range(1, n):
+            if scores[e] > scores[best]:
+                best = e
+        winners[s] = begin + best
+    return True, winners
+
+
+@kernel
+def rank(
+    scores: Floats, n: int, packed: Int64s, buckets: Int64s, places: Int64s, order: Int64s, heights: Floats
+) -> None:
+    """Write the numbers 0 to n − 1 by descending score into ``order``, equals in their order, and the scores so into
+    ``heights``.
+
+    Buckets of equal width, then insertion, of integers that hold both a score (which is one) and its place: four times
+    as fast as a merge sort of a hundred scores. The other arrays are room: n long, ``places`` one more.
+    """
+    low, high = scores[0], scores[0]
+    for i in range(1, n):
+        low, high = min(low, scores[i]), max(high, scores[i])
+    if low == high:
+        for i in range(n):
+            order[i], heights[i] = i, high
+        return
+    places[: n + 1] = 0
+    scale = (n - 1) / (high - low)
+    crowd = 0
+    for i in range(n):
+        bucket = int((high - scores[i]) * scale)
+        buckets[i] = bucket
+        places[bucket + 1] += 1
+        crowd = max(crowd, places[bucket + 1])
+    if crowd > CROWDED or n > 1 << PLACE_BITS:
+        order[:n] = np.argsort(-scores[:n], kind="mergesort")
+        for i in range(n):
+            heights[i] = scores[order[i]]
+        return
+    for bucket in range(n):
+        places[bucket + 1] += places[bucket]
+    for i in range(n):
+        place = places[buckets[i]]
+        places[buckets[i]] = place + 1
+        packed[place] = (int(high - scores[i]) << PLACE_BITS) | i
+    for i in range(1, n):
+        entry = packed[i]
+        j = i
+        while j > 0 and packed[j - 1] > entry:
+            packed[j] = packed[j - 1]
+            j -= 1
+        packed[j] = entry
+    for i in range(n):
+        order[i] = packed[i] & ((1 << PLACE_BITS) - 1)
+        heights[i] = high - float(packed[i] >> PLACE_BITS)
