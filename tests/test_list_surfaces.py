@@ -50,6 +50,7 @@ def check_surfaces(problem: ListProblem, origin: Any, directions: Any, intervals
     for number, surface in enumerate(fast):
         slow = problem.surface(found, number)
         np.testing.assert_array_equal(surface.breakpoints, slow.breakpoints)
+        assert np.all(np.diff(surface.breakpoints) > 0)
         np.testing.assert_array_equal(surface.statistics, slow.statistics)
         assert surface.statistics.dtype == slow.statistics.dtype
     return True
@@ -131,7 +132,27 @@ def test_numbers_of_any_size_are_left_to_the_general_path() -> None:
     assert list_winners(problem, np.array([1.0, 0.0])) is None
     assert problem.picks(np.array([1.0, 0.0])).candidates.tolist() == [2]
     surfaces = problem.surfaces(np.array([1.0, 0.0]), np.array([[-1.0, 0.0]]), np.array([[-math.inf, math.inf]]))
-    assert surfaces[0].breakpoints.tolist() == [1.0]
+    assert [surface.breakpoints.tolist() for surface in surfaces] == [[1.0]]
+
+
+class Tenths(ListProblem):
+    """Statistics that are no integers."""
+
+    @property
+    def table(self) -> NDArray[Any]:
+        return np.asarray(super().table / 10)
+
+
+def test_real_statistics_are_summed_as_by_the_general_path() -> None:
+    rng = np.random.default_rng(4)
+    lists_ = [Forest.from_nbest([str(k) for k in range(9)], rng.normal(size=(9, 2))) for _ in range(12)]
+    lists_.insert(5, Forest.from_nbest([], np.zeros((0, 2)), feature_names=lists_[0].feature_names))
+    problem = Tenths(
+        Corpus.pack(lists_), lambda row: WORDS[row % 3], get_metric("wer"), [("a b",)] * len(lists_)
+    )  # fmt: skip
+    assert check_surfaces(
+        problem, [1.0, 0.5], rng.normal(size=(5, 2)), [(-math.inf, math.inf), (-1.0, 2.0)] * 2 + [(0.5, 1.0)]
+    )
 
 
 def test_statistics_that_do_not_fit_are_left_to_the_general_path() -> None:

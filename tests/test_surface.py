@@ -35,6 +35,7 @@ def test_integer_statistics_are_exact_integers(corpus: list[tuple[list[float], l
         assert surface.at(eta).tolist() == total_at(corpus, eta)
     # Neighbouring intervals differ, so that every breakpoint is one.
     assert all(np.any(surface.statistics[i] != surface.statistics[i + 1]) for i in range(len(surface) - 1))
+    assert np.all(np.diff(surface.breakpoints) > 0)
 
 
 @given(

@@ -31,7 +31,6 @@ class ErrorSurface:
 
     def __post_init__(self) -> None:
         assert len(self.statistics) == len(self.breakpoints) + 1
-        assert np.all(np.diff(self.breakpoints) > 0)
 
     def __len__(self) -> int:
         return len(self.statistics)

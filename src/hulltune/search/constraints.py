@@ -114,30 +114,36 @@ class CompiledConstraints:
             np.all(np.isinf(self.lower) | (self.lower == 0)) and np.all(np.isinf(self.upper) | (self.upper == 0))
         )
 
-    def restrict(self, direction: Floats) -> Floats:
-        """The direction with fixed weights held and tied ones moved together (by their mean)."""
-        restricted = np.where(self.lower < self.upper, direction, 0.0)
+    def restrict(self, directions: Floats) -> Floats:
+        """A direction, or rows of them, with fixed weights held and tied ones moved together (by their mean)."""
+        restricted = np.where(self.lower < self.upper, directions, 0.0)
         for group in self.groups:
             if len(group) > 1:
-                restricted[group] = restricted[group].mean()
+                restricted[..., group] = restricted[..., group].mean(axis=-1, keepdims=True)
         return restricted
 
     def interval(self, weights: Floats, direction: Floats, reach: Floats | None = None) -> tuple[float, float] | None:
         """The steps η for which weights + η · direction keeps all bounds (and stays within ±``reach`` where only that
         bounds it); None if there is no room to move.
         """
+        intervals, open_ = self.intervals(weights, direction[None, :], reach)
+        return (float(intervals[0, 0]), float(intervals[0, 1])) if open_[0] else None
+
+    def intervals(
+        self, weights: Floats, directions: Floats, reach: Floats | None = None
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """The same for each row of directions: lower and upper ends, and where there is room to move."""
         lower, upper = self.lower, self.upper
         if reach is not None and not self.only_direction_matters:
             lower = np.where(np.isinf(lower), -reach, lower)
             upper = np.where(np.isinf(upper), reach, upper)
-        moving = direction != 0.0
-        if not np.any(moving):
-            return None
-        with np.errstate(over="ignore", invalid="ignore"):
-            a = (lower[moving] - weights[moving]) / direction[moving]
-            b = (upper[moving] - weights[moving]) / direction[moving]
-        low, high = float(np.minimum(a, b).max()), float(np.maximum(a, b).min())
-        return (low, high) if low < high and low < math.inf and high > -math.inf else None
+        moving = directions != 0.0
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            a, b = (lower - weights) / directions, (upper - weights) / directions
+        lows = np.where(moving, np.minimum(a, b), -math.inf).max(axis=1)
+        highs = np.where(moving, np.maximum(a, b), math.inf).min(axis=1)
+        room = moving.any(axis=1) & (lows < highs) & (lows < math.inf) & (highs > -math.inf)
+        return np.stack([lows, highs], axis=1), room
 
     def violation(self, weights: Floats) -> str | None:
         """What is wrong with ``weights``, if anything."""

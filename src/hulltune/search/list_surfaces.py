@@ -1,7 +1,7 @@
 """Error surfaces of n-best lists along many directions at once: the fast path of tuning.
 
-What ListProblem.search and ListProblem.surface find in two steps, to the bit, for ordinary numbers and statistics that
-are integers; the callers fall back on those two for the rest.
+What ListProblem.search and ListProblem.surface find in two steps, to the bit, for numbers of ordinary size; the callers
+fall back on those two for the rest.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
+
+Part = tuple[Int64s, Floats, Int32s]
+"""The kernel's answer for a part of the corpus: the number of segments of each direction, and in its row where each
+begins and which candidate wins there.
+"""
 
 LARGEST_SUM = 2**31 - 1
 LARGEST_CORPUS = 2**31 - 1
@@ -71,25 +76,28 @@ def list_surfaces(
 
     One pass over the features for every 16 directions, a sort of all changes of winner, and running sums.
     """
+    parts = _search(problem, origin, directions, intervals, threads)
+    if parts is None:
+        return None
+    lows = intervals[:, 0].tolist()
+    surfaces = [_surface(problem, compact, *_along(parts, number), low) for number, low in enumerate(lows)]
+    _give_back(parts)
+    return surfaces
+
+
+def _surface(problem: ListProblem, compact: CompactTable, lefts: Floats, winners: Int32s, low: float) -> ErrorSurface:
+    """From where each segment begins (the first one of a sentence at ``low``), and who wins there."""
     from hulltune.kernels.line_surface import line_surface
 
-    corpus = problem.corpus
-    if not 0 < corpus.edges <= LARGEST_CORPUS or not isinstance(corpus.features, DenseFeatures):
-        return None
-    shards = _search(problem, np.vstack([origin, directions]), intervals, threads)
-    if shards is None:
-        return None
+    rows = problem.rows(winners)
     others = problem.empty_rows[problem.empty_rows >= 0]
-    surfaces = []
-    for direction, (low, _) in enumerate(intervals.tolist()):
-        lefts, winners = (_joined([shard[k][direction, : shard[0][direction]] for shard in shards]) for k in (1, 2))
-        rows = problem.rows(winners)
-        statistics = problem.table  # after the rows were asked for: it may have grown
-        table = compact.of(statistics)
-        if table is None:
-            return None
-        surfaces.append(ErrorSurface(*line_surface(lefts, rows, low, others, table, statistics.shape[1])))
-    return surfaces
+    statistics = problem.table  # after the rows were asked for: it may have grown
+    table = compact.of(statistics)
+    if table is not None:
+        return ErrorSurface(*line_surface(lefts, rows, low, others, table, statistics.shape[1]))
+    offsets = np.append(np.flatnonzero(lefts == low), np.arange(len(lefts), len(lefts) + len(others) + 1))
+    lefts = np.append(lefts, np.full(len(others), low))
+    return ErrorSurface.from_rows(offsets, lefts, np.append(rows, others), statistics)
 
 
 def list_winners(problem: ListProblem, weights: Floats) -> Int64s | None:
@@ -107,33 +115,37 @@ def winners_along(
     problem: ListProblem, origin: Floats, directions: Floats, intervals: Floats, *, threads: int = 1
 ) -> Int64s | None:
     """All candidates that win somewhere along some direction, each once, in order; None as for list_surfaces."""
-    corpus = problem.corpus
-    if not 0 < corpus.edges <= LARGEST_CORPUS or not isinstance(corpus.features, DenseFeatures):
+    parts = _search(problem, origin, directions, intervals, threads)
+    if parts is None:
         return None
-    shards = _search(problem, np.vstack([origin, directions]), intervals, threads)
-    if shards is None:
-        return None
-    rows = [found[direction, : counts[direction]] for counts, _, found in shards for direction in range(len(counts))]
-    return np.unique(np.concatenate(rows)).astype(np.int64)
+    winners = np.unique(np.concatenate([_along(parts, number)[1] for number in range(len(directions))]))
+    _give_back(parts)
+    return winners.astype(np.int64)
 
 
 def _search(
-    problem: ListProblem, weights: Floats, intervals: Floats, threads: int
-) -> list[tuple[Int64s, Floats, Int32s]] | None:
-    """The kernel's answers for as many parts of the corpus as there are threads."""
+    problem: ListProblem, origin: Floats, directions: Floats, intervals: Floats, threads: int
+) -> list[Part] | None:
+    """The segments along each direction, in as many parts of the corpus as there are threads; None where that is a case
+    for the general path.
+    """
     from hulltune.kernels.list_lines import list_lines
 
     corpus = problem.corpus
+    if not 0 < corpus.edges <= LARGEST_CORPUS or not isinstance(corpus.features, DenseFeatures):
+        return None
     magnitudes, columns = problem.scorer.list_tables
+    weights = np.vstack([origin, directions])
     cuts = np.linspace(0, len(corpus), min(threads, len(corpus)) + 1).astype(np.int64).tolist()
 
-    def search(part: int) -> tuple[bool, tuple[Int64s, Floats, Int32s]]:
-        room = _room.arrays if len(cuts) == 2 else _Room().arrays  # several answers are needed at a time
+    def search(part: int) -> tuple[bool, Part]:
+        try:
+            room = _rooms.pop()
+        except IndexError:
+            room = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)
         ordinary, counts, lefts, winners = list_lines(
             columns, corpus.sentence_edges, cuts[part], cuts[part + 1], weights, magnitudes, intervals, *room
         )
-        if len(cuts) == 2:
-            _room.arrays = lefts, winners
         return ordinary, (counts, lefts, winners)
 
     if len(cuts) == 2:
@@ -144,15 +156,16 @@ def _search(
     return [found for _, found in answers] if all(ordinary for ordinary, _ in answers) else None
 
 
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _along(parts: list[Part], direction: int) -> tuple[Floats, Int32s]:
+    """Where each segment along a direction begins, and which candidate wins there."""
+    lefts = [lefts[direction, : counts[direction]] for counts, lefts, _ in parts]
+    winners = [winners[direction, : counts[direction]] for counts, _, winners in parts]
+    return (lefts[0], winners[0]) if len(parts) == 1 else (np.concatenate(lefts), np.concatenate(winners))
 
 
-class _Room(threading.local):
-    """Memory that a thread uses again for every search."""
-
-    def __init__(self) -> None:
-        self.arrays: tuple[Floats, Int32s] = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)
+_rooms: list[tuple[Floats, Int32s]] = []
+"""Memory of past searches, for those to come: as many pieces as there were searches at one time."""
 
 
-_room = _Room()
+def _give_back(parts: list[Part]) -> None:
+    _rooms.extend((lefts, winners) for _, lefts, winners in parts)

@@ -9,17 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError, unknown_name
+from hulltune.kernels.step_limits import FARTHEST, RESOLUTION, TINY_STEP
 
 Floats = NDArray[np.float64]
 
 POLICIES = ("middle", "closest", "widest")
 SMOOTHINGS = ("none", "min", "mean")
-RESOLUTION = 2.0**-40
-"""Intervals narrower than this, relative to their place on the line (or to ``scale`` near 0), are not entered: the
-weights that a step leads to are rounded to doubles, and decoding with them may see what lies beside the interval.
-"""
-FARTHEST = 2.0**1020  # how far a step may go: differences of two such points are still finite
-TINY_STEP = 2.0**-30  # of the last breakpoint: the least step beyond it, so that rounding does not swallow it
 
 
 @dataclass(frozen=True)
@@ -140,25 +135,19 @@ def choose_among(
     """What ``choose`` answers without smoothing when ``best`` are all intervals of the smallest loss, in order, and it
     is smaller than the current one. In the usual case without looking at the others; None otherwise.
     """
-    lefts, rights, near_left, near_right = _ends(breakpoints, interval, scale, best)
-    if not np.all(_enterable(lefts, rights, near_left, near_right, scale)):
+    from hulltune.kernels.steps import choose_run
+
+    sure, first, left, right, low, high = choose_run(
+        breakpoints, best, *interval, scale, end_step(breakpoints, scale), policy.name == "widest"
+    )
+    if not sure:
         return None
-    is_first = np.append(True, best[1:] > best[:-1] + 1)
-    between = best[:-1][is_first[1:]] + 1  # what follows a run of them keeps it apart from the next, if it is wide
-    if len(between) and not np.all(_enterable(*_ends(breakpoints, interval, scale, between), scale)):
-        return None
-    firsts = np.flatnonzero(is_first)
-    lasts = np.append(firsts[1:], len(best)) - 1
-    if policy.name == "widest":
-        pick = int(np.argmax(near_right[lasts] - near_left[firsts]))
-    else:
-        pick = int(np.argmin(np.maximum(np.maximum(lefts[firsts], -rights[lasts]), 0.0)))
-    first, last = firsts[pick], lasts[pick]
-    low, high = float(near_left[first]), float(near_right[last])
     eta = _enter(low, high) if policy.name == "closest" else low + (high - low) / 2
-    if eta in lefts[first : last + 1]:
-        eta = float(near_left[first] + (near_right[first] - near_left[first]) / 2)
-    return Choice(eta, loss, float(lefts[first]), float(rights[last]))
+    place = int(np.searchsorted(breakpoints, eta))
+    if place < len(breakpoints) and eta == breakpoints[place]:  # the middle of the first interval, then
+        end = high if first == len(breakpoints) else min(float(breakpoints[first]), high)
+        eta = low + (end - low) / 2
+    return Choice(eta, loss, left, right)
 
 
 def _enterable(lefts: Floats, rights: Floats, near_left: Floats, near_right: Floats, scale: float) -> NDArray[np.bool_]:

@@ -23,6 +23,7 @@ from hulltune.surface import ErrorSurface
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +89,11 @@ class ListProblem:
         """The text of a candidate of the corpus, or nothing for −1."""
         return self._text(candidate) if candidate >= 0 else ""
 
-    def rows(self, candidates: Int64s) -> Int64s:
+    def rows(self, candidates: Int64s | Int32s) -> Int64s:
         """Rows of ``table`` for candidates of the corpus; asks the metric for those not seen before."""
         rows = self._rows[candidates]
         if not self._complete and len(rows) and rows.min() < 0:
-            missing = np.unique(candidates[rows < 0])
+            missing = np.unique(candidates[rows < 0]).astype(np.int64)
             sentences = np.searchsorted(self.corpus.sentence_edges, missing, side="right") - 1
             self._rows[missing] = self._statistics.rows(sentences, self._some_texts(missing))
             rows = self._rows[candidates]
@@ -217,7 +218,7 @@ class Subset(ListProblem):
         """The text of a candidate of the subset."""
         return self._whole.text(int(self._candidates[candidate]) if candidate >= 0 else -1)
 
-    def rows(self, candidates: Int64s) -> Int64s:
+    def rows(self, candidates: Int64s | Int32s) -> Int64s:
         """Rows of the whole's table."""
         return self._whole.rows(self._candidates[candidates])
 

@@ -43,20 +43,21 @@ def search_lines(
     Directions are restricted to what may move; those with no room are left out, as are steps that rounding would
     carry over a bound.
     """
-    lines, intervals = [], []
-    for direction in directions:
-        restricted = constraints.restrict(direction)
-        interval = constraints.interval(origin, restricted, reach)
-        if interval is not None:
-            lines.append(restricted)
-            intervals.append(interval)
-    if not lines:
+    if not len(directions):
         return []
-    surfaces = problem.surfaces(origin, np.array(lines), np.array(intervals), threads=threads)
+    lines = constraints.restrict(np.array(directions))
+    intervals, room = constraints.intervals(origin, lines, reach)
+    lines, intervals = lines[room], intervals[room]
+    if not len(lines):
+        return []
+    surfaces = problem.surfaces(origin, lines, intervals, threads=threads)
+    scales = _sizes_beside(origin, lines).tolist()
     steps = []
-    for surface, direction, interval in zip(surfaces, lines, intervals, strict=True):
-        scale = _size_beside(origin, direction)
-        eta, loss = _best_step(problem.metric, surface, policy, interval, current_loss, scale)
+    for surface, direction, (low, high), scale in zip(surfaces, lines, intervals.tolist(), scales, strict=True):
+        eta, loss = _best_step(problem.metric, surface, policy, (low, high), current_loss, scale)
+        if eta == 0.0:
+            steps.append(Step(origin, direction, eta, loss))
+            continue
         with np.errstate(over="ignore", invalid="ignore"):  # a step too far is left out below
             weights = origin + eta * direction
         if constraints.violation(weights) is None and np.any(weights) and np.all(np.isfinite(weights)):
@@ -64,15 +65,15 @@ def search_lines(
     return steps
 
 
-def _size_beside(origin: Floats, direction: Floats) -> float:
-    """How many times longer the origin is; 1 where it is 0, or where doubles cannot say."""
-    largest, along = float(np.max(np.abs(origin))), float(np.max(np.abs(direction)))
-    if not (0.0 < largest < np.inf and 0.0 < along < np.inf):
-        return 1.0
-    # Squares of the weights themselves may over- or underflow.
-    ratio = float(np.linalg.norm(origin / largest)) / float(np.linalg.norm(direction / along))
-    size = ratio * (largest / along)
-    return size if 0.0 < size < np.inf else 1.0
+def _sizes_beside(origin: Floats, directions: Floats) -> Floats:
+    """How many times longer the origin is than each direction; 1 where it is 0, or where doubles cannot say."""
+    largest, along = np.max(np.abs(origin)), np.max(np.abs(directions), axis=1)
+    with np.errstate(all="ignore"):
+        # Squares of the weights themselves may over- or underflow.
+        ratios = np.linalg.norm(origin / largest) / np.linalg.norm(directions / along[:, None], axis=1)
+        sizes = ratios * (largest / along)
+    told: Floats = np.where((sizes > 0.0) & (sizes < np.inf), sizes, 1.0)
+    return told
 
 
 def _best_step(
