@@ -38,8 +38,12 @@ class DenseFeatures:
         """A copy in column order that shares no memory."""
         return DenseFeatures(np.array(self.values, order="F"))
 
+    def matrix(self) -> NDArray[Any]:
+        """The values as they are stored: no copy."""
+        return self.values
+
     def toarray(self) -> NDArray[np.float64]:
-        """As an ordinary float64 matrix."""
+        """A copy as an ordinary float64 matrix."""
         return np.array(self.values, dtype=np.float64)
 
 
@@ -71,6 +75,10 @@ class SparseFeatures:
     def copy(self) -> SparseFeatures:
         """A copy that shares no memory."""
         return SparseFeatures(self.offsets.copy(), self.columns.copy(), self.values.copy(), self.width)
+
+    def matrix(self) -> NDArray[Any]:
+        """The same as ``toarray``: rows that are stored dense need no copy."""
+        return self.toarray()
 
     def toarray(self) -> NDArray[np.float64]:
         """As an ordinary float64 matrix. A column that is named twice in a row counts twice."""

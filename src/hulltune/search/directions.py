@@ -31,7 +31,7 @@ def feature_units(corpus: Corpus) -> Floats:
         return np.zeros(width)
     if corpus.nodes > len(corpus):
         return np.array([_mean_of_positive(column) for column in _forest_ranges(corpus).T])
-    values = corpus.features.values if isinstance(corpus.features, DenseFeatures) else corpus.features.toarray()
+    values = corpus.features.matrix()
     units = np.empty(width)
     for k in range(width):
         column = np.asarray(values[:, k], dtype=np.float64)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.forest.corpus import Corpus
-from hulltune.forest.features import DenseFeatures, ranges
+from hulltune.forest.features import ranges
 from hulltune.lines.compute import search_shards
 from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
@@ -22,6 +22,7 @@ from hulltune.metrics.lazy import LazyStatistics
 from hulltune.search.directions import axes
 from hulltune.search.outputs import Outputs, in_order
 from hulltune.search.problem import Picks
+from hulltune.search.sentences import check_references, rows_of_empty, surface_beside_empty
 from hulltune.surface import ErrorSurface
 
 Floats = NDArray[np.float64]
@@ -60,10 +61,7 @@ class ForestProblem:
         outputs: Outputs | None = None,
     ) -> None:
         """``first_choices`` has the edge (within its sentence) that a list puts first itself, and −1 for a forest."""
-        if len(references) != len(corpus):
-            raise InputError(
-                f"references: got {len(references)} lines, expected one for each of {len(corpus)} sentences"
-            )
+        check_references(references, corpus)
         self.corpus = corpus
         self.metric = metric
         self.references = references
@@ -73,10 +71,7 @@ class ForestProblem:
         self._statistics = LazyStatistics(metric, references) if statistics is None else statistics
         self._known_rows = _KnownRows(self._statistics, self.outputs)
         self._first_choices = np.full(len(corpus), -1) if first_choices is None else first_choices
-        self._empty_rows = np.full(len(corpus), -1, dtype=np.int64)
-        empty = np.flatnonzero(np.diff(corpus.sentence_edges) == 0)
-        if len(empty):
-            self._empty_rows[empty] = self._statistics.rows(empty, [""] * len(empty))
+        self._empty_rows = rows_of_empty(corpus, self._statistics)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -146,13 +141,7 @@ class ForestProblem:
         offsets = found.offsets[direction]
         begin, end = int(offsets[0]), int(offsets[-1])
         rows = self.rows(found.outputs[begin:end])
-        lefts = found.lefts[begin:end]
-        if self._empty_rows.max(initial=-1) >= 0:  # sentences without derivations: one segment, always the same
-            empty = np.flatnonzero(self._empty_rows >= 0)
-            rows = np.concatenate([rows, self._empty_rows[empty]])
-            lefts = np.concatenate([lefts, np.full(len(empty), -np.inf)])
-            offsets = np.concatenate([offsets, end + 1 + np.arange(len(empty))])
-        return ErrorSurface.from_rows(offsets - begin, lefts, rows, self.table)
+        return surface_beside_empty(offsets - begin, found.lefts[begin:end], rows, self._empty_rows, self.table)
 
     def picks(self, weights: Floats, *, threads: int = 1) -> Picks:
         """What decoding with ``weights`` puts out; ties are broken as everywhere, by the order of edges."""
@@ -251,9 +240,7 @@ class ForestProblem:
         features of its best derivation among those met; where all are lists, every hypothesis.
         """
         if self.choices_are_all:
-            features = self.corpus.features
-            values = features.values if isinstance(features, DenseFeatures) else features.toarray()
-            return *self.choices(), np.asarray(values, dtype=np.float64)
+            return *self.choices(), np.asarray(self.corpus.features.matrix(), dtype=np.float64)
         lines = axes(tuple(np.arange(len(units))[:, None]), units)
         rows = np.concatenate([weights[None, :], *(line[None, :] for line in lines)])
         intervals = np.repeat(WHOLE_LINE, len(lines), axis=0)
@@ -274,8 +261,7 @@ class ForestProblem:
         sentences = np.repeat(np.tile(np.arange(*shard), len(sizes)), sizes.ravel())
         lengths = np.diff(derivation_offsets)
         edges = derivation_edges + np.repeat(self.corpus.sentence_edges[sentences], lengths)
-        taken = self.corpus.features.take(edges)
-        values = np.asarray(taken.values if isinstance(taken, DenseFeatures) else taken.toarray(), dtype=np.float64)
+        values = np.asarray(self.corpus.features.take(edges).matrix(), dtype=np.float64)
         return outputs, sentences, np.add.reduceat(values, derivation_offsets[:-1], axis=0)
 
     def subset(self, sentences: Int64s) -> ForestProblem:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.forest.features import DenseFeatures
+from hulltune.search.sentences import surface_beside_empty
 from hulltune.surface import ErrorSurface
 
 if TYPE_CHECKING:
@@ -95,9 +96,8 @@ def _surface(problem: ListProblem, compact: CompactTable, lefts: Floats, winners
     table = compact.of(statistics)
     if table is not None:
         return ErrorSurface(*line_surface(lefts, rows, low, others, table, statistics.shape[1]))
-    offsets = np.append(np.flatnonzero(lefts == low), np.arange(len(lefts), len(lefts) + len(others) + 1))
-    lefts = np.append(lefts, np.full(len(others), low))
-    return ErrorSurface.from_rows(offsets, lefts, np.append(rows, others), statistics)
+    offsets = np.append(np.flatnonzero(lefts == low), len(lefts))
+    return surface_beside_empty(offsets, lefts, rows, problem.empty_rows, statistics)
 
 
 def list_winners(problem: ListProblem, weights: Floats) -> Int64s | None:

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.errors import InputError
 from hulltune.forest.corpus import Corpus
-from hulltune.forest.features import DenseFeatures
 from hulltune.lines.compute import decode, envelopes
 from hulltune.lines.result import CorpusEnvelopes
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Metric, References
 from hulltune.metrics.lazy import LazyStatistics
 from hulltune.search.list_surfaces import CompactTable, list_surfaces, list_winners
+from hulltune.search.sentences import check_references, rows_of_empty, surface_beside_empty
 from hulltune.surface import ErrorSurface
 
 Floats = NDArray[np.float64]
@@ -59,10 +58,7 @@ class ListProblem:
         statistics: LazyStatistics | None = None,
         some_texts: Callable[[Int64s], list[str]] | None = None,
     ) -> None:
-        if len(references) != len(corpus):
-            raise InputError(
-                f"references: got {len(references)} lines, expected one for each of {len(corpus)} sentences"
-            )
+        check_references(references, corpus)
         self.corpus = corpus
         self.metric = metric
         self.references = references
@@ -73,11 +69,8 @@ class ListProblem:
         self._statistics = LazyStatistics(metric, references, sources) if statistics is None else statistics
         self._rows = np.full(corpus.edges, -1, dtype=np.int64)
         self._complete = False
-        empty = np.flatnonzero(np.diff(corpus.sentence_edges) == 0)
-        self.empty_rows = np.full(len(corpus), -1, dtype=np.int64)
+        self.empty_rows = rows_of_empty(corpus, self._statistics)
         """The row of the empty output, for sentences without candidates."""
-        if len(empty):
-            self.empty_rows[empty] = self._statistics.rows(empty, [""] * len(empty))
         self._compact = CompactTable(len(corpus))
 
     @property
@@ -122,13 +115,7 @@ class ListProblem:
         winners = found.derivation_edges[found.derivation_offsets[begin] : found.derivation_offsets[end]]
         starts = np.repeat(self.corpus.sentence_edges[:-1], np.diff(offsets))
         rows = self.rows(winners + starts)
-        lefts = found.lefts[begin:end]
-        if self.empty_rows.max(initial=-1) >= 0:  # sentences without candidates: one segment, always the same
-            empty = np.flatnonzero(self.empty_rows >= 0)
-            rows = np.concatenate([rows, self.empty_rows[empty]])
-            lefts = np.concatenate([lefts, np.full(len(empty), -np.inf)])
-            offsets = np.concatenate([offsets, end + 1 + np.arange(len(empty))])
-        return ErrorSurface.from_rows(offsets - begin, lefts, rows, self.table)
+        return surface_beside_empty(offsets - begin, found.lefts[begin:end], rows, self.empty_rows, self.table)
 
     def search(self, origin: Floats, directions: Floats, intervals: Floats, *, threads: int = 1) -> CorpusEnvelopes:
         """The envelopes of all sentences along several directions, each within its interval."""
@@ -190,9 +177,7 @@ class ListProblem:
 
     def rivals(self, weights: Floats, units: Floats) -> tuple[Int64s, Int64s, Floats]:
         """Candidates to compare around ``weights``: offsets by sentence, their numbers, and their features: all."""
-        features = self.corpus.features
-        values = features.values if isinstance(features, DenseFeatures) else features.toarray()
-        return *self.choices(), np.asarray(values, dtype=np.float64)
+        return *self.choices(), np.asarray(self.corpus.features.matrix(), dtype=np.float64)
 
     def subset(self, sentences: Int64s) -> ListProblem:
         """The same over some of the sentences, in the order given."""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.forest.features import DenseFeatures
 from hulltune.search.interface import Problem
 from hulltune.search.problem import ListProblem
 
@@ -32,8 +31,7 @@ class Pool:
 
 def list_pool(problem: Problem) -> Pool:
     """All hypotheses of lists."""
-    stored = problem.corpus.features
-    features = stored.values if isinstance(stored, DenseFeatures) else stored.toarray()
+    features = problem.corpus.features.matrix()
     if isinstance(problem, ListProblem):
         return Pool(problem.corpus.sentence_edges, np.arange(len(features)), features)
     offsets, numbers = problem.choices()
