@@ -117,7 +117,7 @@ def test_added_scores(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )  # fmt: skip
     assert list(found["weights"]) == ["f0", "f1", "f2", "comet"]
     assert found["heldout"]["score"] == found["score"]
-    code, _, err = run(capsys, "tune", "lists.moses", "--ref", "refs.txt", "--add", "comet.txt")
+    code, _, err = run(capsys, "tune", "lists.moses", "--ref", "refs.txt", "--add", "comet.txt", "--quiet")
     assert (code, err.count("\n")) == (2, 1)
     assert "got 1 files and 0 names" in err
 

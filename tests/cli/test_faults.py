@@ -78,7 +78,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("score good --ref refs --weights refs", "refs:1: "),
         ("score good --ref refs --weights empty", "empty: no weights in it"),
         ("rerank good --weights w.txt --as txt", "unknown output 'txt'; did you mean 'text'?"),
-        ("rerank good --weights w.txt --best 0", "--best: got 0"),
+        ("rerank good --weights w.txt --best 0", "--best: got '0'; expected a whole number of at least 1"),
         ("rerank good --weights w.txt --out no/x", "cannot be written"),
         ("surface good --ref refs --weights w.txt", "one of the arguments --feature --to --plane is required"),
         ("pack good", "the following arguments are required: --out"),

@@ -231,7 +231,7 @@ def test_the_command_tells_its_iterations_and_writes_what_it_found(
     assert "stopped: " in said.out
     assert "tuning set" in said.out
     assert read_weights(tmp_path / "w.txt") == read_weights(tmp_path / "w.json")
-    assert main([*given, "--sign", "b=+", "--json"]) == 0
+    assert main([*given, "--sign", "b=+", "--json", "--quiet"]) == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["weights"] == read_weights(tmp_path / "w.json")
     assert "iteration" not in said.err

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.progress import number
-from hulltune.cli.reading import read, reference_files, say_what_is_left_out
+from hulltune.cli.reading import read, with_references
 
 if TYPE_CHECKING:
     from hulltune.io import CandidateLists, ForestSet
@@ -117,12 +117,9 @@ def _scores(lists: CandidateLists | ForestSet, args: argparse.Namespace) -> dict
     import numpy as np
 
     from hulltune.search.directions import axes, feature_units
-    from hulltune.tuning.inputs import as_references, tuning_data
     from hulltune.tuning.oracle import oracle_around
 
-    references = as_references(reference_files(args.ref))
-    say_what_is_left_out(lists, references)
-    problem = tuning_data(lists, references).problem(args.metric)
+    problem = with_references(lists, args).problem(args.metric)
     units = feature_units(problem.corpus)
     weights = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
     if problem.has_own_choice:

@@ -12,8 +12,12 @@ from hulltune.cli.parser import comma_separated
 from hulltune.errors import InputError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hulltune.io import CandidateLists, ForestSet
     from hulltune.io.references import References
+    from hulltune.tuning.inputs import ForestData, ListData
 
 MOST_SHOWN = 20
 
@@ -99,6 +103,21 @@ def say_what_is_left_out(lists: CandidateLists | ForestSet, references: Referenc
             note(f"{unused} of {len(references)} reference lines are of no forest here, and left out")
 
 
+def read_scored(args: argparse.Namespace) -> tuple[CandidateLists | ForestSet, ListData | ForestData]:
+    """The lists or forests of a command as they are, and with their references."""
+    lists = read(args)
+    return lists, with_references(lists, args)
+
+
+def with_references(lists: CandidateLists | ForestSet, args: argparse.Namespace) -> ListData | ForestData:
+    """Lists or forests with the references of a command, or their own."""
+    from hulltune.tuning.inputs import as_references, tuning_data
+
+    references = as_references(reference_files(args.ref))
+    say_what_is_left_out(lists, references)
+    return tuning_data(lists, references)
+
+
 def start_for(lists: CandidateLists | ForestSet, path: str | None) -> str | dict[str, float] | None:
     """The first weights. Of those for forests, one for a feature that no forest has is left out, as it weighs 0."""
     if path is None or not hasattr(lists, "ids_by"):
@@ -137,6 +156,13 @@ def weights_for(lists: CandidateLists | ForestSet, path: str, *, missing: str | 
     if left_out:
         note(f"{path} has no weight for {', '.join(left_out)}: taken as 0")
     return weights
+
+
+def weight_vector(lists: CandidateLists | ForestSet, path: str, *, missing: str | None = None) -> NDArray[np.float64]:
+    """The same in the order of the features."""
+    from hulltune.forest.forest import feature_vector
+
+    return feature_vector(weights_for(lists, path, missing=missing), lists.feature_names, "weights")
 
 
 def metric_list(texts: Sequence[str] | None) -> list[str] | None:

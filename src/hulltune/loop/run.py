@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune._version import __version__
+from hulltune.defaults import DIRECTIONS, RESTARTS
 from hulltune.errors import InputError
 from hulltune.forest.forest import feature_vector
 from hulltune.loop import places
@@ -58,6 +59,7 @@ def tune_loop(
     heldout: Decoder | None = None,
     heldout_references: ReferencesLike = None,
     reading: Reading | None = None,
+    free: Sequence[str] | None = None,
     fixed: Mapping[str, float] | None = None,
     minimum: Mapping[str, float] | None = None,
     maximum: Mapping[str, float] | None = None,
@@ -65,8 +67,8 @@ def tune_loop(
     tied: Sequence[Sequence[str]] = (),
     scale: str = "l1",
     search: str = "random",
-    directions: int = 16,
-    restarts: int = 19,
+    directions: int = DIRECTIONS,
+    restarts: int = RESTARTS,
     policy: str | Policy = "middle",
     smoothing: str = "none",
     seed: int = 1,
@@ -102,6 +104,7 @@ def tune_loop(
     if texts is None:
         raise InputError("references: the loop needs them; expected a file or texts")
     options = {
+        "free": None if free is None else list(free),
         "fixed": dict(fixed or {}), "minimum": dict(minimum or {}), "maximum": dict(maximum or {}),
         "signs": dict(signs or {}), "tied": [list(group) for group in tied], "scale": scale, "search": search,
         "directions": directions, "restarts": restarts, "policy": policy, "smoothing": smoothing,

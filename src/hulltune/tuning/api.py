@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hulltune.defaults import DIRECTIONS, GAP, RESTARTS
 from hulltune.errors import InputError, unknown_name
 from hulltune.forest.forest import feature_vector
 from hulltune.metrics.base import Metric
@@ -57,11 +58,11 @@ def tune(
     tied: Sequence[Sequence[str]] = (),
     scale: str = "l1",
     search: str = "random",
-    directions: int = 16,
-    restarts: int = 39,
+    directions: int = DIRECTIONS,
+    restarts: int = RESTARTS,
     policy: str | Policy = "middle",
     smoothing: str = "none",
-    gap: float = 0.001,
+    gap: float = GAP,
     seconds: float = math.inf,
     seed: int = 1,
     threads: int | None = None,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.defaults import RESTARTS
 from hulltune.errors import InputError
 from hulltune.search.certified.certificate import Certificate
 from hulltune.search.certified.search import Limits
@@ -42,7 +43,7 @@ class TuneOptions:
 
     constraints: Constraints = field(default_factory=Constraints)
     search: SearchOptions = field(default_factory=SearchOptions)
-    restarts: int = 39
+    restarts: int = RESTARTS
     """Climbs beside that from the start: a fifth from random weights, the others from around the best so far."""
     seed: int = 1
     threads: int | None = None

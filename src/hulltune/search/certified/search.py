@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.defaults import GAP
 from hulltune.search.certified.boxes import Box, Queue
 from hulltune.search.certified.candidates import candidates_of
 from hulltune.search.certified.cell import decoded_loss, middle_of_cell
@@ -37,7 +38,7 @@ FINEST_GAP = 2.0**-40
 class Limits:
     """When to stop."""
 
-    gap: float = 0.001
+    gap: float = GAP
     seconds: float = math.inf
     boxes: float = math.inf
 
