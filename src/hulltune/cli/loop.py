@@ -16,13 +16,14 @@ from hulltune.cli.loop_progress import shown_loop
 from hulltune.cli.parser import (
     FORMATS,
     Parser,
+    add_forest_reading,
     add_help,
     add_metric,
     counting_number,
     show_together,
 )
 from hulltune.cli.progress import number
-from hulltune.cli.reading import note, reference_files
+from hulltune.cli.reading import forest_options, missing_value, note, reference_files
 from hulltune.cli.tuning_options import add_constraints, add_search, check_tuning, constraint_options, search_options
 from hulltune.errors import InputError
 
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 USAGE = "--decoder COMMAND --input FILE --ref FILE [options]"
 EXAMPLE = """  hulltune loop --decoder 'mydecoder -w {weights} -n {nbest} -o {output}' \\
       --input dev.de --ref dev.en --weights start.json --out w.json"""
+FOR_COMMANDS = (
+    "shell", "timeout", "weights_template", "format", "missing", "ids", "negate", "drop", "symbols"
+)  # fmt: skip
+"""Options that the built-in decoder has no use for."""
 WEIGHT_FORMATS = ("json", "moses", "lines")
 
 
@@ -48,10 +53,10 @@ def configure(parser: Parser) -> None:
     add_metric(data, parser)
     data.add_argument("--nbest", metavar="K", type=counting_number, default=100, help="what {nbest} stands for [100]")
     data.add_argument("--forest", action="store_true", help="forests of the built-in decoder, not lists")
-    output = data.add_argument("--format", help="how the output is read")
-    data.add_argument("--ids", metavar="HOW", default="order", help=argparse.SUPPRESS)
+    output = data.add_argument("--format", help="how the output is read [told from it]")
     data.add_argument("--missing", metavar="0", help=argparse.SUPPRESS)
-    show_together(output, "--format, --ids, --missing")
+    show_together(output, "--format NAME, --missing 0")
+    add_forest_reading(data, parser)
     weights = parser.add_argument_group("weights")
     weights.add_argument("--weights", metavar="FILE", help="first weights [those of the built-in decoder]")
     written = weights.add_argument("--weights-format", default="json", help="{weights} as json, moses, lines,")
@@ -72,14 +77,12 @@ def configure(parser: Parser) -> None:
     add_help(answer)
     parser.offer("--weights-format", WEIGHT_FORMATS)
     parser.offer("--format", FORMATS)
-    parser.offer("--ids", ("order", "name", "name1"))
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the loop, write, and tell."""
     outputs = checked_outputs(args.out)
-    if args.missing not in (None, "0"):
-        raise InputError(f"--missing: got {args.missing!r}; expected 0")
+    missing = missing_value(args.missing)
     if bool(args.heldout) != bool(args.heldout_ref):
         raise InputError("--heldout, --heldout-ref: give both or none of them")
     _check_lines("--input", args.input, "--ref", args.ref)
@@ -109,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
                 folder=args.run,
                 heldout=None if args.heldout is None else _decoder(args, args.heldout),
                 heldout_references=reference_files(args.heldout_ref),
-                reading=Reading(args.format, None if args.missing is None else 0.0, args.ids),
+                reading=Reading(args.format, missing, **forest_options(args)),
                 settings={"input": _digest(args.input)},
                 progress=progress,
                 **constraint_options(args),
@@ -136,8 +139,9 @@ def run(args: argparse.Namespace) -> int:
 def _decoder(args: argparse.Namespace, source: str) -> Decoder:
     if args.decoder is not None:
         return _command(args, source)
-    if args.shell or args.timeout is not None or args.weights_template is not None:
-        raise InputError("--decoder: --shell, --timeout and --weights-template are for a command; give one")
+    for option in FOR_COMMANDS:
+        if getattr(args, option) not in (None, False):
+            raise InputError(f"--{option.replace('_', '-')}: is for a command; give one by --decoder")
     from hulltune.decoder.builtin import BuiltInDecoder
 
     return BuiltInDecoder(source, size=args.nbest, forests=args.forest)

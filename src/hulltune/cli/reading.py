@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.parser import comma_separated
 from hulltune.errors import InputError
@@ -29,8 +29,7 @@ def read(
     from hulltune.io.read_forests import has_forests
 
     paths = list(args.lists if files is None else files)
-    if args.missing not in (None, "0"):
-        raise InputError(f"--missing: got {args.missing!r}; expected 0")
+    missing_value(args.missing)
     return _forests(args, paths) if has_forests(paths, args.format) else _lists(args, paths, files is None, add)
 
 
@@ -53,7 +52,7 @@ def _lists(args: argparse.Namespace, paths: list[str], own: bool, add: Sequence[
     lists = read_lists(
         [file for path in paths for file in matching_files(path)],
         format=args.format,
-        missing=None if args.missing is None else 0.0,
+        missing=missing_value(args.missing),
         on_error=args.on_error,
         add=list(zip(added, names, strict=True)),
         builtin_features=args.features,
@@ -76,16 +75,30 @@ def _forests(args: argparse.Namespace, paths: list[str]) -> ForestSet:
     found = read_forests(
         paths,
         format=args.format,
-        ids=args.ids or "order",
-        negate=_negated(args.negate),
-        drop=args.drop,
-        symbols=args.symbols,
-        missing=None if args.missing is None else 0.0,
+        missing=missing_value(args.missing),
+        **forest_options(args),
     )
     if found.left_out and not getattr(args, "quiet", False):
         names = ", ".join(Path(name).name for name in found.left_out[:MOST_SHOWN])
         note(f"{len(found.left_out)} beside the forests are in no format known for them, and left out: {names}")
     return found
+
+
+def forest_options(args: argparse.Namespace) -> dict[str, Any]:
+    """How forests are read, as ``read_forests`` takes it."""
+    return {
+        "ids": args.ids or "order",
+        "negate": _negated(args.negate),
+        "drop": args.drop,
+        "symbols": args.symbols,
+    }
+
+
+def missing_value(text: str | None) -> float | None:
+    """What a feature that is missing counts as; None if it must not be."""
+    if text not in (None, "0"):
+        raise InputError(f"--missing: got {text!r}; expected 0")
+    return None if text is None else 0.0
 
 
 def _negated(text: str | None) -> bool | list[str] | None:

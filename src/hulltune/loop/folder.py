@@ -62,6 +62,8 @@ class RunFolder:
             state = load_record(file, FORMAT, "the state of a run", State, _state)
         except InputError as error:
             raise InputError(f"{error}; name another folder") from None
+        if not state.iterations and self.finished(iteration_name(1)) is None:
+            return State(settings)  # nothing was found yet that other settings could spoil
         for name, value in settings.items():
             if state.settings.get(name) != value:
                 raise InputError(
