@@ -241,7 +241,7 @@ def test_reference_files_must_agree(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(gzip.compress(b"x\r\ny"))
     assert read_references([tmp_path / "a", tmp_path / "b"]) == (("1", "x"), ("2", "y"))
     (tmp_path / "b").write_text("x\n")
-    with pytest.raises(InputError, match=r"b has 1 lines, but .*a has 2"):
+    with pytest.raises(InputError, match=r"b has 1 line, but .*a has 2"):
         read_references([tmp_path / "a", tmp_path / "b"])
     (tmp_path / "b").write_bytes(b"x\n\xe9\n")
     with pytest.raises(InputError, match="b:2: not UTF-8"):

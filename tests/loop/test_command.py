@@ -329,7 +329,7 @@ def test_sentences_without_a_forest_are_counted_and_told(tmp_path: Path, capsys:
     assert main(given) == 0
     said = capsys.readouterr()
     assert "3 sentences without output" in said.err
-    assert "no output for up to 3 of 12 sentences; these count as empty" in said.err
+    assert "no output for up to 3 of 12 sentences; that counts as empty output" in said.err
     assert "sentences without output, which count as empty:\ntuning set         3         3\nheld out" in said.out
     assert main([*given, "--json", "--quiet"]) == 0
     said = capsys.readouterr()

@@ -8,6 +8,7 @@ from hulltune.cli.answers import write_lines
 from hulltune.cli.parser import Parser, add_help, counting_number, show_together, whole_number
 from hulltune.cli.reading import note
 from hulltune.errors import InputError
+from hulltune.wording import counted
 
 USAGE = "--input FILE --weights FILE --output FILE [options]"
 EXAMPLE = """  hulltune decode --make 100 --input dev.de --ref dev.en
@@ -68,5 +69,5 @@ def _write_task(args: argparse.Namespace) -> int:
     task = built_in_task(args.make, seed=args.seed)
     write_lines(task.sources, args.input)
     write_lines(task.references, args.ref)
-    note(f"{len(task.sources)} sentences are in {args.input}, their references in {args.ref}")
+    note(f"wrote {counted(len(task.sources), 'sentence')} to {args.input}, and the references to {args.ref}")
     return 0

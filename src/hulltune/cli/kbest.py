@@ -9,6 +9,7 @@ from hulltune.cli.compiling import say_if_compiling
 from hulltune.cli.parser import Parser, add_help, add_lists, counting_number, show_together, whole_number
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError, unknown_name
+from hulltune.wording import counted
 
 USAGE = "FORESTS… --weights FILE [--k K | --sample N] [options]"
 EXAMPLE = """  hulltune kbest lattices/ --weights w.json --k 100 --distinct --out dev.nbest
@@ -65,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
     write_lines((line for line, _ in lines), args.out)
     incomplete = [str(name) for name, whole in zip(forests.ids, found.complete.tolist(), strict=True) if not whole]
     if incomplete:
-        note(f"{len(incomplete)} sentences have so many duplicates that fewer were found: {', '.join(incomplete[:10])}")
+        names = ", ".join(incomplete[:10])
+        note(f"fewer were found of {counted(len(incomplete), 'sentence')}, for all the duplicates: {names}")
     return 0
 
 

@@ -26,6 +26,7 @@ from hulltune.cli.progress import number
 from hulltune.cli.reading import forest_options, missing_value, note, reference_files
 from hulltune.cli.tuning_options import add_constraints, add_search, check_tuning, constraint_options, search_options
 from hulltune.errors import InputError
+from hulltune.wording import counted
 
 if TYPE_CHECKING:
     from hulltune.loop import CommandDecoder, LoopProgress, LoopResult
@@ -129,7 +130,8 @@ def run(args: argparse.Namespace) -> int:
             note(f"nothing left to do in {args.run}, the decoder was not run")
         most = max(record.empty for record in result.iterations)
         if most:
-            note(f"the decoder had no output for up to {most} of {result.sentences} sentences; these count as empty")
+            of_all = counted(result.sentences, "sentence")
+            note(f"the decoder had no output for up to {most} of {of_all}; that counts as empty output")
     if result.interrupted:
         note(f"interrupted; this is the best so far, and the same command goes on from {args.run}")
         return INTERRUPTED
@@ -190,7 +192,7 @@ def _check_lines(option: str, path: str, ref_option: str, refs: Sequence[str]) -
     lines = text.count(b"\n") + (text[-1:] not in (b"", b"\n"))
     if references is not None and b"\0" not in text and lines != len(references):
         raise InputError(
-            f"{option}: {path} has {lines} lines, but {ref_option} has {len(references)}; "
+            f"{option}: {path} has {counted(lines, 'line')}, but {ref_option} has {len(references)}; "
             "expected a reference line for each line of the input"
         )
 
@@ -211,8 +213,8 @@ def loop_summary(result: LoopResult) -> str:
     last = result.iterations[-1]
     lines = [
         f"hulltune {result.version}, seed {result.seed}",
-        f"{result.metric} ({better} is better), {result.sentences:,} sentences",
-        f"decoded {rounds} times, {last.size:,} {result.unit} in all, {result.seconds:.1f} s",
+        f"{result.metric} ({better} is better), {counted(result.sentences, 'sentence')}",
+        f"decoded {counted(rounds, 'time')}, {last.size:,} {result.unit} in all, {result.seconds:.1f} s",
         f"stopped: {REASONS[result.stopped]}",
         "",
         f"{'':10}{'start':>10}{'tuned':>10}",

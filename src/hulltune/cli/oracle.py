@@ -10,6 +10,7 @@ from hulltune.cli.compiling import say_if_compiling
 from hulltune.cli.parser import Parser, add_help, add_lists, counting_number
 from hulltune.cli.progress import number
 from hulltune.cli.reading import read_scored, weights_for
+from hulltune.wording import counted
 
 USAGE = "FORESTS… --ref FILE [--metric NAME] [options]"
 EXAMPLE = """  hulltune oracle lattices/ --ref dev.txt --metric wer
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         }  # fmt: skip
         print(json.dumps(report, ensure_ascii=False))
         return 0
-    print(f"{number(found.score)}  {found.metric}  ({len(found.texts)} sentences; {found.kind})")
+    print(f"{number(found.score)}  {found.metric}  ({counted(len(found.texts), 'sentence')}; {found.kind})")
     if not found.exact and found.bound is not None:
         print(f"no choice of outputs can be better than {number(found.bound)}")
     return 0

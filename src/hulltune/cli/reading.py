@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.parser import comma_separated
 from hulltune.errors import InputError
+from hulltune.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +49,10 @@ def _lists(args: argparse.Namespace, paths: list[str], own: bool, add: Sequence[
     names = args.name or []
     added = (args.add or []) if own else add
     if len(added) != len(names):
-        raise InputError(f"--add, --name: got {len(added)} files and {len(names)} names; expected a name for each file")
+        raise InputError(
+            f"--add, --name: got {counted(len(added), 'file')} and {counted(len(names), 'name')}; "
+            "expected a name for each file"
+        )
     lists = read_lists(
         [file for path in paths for file in matching_files(path)],
         format=args.format,
@@ -58,7 +62,7 @@ def _lists(args: argparse.Namespace, paths: list[str], own: bool, add: Sequence[
         builtin_features=args.features,
     )
     if lists.skipped:
-        note(f"skipped {len(lists.skipped)} faults:")
+        note(f"skipped {counted(len(lists.skipped), 'fault')}:")
         for fault in lists.skipped[:MOST_SHOWN]:
             print(f"  {fault}", file=sys.stderr)
         if len(lists.skipped) > MOST_SHOWN:
@@ -80,7 +84,7 @@ def _forests(args: argparse.Namespace, paths: list[str]) -> ForestSet:
     )
     if found.left_out and not getattr(args, "quiet", False):
         names = ", ".join(Path(name).name for name in found.left_out[:MOST_SHOWN])
-        note(f"{len(found.left_out)} beside the forests are in no format known for them, and left out: {names}")
+        note(f"left out {counted(len(found.left_out), 'file')} in no format of forests: {names}")
     return found
 
 
@@ -113,7 +117,7 @@ def say_what_is_left_out(lists: CandidateLists | ForestSet, references: Referenc
     if references is not None and hasattr(lists, "ids_by"):
         unused = len(references) - len(lists)
         if unused > 0:
-            note(f"{unused} of {len(references)} reference lines are of no forest here, and left out")
+            note(f"left out {unused} of {counted(len(references), 'reference line')}, as no forest here is of it")
 
 
 def read_scored(args: argparse.Namespace) -> tuple[CandidateLists | ForestSet, ListData | ForestData]:

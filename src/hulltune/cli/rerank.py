@@ -10,6 +10,7 @@ from hulltune.cli.compiling import say_if_compiling
 from hulltune.cli.parser import Parser, add_help, add_lists, counting_number
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError, unknown_name
+from hulltune.wording import counted
 
 USAGE = "LISTS… --weights FILE [--best K] [--out FILE] [options]"
 EXAMPLE = "  hulltune rerank test.nbest.gz --weights w.json --out test.best.txt"
@@ -60,5 +61,5 @@ def run(args: argparse.Namespace) -> int:
 
     write_lines(lines(), args.out)
     if broken:
-        note(f"{broken} texts had line breaks, which are written as spaces: a line is a sentence")
+        note(f"{counted(broken, 'text')} had line breaks, which are written as spaces: a line is a sentence")
     return 0

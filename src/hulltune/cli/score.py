@@ -10,6 +10,7 @@ from hulltune.cli.compiling import say_if_compiling
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.progress import number
 from hulltune.cli.reading import metric_list, read_scored, weight_vector
+from hulltune.wording import counted
 
 USAGE = "LISTS… [--ref FILE]… --weights FILE [--metric NAME]"
 EXAMPLE = "  hulltune score test.nbest.gz --ref test.en --weights w.json --also chrf"
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(report, ensure_ascii=False))
         return 0
-    print(f"{number(report['score'])}  {report['metric']}  ({report['sentences']} sentences)")
+    print(f"{number(report['score'])}  {report['metric']}  ({counted(report['sentences'], 'sentence')})")
     for signature, score in report["others"].items():
         print(f"{number(score)}  {signature}")
     if report["baseline"] is not None:

@@ -14,6 +14,7 @@ from hulltune.cli.parser import Parser, add_help, add_lists, comma_separated
 from hulltune.cli.progress import number
 from hulltune.cli.reading import read_scored, weight_vector
 from hulltune.errors import InputError
+from hulltune.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,7 +113,7 @@ def _plane(args: argparse.Namespace, out: Path | None) -> int:
         proven = "proven optimal" if proof.is_optimal else f"no weights pass {number(proof.bound)}"
         print(f"best {number(proof.value)} at {place}; {proven}  {proof.metric}")
         if plane.best_of_grid is not None:
-            print(f"best {number(plane.best_of_grid[2])} of {len(plane.grid)} grid points")
+            print(f"best {number(plane.best_of_grid[2])} of {counted(len(plane.grid), 'grid point')}")
     return 0
 
 

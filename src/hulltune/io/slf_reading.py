@@ -22,6 +22,7 @@ from hulltune.io.lattices import Arcs, Integers, lattice_forest, negated
 from hulltune.io.numbers import plain_number, shown
 from hulltune.io.streams import BYTE_ORDER_MARK, not_utf8, open_bytes
 from hulltune.io.word_rules import SPEECH, number_words, word_rule
+from hulltune.wording import counted
 
 if TYPE_CHECKING:
     from hulltune.kernels import slf
@@ -323,7 +324,11 @@ class _SlfFile:
                 continue
             free = np.flatnonzero(np.bincount(touched, minlength=len(numbers)) == 0)
             if len(free) != 1:
-                got = "no node" if not len(free) else f"{len(free)} nodes ({', '.join(map(str, numbers[free[:5]]))}, …)"
+                got = (
+                    "no node"
+                    if not len(free)
+                    else f"{counted(len(free), 'node')} ({', '.join(map(str, numbers[free[:5]]))}, …)"
+                )
                 raise InputError(
                     f"{self._file}: {got} that no link {verb}; expected exactly one, or {key}= in the header"
                 )
