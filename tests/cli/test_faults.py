@@ -54,6 +54,8 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("tune good --ref refs --fix lm=1", "unknown feature in fixed: 'lm'"),
         ("tune good --ref refs --fix y=1 --fix y=2", "--fix: 'y' is given twice"),
         ("tune good --ref refs --search randm", "unknown search 'randm'; did you mean 'random'?"),
+        ("tune good --ref refs --metric comet", "unknown metric 'comet' (known: "),
+        ("tune good --ref refs --format xml", "unknown format 'xml' (known: "),
         ("tune good --ref refs --policy mid", "unknown policy 'mid'"),
         ("tune good --ref refs --features wrds", "unknown built-in feature 'wrds'; did you mean 'words'?"),
         ("tune good --ref refs --missing 1", "--missing: got '1'; expected 0"),

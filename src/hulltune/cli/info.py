@@ -117,12 +117,12 @@ def describe_forests(forests: ForestSet) -> dict[str, Any]:
 def _scores(lists: CandidateLists | ForestSet, args: argparse.Namespace) -> dict[str, Any]:
     import numpy as np
 
-    from hulltune.search.directions import axes, feature_units
+    from hulltune.search.directions import axes, feature_units, inverse_units
     from hulltune.tuning.oracle import oracle_around
 
     problem = with_references(lists, args).problem(args.metric)
     units = feature_units(problem.corpus)
-    weights = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
+    weights = inverse_units(units)
     if problem.has_own_choice:
         start = problem.baseline()
     else:  # no choice of their own: meet some outputs by a search along every feature, from equal weights

@@ -13,7 +13,7 @@ from hulltune.errors import InputError
 from hulltune.search.certified.certificate import Certificate
 from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import CompiledConstraints, Constraints
-from hulltune.search.directions import feature_units
+from hulltune.search.directions import check_units, feature_units
 from hulltune.search.interface import Problem
 from hulltune.search.optimise import SearchOptions
 from hulltune.tuning.starts import first_weights
@@ -102,4 +102,5 @@ class Ground:
         """For a problem, from the options and the start that was given, if one was."""
         constraints = options.constraints.compile(problem.feature_names)
         units = feature_units(problem.corpus)
+        check_units(units, problem.feature_names)
         return Ground(constraints, units, first_weights(problem, constraints, units, start))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hulltune.lines.compute import available_cpus
 from hulltune.search.certified.subspace import MOST_BOXES, climb_in_subspaces
 from hulltune.search.constraints import FARTHEST, CompiledConstraints
+from hulltune.search.directions import inverse_units
 from hulltune.search.gradient import expected_metric_direction
 from hulltune.search.interface import Problem
 from hulltune.search.optimise import Position, climb
@@ -40,7 +41,7 @@ def climb_from_many_starts(
     simulated lists that reaches the scores of climbing from every start to the end with two fifths of the searches.
     """
     constraints, units, first = ground.constraints, ground.units, ground.first
-    reach = FARTHEST * np.maximum(np.divide(1.0, units, out=np.ones_like(units), where=units > 0.0), np.abs(first))
+    reach = FARTHEST * np.maximum(np.where(units > 0.0, inverse_units(units), 1.0), np.abs(first))
     rngs = [np.random.default_rng([options.seed, number]) for number in range(options.restarts + 1)]
     far = -(-options.restarts // 5)
     run = _Run(problem, options, constraints, units, reach, report)
