@@ -94,7 +94,7 @@ def test_patterns_files_and_ids(folder: Path, capsys: pytest.CaptureFixture[str]
     assert "11 sentences, but 12 reference lines" in err
     code, out, err = run(capsys, "tune", "forests", "--ids", "name1", *options)
     assert json.loads(out)["sentences"] == 11
-    assert "left out 1 of 12 reference lines, as no forest here is of it" in err
+    assert "left out 1 of 12 reference lines, for which there is no forest" in err
     code, _, err = run(capsys, "tune", "forests", "--ids", "name", *options)
     assert code == 2
     assert "--ids name1 counts from 1" in err

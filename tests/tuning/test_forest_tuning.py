@@ -267,6 +267,21 @@ def test_faults_are_named(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.parametrize("lines", [1, 3, 4])
+def test_held_out_lists_have_a_reference_line_each(lines: int) -> None:
+    forests, references = data(14, sentences=3)
+    features = [dict.fromkeys(NAMES, 0.5), dict.fromkeys(NAMES, 1.5)]
+    lists = [{"candidates": [{"text": text, "features": f} for text, f in zip("ab", features, strict=True)]}] * 2
+    with pytest.raises(
+        InputError,
+        match=rf"held-out references: got {lines} lines?, expected one for each of 2 sentences of the held-out",
+    ):
+        tune(forests, references, heldout=lists, heldout_references=["a"] * lines, **QUICK)
+    result = tune(forests, references, heldout=lists, heldout_references=["a"] * 2, **QUICK)
+    assert result.heldout is not None
+    assert result.heldout.sentences == 2
+
+
 def test_files_of_lists_beside_forests_keep_their_texts_and_references(tmp_path: Path) -> None:
     records = random_records(15, sentences=4)
     path = tmp_path / "lists.moses"

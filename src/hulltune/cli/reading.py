@@ -117,7 +117,7 @@ def say_what_is_left_out(lists: CandidateLists | ForestSet, references: Referenc
     if references is not None and hasattr(lists, "ids_by"):
         unused = len(references) - len(lists)
         if unused > 0:
-            note(f"left out {unused} of {counted(len(references), 'reference line')}, as no forest here is of it")
+            note(f"left out {unused} of {counted(len(references), 'reference line')}, for which there is no forest")
 
 
 def read_scored(args: argparse.Namespace) -> tuple[CandidateLists | ForestSet, ListData | ForestData]:

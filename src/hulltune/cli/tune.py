@@ -73,6 +73,9 @@ def run(args: argparse.Namespace) -> int:
         heldout = with_features(heldout, lists.feature_names, may_lack=lists.feature_names)
     if args.heldout_ref and heldout is None:
         raise InputError("--heldout-ref: there are no --heldout lists that it could be for")
+    unseen = as_references(reference_files(args.heldout_ref))
+    if heldout is not None:
+        say_what_is_left_out(heldout, unseen)
     reading = time.perf_counter() - began
     with shown_progress(quiet=args.quiet) as progress:
         result = tune(
@@ -83,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
             gap=args.gap,
             seconds=math.inf if args.time is None else args.time,
             heldout=heldout,
-            heldout_references=reference_files(args.heldout_ref),
+            heldout_references=unseen,
             folds=args.folds,
             replicates=args.replicates,
             others=metric_list(args.also),
