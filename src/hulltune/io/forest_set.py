@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -67,6 +67,8 @@ class ForestSet:
     """What the ids are: "order", "name" or "name1"."""
     listed: int | None = None
     """The lines of the file of names that the ids were taken from, if they were."""
+    model: Mapping[str, float] | None = None
+    """The weights by which the decoder itself ranks, where the files tell (see read_forests)."""
     left_out: tuple[str, ...] = ()
     """Files in folders of forests that are none."""
     provenance: tuple[Provenance, ...] = ()

@@ -134,6 +134,7 @@ def tune(
             problem,
             options,
             start=first,
+            model=data.model,
             heldout=unseen,
             folds=folds,
             others=_others(data, metric, others, kept),
@@ -141,7 +142,7 @@ def tune(
         )
         _check_reranking(data, problem, result)
         if replicates > 1 and not result.interrupted:
-            result = _replicated(result, problem, options, replicates, first, unseen, progress)
+            result = _replicated(result, problem, options, replicates, first, data.model, unseen, progress)
     reading = read - began
     return replace(result, seconds=time.perf_counter() - began, timings={"reading": reading, **result.timings})
 
@@ -217,6 +218,7 @@ def _replicated(
     options: TuneOptions,
     count: int,
     start: Mapping[str, float] | Sequence[float] | None,
+    model: Mapping[str, float] | None,
     heldout: Problem | None,
     progress: Callable[[Progress], None] | None,
 ) -> TuneResult:
@@ -229,6 +231,7 @@ def _replicated(
             problem,
             replace(options, seed=seed, oracle=False, samples=1),
             start=start,
+            model=model,
             heldout=heldout,
             progress=_of_several(progress, number, count),
         )

@@ -72,6 +72,10 @@ class ListData:
         """The names of the weights."""
         return self.lists.feature_names
 
+    @property
+    def model(self) -> None:
+        """None: lists have an order of their own, which is what they are compared with."""
+
     def like(self, heldout: ListsLike, references: ReferencesLike) -> ListData | ForestData:
         """Held-out data with the features of these, matched by name."""
         if are_forests(heldout):
@@ -99,6 +103,11 @@ class ForestData:
     def feature_names(self) -> tuple[str, ...]:
         """The names of the weights."""
         return self.forests.feature_names
+
+    @property
+    def model(self) -> Mapping[str, float] | None:
+        """The weights by which the decoder itself ranks, where they are known."""
+        return self.forests.model
 
     def problem(
         self, metric: Metric | str, *, store: Store | None = None, questions: str | Path | None = None

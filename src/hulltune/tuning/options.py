@@ -96,11 +96,26 @@ class Ground:
     constraints: CompiledConstraints
     units: Floats
     first: Floats
+    model: Floats | None = None
+    """The weights of the decoder, where no start was given that would stand for them."""
+
+    @property
+    def compared(self) -> Floats:
+        """The weights whose choice is the baseline of what has no first choice of its own."""
+        return self.first if self.model is None else self.model
 
     @staticmethod
-    def of(problem: Problem, options: TuneOptions, start: Mapping[str, float] | Sequence[float] | None) -> Ground:
-        """For a problem, from the options and the start that was given, if one was."""
+    def of(
+        problem: Problem,
+        options: TuneOptions,
+        start: Mapping[str, float] | Sequence[float] | None,
+        model: Mapping[str, float] | None = None,
+    ) -> Ground:
+        """For a problem, from the options, and the start and the decoder's own weights, if they are known."""
         constraints = options.constraints.compile(problem.feature_names)
         units = feature_units(problem.corpus)
         check_units(units, problem.feature_names)
-        return Ground(constraints, units, first_weights(problem, constraints, units, start))
+        own = None
+        if model is not None and start is None:
+            own = np.array([model.get(name, 0.0) for name in problem.feature_names])
+        return Ground(constraints, units, first_weights(problem, constraints, units, start), own)

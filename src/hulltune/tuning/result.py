@@ -47,7 +47,9 @@ class TuneResult:
     score: float
     """What reranking the tuning set with the weights scores: checked, not predicted."""
     baseline: float
-    """The score of the lists' own first choice; a forest has none, and counts with its best under the start weights."""
+    """The score of the lists' own first choice; a forest has none, and counts with its best under the weights given, or
+    those of the decoder, or those of the start (see ``baseline_kind``).
+    """
     start_score: float
     oracle: float | None
     """The score of the best picks found, sentence by sentence (None if the metric was not asked for all of them);
@@ -77,7 +79,9 @@ class TuneResult:
     certificate: Certificate | None = None
     """What is proven of the score, if the search was a certified one."""
     baseline_kind: str = "the lists' own first choice"
-    """What the baseline is; of forests "the start weights' choice", or both where some are lists."""
+    """What the baseline is; of forests "the start weights' choice" or "the decoder's own choice", and of
+    lists among them their own.
+    """
     oracle_kind: str | None = None
     """Among what the best picks were looked for: "all candidates" of lists; of forests the outputs met in the search
     and the best under the tuned weights (a bound from below), or all derivations where "exact".
