@@ -314,7 +314,7 @@ def test_bad_arguments_are_named() -> None:
         envelope(forest, [1.0], [1.0, 2.0])
     with pytest.raises(InputError, match="direction: the weight of 'tm' is nan"):
         envelope(forest, [1.0, 1.0], [1.0, math.nan])
-    with pytest.raises(InputError, match="unknown feature in origin: 'xm'; did you mean"):
+    with pytest.raises(InputError, match="unknown feature in origin: 'xm' "):
         envelope(forest, {"xm": 1.0}, [1.0, 2.0])
     with pytest.raises(InputError, match=r"interval: expected low < high, got \(1.0, 1.0\)"):
         envelope(forest, [1.0, 1.0], [1.0, 2.0], interval=(1, 1))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+NEAR = 0.65
+"""How alike two names are that one could be taken for the other: two letters of three, but not one of two."""
+
 
 class InputError(ValueError):
     """The caller's data or options are wrong. The message stands alone: it is shown without a traceback."""
@@ -14,6 +17,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """The error for a name that is not known: it suggests the nearest one and lists them all."""
     names = sorted(known)
     spelled = {known_name.lower(): known_name for known_name in names}
-    near = difflib.get_close_matches(name.lower(), spelled, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name.lower(), spelled, n=1, cutoff=NEAR)
     hint = f"; did you mean {spelled[near[0]]!r}?" if near else ""
     return InputError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")

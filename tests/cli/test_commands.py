@@ -117,9 +117,9 @@ def test_added_scores(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )  # fmt: skip
     assert list(found["weights"]) == ["f0", "f1", "f2", "comet"]
     assert found["heldout"]["score"] == found["score"]
-    code, _, err = run(capsys, "tune", "lists.moses", "--ref", "refs.txt", "--add", "comet.txt")
+    code, _, err = run(capsys, "tune", "lists.moses", "--ref", "refs.txt", "--add", "comet.txt", "--quiet")
     assert (code, err.count("\n")) == (2, 1)
-    assert "got 1 files and 0 names" in err
+    assert "got 1 file and 0 names" in err
 
 
 def test_continuing_from_a_result(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,7 +174,7 @@ def test_an_empty_list_is_a_line_and_a_line_break_a_space(data: Path, capsys: py
     (data / "w.txt").write_text("x 1\n", encoding="utf-8")
     code, out, err = run(capsys, "rerank", "odd.jsonl", "--weights", "w.txt", "--quiet")
     assert (code, out) == (0, "a b\n\nc\n")
-    assert "1 texts had line breaks" in err
+    assert "1 text had line breaks" in err
     code, _, err = run(capsys, "rerank", "odd.jsonl", "--weights", "w.txt", "--as", "moses", "--quiet")
     assert code == 2
     assert "which a Moses list cannot hold" in err
@@ -209,8 +209,8 @@ def test_info(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert found["scores"]["oracle"] == 0.5
     code, out, _ = run(capsys, "info", "x.moses", "--ref", "x.refs", "--metric", "wer")
     assert code == 0
-    assert "1 duplicates" in out
-    assert "omitted 1 times, taken as 0" in out
+    assert "1 duplicate " in out
+    assert "omitted 1 time, taken as 0" in out
     assert "first choice 1.0000, oracle 0.5000  wer|" in out
     code, out, _ = run(capsys, "info", "x.moses")
     assert code == 0
@@ -287,7 +287,7 @@ def test_skipped_lines_are_listed(data: Path, capsys: pytest.CaptureFixture[str]
         file.write("3 ||| broken\n")
     code, _, err = run(capsys, "info", "lists.moses", "--on-error", "skip")
     assert code == 0
-    assert "skipped 1 faults:\n  lists.moses:97: " in err
+    assert "skipped 1 fault:\n  lists.moses:97: " in err
     assert run(capsys, "info", "lists.moses")[0] == 2
 
 

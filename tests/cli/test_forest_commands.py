@@ -94,7 +94,7 @@ def test_lists_have_k_best_too(data: Path, capsys: pytest.CaptureFixture[str]) -
         (["--k", "2", "--sample", "2"], "--k, --sample: give one of them"),
         (["--temperature", "2"], "--temperature: is for --sample"),
         (["--seed", "2"], "--seed: is for --sample"),
-        (["--k", "0"], "--k: got 0; expected at least 1"),
+        (["--k", "0"], "--k: got '0'; expected a whole number of at least 1"),
         (["--sample", "3", "--temperature", "-1"], "temperature: expected a number above 0"),
         (["--as", "text"], "--as text: is for one derivation"),
         (["--as", "mosses"], "moses"),

@@ -94,7 +94,7 @@ def test_patterns_files_and_ids(folder: Path, capsys: pytest.CaptureFixture[str]
     assert "11 sentences, but 12 reference lines" in err
     code, out, err = run(capsys, "tune", "forests", "--ids", "name1", *options)
     assert json.loads(out)["sentences"] == 11
-    assert "1 of 12 reference lines are of no forest here, and left out" in err
+    assert "left out 1 of 12 reference lines, for which there is no forest" in err
     code, _, err = run(capsys, "tune", "forests", "--ids", "name", *options)
     assert code == 2
     assert "--ids name1 counts from 1" in err
@@ -125,7 +125,7 @@ def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "info", "forests")
     assert code == 0
     assert "12 sentences (6 lattices, 6 hypergraphs)" in out
-    assert "left out: README" in err
+    assert "left out 1 file in no format of forests: README" in err
 
 
 def test_lists_beside_forests(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,28 +72,24 @@ def test_the_choices_that_help_and_completion_offer_are_the_real_ones() -> None:
         assert name in text
 
 
-def test_defaults_are_those_of_the_library() -> None:
+@pytest.mark.parametrize("name", ["tune", "loop"])
+def test_defaults_are_those_of_the_library(name: str) -> None:
     import inspect
 
-    from hulltune import tune
+    import hulltune
+    from hulltune.search.optimise import SearchOptions
+    from hulltune.tuning.options import TuneOptions
 
-    made, _ = command_parser("tune")
-    given = made.parse_args(["lists"])
-    library = inspect.signature(tune).parameters
-    for name in (
-        "metric",
-        "scale",
-        "search",
-        "directions",
-        "restarts",
-        "policy",
-        "smoothing",
-        "seed",
-        "threads",
-        "folds",
-        "replicates",
-    ):
-        assert getattr(given, name) == library[name].default, name
+    made, _ = command_parser(name)
+    given = made.parse_args(["lists"] if name == "tune" else ["--input", "dev.de", "--ref", "dev.en"])
+    library = inspect.signature(getattr(hulltune, {"tune": "tune", "loop": "tune_loop"}[name])).parameters
+    for option in ("metric", "scale", "search", "directions", "restarts", "policy", "smoothing", "seed", "threads"):
+        assert getattr(given, option) == library[option].default, option
+    for option in {"tune": ("folds", "replicates", "gap"), "loop": ("iterations",)}[name]:
+        assert getattr(given, option) == library[option].default, option
+    assert given.restarts == TuneOptions().restarts
+    assert given.directions == SearchOptions().directions
+    assert f"[{given.restarts}], lines a round [{given.directions}]" in made.format_help()
 
 
 def bash_completions(*words: str) -> list[str]:

@@ -178,7 +178,7 @@ def test_references_by_line(folder: Path) -> None:
     (folder / "3.hg").rename(folder / "10.hg")
     with pytest.raises(InputError, match="name1 counts from 1"):
         read_forests(folder, ids="name").matched(lines[:10])
-    with pytest.raises(InputError, match="only 5 reference lines"):
+    with pytest.raises(InputError, match="the references have only 5 lines"):
         read_forests(folder, ids="name1").matched(lines[:5])
     with pytest.raises(InputError, match="no references"):
         read_forests(folder).matched(None)
@@ -233,7 +233,7 @@ def test_ids_from_a_file_of_names(folder: Path, tmp_path: Path) -> None:
     assert [outputs(found, i)[0] for i in range(3)] == ["w10", "w2", "w1"]
     _, references = found.matched((("ten",), ("none",), ("two",), ("one",)))
     assert references == (("ten",), ("two",), ("one",))
-    with pytest.raises(InputError, match="the file of names has 4 lines, but there are 3 reference lines"):
+    with pytest.raises(InputError, match="the file of names has 4 lines, but the references have 3;"):
         found.matched((("ten",), ("none",), ("two",)))
 
 
@@ -272,7 +272,7 @@ def test_a_lone_file_with_a_1_is_not_taken_for_the_first_of_many(folder: Path) -
     lines = (("zero",), ("one",), ("two",))
     found = read_forests(folder / "1.hg")
     assert found.matched(lines[:1])[1] == lines[:1]
-    with pytest.raises(InputError, match=r"1 sentences, but 3 reference lines; .*--ids name"):
+    with pytest.raises(InputError, match=r"1 sentence, but 3 reference lines; .*--ids name"):
         found.matched(lines)
     assert read_forests(folder / "1.hg", ids="name").matched(lines)[1] == lines[1:2]
     (folder / "1.hg").rename(folder / "0.hg")
@@ -321,7 +321,7 @@ def test_sentences_without_a_forest_are_there_and_empty(numbers: set[int], furth
         if forest is not None:
             assert np.array_equal(mine.features.toarray(), forest.features.toarray())
     if count > 1:
-        with pytest.raises(InputError, match="reference lines"):
+        with pytest.raises(InputError, match="the references have only"):
             aligned.aligned_to(count - 1)
 
 

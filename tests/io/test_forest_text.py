@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hulltune import Forest, ForestBuilder, InputError
 from hulltune.forest.features import SparseFeatures
 from hulltune.forest.vocabulary import Vocabulary
-from hulltune.io import forest_text, joshua
+from hulltune.io import forest_text, joshua, read_forests
 from hulltune.io.forest_files import ForestOptions, NamedForest
 from hulltune.io.forest_text import read_forest_text, write_forest_text
 from hulltune.io.joshua import read_joshua
@@ -149,8 +149,8 @@ def test_long_lines_make_tables_grow(file: Path) -> None:
         ("x\n", ":1: 'x'; expected the numbers of nodes and edges"),
         ("3\n", ":1: '3'; expected the numbers"),
         ("-3 4\n", ":1: '-3 4'; expected the numbers"),
-        (SMALL.replace("3 4", "999999999999 4"), ":1: 999999999999 nodes and 4 edges, for which"),
-        (SMALL.replace("3 4", "3 999999999999"), ":1: 3 nodes and 999999999999 edges, for which"),
+        (SMALL.replace("3 4", "999999999999 4"), ":1: 999,999,999,999 nodes and 4 edges, but only "),
+        (SMALL.replace("3 4", "3 999999999999"), ":1: 3 nodes and 999,999,999,999 edges, but only "),
         (SMALL.replace("3 4", "3 999999999999999999999"), ":1: '3 999999999999999999999'; expected the numbers"),
         (SMALL.replace("3 4", "4 4"), ":8: the file ends within a forest, after 4 of 4 edges"),
         (SMALL.replace("3 4", "3 5"), ":8: 4 edges into all nodes, fewer than the 5"),
@@ -394,3 +394,23 @@ def test_any_bytes_give_forests_or_an_error(
         for content in (garbage, SMALL.encode()[:place] + garbage + SMALL.encode()[place:]):
             said = refusal(lambda: read_all(reader, path, content))  # noqa: B023
             assert said is None or said.startswith(f"{path}:")
+
+
+@pytest.mark.parametrize(
+    ("text", "edges"),
+    [
+        ("0 0\n", [0]),
+        ("0 0", [0]),
+        ("0 0\n0 0\n", [0, 0]),
+        ("# name 7\n0 0\n" + SMALL, [0, 4]),
+        (SMALL + "0 0\n" + SMALL, [4, 0, 4]),
+        ("0 0\n0 0\n" + SMALL, [0, 0, 4]),
+    ],
+)
+def test_a_forest_without_a_node_has_no_derivation_and_stays_in_its_place(
+    tmp_path: Path, text: str, edges: list[int]
+) -> None:
+    (tmp_path / "forest.hg").write_text(text)
+    found = read_forests(tmp_path / "forest.hg")
+    assert np.diff(found.corpus.sentence_edges).tolist() == edges
+    assert found.empty_ids == tuple(place for place, count in enumerate(edges) if not count)

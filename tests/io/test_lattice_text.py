@@ -106,7 +106,7 @@ def test_sentences_over_several_blocks(file: Path, monkeypatch: pytest.MonkeyPat
         (PLAIN.replace("back=1 ", ""), ":4: no field back="),
         (PLAIN.replace("back=1 ", "back=5 "), ":4: back=5, but this sentence has no such node"),
         (PLAIN.replace("back=1 ", "back=2 "), ":4: back=2, but this sentence has no such node"),
-        (PLAIN.replace("back=1 ", "back=3 "), ":1: the forest has a cycle"),
+        (PLAIN.replace("back=1 ", "back=3 "), ":1: the forest has a cycle: 3 → 3"),
         (PLAIN.replace("out=i was ", ""), ":3: no field out="),
         (PLAIN.replace("transition=-0.7 ", ""), ":3: neither transition= nor scores="),
         (PLAIN.replace("transition=-0.7 ", "transition=nan "), ":3: feature 'transition' is 'nan'; expected a finite"),

@@ -183,7 +183,7 @@ def test_missing_zero_fills_the_dense_style(file: Path) -> None:
 def test_a_file_without_hypotheses(file: Path) -> None:
     with pytest.raises(InputError, match="no candidate lists"):
         lists(file, "")
-    with pytest.raises(InputError, match="2 lines were skipped"):
+    with pytest.raises(InputError, match="skipped 2 lines"):
         lists(file, "\nx\n", on_error="skip")
 
 

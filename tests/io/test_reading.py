@@ -241,7 +241,7 @@ def test_reference_files_must_agree(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(gzip.compress(b"x\r\ny"))
     assert read_references([tmp_path / "a", tmp_path / "b"]) == (("1", "x"), ("2", "y"))
     (tmp_path / "b").write_text("x\n")
-    with pytest.raises(InputError, match=r"b has 1 lines, but .*a has 2"):
+    with pytest.raises(InputError, match=r"b has 1 line, but .*a has 2"):
         read_references([tmp_path / "a", tmp_path / "b"])
     (tmp_path / "b").write_bytes(b"x\n\xe9\n")
     with pytest.raises(InputError, match="b:2: not UTF-8"):
@@ -297,3 +297,16 @@ def test_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_folder_is_no_file_to_write(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a folder; expected the name of a file"), written_atomically(tmp_path):
         pass
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\x7fELF\x02\x01\x01\x00", bytes(range(256)), b"\x1b[31m red\n", b"\xff\xfe\x00\n", "a\u202eb".encode(), b"\x00"],
+)
+def test_bytes_that_are_no_text_are_not_shown_as_such(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "junk").write_bytes(data)
+    with pytest.raises(
+        InputError, match=r"cannot tell the format from the bytes [0-9a-f ]+ …, which are no text"
+    ) as caught:
+        read_lists(tmp_path / "junk")
+    assert str(caught.value).isprintable()

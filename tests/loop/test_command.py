@@ -231,7 +231,7 @@ def test_the_command_tells_its_iterations_and_writes_what_it_found(
     assert "stopped: " in said.out
     assert "tuning set" in said.out
     assert read_weights(tmp_path / "w.txt") == read_weights(tmp_path / "w.json")
-    assert main([*given, "--sign", "b=+", "--json"]) == 0
+    assert main([*given, "--sign", "b=+", "--json", "--quiet"]) == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["weights"] == read_weights(tmp_path / "w.json")
     assert "iteration" not in said.err
@@ -329,7 +329,7 @@ def test_sentences_without_a_forest_are_counted_and_told(tmp_path: Path, capsys:
     assert main(given) == 0
     said = capsys.readouterr()
     assert "3 sentences without output" in said.err
-    assert "no output for up to 3 of 12 sentences; these count as empty" in said.err
+    assert "no output for up to 3 of 12 sentences; that counts as empty output" in said.err
     assert "sentences without output, which count as empty:\ntuning set         3         3\nheld out" in said.out
     assert main([*given, "--json", "--quiet"]) == 0
     said = capsys.readouterr()

@@ -105,9 +105,9 @@ def test_missing_references() -> None:
         Accuracy().prepare(["a"])
     with pytest.raises(InputError, match="reference 1 of sentence 0 is None"):
         Accuracy().prepare([["a", None]])  # type: ignore[list-item]
-    with pytest.raises(InputError, match="1 sources for 2 sentences"):
+    with pytest.raises(InputError, match="1 source for 2 sentences"):
         Accuracy().prepare([["a"], ["b"]], ["x"])
     with pytest.raises(InputError, match="sentence number 2 is out of range: there are references for 2"):
         Accuracy().prepare([["a"], ["b"]]).statistics(np.array([2]), ["a"])
-    with pytest.raises(InputError, match="1 sentence numbers for 2 outputs"):
+    with pytest.raises(InputError, match="1 sentence number for 2 outputs"):
         Accuracy().prepare([["a"], ["b"]]).statistics(np.array([0]), ["a", "b"])

@@ -218,7 +218,7 @@ def test_bad_options(bad: dict[str, Any], message: str) -> None:
     ("references", "message"),
     [
         ([["a"], []], "sentence 1 has no reference"),
-        ([["a", "b"], ["a"]], "sentence 1 has 1 references but sentence 0 has 2; .*variable_references"),
+        ([["a", "b"], ["a"]], "sentence 1 has 1 reference but sentence 0 has 2; .*variable_references"),
         ([["a"], [None]], "reference 0 of sentence 1 is None; expected a string"),
         (["a"], r"references\[0\] is a string; expected a list"),
     ],
@@ -233,7 +233,7 @@ def test_bad_references(references: Any, message: str) -> None:
     [
         ([0, 2], ["a", "b"], "sentence number 2 is out of range: there are references for 2 sentences"),
         ([-1], ["a"], "sentence number -1 is out of range"),
-        ([0], ["a", "b"], "1 sentence numbers for 2 outputs; expected one for each"),
+        ([0], ["a", "b"], "1 sentence number for 2 outputs; expected one for each"),
         ([0, 1], ["a", None], "output 1 is None, expected a string"),
     ],
 )

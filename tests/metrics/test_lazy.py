@@ -74,7 +74,7 @@ def test_what_was_computed_before_an_error_is_kept() -> None:
 @pytest.mark.parametrize(
     ("sentences", "outputs", "message"),
     [
-        ([0, 0], ["a"], "2 sentence numbers for 1 outputs"),
+        ([0, 0], ["a"], "2 sentence numbers for 1 output;"),
         ([3], ["a"], "sentence number 3 is out of range: there are references for 2"),
         ([-1], ["a"], "sentence number -1 is out of range"),
         ([1], [None], "output 0 is None, expected a string"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -205,14 +206,40 @@ def test_a_result_is_frozen_and_survives_saving(tmp_path: Path) -> None:
     assert 0.0 < sum(result.timings.values()) <= result.seconds
     assert result.version == hulltune.__version__
     assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["seed"] == 1
-    for broken in ("{", "[]", '{"format": "other"}', '{"format": "hulltune result 1"}'):
-        (tmp_path / "b.json").write_text(broken, encoding="utf-8")
-        with pytest.raises(InputError, match=r"b\.json: not a"):
-            TuneResult.load(tmp_path / "b.json")
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match=r"missing\.json: no such file"):
         TuneResult.load(tmp_path / "missing.json")
-    with pytest.raises(InputError, match="cannot write"):
+    with pytest.raises(InputError, match=r"r\.json: cannot be written"):
         result.save(tmp_path / "missing" / "r.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not a result: no JSON"),
+        ("\xff", "not a result: no JSON"),
+        ("[" * 100_000, "not a result: no JSON"),
+        ("[]", 'not a result of this version; expected "format": "hulltune result 1", got null'),
+        ('{"format": "other"}', 'expected "format": "hulltune result 1", got "other"'),
+        ('{"format": "hulltune result 1"}', "not a result of this version; expected 'weights' in it"),
+    ],
+)
+def test_a_file_that_is_no_result_says_so(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "b.json").write_text(text, encoding="latin-1")
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        TuneResult.load(tmp_path / "b.json")
+    assert str(caught.value).startswith(f"{tmp_path / 'b.json'}: ")
+
+
+def test_a_result_of_other_parts_says_so(tmp_path: Path) -> None:
+    result = tune(random_lists(16), **QUICK)
+    for name, value, message in (
+        ("heldout", {"gain": {}}, "a part of it is no such part"),
+        ("others", 5, "a part of it is no such part"),
+        ("luck", 5, "not a result of this version; got 'luck' in it"),
+    ):
+        (tmp_path / "b.json").write_text(json.dumps({**result.to_dict(), name: value}), encoding="utf-8")
+        with pytest.raises(InputError, match=message):
+            TuneResult.load(tmp_path / "b.json")
 
 
 def test_a_store_answers_later_runs(tmp_path: Path) -> None:

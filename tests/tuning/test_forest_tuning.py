@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from hulltune import (
     score,
     tune,
 )
+from hulltune.io import pack_forests
 from hulltune.io.forest_set import ForestSet
 from hulltune.lines.kbest import kbest
 from hulltune.search.optimise import SEARCHES
@@ -267,6 +269,21 @@ def test_faults_are_named(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.parametrize("lines", [1, 3, 4])
+def test_held_out_lists_have_a_reference_line_each(lines: int) -> None:
+    forests, references = data(14, sentences=3)
+    features = [dict.fromkeys(NAMES, 0.5), dict.fromkeys(NAMES, 1.5)]
+    lists = [{"candidates": [{"text": text, "features": f} for text, f in zip("ab", features, strict=True)]}] * 2
+    with pytest.raises(
+        InputError,
+        match=rf"held-out references: got {lines} lines?, expected one for each of 2 sentences of the held-out",
+    ):
+        tune(forests, references, heldout=lists, heldout_references=["a"] * lines, **QUICK)
+    result = tune(forests, references, heldout=lists, heldout_references=["a"] * 2, **QUICK)
+    assert result.heldout is not None
+    assert result.heldout.sentences == 2
+
+
 def test_files_of_lists_beside_forests_keep_their_texts_and_references(tmp_path: Path) -> None:
     records = random_records(15, sentences=4)
     path = tmp_path / "lists.moses"
@@ -291,3 +308,59 @@ def test_files_of_lists_beside_forests_keep_their_texts_and_references(tmp_path:
     )
     as_lists = tune(read_lists(more), references, **QUICK)
     assert (as_lists.weights, as_lists.score, as_lists.oracle) == (result.weights, result.score, result.oracle)
+
+
+SLF = """VERSION=1.0
+lmscale={scale} wdpenalty={penalty}
+start=0 end=2
+N=3 L=4
+I=0
+I=1
+I=2
+J=0 S=0 E=1 W=a a=-1 l=-3
+J=1 S=0 E=1 W=b a=-2 l=-1
+J=2 S=1 E=2 W=c a=-1 l=-1
+J=3 S=1 E=2 W=!NULL a=-1.5 l=-1
+"""
+
+
+@pytest.mark.parametrize(("scale", "penalty", "best"), [("1", "0", "b c"), ("0.25", "0", "a c"), ("1", "-0.75", "b")])
+def test_the_baseline_of_lattices_is_what_their_header_picks(
+    tmp_path: Path, scale: str, penalty: str, best: str
+) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.slf").write_text(SLF.format(scale=scale, penalty=penalty))
+    found = read_forests(tmp_path)
+    assert found.model == {"acoustic": 1.0, "language": float(scale), "words": float(penalty)}
+    unseen = [[found.corpus[0]]]
+    result = tune(found, [best] * 3, heldout=unseen, heldout_references=[best], **QUICK)
+    assert (result.baseline, result.baseline_kind) == (0.0, "the decoder's own choice")
+    assert result.heldout is not None
+    assert result.heldout.baseline == 0.0
+    assert tune(found, [best] * 3, folds=2, **QUICK).heldout.baseline == 0.0  # type: ignore[union-attr]
+    pack_forests(found, tmp_path / "packed.hull")
+    assert read_forests(tmp_path / "packed.hull").model == found.model
+    # Weights that are given stand for the decoder's.
+    worst = tune(found, [best] * 3, start={"acoustic": -1.0, "language": -1.0, "words": 0.0}, **QUICK)
+    assert (worst.baseline > 0.0, worst.baseline_kind) == (True, "the start weights' choice")
+
+
+def test_files_that_do_not_agree_have_no_weights_in_common(tmp_path: Path) -> None:
+    for number in range(2):
+        (tmp_path / f"{number}.slf").write_text(SLF.format(scale=number + 1, penalty=0))
+    assert read_forests(tmp_path).model is None
+    assert read_forests(tmp_path / "1.slf").model == {"acoustic": 1.0, "language": 2.0, "words": 0.0}
+    assert read_forests(tmp_path / "1.slf", negate=True).model is None
+    (tmp_path / "1.slf").write_text(SLF.format(scale="loud", penalty=0))
+    assert read_forests(tmp_path / "1.slf").model is None
+    (tmp_path / "1.slf").write_text(SLF.format(scale="2 base=10", penalty=-1))
+    assert read_forests(tmp_path / "1.slf").model == {"acoustic": 1.0, "language": 2.0, "words": -math.log(10)}
+
+
+def test_a_format_of_one_score_has_its_sum(tmp_path: Path) -> None:
+    (tmp_path / "a.fst").write_text("0 1 a 1\n0 1 b 0.5\n1\n")
+    assert read_forests(tmp_path / "a.fst").model == {"score": 1.0}
+    (tmp_path / "b.fst").write_text("0 1 a 1,2\n0 1 b 0.5,1\n1\n")
+    assert read_forests(tmp_path / "b.fst").model is None
+    (tmp_path / "lat").write_text("u1\n0 1 a 4.5,-120.25,3_5\n0 1 b 3.25,-118.5,3_4\n1 0,0,\n\n")
+    assert read_forests(tmp_path / "lat", format="kaldi").model == {"graph": 1.0, "acoustic": 1.0}

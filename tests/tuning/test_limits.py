@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import InputError, score, tune
+from hulltune import Forest, InputError, score, tune
 from hulltune.search.optimise import SEARCHES
 from tests.tuning.corpora import QUICK, random_lists
 
@@ -105,3 +105,21 @@ def test_all_fixed_is_scored_as_it_is() -> None:
     assert result.weights == weights
     assert result.score == score(lists, weights, metric="wer")
     assert result.line_searches == 0
+
+
+@pytest.mark.parametrize(("value", "what"), [(1e-320, "too little"), (1e-200, "too little"), (1.7e308, "too much")])
+@pytest.mark.parametrize("forests", [False, True])
+def test_a_feature_beyond_all_weights_is_refused(value: float, what: str, forests: bool) -> None:
+    """And without a warning of numpy before that, which the tests would turn into an error."""
+    features = [[value, 1.0], [-value, 0.0]]
+    records = [
+        {
+            "candidates": [
+                {"text": text, "features": {"x": x, "y": y}} for text, (x, y) in zip("ab", features, strict=True)
+            ]
+        }
+    ] * 3
+    lattices = [Forest.from_nbest(["a", "b"], features, feature_names=("x", "y"))] * 3
+    given: Any = lattices if forests else records
+    with pytest.raises(InputError, match=rf"feature 'x' differs by .* within sentences, {what} .*; scale the feature"):
+        tune(given, ["a", "a", "b"], metric="wer")

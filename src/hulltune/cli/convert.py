@@ -8,6 +8,7 @@ from hulltune.cli.compiling import say_if_compiling
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError
+from hulltune.wording import counted
 
 USAGE = "IN… OUT [--to FORMAT] [--beam B] [options]"
 EXAMPLE = """  hulltune convert lattices/ dev.forest.gz --to forest
@@ -49,5 +50,5 @@ def run(args: argparse.Namespace) -> int:
             note(str(pruning))
     write_as(given, args.out, name)
     if not args.quiet:
-        note(f"{args.out}: {len(given)} sentences, as {name}")
+        note(f"{args.out}: {counted(len(given), 'sentence')}, as {name}")
     return 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from pathlib import Path
 
-from hulltune.cli.parser import Parser, add_help, show_together, whole_number
+from hulltune.cli.answers import write_lines
+from hulltune.cli.parser import Parser, add_help, counting_number, show_together, whole_number
 from hulltune.cli.reading import note
 from hulltune.errors import InputError
+from hulltune.wording import counted
 
 USAGE = "--input FILE --weights FILE --output FILE [options]"
 EXAMPLE = """  hulltune decode --make 100 --input dev.de --ref dev.en
@@ -27,7 +27,9 @@ def configure(parser: Parser) -> None:
     data.add_argument("--seed", metavar="N", type=whole_number, default=1, help="of what is made up [1]")
     search = parser.add_argument_group("answer")
     what = search.add_mutually_exclusive_group()
-    what.add_argument("--nbest", metavar="K", type=whole_number, default=100, help="a Moses list of the K best [100]")
+    what.add_argument(
+        "--nbest", metavar="K", type=counting_number, default=100, help="a Moses list of the K best [100]"
+    )
     what.add_argument("--forest", action="store_true", help="forest text instead: all that the beam kept")
     search.add_argument("--beam", metavar="N", type=whole_number, help="items of a category and span [6]")
     add_help(search)
@@ -39,8 +41,6 @@ def run(args: argparse.Namespace) -> int:
         return _write_task(args)
     if args.output is None:
         raise InputError("--output: where should the translations go?")
-    if args.nbest < 1:
-        raise InputError("--nbest: got 0; expected at least 1")
     from hulltune.decoder import START_WEIGHTS, built_in_translator, translate_to_forests, translate_to_lists
     from hulltune.decoder.model import BEAM
     from hulltune.io import read_weights
@@ -67,15 +67,7 @@ def _write_task(args: argparse.Namespace) -> int:
     if args.ref is None:
         raise InputError("--make: writes sentences and references; give --ref FILE for the references, too")
     task = built_in_task(args.make, seed=args.seed)
-    write_lines(task.sources, Path(args.input))
-    write_lines(task.references, Path(args.ref))
-    note(f"{len(task.sources)} sentences are in {args.input}, their references in {args.ref}")
+    write_lines(task.sources, args.input)
+    write_lines(task.references, args.ref)
+    note(f"wrote {counted(len(task.sources), 'sentence')} to {args.input}, and the references to {args.ref}")
     return 0
-
-
-def write_lines(texts: Sequence[str], path: Path) -> None:
-    """A text a line; atomically."""
-    from hulltune.io.streams import written_atomically
-
-    with written_atomically(path) as file:
-        file.write("".join(f"{text}\n" for text in texts).encode())

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hulltune.cli.answers import write_lines
 from hulltune.cli.compiling import compiling_ahead, say_if_compiling
+from hulltune.cli.exits import DONE, INTERRUPTED
 from hulltune.cli.parser import Parser, add_help, whole_number
 from hulltune.cli.progress import number, shown_progress
 from hulltune.errors import InputError
 
 if TYPE_CHECKING:
     from hulltune.loop import LoopResult
+    from hulltune.loop.hypotheses import Found
+    from hulltune.tuning.inputs import ForestData, ListData
 
 USAGE = "[--out FOLDER] [--lists] [--seed N] [options]"
 EXAMPLE = "  hulltune demo --out demo"
@@ -48,11 +52,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _loop_demo(args: argparse.Namespace, folder: Path) -> int:
     """Decode → tune → decode … on one set of sentences; another shows what it was worth."""
-    from hulltune.cli.decode import write_lines
     from hulltune.cli.loop import loop_summary
     from hulltune.cli.loop_progress import shown_loop
     from hulltune.decoder import START_WEIGHTS, BuiltInDecoder, built_in_task
     from hulltune.loop import tune_loop
+    from hulltune.tuning.inputs import tuning_data
 
     task, unseen = (built_in_task(args.sentences, seed=2 * args.seed + part) for part in (0, 1))
     for name, made in (("dev", task), ("heldout", unseen)):
@@ -85,8 +89,9 @@ def _loop_demo(args: argparse.Namespace, folder: Path) -> int:
     print(f"\nthe sentences are in {folder}, what the decoder found in {run_folder},")
     print(f"the weights in {folder / 'demo.weights.json'}")
     if not result.interrupted:
-        _draw_loop(result, task.references, run_folder, folder / "demo.surface.png")
-    return 130 if result.interrupted else 0
+        data = tuning_data(_everything_found(result, run_folder), list(task.references))
+        _draw(data, "bleu", result.weights, "words", folder / "demo.surface.png")
+    return INTERRUPTED if result.interrupted else DONE
 
 
 def _translations(sources: Sequence[str], references: Sequence[str], run_folder: Path, result: LoopResult) -> str:
@@ -105,28 +110,16 @@ def _translations(sources: Sequence[str], references: Sequence[str], run_folder:
     return ""
 
 
-def _draw_loop(result: LoopResult, references: Sequence[str], run_folder: Path, path: Path) -> None:
-    """The metric over all that the decoder found, from the first weights through the best ones."""
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        print("pip install 'hulltune[figures]' for the error surface")
-        return
-    from hulltune.forest.forest import feature_vector
+def _everything_found(result: LoopResult, run_folder: Path) -> Found:
+    """All that the decoder found in all iterations."""
     from hulltune.loop.folder import outputs
     from hulltune.loop.hypotheses import Hypotheses, Reading
-    from hulltune.report.figures import metric_surface_figure, save
-    from hulltune.tuning.inputs import tuning_data
-    from hulltune.tuning.surfaces import along_feature
 
     found = Hypotheses()
     for record in result.iterations:
         files = outputs(run_folder / f"iter-{record.number:03d}")
         found = found.added(Reading().read(files), files)
-    problem = tuning_data(found.union, list(references)).problem("bleu")
-    vector = feature_vector(dict(result.weights), problem.feature_names, "weights")
-    save(metric_surface_figure(along_feature(problem, vector, "words")), path)
-    print(f"the error surface is in {path}")
+    return found.union
 
 
 def _lists_demo(args: argparse.Namespace, folder: Path) -> int:
@@ -135,6 +128,7 @@ def _lists_demo(args: argparse.Namespace, folder: Path) -> int:
     from hulltune.report.summary import summary
     from hulltune.simulate import simulated_task
     from hulltune.tuning import score, tune
+    from hulltune.tuning.inputs import tuning_data
 
     task = simulated_task(sentences=args.sentences, candidates=args.candidates, seed=args.seed)
     unseen = simulated_task(sentences=args.sentences, candidates=args.candidates, seed=args.seed + 1)
@@ -147,21 +141,22 @@ def _lists_demo(args: argparse.Namespace, folder: Path) -> int:
     share = (result.baseline - result.score) / (result.baseline - known) if result.baseline != known else 1.0
     print(f"\nknown optimum {number(known)}: tuning found {share:.1%} of the possible gain")
     print(f"the lists are in {folder / 'demo.jsonl'}, the weights in {weights}")
-    figure = _draw(task.lists, result.weights, folder / "demo.surface.png")
-    print(f"the error surface is in {figure}" if figure else "pip install 'hulltune[figures]' for the error surface")
-    return 0
+    _draw(tuning_data(task.lists), "wer", result.weights, "backward", folder / "demo.surface.png")
+    return INTERRUPTED if result.interrupted else DONE
 
 
-def _draw(lists: object, weights: object, path: Path) -> Path | None:
+def _draw(data: ListData | ForestData, metric: str, weights: Mapping[str, float], feature: str, path: Path) -> None:
+    """The metric along the weight of a feature, where there is something to draw with."""
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
-        return None
+        print("pip install 'hulltune[figures]' for the error surface")
+        return
     from hulltune.forest.forest import feature_vector
     from hulltune.report.figures import metric_surface_figure, save
-    from hulltune.tuning.inputs import list_data
     from hulltune.tuning.surfaces import along_feature
 
-    problem = list_data(lists).problem("wer")
-    vector = feature_vector(weights, problem.feature_names, "weights")
-    return save(metric_surface_figure(along_feature(problem, vector, "backward")), path)
+    problem = data.problem(metric)
+    vector = feature_vector(dict(weights), problem.feature_names, "weights")
+    save(metric_surface_figure(along_feature(problem, vector, feature)), path)
+    print(f"the error surface is in {path}")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.progress import number
-from hulltune.cli.reading import read, reference_files, say_what_is_left_out
+from hulltune.cli.reading import read, with_references
+from hulltune.wording import counted
 
 if TYPE_CHECKING:
     from hulltune.io import CandidateLists, ForestSet
@@ -116,15 +117,12 @@ def describe_forests(forests: ForestSet) -> dict[str, Any]:
 def _scores(lists: CandidateLists | ForestSet, args: argparse.Namespace) -> dict[str, Any]:
     import numpy as np
 
-    from hulltune.search.directions import axes, feature_units
-    from hulltune.tuning.inputs import as_references, tuning_data
+    from hulltune.search.directions import axes, feature_units, inverse_units
     from hulltune.tuning.oracle import oracle_around
 
-    references = as_references(reference_files(args.ref))
-    say_what_is_left_out(lists, references)
-    problem = tuning_data(lists, references).problem(args.metric)
+    problem = with_references(lists, args).problem(args.metric)
     units = feature_units(problem.corpus)
-    weights = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
+    weights = inverse_units(units)
     if problem.has_own_choice:
         start = problem.baseline()
     else:  # no choice of their own: meet some outputs by a search along every feature, from equal weights
@@ -143,13 +141,13 @@ def _scores(lists: CandidateLists | ForestSet, args: argparse.Namespace) -> dict
 
 def _forest_lines(found: dict[str, Any]) -> list[str]:
     each, empty = found["edges_per_sentence"], found["empty"]
-    kinds = ", ".join(f"{count} {kind}{'s' * (count > 1)}" for kind, count in found["kinds"].items() if count)
+    kinds = ", ".join(counted(count, kind) for kind, count in found["kinds"].items() if count)
     formats = sorted({origin["format"] for origin in found["files"]})
-    lines = [f"{len(found['files'])} files ({', '.join(formats)}), {found['forests']} forests"]
+    lines = [f"{counted(len(found['files']), 'file')} ({', '.join(formats)}), {counted(found['forests'], 'forest')}"]
     lines += [
-        f"{found['sentences']} sentences ({kinds})",
-        f"{found['nodes']} nodes, {found['edges']} edges ({each['least']} to {each['most']} a sentence, "
-        f"{each['mean']:.1f} on average)",
+        f"{counted(found['sentences'], 'sentence')} ({kinds})",
+        f"{counted(found['nodes'], 'node')}, {counted(found['edges'], 'edge')} "
+        f"({each['least']} to {each['most']} a sentence, {each['mean']:.1f} on average)",
     ]
     if empty:
         lines.append(f"without derivations: {', '.join(empty[:MOST_SHOWN])}{' …' if len(empty) > MOST_SHOWN else ''}")
@@ -157,7 +155,7 @@ def _forest_lines(found: dict[str, Any]) -> list[str]:
     if "scores" in found:
         scores = found["scores"]
         own = f"first choice {number(scores['baseline'])}, " if scores["baseline"] is not None else ""
-        lines += ["", f"{own}oracle {number(scores['oracle'])} among {scores['oracle_kind']}  {scores['metric']}"]
+        lines += ["", f"{own}oracle {number(scores['oracle'])} ({scores['oracle_kind']})  {scores['metric']}"]
     return lines
 
 
@@ -166,16 +164,17 @@ def _lines(found: dict[str, Any]) -> list[str]:
     empty = found["empty_lists"]
     lines = [f"{origin['file']}: {origin['format']}" for origin in found["files"]]
     lines += [
-        f"{found['sentences']} sentences, {found['candidates']} candidates "
+        f"{counted(found['sentences'], 'sentence')}, {counted(found['candidates'], 'candidate')} "
         f"({each['least']} to {each['most']} a sentence, {each['mean']:.1f} on average)",
-        f"{found['duplicates']} duplicates (same text and features) counted once, {found['empty_texts']} empty texts",
-        f"{len(empty)} empty lists" + (f": {', '.join(empty[:MOST_SHOWN])}" if empty else "")
+        f"{counted(found['duplicates'], 'duplicate')} (same text and features) counted once, "
+        f"{counted(found['empty_texts'], 'empty text')}",
+        counted(len(empty), "empty list") + (f": {', '.join(empty[:MOST_SHOWN])}" if empty else "")
         + (" …" if len(empty) > MOST_SHOWN else ""),
         f"first choice by {'their own total score' if found['own_scores'] else 'their order'}; "
         f"{'with' if found['own_references'] else 'no'} references in the lists",
     ]  # fmt: skip
     if found["skipped"]:
-        lines += [f"{len(found['skipped'])} faults skipped:"] + [f"  {fault}" for fault in found["skipped"]]
+        lines += [f"{counted(len(found['skipped']), 'fault')} skipped:"] + [f"  {fault}" for fault in found["skipped"]]
     if found["features"]:
         lines += ["", *_feature_table(found["features"])]
     if "scores" in found:
@@ -196,7 +195,7 @@ def _feature_table(features: list[dict[str, Any]], where: str = "in a list") -> 
             f"{'' if value is None else format(value, '.5g'):>11}"
             for value in (feature["least"], feature["mean"], feature["most"], feature["range_in_a_list"])
         )
-        remarks = [f"omitted {feature['omitted']} times, taken as 0"] if feature["omitted"] else []
+        remarks = [f"omitted {counted(feature['omitted'], 'time')}, taken as 0"] if feature["omitted"] else []
         remarks += ["the same within every list: its weight changes nothing"] if feature["range_in_a_list"] == 0 else []
         lines.append(f"{feature['name']:{width}}  {numbers}  {'; '.join(remarks)}".rstrip())
     return lines

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from hulltune.cli.answers import write_lines
 from hulltune.cli.compiling import say_if_compiling
-from hulltune.cli.parser import Parser, add_help, add_lists, show_together, whole_number
+from hulltune.cli.parser import Parser, add_help, add_lists, counting_number, show_together, whole_number
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError, unknown_name
+from hulltune.wording import counted
 
 USAGE = "FORESTS… --weights FILE [--k K | --sample N] [options]"
 EXAMPLE = """  hulltune kbest lattices/ --weights w.json --k 100 --distinct --out dev.nbest
@@ -21,16 +22,18 @@ def configure(parser: Parser) -> None:
     add_lists(parser, references=False)
     which = parser.add_argument_group("which derivations")
     which.add_argument("--weights", metavar="FILE", required=True, help="JSON, Moses ini, or lines 'name value'")
-    which.add_argument("--k", metavar="K", type=whole_number, help="the best K of each sentence [100]")
+    which.add_argument("--k", metavar="K", type=counting_number, help="the best K of each sentence [100]")
     which.add_argument("--distinct", action="store_true", help="each output once, by its best derivation")
-    sample = which.add_argument("--sample", metavar="N", type=whole_number, help="N at random by exp(score / T) [T 1]")
+    sample = which.add_argument(
+        "--sample", metavar="N", type=counting_number, help="N at random by exp(score / T) [T 1]"
+    )
     which.add_argument("--temperature", metavar="T", type=float, help=argparse.SUPPRESS)
     which.add_argument("--seed", metavar="S", type=whole_number, help=argparse.SUPPRESS)
     show_together(sample, "--sample N --temperature T --seed S")
     answer = parser.add_argument_group("answer")
     answer.add_argument("--as", dest="output", metavar="FORMAT", default="moses", help="moses, jsonl, text [moses]")
     answer.add_argument("--out", metavar="FILE", help="where to write [standard output]")
-    answer.add_argument("--threads", metavar="N", type=whole_number, help="changes only the time [all CPUs]")
+    answer.add_argument("--threads", metavar="N", type=counting_number, help="changes only the time [all CPUs]")
     answer.add_argument("--quiet", action="store_true", help="no notes")
     add_help(answer)
     parser.offer("--as", OUTPUTS)
@@ -40,7 +43,6 @@ def run(args: argparse.Namespace) -> int:
     """Extract and write."""
     _check(args)
     say_if_compiling(args.quiet, ("sampling.sample" if args.sample is not None else "kbest.k_best",))
-    from hulltune.io.streams import written_atomically
     from hulltune.lines import kbest, sample
     from hulltune.tuning.extraction import derivation_lines
     from hulltune.tuning.inputs import as_forests
@@ -61,16 +63,11 @@ def run(args: argparse.Namespace) -> int:
         k = 100 if args.k is None else args.k
         found = kbest(forests.corpus, weights, k, distinct=args.distinct, threads=args.threads)
     lines = derivation_lines(forests.ids, found, args.output, unique=args.distinct and args.sample is not None)
-    if args.out is not None:
-        with written_atomically(args.out) as file:
-            for line, _ in lines:
-                file.write(f"{line}\n".encode())
-    else:
-        for line, _ in lines:
-            sys.stdout.write(f"{line}\n")
+    write_lines((line for line, _ in lines), args.out)
     incomplete = [str(name) for name, whole in zip(forests.ids, found.complete.tolist(), strict=True) if not whole]
     if incomplete:
-        note(f"{len(incomplete)} sentences have so many duplicates that fewer were found: {', '.join(incomplete[:10])}")
+        names = ", ".join(incomplete[:10])
+        note(f"fewer were found of {counted(len(incomplete), 'sentence')}, for all the duplicates: {names}")
     return 0
 
 
@@ -82,8 +79,5 @@ def _check(args: argparse.Namespace) -> None:
     for option in ("temperature", "seed"):
         if getattr(args, option) is not None and args.sample is None:
             raise InputError(f"--{option}: is for --sample")
-    for option in ("k", "sample", "threads"):
-        if getattr(args, option) == 0:
-            raise InputError(f"--{option}: got 0; expected at least 1")
     if args.output == "text" and (args.k or args.sample or 100) > 1:
         raise InputError("--as text: is for one derivation of each sentence (--k 1); give --as moses or jsonl for more")

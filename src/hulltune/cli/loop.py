@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hulltune.cli.answers import add_result_files, checked_outputs, give_result, uninterrupted
 from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.exits import DONE, FAILED, INTERRUPTED
 from hulltune.cli.loop_progress import shown_loop
 from hulltune.cli.parser import (
     FORMATS,
-    POLICIES,
-    SCALES,
-    SEARCHES,
-    SMOOTHINGS,
     Parser,
+    add_forest_reading,
     add_help,
     add_metric,
-    comma_separated,
-    named_number,
-    named_sign,
+    counting_number,
     show_together,
-    whole_number,
 )
 from hulltune.cli.progress import number
-from hulltune.cli.reading import note, reference_files
-from hulltune.cli.tune import INTERRUPTED, _by_name, _uninterrupted
+from hulltune.cli.reading import forest_options, missing_value, note, reference_files
+from hulltune.cli.tuning_options import add_constraints, add_search, check_tuning, constraint_options, search_options
 from hulltune.errors import InputError
+from hulltune.wording import counted
 
 if TYPE_CHECKING:
     from hulltune.loop import CommandDecoder, LoopProgress, LoopResult
@@ -39,8 +35,11 @@ if TYPE_CHECKING:
 USAGE = "--decoder COMMAND --input FILE --ref FILE [options]"
 EXAMPLE = """  hulltune loop --decoder 'mydecoder -w {weights} -n {nbest} -o {output}' \\
       --input dev.de --ref dev.en --weights start.json --out w.json"""
+FOR_COMMANDS = (
+    "shell", "timeout", "weights_template", "format", "missing", "ids", "negate", "drop", "symbols"
+)  # fmt: skip
+"""Options that the built-in decoder has no use for."""
 WEIGHT_FORMATS = ("json", "moses", "lines")
-OUT_SUFFIXES = {".json": "result", ".ini": "moses", ".txt": "lines"}
 
 
 def configure(parser: Parser) -> None:
@@ -53,73 +52,50 @@ def configure(parser: Parser) -> None:
     data.add_argument("--input", metavar="FILE", required=True, help="what is decoded")
     data.add_argument("--ref", metavar="FILE", action="append", required=True, help="references; repeatable")
     add_metric(data, parser)
-    data.add_argument("--nbest", metavar="K", type=whole_number, default=100, help="what {nbest} stands for [100]")
+    data.add_argument("--nbest", metavar="K", type=counting_number, default=100, help="what {nbest} stands for [100]")
     data.add_argument("--forest", action="store_true", help="forests of the built-in decoder, not lists")
-    output = data.add_argument("--format", help="how the output is read")
-    data.add_argument("--ids", metavar="HOW", default="order", help=argparse.SUPPRESS)
+    output = data.add_argument("--format", help="how the output is read [told from it]")
     data.add_argument("--missing", metavar="0", help=argparse.SUPPRESS)
-    show_together(output, "--format, --ids, --missing")
+    show_together(output, "--format NAME, --missing 0")
+    add_forest_reading(data, parser)
     weights = parser.add_argument_group("weights")
     weights.add_argument("--weights", metavar="FILE", help="first weights [those of the built-in decoder]")
     written = weights.add_argument("--weights-format", default="json", help="{weights} as json, moses, lines,")
     show_together(written, "--weights-format NAME")
     weights.add_argument("--weights-template", metavar="FILE", help="or as this file, {name} by name's weight")
-    held = weights.add_argument("--fix", action="append", type=named_number, help="hold or bound a weight")
-    weights.add_argument("--min", action="append", type=named_number, help=argparse.SUPPRESS)
-    weights.add_argument("--max", action="append", type=named_number, help=argparse.SUPPRESS)
-    show_together(held, "--fix, --min, --max NAME=V")
-    sign = weights.add_argument("--sign", action="append", type=named_sign, help="its sign; one for several")
-    weights.add_argument("--tie", action="append", type=comma_separated, help=argparse.SUPPRESS)
-    show_together(sign, "--sign NAME=+, --tie A,B")
+    add_constraints(weights, parser)
     search = parser.add_argument_group("search")
-    loop = search.add_argument("--iterations", type=whole_number, default=10, help="at most [10]; least gain [0]")
+    loop = search.add_argument("--iterations", type=counting_number, default=10, help="at most [10]; least gain [0]")
     search.add_argument("--gain", metavar="G", type=float, default=0.0, help=argparse.SUPPRESS)
     show_together(loop, "--iterations N, --gain G")
-    how = search.add_argument("--search", metavar="NAME", default="random", help="as of hulltune tune")
-    search.add_argument("--scale", metavar="NORM", default="l1", help=argparse.SUPPRESS)
-    search.add_argument("--policy", metavar="NAME", default="middle", help=argparse.SUPPRESS)
-    search.add_argument("--smoothing", metavar="NAME", default="none", help=argparse.SUPPRESS)
-    show_together(how, "--search, --scale, --policy, --smoothing")
-    effort = search.add_argument("--restarts", type=whole_number, default=19, help="as for tune")
-    search.add_argument("--directions", metavar="N", type=whole_number, default=16, help=argparse.SUPPRESS)
-    search.add_argument("--seed", metavar="N", type=whole_number, default=1, help=argparse.SUPPRESS)
-    search.add_argument("--threads", metavar="N", type=whole_number, help=argparse.SUPPRESS)
-    show_together(effort, "--restarts, --directions, --seed, --threads N")
+    add_search(search, parser)
     answer = parser.add_argument_group("answer")
     answer.add_argument("--run", metavar="FOLDER", default="loop", help="state; run again to go on [loop]")
     unseen = answer.add_argument("--heldout", help="decode these with the first and best weights")
     answer.add_argument("--heldout-ref", metavar="FILE", action="append", help=argparse.SUPPRESS)
     show_together(unseen, "--heldout, --heldout-ref F")
-    answer.add_argument("--out", metavar="FILE", action="append", help=".json (result), .ini (Moses), .txt; repeatable")
-    loud = answer.add_argument("--json", action="store_true", help="print one JSON object; no progress")
-    answer.add_argument("--quiet", action="store_true", help=argparse.SUPPRESS)
-    show_together(loud, "--json, --quiet")
+    add_result_files(answer)
     add_help(answer)
-    for option, choices in (
-        ("--scale", SCALES), ("--search", SEARCHES), ("--policy", POLICIES), ("--smoothing", SMOOTHINGS),
-        ("--weights-format", WEIGHT_FORMATS), ("--format", FORMATS), ("--ids", ("order", "name", "name1")),
-    ):  # fmt: skip
-        parser.offer(option, choices)
+    parser.offer("--weights-format", WEIGHT_FORMATS)
+    parser.offer("--format", FORMATS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the loop, write, and tell."""
-    from hulltune.cli.tune import checked_output
-
-    outputs = [checked_output(name) for name in args.out or []]
-    if args.missing not in (None, "0"):
-        raise InputError(f"--missing: got {args.missing!r}; expected 0")
+    outputs = checked_outputs(args.out)
+    missing = missing_value(args.missing)
     if bool(args.heldout) != bool(args.heldout_ref):
         raise InputError("--heldout, --heldout-ref: give both or none of them")
     _check_lines("--input", args.input, "--ref", args.ref)
     if args.heldout:
         _check_lines("--heldout", args.heldout, "--heldout-ref", args.heldout_ref)
-    say_if_compiling(args.quiet or args.json)
+    say_if_compiling(args.quiet)
     from hulltune.loop import DecoderError, Reading, tune_loop
 
+    check_tuning(args, metrics=[args.metric])
     worked = False
     try:
-        with shown_loop(quiet=args.quiet or args.json) as show:
+        with shown_loop(quiet=args.quiet) as show:
 
             def progress(step: LoopProgress) -> None:
                 nonlocal worked
@@ -137,48 +113,37 @@ def run(args: argparse.Namespace) -> int:
                 folder=args.run,
                 heldout=None if args.heldout is None else _decoder(args, args.heldout),
                 heldout_references=reference_files(args.heldout_ref),
-                reading=Reading(args.format, None if args.missing is None else 0.0, args.ids),
-                fixed=_by_name("--fix", args.fix),
-                minimum=_by_name("--min", args.min),
-                maximum=_by_name("--max", args.max),
-                signs=_by_name("--sign", args.sign),
-                tied=args.tie or (),
-                scale=args.scale,
-                search=args.search,
-                directions=args.directions,
-                restarts=args.restarts,
-                policy=args.policy,
-                smoothing=args.smoothing,
-                seed=args.seed,
-                threads=args.threads,
+                reading=Reading(args.format, missing, **forest_options(args)),
                 settings={"input": _digest(args.input)},
                 progress=progress,
+                **constraint_options(args),
+                **search_options(args),
             )
     except DecoderError as error:
         print(f"hulltune: {error}", file=sys.stderr)
         note(f"all that was found before is in {args.run}; the same command goes on from there")
-        return 1
-    with _uninterrupted():
-        for path in outputs:
-            write_loop_result(result, path)
-        print(json.dumps(result.to_dict(), ensure_ascii=False) if args.json else loop_summary(result))
+        return FAILED
+    with uninterrupted():
+        give_result(result, outputs, summary=loop_summary, as_json=args.json)
     if not args.quiet:
         if not worked:
             note(f"nothing left to do in {args.run}, the decoder was not run")
         most = max(record.empty for record in result.iterations)
         if most:
-            note(f"the decoder had no output for up to {most} of {result.sentences} sentences; these count as empty")
+            of_all = counted(result.sentences, "sentence")
+            note(f"the decoder had no output for up to {most} of {of_all}; that counts as empty output")
     if result.interrupted:
         note(f"interrupted; this is the best so far, and the same command goes on from {args.run}")
         return INTERRUPTED
-    return 0
+    return DONE
 
 
 def _decoder(args: argparse.Namespace, source: str) -> Decoder:
     if args.decoder is not None:
         return _command(args, source)
-    if args.shell or args.timeout is not None or args.weights_template is not None:
-        raise InputError("--decoder: --shell, --timeout and --weights-template are for a command; give one")
+    for option in FOR_COMMANDS:
+        if getattr(args, option) not in (None, False):
+            raise InputError(f"--{option.replace('_', '-')}: is for a command; give one by --decoder")
     from hulltune.decoder.builtin import BuiltInDecoder
 
     return BuiltInDecoder(source, size=args.nbest, forests=args.forest)
@@ -227,7 +192,7 @@ def _check_lines(option: str, path: str, ref_option: str, refs: Sequence[str]) -
     lines = text.count(b"\n") + (text[-1:] not in (b"", b"\n"))
     if references is not None and b"\0" not in text and lines != len(references):
         raise InputError(
-            f"{option}: {path} has {lines} lines, but {ref_option} has {len(references)}; "
+            f"{option}: {path} has {counted(lines, 'line')}, but {ref_option} has {len(references)}; "
             "expected a reference line for each line of the input"
         )
 
@@ -239,16 +204,6 @@ def _digest(path: str) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else str(file.resolve())
 
 
-def write_loop_result(result: LoopResult, path: Path) -> None:
-    """The whole result as JSON, or its weights alone; atomically."""
-    from hulltune.io import write_weights
-
-    if path.suffix == ".json":
-        result.save(path)
-    else:
-        write_weights(result.weights, path, format=OUT_SUFFIXES[path.suffix])
-
-
 def loop_summary(result: LoopResult) -> str:
     """The result in a few lines."""
     from hulltune.loop.result import REASONS
@@ -258,8 +213,8 @@ def loop_summary(result: LoopResult) -> str:
     last = result.iterations[-1]
     lines = [
         f"hulltune {result.version}, seed {result.seed}",
-        f"{result.metric} ({better} is better), {result.sentences:,} sentences",
-        f"decoded {rounds} times, {last.size:,} {result.unit} in all, {result.seconds:.1f} s",
+        f"{result.metric} ({better} is better), {counted(result.sentences, 'sentence')}",
+        f"decoded {counted(rounds, 'time')}, {last.size:,} {result.unit} in all, {result.seconds:.1f} s",
         f"stopped: {REASONS[result.stopped]}",
         "",
         f"{'':10}{'start':>10}{'tuned':>10}",

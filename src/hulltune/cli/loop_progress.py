@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hulltune.cli.progress import line as tuning_line
 from hulltune.cli.progress import number
+from hulltune.wording import counted
 
 if TYPE_CHECKING:
     from hulltune.loop.result import Iteration, LoopProgress
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 Show = Callable[["LoopProgress"], None]
 
 MOST_MOVED = 3
+ONE = {"hypotheses": "hypothesis", "edges": "edge"}
+"""One of what a loop counts."""
 
 
 @contextmanager
@@ -34,8 +37,9 @@ def shown_loop(*, quiet: bool = False) -> Iterator[Show | None]:
 def record_line(record: Iteration, unit: str, previous: Iteration | None, *, resumed: bool = False) -> str:
     """An iteration in one line."""
     change = "" if previous is None else f" ({record.score - previous.score:+.4g})"
-    found = f"{record.new:,} new {unit} ({record.size:,} in all), {record.new_winners:,} new winners"
-    empty = f", {record.empty} sentences without output" if record.empty else ""
+    new, winners = counted(record.new, f"new {ONE[unit]}"), counted(record.new_winners, "new winner")
+    found = f"{new} ({record.size:,} in all), {winners}"
+    empty = f", {counted(record.empty, 'sentence')} without output" if record.empty else ""
     before = ", done before" if resumed else ""
     tuned = ""
     if record.tuned_score is not None and record.tuned_from is not None:

@@ -11,9 +11,8 @@ from typing import NoReturn
 
 from hulltune._version import __version__
 from hulltune.cli.commands import COMMANDS, command_parser
+from hulltune.cli.exits import BAD_INPUT, DONE, FAILED, INTERRUPTED
 from hulltune.errors import InputError, unknown_name
-
-DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 _HELP = """usage: hulltune COMMAND [options]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 
+from hulltune.cli.answers import write_lines
 from hulltune.cli.compiling import say_if_compiling
-from hulltune.cli.parser import Parser, add_help, add_lists, whole_number
+from hulltune.cli.parser import Parser, add_help, add_lists, counting_number
 from hulltune.cli.progress import number
-from hulltune.cli.reading import read, reference_files, say_what_is_left_out, weights_for
-from hulltune.errors import InputError
+from hulltune.cli.reading import read_scored, weights_for
+from hulltune.wording import counted
 
 USAGE = "FORESTS… --ref FILE [--metric NAME] [options]"
 EXAMPLE = """  hulltune oracle lattices/ --ref dev.txt --metric wer
@@ -21,30 +22,23 @@ def configure(parser: Parser) -> None:
     add_lists(parser)
     search = parser.add_argument_group("search")
     search.add_argument("--weights", metavar="FILE", help="what the best outputs are (not for exact WER)")
-    search.add_argument("--k", metavar="K", type=whole_number, default=100, help="the best K distinct outputs [100]")
+    search.add_argument("--k", metavar="K", type=counting_number, default=100, help="the best K distinct outputs [100]")
     answer = parser.add_argument_group("answer")
     answer.add_argument("--out", metavar="FILE", help="write the outputs that reach it, a line a sentence")
     answer.add_argument("--json", action="store_true", help="print one JSON object")
-    answer.add_argument("--threads", metavar="N", type=whole_number, help="changes only the time [all CPUs]")
+    answer.add_argument("--threads", metavar="N", type=counting_number, help="changes only the time [all CPUs]")
     answer.add_argument("--quiet", action="store_true", help="no notes on compiling")
     add_help(answer)
 
 
 def run(args: argparse.Namespace) -> int:
     """Search and tell."""
-    for option in ("k", "threads"):
-        if getattr(args, option) == 0:
-            raise InputError(f"--{option}: got 0; expected at least 1")
     is_wer = args.metric.partition(":")[0] == "wer"
     say_if_compiling(args.quiet, ("nearest_output.nearest_derivation" if is_wer else "kbest.k_best",))
-    from hulltune.io.streams import written_atomically
-    from hulltune.tuning.inputs import ForestData, as_forests, as_references, tuning_data
+    from hulltune.tuning.inputs import ForestData, as_forests
     from hulltune.tuning.oracle import best_reachable
 
-    given = read(args)
-    references = as_references(reference_files(args.ref))
-    say_what_is_left_out(given, references)
-    data = tuning_data(given, references)
+    given, data = read_scored(args)
     forests = data.forests if isinstance(data, ForestData) else as_forests(data.lists)
     found = best_reachable(
         forests.corpus,
@@ -55,9 +49,7 @@ def run(args: argparse.Namespace) -> int:
         threads=args.threads,
     )
     if args.out is not None:
-        with written_atomically(args.out) as file:
-            for text in found.texts:
-                file.write(f"{' '.join(text.splitlines())}\n".encode())
+        write_lines((" ".join(text.splitlines()) for text in found.texts), args.out)
     if args.json:
         report = {
             "score": found.score, "metric": found.metric, "kind": found.kind, "exact": found.exact,
@@ -65,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         }  # fmt: skip
         print(json.dumps(report, ensure_ascii=False))
         return 0
-    print(f"{number(found.score)}  {found.metric}  ({len(found.texts)} sentences; {found.kind})")
+    print(f"{number(found.score)}  {found.metric}  ({counted(len(found.texts), 'sentence')}; {found.kind})")
     if not found.exact and found.bound is not None:
         print(f"no choice of outputs can be better than {number(found.bound)}")
     return 0

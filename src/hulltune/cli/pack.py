@@ -7,6 +7,7 @@ import os
 
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.reading import note, read
+from hulltune.wording import counted
 
 USAGE = "LISTS… --out FILE.hull [options]"
 EXAMPLE = "  hulltune pack dev.nbest.gz --features words --out dev.hull"
@@ -28,10 +29,10 @@ def run(args: argparse.Namespace) -> int:
     given = read(args)
     if isinstance(given, CandidateLists):
         pack(given, args.out)
-        size = f"{given.rows} candidates"
+        size = counted(given.rows, "candidate")
     else:
         pack_forests(given, args.out)
-        size = f"{given.corpus.nodes} nodes, {given.corpus.edges} edges"
+        size = f"{counted(given.corpus.nodes, 'node')}, {counted(given.corpus.edges, 'edge')}"
     if not args.quiet:
-        note(f"{args.out}: {len(given)} sentences, {size}, {os.path.getsize(args.out):,} bytes")
+        note(f"{args.out}: {counted(len(given), 'sentence')}, {size}, {os.path.getsize(args.out):,} bytes")
     return 0

@@ -90,6 +90,11 @@ def add_reading(group: Any, parser: Parser) -> None:
         "--features", metavar="NAME,…", type=comma_separated, default=[], help="words,chars,rank,consensus,log_length"
     )
     parser.offer("--features", BUILTIN_FEATURES)
+    add_forest_reading(group, parser)
+
+
+def add_forest_reading(group: Any, parser: Parser) -> None:
+    """How to read forests."""
     group.add_argument("--ids", metavar="HOW", help="a forest's sentence by: order, name, name1, FILE")
     parser.offer("--ids", IDS)
     costs = group.add_argument("--negate", metavar="NAME,…", help="forests: costs (or all), no words, word table")
@@ -144,8 +149,13 @@ def positive_number(text: str) -> float:
     return number
 
 
-def whole_number(text: str) -> int:
+def whole_number(text: str, least: int = 0) -> int:
     """A whole number of at least 0."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"got {text!r}; expected a whole number of at least 0")
+    if not (text.isascii() and text.isdigit() and int(text) >= least):
+        raise argparse.ArgumentTypeError(f"got {text!r}; expected a whole number of at least {least}")
     return int(text)
+
+
+def counting_number(text: str) -> int:
+    """A whole number of at least 1."""
+    return whole_number(text, 1)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from hulltune.wording import counted
+
 if TYPE_CHECKING:
     from hulltune.tuning.options import Progress
 
@@ -32,9 +34,9 @@ def shown_progress(*, quiet: bool = False) -> Iterator[Show | None]:
 def line(step: Progress) -> str:
     """One line of text."""
     if step.bound is not None:
-        return f"{step.boxes:,} boxes, {closing(step)}"
+        return f"{counted(step.boxes, 'box')}, {closing(step)}"
     return (
-        f"{step.starts_done}/{step.starts} starts, {step.line_searches} line searches "
+        f"{step.starts_done}/{step.starts} starts, {counted(step.line_searches, 'line search')} "
         f"({rate(step):.0f}/s), best {number(step.best_score)} (baseline {number(step.baseline)})"
     )
 
@@ -88,7 +90,7 @@ def _bar() -> Iterator[Show]:
                 )
                 bar.update(task, total=step.starts, completed=step.starts_done, text=text)
             else:  # nobody knows how many boxes it takes: the bar only moves
-                text = f"{step.boxes:,} boxes  {closing(step)}"
+                text = f"{counted(step.boxes, 'box')}  {closing(step)}"
                 bar.update(task, total=1 if step.starts_done else None, completed=step.starts_done, text=text)
 
         yield show

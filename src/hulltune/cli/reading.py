@@ -6,14 +6,19 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.parser import comma_separated
 from hulltune.errors import InputError
+from hulltune.wording import counted
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hulltune.io import CandidateLists, ForestSet
     from hulltune.io.references import References
+    from hulltune.tuning.inputs import ForestData, ListData
 
 MOST_SHOWN = 20
 
@@ -25,8 +30,7 @@ def read(
     from hulltune.io.read_forests import has_forests
 
     paths = list(args.lists if files is None else files)
-    if args.missing not in (None, "0"):
-        raise InputError(f"--missing: got {args.missing!r}; expected 0")
+    missing_value(args.missing)
     return _forests(args, paths) if has_forests(paths, args.format) else _lists(args, paths, files is None, add)
 
 
@@ -45,17 +49,20 @@ def _lists(args: argparse.Namespace, paths: list[str], own: bool, add: Sequence[
     names = args.name or []
     added = (args.add or []) if own else add
     if len(added) != len(names):
-        raise InputError(f"--add, --name: got {len(added)} files and {len(names)} names; expected a name for each file")
+        raise InputError(
+            f"--add, --name: got {counted(len(added), 'file')} and {counted(len(names), 'name')}; "
+            "expected a name for each file"
+        )
     lists = read_lists(
         [file for path in paths for file in matching_files(path)],
         format=args.format,
-        missing=None if args.missing is None else 0.0,
+        missing=missing_value(args.missing),
         on_error=args.on_error,
         add=list(zip(added, names, strict=True)),
         builtin_features=args.features,
     )
     if lists.skipped:
-        note(f"skipped {len(lists.skipped)} faults:")
+        note(f"skipped {counted(len(lists.skipped), 'fault')}:")
         for fault in lists.skipped[:MOST_SHOWN]:
             print(f"  {fault}", file=sys.stderr)
         if len(lists.skipped) > MOST_SHOWN:
@@ -72,16 +79,30 @@ def _forests(args: argparse.Namespace, paths: list[str]) -> ForestSet:
     found = read_forests(
         paths,
         format=args.format,
-        ids=args.ids or "order",
-        negate=_negated(args.negate),
-        drop=args.drop,
-        symbols=args.symbols,
-        missing=None if args.missing is None else 0.0,
+        missing=missing_value(args.missing),
+        **forest_options(args),
     )
     if found.left_out and not getattr(args, "quiet", False):
         names = ", ".join(Path(name).name for name in found.left_out[:MOST_SHOWN])
-        note(f"{len(found.left_out)} beside the forests are in no format known for them, and left out: {names}")
+        note(f"left out {counted(len(found.left_out), 'file')} in no format of forests: {names}")
     return found
+
+
+def forest_options(args: argparse.Namespace) -> dict[str, Any]:
+    """How forests are read, as ``read_forests`` takes it."""
+    return {
+        "ids": args.ids or "order",
+        "negate": _negated(args.negate),
+        "drop": args.drop,
+        "symbols": args.symbols,
+    }
+
+
+def missing_value(text: str | None) -> float | None:
+    """What a feature that is missing counts as; None if it must not be."""
+    if text not in (None, "0"):
+        raise InputError(f"--missing: got {text!r}; expected 0")
+    return None if text is None else 0.0
 
 
 def _negated(text: str | None) -> bool | list[str] | None:
@@ -96,7 +117,22 @@ def say_what_is_left_out(lists: CandidateLists | ForestSet, references: Referenc
     if references is not None and hasattr(lists, "ids_by"):
         unused = len(references) - len(lists)
         if unused > 0:
-            note(f"{unused} of {len(references)} reference lines are of no forest here, and left out")
+            note(f"left out {unused} of {counted(len(references), 'reference line')}, for which there is no forest")
+
+
+def read_scored(args: argparse.Namespace) -> tuple[CandidateLists | ForestSet, ListData | ForestData]:
+    """The lists or forests of a command as they are, and with their references."""
+    lists = read(args)
+    return lists, with_references(lists, args)
+
+
+def with_references(lists: CandidateLists | ForestSet, args: argparse.Namespace) -> ListData | ForestData:
+    """Lists or forests with the references of a command, or their own."""
+    from hulltune.tuning.inputs import as_references, tuning_data
+
+    references = as_references(reference_files(args.ref))
+    say_what_is_left_out(lists, references)
+    return tuning_data(lists, references)
 
 
 def start_for(lists: CandidateLists | ForestSet, path: str | None) -> str | dict[str, float] | None:
@@ -137,6 +173,13 @@ def weights_for(lists: CandidateLists | ForestSet, path: str, *, missing: str | 
     if left_out:
         note(f"{path} has no weight for {', '.join(left_out)}: taken as 0")
     return weights
+
+
+def weight_vector(lists: CandidateLists | ForestSet, path: str, *, missing: str | None = None) -> NDArray[np.float64]:
+    """The same in the order of the features."""
+    from hulltune.forest.forest import feature_vector
+
+    return feature_vector(weights_for(lists, path, missing=missing), lists.feature_names, "weights")
 
 
 def metric_list(texts: Sequence[str] | None) -> list[str] | None:

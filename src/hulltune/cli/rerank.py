@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
+from collections.abc import Iterator
 
+from hulltune.cli.answers import write_lines
 from hulltune.cli.compiling import say_if_compiling
-from hulltune.cli.parser import Parser, add_help, add_lists, whole_number
+from hulltune.cli.parser import Parser, add_help, add_lists, counting_number
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError, unknown_name
+from hulltune.wording import counted
 
 USAGE = "LISTS… --weights FILE [--best K] [--out FILE] [options]"
 EXAMPLE = "  hulltune rerank test.nbest.gz --weights w.json --out test.best.txt"
@@ -21,7 +23,7 @@ def configure(parser: Parser) -> None:
     answer = parser.add_argument_group("answer")
     answer.add_argument("--weights", metavar="FILE", required=True, help="JSON, Moses ini, or lines 'name value'")
     answer.add_argument(
-        "--best", metavar="K", type=whole_number, default=1, help="candidates or derivations of each [1]"
+        "--best", metavar="K", type=counting_number, default=1, help="candidates or derivations of each [1]"
     )
     answer.add_argument("--as", dest="output", metavar="FORMAT", help="text (1-best, a line each), moses, jsonl")
     answer.add_argument("--out", metavar="FILE", help="where to write [standard output]")
@@ -35,14 +37,11 @@ def run(args: argparse.Namespace) -> int:
     output = args.output or ("text" if args.best == 1 else "moses")
     if output not in OUTPUTS:
         raise unknown_name("output", output, OUTPUTS)
-    if args.best < 1:
-        raise InputError("--best: got 0; expected at least 1")
     if output == "text" and args.best > 1:
         raise InputError("--as text: is for the one best of each list; give --as moses or jsonl for more")
     say_if_compiling(args.quiet)
     from hulltune.io import CandidateLists
     from hulltune.io.ranked import Rankable, ranked_lines
-    from hulltune.io.streams import written_atomically
     from hulltune.tuning.reranking import rank, rank_forests
 
     given = read(args)
@@ -53,16 +52,14 @@ def run(args: argparse.Namespace) -> int:
     else:
         lists, ranked = rank_forests(given, weights, best=args.best)
     broken = 0
-    if args.out is not None:
-        with written_atomically(args.out) as file:
-            for line, clean in ranked_lines(lists, ranked.offsets, ranked.rows, ranked.scores, output):
-                broken += not clean
-                file.write(f"{line}\n".encode())
-    else:
+
+    def lines() -> Iterator[str]:
+        nonlocal broken
         for line, clean in ranked_lines(lists, ranked.offsets, ranked.rows, ranked.scores, output):
             broken += not clean
-            sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+            yield line
+
+    write_lines(lines(), args.out)
     if broken:
-        note(f"{broken} texts had line breaks, which are written as spaces: a line is a sentence")
+        note(f"{counted(broken, 'text')} had line breaks, which are written as spaces: a line is a sentence")
     return 0

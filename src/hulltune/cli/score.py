@@ -9,7 +9,8 @@ from typing import Any
 from hulltune.cli.compiling import say_if_compiling
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.progress import number
-from hulltune.cli.reading import metric_list, read, reference_files, say_what_is_left_out, weights_for
+from hulltune.cli.reading import metric_list, read_scored, weight_vector
+from hulltune.wording import counted
 
 USAGE = "LISTS… [--ref FILE]… --weights FILE [--metric NAME]"
 EXAMPLE = "  hulltune score test.nbest.gz --ref test.en --weights w.json --also chrf"
@@ -32,17 +33,12 @@ def run(args: argparse.Namespace) -> int:
     say_if_compiling(args.quiet)
     from contextlib import ExitStack
 
-    from hulltune.forest.forest import feature_vector
     from hulltune.metrics import Store
-    from hulltune.tuning.inputs import as_references, tuning_data
 
-    lists = read(args)
-    weights = feature_vector(weights_for(lists, args.weights, missing=args.missing), lists.feature_names, "weights")
+    lists, data = read_scored(args)
+    weights = weight_vector(lists, args.weights, missing=args.missing)
     with ExitStack() as stack:
         store = stack.enter_context(Store(args.store)) if args.store else None
-        references = as_references(reference_files(args.ref))
-        say_what_is_left_out(lists, references)
-        data = tuning_data(lists, references)
         problem = data.problem(args.metric, store=store)
         tuned = problem.picks(weights)
         baseline = problem.baseline() if problem.has_own_choice else None
@@ -60,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(report, ensure_ascii=False))
         return 0
-    print(f"{number(report['score'])}  {report['metric']}  ({report['sentences']} sentences)")
+    print(f"{number(report['score'])}  {report['metric']}  ({counted(report['sentences'], 'sentence')})")
     for signature, score in report["others"].items():
         print(f"{number(score)}  {signature}")
     if report["baseline"] is not None:

@@ -7,13 +7,20 @@ import json
 import sys
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.compiling import say_if_compiling
 from hulltune.cli.parser import Parser, add_help, add_lists, comma_separated
 from hulltune.cli.progress import number
-from hulltune.cli.reading import read, reference_files, say_what_is_left_out, weights_for
+from hulltune.cli.reading import read_scored, weight_vector
 from hulltune.errors import InputError
+from hulltune.wording import counted
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hulltune.search.interface import Problem
 
 USAGE = "LISTS… --weights FILE --feature A|--to FILE|--plane A B"
 EXAMPLE = "  hulltune surface dev.gz --ref dev.en --weights w.json --feature lm"
@@ -44,24 +51,22 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--out: {args.out!r} has no known suffix; expected one of {', '.join(SUFFIXES)}")
     if args.plane is not None:
         return _plane(args, out)
+    return _line(args, out)
+
+
+def _line(args: argparse.Namespace, out: Path | None) -> int:
+    """The surface along one weight or between two sets of them, and its best interval."""
     if args.grid is not None:
         raise InputError("--grid: a grid is drawn over a plane; give --plane NAME NAME")
     view = _view(args.range, 2)
     say_if_compiling(args.quiet)
-    from hulltune.forest.forest import feature_vector
-    from hulltune.tuning.inputs import as_references, tuning_data
     from hulltune.tuning.surfaces import along_feature, between
 
-    lists = read(args)
-    weights = feature_vector(weights_for(lists, args.weights, missing=args.missing), lists.feature_names, "weights")
-    references = as_references(reference_files(args.ref))
-    say_what_is_left_out(lists, references)
-    problem = tuning_data(lists, references).problem(args.metric)
+    problem, weights = _problem(args)
     if args.feature is not None:
-        surface = along_feature(problem, weights, args.feature)
+        surface = along_feature(problem, weights[0], args.feature)
     else:
-        others = feature_vector(weights_for(lists, args.to, missing=args.missing), lists.feature_names, "weights")
-        surface = between(problem, weights, others)
+        surface = between(problem, *weights)
     score, left, right = surface.best
     if out is None:
         if not args.json:
@@ -89,15 +94,9 @@ def _plane(args: argparse.Namespace, out: Path | None) -> int:
         raise InputError("--out: a plane is a picture: .png, .svg or .pdf")
     view, grid = _view(args.range, 4), _grid(args.grid)
     say_if_compiling(args.quiet)
-    from hulltune.forest.forest import feature_vector
-    from hulltune.tuning.inputs import as_references, tuning_data
     from hulltune.tuning.planes import metric_plane
 
-    lists = read(args)
-    weights = feature_vector(weights_for(lists, args.weights, missing=args.missing), lists.feature_names, "weights")
-    references = as_references(reference_files(args.ref))
-    say_what_is_left_out(lists, references)
-    problem = tuning_data(lists, references).problem(args.metric)
+    problem, (weights,) = _problem(args)
     plane = metric_plane(problem, weights, tuple(args.plane), view=view, grid=grid)
     if out is not None:
         from hulltune.report.figures import plane_figure, save
@@ -114,8 +113,15 @@ def _plane(args: argparse.Namespace, out: Path | None) -> int:
         proven = "proven optimal" if proof.is_optimal else f"no weights pass {number(proof.bound)}"
         print(f"best {number(proof.value)} at {place}; {proven}  {proof.metric}")
         if plane.best_of_grid is not None:
-            print(f"best {number(plane.best_of_grid[2])} of {len(plane.grid)} grid points")
+            print(f"best {number(plane.best_of_grid[2])} of {counted(len(plane.grid), 'grid point')}")
     return 0
+
+
+def _problem(args: argparse.Namespace) -> tuple[Problem, list[NDArray[np.float64]]]:
+    """What the surface is of, and the weights that it goes through: one set of them, or two."""
+    lists, data = read_scored(args)
+    files = [file for file in (args.weights, args.to) if file is not None]
+    return data.problem(args.metric), [weight_vector(lists, file, missing=args.missing) for file in files]
 
 
 def _grid(text: str | None) -> tuple[int, int] | None:

@@ -12,6 +12,22 @@ from hulltune.forest.features import Features, check_finite, gather_rows
 from hulltune.forest.forest import Forest, Pruned
 from hulltune.forest.vocabulary import Vocabulary
 
+Names = Sequence[Hashable] | NDArray[np.int64]
+
+
+class CycleError(InputError):
+    """Some nodes follow from each other, so that there is no order to compute them in."""
+
+    def __init__(self, cycle: Sequence[int], names: Names) -> None:
+        self.cycle = cycle
+        called = [str(names[node]) for node in cycle]
+        shown = called if len(called) <= 12 else [*called[:6], f"… ({len(called) - 12} more)", *called[-6:]]
+        super().__init__(f"the forest has a cycle: {' → '.join(shown)}; expected an acyclic graph")
+
+    def called(self, names: Names) -> CycleError:
+        """The same with other names of the nodes: those of a file, which nobody needs before there is a cycle."""
+        return CycleError(self.cycle, names)
+
 
 def pack(
     *,
@@ -39,9 +55,7 @@ def pack(
     order = graph.topological_order(nodes, heads, tail_offsets, tails)
     if len(order) < nodes:
         cycle = _find_cycle(set(range(nodes)) - set(order.tolist()), heads, tail_offsets, tails)
-        names = [str(node_names[node] if node_names is not None else node) for node in cycle]
-        shown = names if len(names) <= 12 else [*names[:6], f"… ({len(names) - 12} more)", *names[-6:]]
-        raise InputError(f"the forest has a cycle: {' → '.join(shown)}; expected an acyclic graph")
+        raise CycleError(cycle, range(nodes) if node_names is None else node_names)
     kept_nodes, kept_edges, edge_offsets = graph.useful_parts(order, root, heads, tail_offsets, tails)
     number = np.full(nodes, -1, dtype=np.int32)
     number[kept_nodes] = np.arange(len(kept_nodes), dtype=np.int32)

@@ -15,6 +15,7 @@ from hulltune.io.numbers import plain_number, sentence_id, shown
 from hulltune.io.problems import Problems
 from hulltune.io.rows import Column, Rows
 from hulltune.io.streams import numbered_lines
+from hulltune.wording import counted
 
 
 def read_column(path: str | os.PathLike[str], name: str, rows: Rows) -> Column:
@@ -28,7 +29,7 @@ def read_column(path: str | os.PathLike[str], name: str, rows: Rows) -> Column:
     lines = _lines(path)
     first = next(lines, None)
     if first is None:
-        raise InputError(f"{os.fspath(path)}: the file is empty; expected {len(rows.keys)} scores")
+        raise InputError(f"{os.fspath(path)}: the file is empty; expected {counted(len(rows.keys), 'score')}")
     fields = len(first[1].split())
     if fields == 1:
         return Column(name, _by_line(path, first, lines, rows))
@@ -62,7 +63,8 @@ def _by_line(
     written = len(rows.keys) + len(rows.gaps)
     if len(values) != written:
         raise InputError(
-            f"{os.fspath(path)}: {len(values)} scores, but the lists have {written} hypotheses; expected one each"
+            f"{os.fspath(path)}: {counted(len(values), 'score')}, but the lists have "
+            f"{counted(written, 'hypothesis')}; expected one each"
         )
     return np.delete(np.array(values, dtype=np.float64), rows.gaps)
 

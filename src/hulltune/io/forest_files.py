@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from hulltune.forest.forest import Forest
 from hulltune.forest.vocabulary import Vocabulary
@@ -21,6 +21,8 @@ class NamedForest:
 
     forest: Forest
     name: str | None = None
+    model: Mapping[str, float] | None = field(default=None, repr=False)
+    """The weights by which the decoder ranks, where the file itself has them (the scales in a header of SLF)."""
 
 
 @dataclass(frozen=True)

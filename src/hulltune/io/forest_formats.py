@@ -32,6 +32,13 @@ _FORMATS = {
 """A file is of the first format that recognises it, so the strictest come first."""
 
 FOREST_FORMATS = tuple(_FORMATS)
+SUMMED = {
+    "openfst": ("score",),
+    "openfst-text": ("score",),
+    "kaldi": ("graph", "acoustic"),
+    "moses-graph": ("transition",),
+}
+"""Formats in which the decoder's own score is the sum of just these features."""
 ENOUGH = 1 << 13
 """Bytes that give a format away: folders have thousands of files, each of which is looked at."""
 

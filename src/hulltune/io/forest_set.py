@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -22,6 +22,7 @@ from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.candidates import CandidateLists, Provenance, SentenceId, spread
 from hulltune.io.references import References
 from hulltune.io.streams import without_suffix
+from hulltune.wording import counted
 
 IDS = ("order", "name", "name1")
 
@@ -66,6 +67,8 @@ class ForestSet:
     """What the ids are: "order", "name" or "name1"."""
     listed: int | None = None
     """The lines of the file of names that the ids were taken from, if they were."""
+    model: Mapping[str, float] | None = None
+    """The weights by which the decoder itself ranks, where the files tell (see read_forests)."""
     left_out: tuple[str, ...] = ()
     """Files in folders of forests that are none."""
     provenance: tuple[Provenance, ...] = ()
@@ -216,22 +219,23 @@ class ForestSet:
         """The line of each sentence, of ``count`` lines."""
         if self.listed is not None and self.listed != count:
             raise InputError(
-                f"the file of names has {self.listed} lines, but there are {count} reference lines; expected "
-                "line i of one to name line i of the other"
+                f"the file of names has {counted(self.listed, 'line')}, but the references have {count}; "
+                "expected line i of one to name line i of the other"
             )
         numbers = [int(name) for name in self.ids]
         if max(numbers) >= count:
             hint = "; --ids name1 counts from 1" if self.ids_by == "name" and max(numbers) == count else ""
             raise InputError(
-                f"the forests go up to sentence {max(numbers)}, but there are only {count} reference lines; "
+                f"the forests go up to sentence {max(numbers)}, but the references have only {counted(count, 'line')}; "
                 f"expected at least {max(numbers) + 1}, counted from 0{hint}"
             )
         return numbers
 
     def _other_count(self, count: int) -> InputError:
         return InputError(
-            f"{len(self)} sentences, but {count} reference lines; expected a line for each, in order "
-            "(--ids name takes the line from the number in the name of a file, --ids name1 counts from 1)"
+            f"{counted(len(self), 'sentence')}, but {counted(count, 'reference line')}; "
+            "expected a line for each, in order ("
+            "--ids name takes the line from the number in the name of a file, --ids name1 counts from 1)"
         )
 
 

@@ -2,7 +2,8 @@
 
 A forest is a line ``nodes edges``, then for each node, bottom-up, a line with its number of incoming edges and a line
 for each of them: ``words [tail] words ||| name=value …``, where ``[k]`` is the output of node k and a name left out
-is 0. The last node is the root; another node without edges is a leaf that puts out nothing. Moses writes comments
+is 0. The last node is the root; another node without edges is a leaf that puts out nothing. ``0 0`` is a forest without
+a derivation, the sign of a decoder that found nothing: its sentence counts as an empty output. Moses writes comments
 (``# …``) before the counts and a third column, the number of source words covered: both are passed over. Values are
 scores (larger is better) and are taken as they are. The words ``<s>`` and ``</s>`` are not output.
 
@@ -33,9 +34,12 @@ from hulltune.io.numbers import LONE_SURROGATE, shown
 from hulltune.io.raw_edges import RawEdges
 from hulltune.io.source_text import SourceText
 from hulltune.io.streams import written_atomically
+from hulltune.wording import counted
 
 _HEADER = re.compile(rb"[ \t\r]*(\d{1,18})[ \t\r]+(\d{1,18})[ \t\r]*")
 _NAME = b"# name "
+_EMPTY = (b"0", b"0")
+"""The first and only line of a forest without a node: a decoder that found nothing writes it."""
 _TAIL = re.compile(r"\[[0-9]+\]")
 _COUNT = re.compile(rb"[ \t\r]*\d{1,18}[ \t\r]*")
 
@@ -43,13 +47,19 @@ _COUNT = re.compile(rb"[ \t\r]*\d{1,18}[ \t\r]*")
 def looks_like(head: bytes) -> bool:
     """Whether a file that begins like this is forest text."""
     nodes = first_nodes(head)
-    return all(number == edges for number, edges in nodes) if nodes else head.split() == [b"0", b"0"]
+    return all(number == edges for number, edges in nodes) if nodes else _only_empty(head)
+
+
+def _only_empty(head: bytes) -> bool:
+    """Whether there is nothing but forests without a node."""
+    lines = {tuple(line.split()) for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")}
+    return lines == {_EMPTY}
 
 
 def first_nodes(head: bytes) -> list[tuple[int, int]]:
     """The first nodes of a forest: the number before their edges, and how many edges follow; none for other formats."""
     lines = iter([line for line in head.split(b"\n")[: 1 if head.count(b"\n") == 0 else -1] if line.strip()])
-    header = next((line for line in lines if not line.startswith(b"#")), b"")
+    header = next((line for line in lines if not line.startswith(b"#") and tuple(line.split()) != _EMPTY), b"")
     if not _HEADER.fullmatch(header):
         return []
     nodes: list[tuple[int, int]] = []
@@ -114,7 +124,7 @@ def read_nodes(source: SourceText, start: int, position: int, *, numbered: bool)
     feature_names = source.texts(names)
     source.settle(pending, values, feature_names)
     raw = RawEdges(
-        nodes=max(nodes, 1),  # a decoder that found nothing may write "0 0"
+        nodes=max(nodes, 1),  # of "0 0" the root is still there, without edges
         heads=offsets[kernel.HEAD, :edges],
         tail_offsets=offsets[kernel.TAIL],
         tails=tails,
@@ -139,8 +149,8 @@ def _counts(source: SourceText, start: int, end: int) -> tuple[int, int]:
     if 2 * nodes + 4 * edges > left:  # the shortest lines: "0" and "|||"
         raise source.fault(
             start,
-            f"{nodes} nodes and {edges} edges, for which the {left} bytes that follow are too few; "
-            "is the file cut off?",
+            f"{counted(nodes, 'node')} and {counted(edges, 'edge')}, but only {counted(left, 'byte')} of text "
+            "after that; is the file cut off?",
         )
     return nodes, edges
 
@@ -150,13 +160,13 @@ def _complaint(source: SourceText, code: int, state: Any, nodes: int, edges: int
 
     position, first, last, edge = state[[kernel.POSITION, kernel.FIRST, kernel.LAST, kernel.EDGES]].tolist()
     if code == kernel.ENDS_EARLY:
-        return source.fault(position, f"the file ends within a forest, after {edge} of {edges} edges")
+        return source.fault(position, f"the file ends within a forest, after {edge} of {counted(edges, 'edge')}")
     if code == kernel.BAD_COUNT:
         reason = f"{shown(source.line(position))}; expected the number of edges into the next node"
         return source.fault(position, reason)
     if code == kernel.TOO_FEW_EDGES:
         return source.fault(
-            position, f"{edge} edges into all nodes, fewer than the {edges} that the first line tells of"
+            position, f"{counted(edge, 'edge')} into all nodes, fewer than the {edges} that the first line tells of"
         )
     if code == kernel.NO_BARS:
         return source.fault(position, "no '|||'; expected 'words [tail] words ||| name=value …'")

@@ -14,6 +14,7 @@ from hulltune.errors import InputError
 from hulltune.forest.forest import Forest
 from hulltune.io.forest_files import NamedForest
 from hulltune.io.streams import written_atomically
+from hulltune.wording import counted
 
 
 class PlainArc(NamedTuple):
@@ -112,7 +113,9 @@ def write_each(
     into_folder = target.is_dir() or os.fspath(path).endswith(("/", os.sep))
     if len(given) > 1 and not into_folder:
         if target.suffix or target.exists():
-            raise InputError(f"{target}: {len(given)} lattices, but this format holds one a file; give a folder")
+            raise InputError(
+                f"{target}: {counted(len(given), 'lattice')}, but this format holds one a file; give a folder"
+            )
         into_folder = True
     if not given and not into_folder:
         raise InputError(f"{target}: no lattice to write; expected one")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hulltune.errors import InputError, unknown_name
 from hulltune.forest.features import DenseFeatures, Features, SparseFeatures
 from hulltune.forest.forest import Forest
-from hulltune.forest.packing import pack
+from hulltune.forest.packing import CycleError, pack
 from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.forest_files import ForestOptions
 
@@ -70,30 +70,23 @@ def lattice_forest(
     words[0] = arcs.start_word
     words[1 : count + 1] = arcs.words
     label_offsets, labels = _labels(words)
-    packed = partial(
-        pack,
-        nodes=arcs.states + (not ends_at_state),
-        root=root,
-        heads=heads,
-        tail_offsets=tail_offsets,
-        tails=tails,
-        features=arcs.features.rows(0, edges),
-        feature_names=arcs.feature_names,
-        label_offsets=label_offsets,
-        labels=labels,
-        vocabulary=vocabulary,
-        describe_edge=describe_row or partial(_row_of_features, arcs, where),
-    )
     try:
-        forest = packed()
-    except InputError as error:
-        if not str(error).startswith("the forest has a cycle"):
-            raise
-        try:  # again, with names: a name for every node of every lattice would cost more than all the rest
-            packed(node_names=None if arcs.state_names is None else [*arcs.state_names.tolist(), "the end"])
-        except InputError as named:
-            raise InputError(f"{where}: {named}") from None
-        raise
+        forest = pack(
+            nodes=arcs.states + (not ends_at_state),
+            root=root,
+            heads=heads,
+            tail_offsets=tail_offsets,
+            tails=tails,
+            features=arcs.features.rows(0, edges),
+            feature_names=arcs.feature_names,
+            label_offsets=label_offsets,
+            labels=labels,
+            vocabulary=vocabulary,
+            describe_edge=describe_row or partial(_row_of_features, arcs, where),
+        )
+    except CycleError as error:
+        named = error if arcs.state_names is None else error.called([*arcs.state_names.tolist(), "the end"])
+        raise InputError(f"{where}: {named}") from None
     if not forest.edges:
         raise InputError(f"{where}: no path leads from the start state to a final one; expected at least one")
     return forest

@@ -21,6 +21,7 @@ from hulltune.io.numbers import plain_number, sentence_id
 from hulltune.io.problems import Problems
 from hulltune.io.rows import Integers, Rows
 from hulltune.io.streams import blocks, not_utf8, open_bytes
+from hulltune.wording import counted
 
 EXPECTED = "expected 'id ||| text ||| features ||| score'"
 UNNAMED = b"feature"
@@ -273,7 +274,7 @@ class MosesReader:
         if code == kernel.TOO_FEW_FIELDS:
             start = int(state[kernel.POSITION])
             fields = block[start : block.index(b"\n", start)].count(b"|||") + 1
-            return f"{fields} field{'s' if fields > 1 else ''}; {EXPECTED}"
+            return f"{counted(fields, 'field')}; {EXPECTED}"
         if code == kernel.NO_ID:
             return f"no id before the first '|||'; {EXPECTED}"
         if code in (kernel.NO_NAME, kernel.STRAY_VALUE, kernel.LONG_SCORE):
@@ -302,7 +303,7 @@ class MosesReader:
         assert code == kernel.WRONG_COUNT
         got, expected = int(state[kernel.COUNT]), int(self._names.width[first])
         return (
-            f"feature {name!r} has {got} value{'s' if got > 1 else ''}; expected {expected}, as before "
+            f"feature {name!r} has {counted(got, 'value')}; expected {expected}, as before "
             "(missing=0 takes what is missing as 0)"
         )
 

@@ -110,6 +110,7 @@ def _read_sentence(source: SourceText, options: ForestOptions, vocabulary: Vocab
         values=values,
         words=source.texts(words),
         names=feature_names,
+        node_names=nodes,
     )
     whole = raw.with_edges(np.zeros(1, dtype=np.int64))  # the empty path to hypothesis 0
     whole = whole.with_edges(np.full(len(finals), root), np.searchsorted(nodes, finals))

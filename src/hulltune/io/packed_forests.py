@@ -52,6 +52,7 @@ def pack_forests(forests: ForestSet, path: Path) -> None:
         "feature_names": list(corpus.feature_names),
         "ids": list(forests.ids),
         "ids_by": forests.ids_by,
+        "model": None if forests.model is None else dict(forests.model),
         "members": [[[member.file, member.name, member.is_list] for member in each] for each in forests.members],
         "references": forests.references,
         "sources": forests.sources,
@@ -101,6 +102,7 @@ def _forest_set(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
         references=None if references is None else tuple(tuple(texts) for texts in references),
         sources=None if sources is None else tuple(sources),
         ids_by=description["ids_by"],
+        model=description.get("model"),
         provenance=tuple(Provenance(*origin) for origin in description["provenance"]),
     )
     if not len(found.ids) == len(corpus) == len(found.members) == len(found.first_choices) == len(corpus.pruned):

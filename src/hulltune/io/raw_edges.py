@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hulltune.errors import InputError
 from hulltune.forest.features import DenseFeatures, Features, SparseFeatures
 from hulltune.forest.forest import Forest
-from hulltune.forest.packing import pack
+from hulltune.forest.packing import CycleError, pack
 from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.forest_files import ForestOptions
 
@@ -39,6 +39,8 @@ class RawEdges:
     values: NDArray[np.float64]
     words: list[str]
     names: list[str]
+    node_names: Integers | None = None
+    """What the file calls the nodes, for messages; their numbers where it is None."""
 
     def forest(
         self,
@@ -65,6 +67,9 @@ class RawEdges:
                 labels=labels,
                 vocabulary=vocabulary,
             )
+        except CycleError as error:
+            named = error if self.node_names is None else error.called(self.node_names)
+            raise InputError(f"{where()}: {named}") from None
         except InputError as error:
             raise InputError(f"{where()}: {error}") from None
 

@@ -26,6 +26,7 @@ from hulltune.io.sniff import check_format, sniff
 from hulltune.io.sockeye import read_sockeye
 from hulltune.io.srilm import read_srilm
 from hulltune.io.table import FRAME, is_frame, read_delimited, read_frame, read_parquet
+from hulltune.wording import counted
 
 Path = str | os.PathLike[str]
 
@@ -82,7 +83,9 @@ def read_lists(
     if not len(rows.ids):
         where = ", ".join(origin.file for origin in provenance)
         skipped = (
-            f" ({len(problems.skipped)} lines were skipped, first {problems.skipped[0]})" if problems.skipped else ""
+            f" (skipped {counted(len(problems.skipped), 'line')}, first {problems.skipped[0]})"
+            if problems.skipped
+            else ""
         )
         raise InputError(f"{where}: no candidate lists{skipped}")
     columns = [read_column(path, name, rows) for path, name in add]

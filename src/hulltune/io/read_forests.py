@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
@@ -14,7 +14,7 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.candidates import CandidateLists, Provenance
 from hulltune.io.forest_files import ForestOptions, NamedForest, Path
-from hulltune.io.forest_formats import ENOUGH, FOREST_FORMATS, forest_reader, sniff_forest
+from hulltune.io.forest_formats import ENOUGH, FOREST_FORMATS, SUMMED, forest_reader, sniff_forest
 from hulltune.io.forest_set import IDS, ForestSet, Member, Piece, number_in_name, pieces_of_lists
 from hulltune.io.packed_forests import open_forests
 from hulltune.io.sniff import check_format, sniff
@@ -47,6 +47,9 @@ def read_forests(
 
     ``negate`` changes the sign of all features, of none, or of those named; ``drop`` names the words that are not
     output; ``symbols`` is a table of words. Where they are None the convention of the format holds (docs/formats.md).
+
+    ``model`` of the result has the weights by which the decoder itself ranks, where all files tell the same: the scales
+    in the header of SLF, or 1 where the format has nothing but the parts of one score (OpenFst, Kaldi, plain Moses).
     """
     listed = None
     if ids not in IDS:
@@ -65,6 +68,7 @@ def read_forests(
         return open_forests(files[0][0])
     vocabulary = Vocabulary()
     pieces: list[Piece] = []
+    models: list[Mapping[str, float] | None] = []
     list_files = [file for file, name in files if name not in FOREST_FORMATS]
     lists: CandidateLists | None = None
     position = 0
@@ -77,6 +81,7 @@ def read_forests(
                 else:
                     sentence = position if ids == "order" else _sentence(file, forest, len(forests), ids)
                 position += 1
+                models.append(_model(name, forest))
                 pieces.append(Piece(sentence, forest.forest, Member(os.fspath(file), forest.name or f"{number}")))
         elif lists is None:  # all lists at once: those of a sentence are joined
             lists = _lists(list_files, format, missing)
@@ -91,11 +96,30 @@ def read_forests(
     )  # fmt: skip
     if listed is not None:
         found = replace(found, listed=len(listed))
+    if options.negate is None and lists is None:  # whoever changes signs has other weights in mind
+        found = replace(found, model=_common_model(models))
     if isinstance(options.negate, frozenset):
         for name in sorted(options.negate):
             if name not in found.feature_names:
                 raise unknown_name("feature in negate:", name, found.feature_names)
     return found
+
+
+def _model(format: str, named: NamedForest) -> Mapping[str, float] | None:  # noqa: A002
+    """The weights by which the decoder of a forest ranks: as its file says, or 1 for all parts of its score."""
+    if named.model is None and set(named.forest.feature_names) == set(SUMMED.get(format, ())):
+        return dict.fromkeys(named.forest.feature_names, 1.0)
+    return named.model
+
+
+def _common_model(models: Sequence[Mapping[str, float] | None]) -> Mapping[str, float] | None:
+    """The weights that all forests agree on, if they do."""
+    common: dict[str, float] = {}
+    for model in models:
+        if model is None or any(common.get(name, weight) != weight for name, weight in model.items()):
+            return None
+        common |= model
+    return common if any(common.values()) else None
 
 
 def _lists(files: Sequence[Path], format: str | None, missing: float | None) -> CandidateLists:  # noqa: A002

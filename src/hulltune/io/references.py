@@ -9,6 +9,7 @@ from hulltune.errors import InputError
 from hulltune.io.candidates import CandidateLists
 from hulltune.io.problems import Problems
 from hulltune.io.streams import numbered_lines
+from hulltune.wording import counted
 
 References = tuple[tuple[str, ...], ...]
 
@@ -24,8 +25,8 @@ def read_references(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[s
             raise InputError(f"{os.fspath(file)}: the file is empty; expected a reference a line")
         if len(column) != len(columns[0]):
             raise InputError(
-                f"{os.fspath(file)} has {len(column)} lines, but {os.fspath(files[0])} has {len(columns[0])}; "
-                "expected as many, line i of each for sentence i"
+                f"{os.fspath(file)} has {counted(len(column), 'line')}, but {os.fspath(files[0])} has "
+                f"{len(columns[0])}; expected as many, line i of each for sentence i"
             )
     return tuple(zip(*columns, strict=True))
 

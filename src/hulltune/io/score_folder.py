@@ -20,6 +20,7 @@ from hulltune.io.numbers import json_number, plain_number, sentence_id, shown
 from hulltune.io.problems import Problems
 from hulltune.io.rows import RowCollector
 from hulltune.io.streams import BYTE_ORDER_MARK, head, not_utf8, numbered_lines, open_bytes, without_suffix
+from hulltune.wording import counted
 
 NBEST = re.compile(r"([0-9]{1,6})best_recog", flags=re.ASCII)
 TENSOR = re.compile(r"tensor\(([^,)]*)(,.*)?\)", flags=re.DOTALL)
@@ -111,7 +112,9 @@ def _read_plain(files: dict[str, Path], collector: RowCollector, problems: Probl
     columns = {name: [text.strip() for _, text in numbered_lines(file, Problems())] for name, file in files.items()}
     for name, column in (columns | ({"ids": ids} if ids is not None else {})).items():
         if len(column) != len(texts):
-            raise InputError(f"{path}: {len(texts)} lines, but '{name}' has {len(column)}; expected one a hypothesis")
+            raise InputError(
+                f"{path}: {counted(len(texts), 'line')}, but '{name}' has {len(column)}; expected one a hypothesis"
+            )
     for place, (line, text) in enumerate(texts):
         sentence, reason = _plain_id(text, None if ids is None else ids[place])
         features: dict[str, float] = {}

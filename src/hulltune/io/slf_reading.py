@@ -20,6 +20,7 @@ from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.forest_files import ForestOptions, NamedForest, Path
 from hulltune.io.lattices import Arcs, Integers, lattice_forest, negated
 from hulltune.io.numbers import plain_number, shown
+from hulltune.io.slf_scales import header_weights
 from hulltune.io.streams import BYTE_ORDER_MARK, not_utf8, open_bytes
 from hulltune.io.word_rules import SPEECH, number_words, word_rule
 
@@ -256,7 +257,7 @@ class _SlfFile:
         forest = lattice_forest(
             arcs, vocabulary, where=self._file, describe_row=lambda row: f"{self._file}:{lines[row - 1]}"
         )
-        return NamedForest(forest, self._header.get("UTTERANCE") or None)
+        return NamedForest(forest, self._header.get("UTTERANCE") or None, header_weights(self._header, names))
 
     def _chosen(self, mask: NDArray[np.bool_]) -> slf.Rows:
         rows = self._rows
@@ -323,7 +324,7 @@ class _SlfFile:
                 continue
             free = np.flatnonzero(np.bincount(touched, minlength=len(numbers)) == 0)
             if len(free) != 1:
-                got = "no node" if not len(free) else f"{len(free)} nodes ({', '.join(map(str, numbers[free[:5]]))}, …)"
+                got = f"{len(free)} nodes ({', '.join(map(str, numbers[free[:5]]))}, …)" if len(free) else "no node"
                 raise InputError(
                     f"{self._file}: {got} that no link {verb}; expected exactly one, or {key}= in the header"
                 )

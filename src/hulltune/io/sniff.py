@@ -50,8 +50,18 @@ def sniff(path: str | os.PathLike[str]) -> str:
         raise InputError(f"{path}: the file is empty; expected candidate lists or forests")
     found = _sniff_text(first, lines) or _BY_NAME.get(without_suffix(path).suffix)
     if found is None:
-        raise InputError(f"{path}: cannot tell the format from {first[:60]!r}; name it (one of {', '.join(FORMATS)})")
+        raise InputError(
+            f"{path}: cannot tell the format from {_start(data, first)}; name it (one of {', '.join(FORMATS)})"
+        )
     return found
+
+
+def _start(data: bytes, first: str) -> str:
+    """How a file begins, for a message: its first line, or its first bytes where it is no text."""
+    shown = first[:60]
+    if shown.replace("\t", " ").isprintable() and "\ufffd" not in shown:
+        return repr(shown)
+    return f"the bytes {data[:12].hex(' ')} …, which are no text"
 
 
 def _sniff_text(first: str, lines: list[str]) -> str | None:

@@ -15,6 +15,7 @@ from hulltune.io.numbers import plain_number, sentence_id, shown
 from hulltune.io.problems import Problems
 from hulltune.io.rows import RowCollector
 from hulltune.io.streams import SUFFIXES, numbered_lines
+from hulltune.wording import counted
 
 EXPECTED = "expected 'acoustic lm nwords words…'"
 NAMES = ("acoustic", "lm", "nwords")
@@ -69,14 +70,16 @@ def _read_list(path: Path, extra: dict[str, Path], collector: RowCollector, prob
         hypothesis, features = found
         for name, column in columns.items():
             if place >= len(column):
-                raise InputError(f"{extra[name]}: {len(column)} lines, but {path} has more hypotheses")
+                raise InputError(f"{extra[name]}: {counted(len(column), 'line')}, but {path} has more hypotheses")
             features[name] = column[place]
         reason = collector.add(sentence, hypothesis, features)
         if reason is not None:
             problems.report(os.fspath(path), line, reason)
     for name, column in columns.items():
         if len(column) != place + 1:
-            raise InputError(f"{extra[name]}: {len(column)} lines, but {path} has {place + 1} hypotheses")
+            raise InputError(
+                f"{extra[name]}: {counted(len(column), 'line')}, but {path} has {counted(place + 1, 'hypothesis')}"
+            )
 
 
 def _srilm(text: str) -> tuple[str, dict[str, float]] | str:

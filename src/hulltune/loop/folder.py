@@ -12,7 +12,6 @@ Whenever the loop is killed, at most the step at hand is lost.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import shutil
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from hulltune.errors import InputError
-from hulltune.io.streams import written_atomically
+from hulltune.io.result_files import as_record, load_record, save_record
 from hulltune.loop.result import Iteration
 
 FORMAT = "hulltune loop 1"
@@ -60,12 +59,11 @@ class RunFolder:
                 raise InputError(f"{self.path}: is neither empty nor a run that could go on; name another folder")
             return State(settings)
         try:
-            data = json.loads(file.read_text(encoding="utf-8"))
-            if data.pop("format") != FORMAT:
-                raise KeyError("format")
-            state = State(**{**data, "iterations": tuple(Iteration(**record) for record in data["iterations"])})
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{file}: not the state of a run ({error}); name another folder") from None
+            state = load_record(file, FORMAT, "the state of a run", State, _state)
+        except InputError as error:
+            raise InputError(f"{error}; name another folder") from None
+        if not state.iterations and self.finished(iteration_name(1)) is None:
+            return State(settings)  # nothing was found yet that other settings could spoil
         for name, value in settings.items():
             if state.settings.get(name) != value:
                 raise InputError(
@@ -76,9 +74,7 @@ class RunFolder:
 
     def save(self, state: State) -> None:
         """Replace the state; whoever looks sees the one before or this one."""
-        record = {"format": FORMAT, **dataclasses.asdict(state)}
-        with written_atomically(self.path / STATE) as file:
-            file.write((json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+        save_record(as_record(state, FORMAT), self.path / STATE)
 
     def finished(self, name: str) -> Path | None:
         """The folder of a decoding that was finished, if it was."""
@@ -121,6 +117,10 @@ def outputs(folder: Path) -> list[Path]:
 def iteration_name(number: int) -> str:
     """The folder of an iteration."""
     return f"iter-{number:03d}"
+
+
+def _state(data: dict[str, Any]) -> State:
+    return State(**{**data, "iterations": tuple(Iteration(**record) for record in data["iterations"])})
 
 
 def _short(value: object) -> str:

@@ -31,17 +31,43 @@ NOTHING = Member("no output")
 
 @dataclass(frozen=True)
 class Reading:
-    """How outputs are read; see read_lists and read_forests."""
+    """How outputs are read; see read_lists and read_forests. What is for forests alone is refused of lists."""
 
     format: str | None = None
     missing: float | None = None
     ids: str = "order"
+    negate: bool | Sequence[str] | None = None
+    drop: Sequence[str] | None = None
+    symbols: str | os.PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.symbols is not None and not os.path.exists(self.symbols):
+            raise InputError(f"{os.fspath(self.symbols)}: no such file; expected a table of words (symbols)")
 
     def read(self, paths: Sequence[Path]) -> Found:
         """The lists or forests of some files, or of a folder."""
         if has_forests(list(paths), self.format):
-            return read_forests(list(paths), format=self.format, ids=self.ids, missing=self.missing)
+            return read_forests(
+                list(paths),
+                format=self.format,
+                ids=self.ids,
+                negate=self.negate,
+                drop=self.drop,
+                symbols=self.symbols,
+                missing=self.missing,
+            )
+        for name, value in self.meaning().items():
+            if value is not None:
+                raise InputError(f"{name}: is for forests, and these are lists")
         return read_lists(list(paths), format=self.format, missing=self.missing)
+
+    def meaning(self) -> dict[str, Any]:
+        """What changes the words or the features that are read, as JSON has it."""
+        return {
+            "negate": self.negate if self.negate is None or isinstance(self.negate, bool) else sorted(self.negate),
+            "drop": None if self.drop is None else sorted(self.drop),
+            "symbols": None if self.symbols is None else os.path.abspath(self.symbols),
+        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hulltune.errors import InputError
-from hulltune.io.streams import written_atomically
+from hulltune.io.result_files import as_record, load_record, save_record
 from hulltune.tuning.options import Progress
 
 FORMAT = "hulltune loop result 1"
@@ -118,31 +115,16 @@ class LoopResult:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON would have it."""
-        return {"format": FORMAT, **dataclasses.asdict(self)}
+        return as_record(self, FORMAT)
 
     def save(self, path: str | Path) -> Path:
         """Write it as JSON, atomically. It has the weights where ``read_weights`` looks for them."""
-        with written_atomically(path) as file:
-            file.write((json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n").encode())
-        return Path(path)
+        return save_record(self.to_dict(), path)
 
     @staticmethod
     def load(path: str | Path) -> LoopResult:
         """Read what ``save`` wrote."""
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"{path}: cannot read the result ({error.strerror})") from None
-        except ValueError as error:
-            raise InputError(f"{path}: not a result file ({error})") from None
-        if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
-            raise InputError(f'{path}: not the result of a loop of this version; expected "format": "{FORMAT}"')
-        try:
-            heldout = data.pop("heldout")
-            rounds = tuple(Iteration(**record) for record in data.pop("iterations"))
-            return LoopResult(**data, iterations=rounds, heldout=None if heldout is None else HeldOutScores(**heldout))
-        except (KeyError, TypeError) as error:
-            raise InputError(f"{path}: not a whole result file ({error})") from None
+        return load_record(path, FORMAT, "the result of a loop", LoopResult, _from_dict)
 
 
 @dataclass(frozen=True)
@@ -165,3 +147,9 @@ class LoopProgress:
 def _shares(weights: Mapping[str, float]) -> dict[str, float]:
     total = sum(map(abs, weights.values()))
     return {name: weight / total if total else 0.0 for name, weight in weights.items()}
+
+
+def _from_dict(data: dict[str, Any]) -> LoopResult:
+    heldout = data.pop("heldout")
+    rounds = tuple(Iteration(**record) for record in data.pop("iterations"))
+    return LoopResult(**data, iterations=rounds, heldout=None if heldout is None else HeldOutScores(**heldout))

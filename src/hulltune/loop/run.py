@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune._version import __version__
+from hulltune.defaults import DIRECTIONS, RESTARTS
 from hulltune.errors import InputError
 from hulltune.forest.forest import feature_vector
 from hulltune.loop import places
@@ -58,6 +59,7 @@ def tune_loop(
     heldout: Decoder | None = None,
     heldout_references: ReferencesLike = None,
     reading: Reading | None = None,
+    free: Sequence[str] | None = None,
     fixed: Mapping[str, float] | None = None,
     minimum: Mapping[str, float] | None = None,
     maximum: Mapping[str, float] | None = None,
@@ -65,8 +67,8 @@ def tune_loop(
     tied: Sequence[Sequence[str]] = (),
     scale: str = "l1",
     search: str = "random",
-    directions: int = 16,
-    restarts: int = 19,
+    directions: int = DIRECTIONS,
+    restarts: int = RESTARTS,
     policy: str | Policy = "middle",
     smoothing: str = "none",
     seed: int = 1,
@@ -85,9 +87,9 @@ def tune_loop(
 
     With a ``folder`` the run can be stopped at any point, and goes on where it was when it is started again the same
     way; ``settings`` are further things that must be the same then. ``heldout`` decodes sentences that are not tuned
-    on, with the first and with the best weights. ``reading`` says how a command's output is read. All other options
-    are those of ``tune``. A decoder that fails raises DecoderError, and everything found before is kept. Ctrl-C ends
-    the loop with the best so far.
+    on, with the first and with the best weights. ``reading`` says how a command's output is read; a function reads its
+    own, by ``read_forests`` say. All other options are those of ``tune``. A decoder that fails raises DecoderError,
+    and everything found before is kept. Ctrl-C ends the loop with the best so far.
     """
     if iterations < 1:
         raise InputError(f"iterations: expected at least 1, got {iterations}")
@@ -102,17 +104,20 @@ def tune_loop(
     if texts is None:
         raise InputError("references: the loop needs them; expected a file or texts")
     options = {
+        "free": None if free is None else list(free),
         "fixed": dict(fixed or {}), "minimum": dict(minimum or {}), "maximum": dict(maximum or {}),
         "signs": dict(signs or {}), "tied": [list(group) for group in tied], "scale": scale, "search": search,
         "directions": directions, "restarts": restarts, "policy": policy, "smoothing": smoothing,
     }  # fmt: skip
     chosen = get_metric(metric)
+    reading = reading or Reading()
     same = {
         "metric": chosen.signature,
         "seed": seed,
         "start": {name: float(weight) for name, weight in first.items()},
         "references": hashlib.sha256("\n".join("\t".join(each) for each in texts).encode()).hexdigest(),
         "options": {**options, "policy": repr(policy)},
+        "reading": reading.meaning(),
         **(settings or {}),
     }
     with ExitStack() as stack:
@@ -127,7 +132,7 @@ def tune_loop(
             iterations=iterations,
             least_gain=least_gain,
             folder=run_folder,
-            decodings=Decodings(run_folder, reading or Reading(), lasting=folder is not None),
+            decodings=Decodings(run_folder, reading, lasting=folder is not None),
             heldout=heldout,
             heldout_references=as_references(heldout_references),
             tuning={**options, "threads": threads, "store": kept},

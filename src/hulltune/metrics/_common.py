@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hulltune._version import __version__
 from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import Metric, References, Statistics
+from hulltune.wording import counted
 
 
 def signature(name: str, parameters: Mapping[str, object], *, version: str = f"hulltune-{__version__}") -> str:
@@ -60,15 +61,17 @@ def checked_references(
         if len(group) < at_least:
             raise InputError(f"{metric}: sentence {number} has no reference; expected at least {at_least}")
         if at_most is not None and len(group) > at_most:
-            raise InputError(f"{metric}: sentence {number} has {len(group)} references; expected {at_most}")
+            raise InputError(f"{metric}: sentence {number} has {counted(len(group), 'reference')}; expected {at_most}")
         if not ragged and checked and len(group) != len(checked[0]):
             raise InputError(
-                f"{metric}: sentence {number} has {len(group)} references but sentence 0 has "
+                f"{metric}: sentence {number} has {counted(len(group), 'reference')} but sentence 0 has "
                 f"{len(checked[0])}; complete them, or give variable_references=True if this is meant"
             )
         checked.append(tuple(group))
     if sources is not None and len(sources) != len(checked):
-        raise InputError(f"{metric}: {len(sources)} sources for {len(checked)} sentences; expected one for each")
+        raise InputError(
+            f"{metric}: {counted(len(sources), 'source')} for {len(checked)} sentences; expected one for each"
+        )
     return checked
 
 
@@ -129,10 +132,14 @@ def checked_numbers(sentences: NDArray[np.int64], outputs: Sequence[str], count:
         raise InputError(f"sentence numbers: expected whole numbers, got {given.dtype}")
     numbers = np.ascontiguousarray(given, dtype=np.int64)
     if numbers.shape != (len(outputs),):
-        raise InputError(f"{numbers.size} sentence numbers for {len(outputs)} outputs; expected one for each")
+        raise InputError(
+            f"{counted(numbers.size, 'sentence number')} for {counted(len(outputs), 'output')}; expected one for each"
+        )
     if numbers.size and not (numbers.min() >= 0 and numbers.max() < count):
         wrong = int(numbers[(numbers < 0) | (numbers >= count)][0])
-        raise InputError(f"sentence number {wrong} is out of range: there are references for {count} sentences")
+        raise InputError(
+            f"sentence number {wrong} is out of range: there are references for {counted(count, 'sentence')}"
+        )
     return numbers
 
 

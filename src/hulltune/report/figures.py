@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.report.figure_data import CandidateLines, Steps, view_around
+from hulltune.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -203,7 +204,7 @@ def plane_figure(plane: MetricPlane) -> Figure:
         axes.scatter(plane.grid[:, 0], plane.grid[:, 1], s=12, color="white", edgecolor="black", linewidth=0.6)
         axes.scatter(
             trial[0], trial[1], s=90, marker="s", color="none", edgecolor=COLOURS[4], linewidth=2,
-            label=f"best of {len(plane.grid)} grid points {_score(trial[2])}",
+            label=f"best of {counted(len(plane.grid), 'grid point')} {_score(trial[2])}",
         )  # fmt: skip
     axes.scatter(
         *plane.now, s=80, marker="o", color=COLOURS[1], edgecolor="white", linewidth=1.2, zorder=4,

@@ -7,6 +7,7 @@ from statistics import mean, stdev
 
 from hulltune.tuning.evaluation import Interval
 from hulltune.tuning.result import TuneResult
+from hulltune.wording import counted
 
 MOST_FEATURES = 30
 WIDTH = 100
@@ -25,8 +26,8 @@ def _header(result: TuneResult) -> list[str]:
         f"hulltune {result.version}, seed {result.seed}"
         + (", interrupted: the best so far" if result.interrupted else ""),
         f"{result.metric} ({better} is better)",
-        f"{result.sentences:,} sentences, {result.candidates:,} {_of_what(result)}, {len(result.weights):,} features; "
-        f"{result.line_searches:,} line searches ({per_second:,.0f}/s), {result.seconds:.2f} s in all",
+        f"{counted(result.sentences, 'sentence')}, {_of_what(result)}, {counted(len(result.weights), 'feature')}; "
+        f"{counted(result.line_searches, 'line search')} ({per_second:,.0f}/s), {result.seconds:.2f} s in all",
     ]
 
 
@@ -52,7 +53,12 @@ def _scores(result: TuneResult) -> list[str]:
         unseen = result.heldout
         name = "held out" if unseen.how == "file" else "folds"
         rows.append(
-            row(f"{name}, baseline", unseen.baseline, None, f"{unseen.sentences:,} sentences that were not tuned on")
+            row(
+                f"{name}, baseline",
+                unseen.baseline,
+                None,
+                f"{counted(unseen.sentences, 'sentence')} that were not tuned on",
+            )
         )
         rows.append(row(f"{name}, tuned", unseen.score, unseen.baseline, _interval(unseen.gain, digits)))
     if result.replicates is not None:
@@ -85,7 +91,7 @@ def _certificate(result: TuneResult) -> list[str]:
     for name, cell in proof.cell.items():
         ends = [*proof.region[name], *cell]
         rows.append((_short(name, 40), *("any" if end is None else f"{end:.6g}" for end in ends)))
-    return [verdict, f"{proof.boxes:,} boxes of weights in {proof.seconds:.2f} s{why}", *_table(rows, "<>>>>")]
+    return [verdict, f"{counted(proof.boxes, 'box')} of weights in {proof.seconds:.2f} s{why}", *_table(rows, "<>>>>")]
 
 
 def _interval(gain: Interval | None, digits: int) -> str:
@@ -109,7 +115,7 @@ def _features(result: TuneResult) -> list[str]:
         rows.append((_short(name, 48), f"{result.start[name]:.5g}", f"{result.weights[name]:.5g}", change))
     lines = _table(rows, "<>>>")
     left = len(result.weights) - len(names)
-    return [*lines, f"… and {left} more features, in the JSON result"] if left else lines
+    return [*lines, f"… and {counted(left, 'more feature')}, in the JSON result"] if left else lines
 
 
 def _others(result: TuneResult) -> list[str]:
@@ -141,5 +147,7 @@ def _short(text: str, width: int) -> str:
 
 
 def _of_what(result: TuneResult) -> str:
-    """What ``candidates`` counts."""
-    return "candidates" if result.baseline_kind == TuneResult.baseline_kind else "candidates and edges"
+    """The candidates; of forests, their edges count."""
+    if result.baseline_kind == TuneResult.baseline_kind:
+        return counted(result.candidates, "candidate")
+    return f"{result.candidates:,} candidates and edges"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError, unknown_name
+from hulltune.search.directions import inverse_units
 
 Floats = NDArray[np.float64]
 
@@ -177,7 +178,7 @@ class CompiledConstraints:
         """Equal weights over scaled features (1 / unit each), as far as the constraints allow."""
         weights = np.zeros(len(self.names))
         for group in self.groups:
-            size = float(np.mean([1.0 / units[k] if units[k] > 0.0 else 0.0 for k in group]))
+            size = float(inverse_units(units[group]).mean())
             low, high = float(self.lower[group[0]]), float(self.upper[group[0]])
             if high <= 0.0:
                 size = -size

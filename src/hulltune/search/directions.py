@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from hulltune.errors import InputError
 from hulltune.forest.corpus import Corpus
 from hulltune.forest.features import DenseFeatures
 
@@ -15,6 +17,8 @@ Floats = NDArray[np.float64]
 
 DUST = 2.0**-40
 """Of the largest range of a feature: a smaller one is what rounding leaves of equal sums."""
+FINEST = 2.0**-500
+"""The unit of a feature lies between this and its inverse: then its weight, and the square of that, is a double."""
 
 
 def feature_units(corpus: Corpus) -> Floats:
@@ -35,14 +39,35 @@ def feature_units(corpus: Corpus) -> Floats:
     units = np.empty(width)
     for k in range(width):
         column = np.asarray(values[:, k], dtype=np.float64)
-        ranges = np.maximum.reduceat(column, starts) - np.minimum.reduceat(column, starts)
+        with np.errstate(over="ignore"):  # beyond all doubles: check_units refuses it
+            ranges = np.maximum.reduceat(column, starts) - np.minimum.reduceat(column, starts)
         units[k] = _mean_of_positive(ranges)
     return units
 
 
+def check_units(units: Floats, names: Sequence[str]) -> None:
+    """Refuse features whose weights would leave the range of doubles, in the start or on the way."""
+    for name, unit in zip(names, units.tolist(), strict=True):
+        if unit and not FINEST < unit < 1.0 / FINEST:
+            what = "little" if unit < 1.0 else "much"
+            raise InputError(
+                f"feature {name!r} differs by {unit:.3g} within sentences, too {what} for its weight to be a double; "
+                "scale the feature"
+            )
+
+
+def inverse_units(units: Floats) -> Floats:
+    """The size of a weight with which a feature counts as much as others; 0 where it never differs."""
+    return np.divide(1.0, units, out=np.zeros_like(units), where=units > FINEST)
+
+
 def _mean_of_positive(ranges: Floats) -> float:
-    positive = ranges[ranges > ranges.max(initial=0.0) * DUST]
-    return math.fsum(positive.tolist()) / len(positive) if len(positive) else 0.0
+    most = float(ranges.max(initial=0.0))
+    positive = ranges[ranges > most * DUST]
+    try:
+        return math.fsum(positive.tolist()) / len(positive) if len(positive) else most
+    except OverflowError:
+        return math.inf
 
 
 def _forest_ranges(corpus: Corpus) -> Floats:
@@ -71,7 +96,7 @@ def axes(groups: tuple[NDArray[np.int64], ...], units: Floats) -> list[Floats]:
     """One direction for each group of features that differ at all, a unit long."""
     directions = []
     for group in groups:
-        size = np.where(units[group] > 0.0, 1.0 / np.where(units[group] > 0.0, units[group], 1.0), 0.0).mean()
+        size = inverse_units(units[group]).mean()
         if size > 0.0:
             direction = np.zeros(len(units))
             direction[group] = size
@@ -81,5 +106,4 @@ def axes(groups: tuple[NDArray[np.int64], ...], units: Floats) -> list[Floats]:
 
 def random_directions(count: int, units: Floats, rng: Generator) -> Floats:
     """Gaussian directions, of equal size in every feature once it is scaled (Cer et al. 2008)."""
-    inverse = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
-    return rng.standard_normal((count, len(units))) * inverse
+    return rng.standard_normal((count, len(units))) * inverse_units(units)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.search.directions import inverse_units
 from hulltune.search.interface import Problem
 
 Floats = NDArray[np.float64]
@@ -44,6 +45,6 @@ def expected_metric_direction(problem: Problem, weights: Floats, *, units: Float
     expected = np.add.reduceat(likelihood * losses, starts)
     pull = likelihood * (losses - np.repeat(expected, sizes))
     gradient = pull @ values
-    inverse = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
+    inverse = inverse_units(units)
     direction: Floats = -gradient * inverse**2
     return direction

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from hulltune.defaults import DIRECTIONS
 from hulltune.errors import InputError, unknown_name
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.directions import axes, random_directions
@@ -42,7 +43,7 @@ class SearchOptions:
     """
 
     search: str = "random"
-    directions: int = 16
+    directions: int = DIRECTIONS
     patience: int = 2
     max_rounds: int = 100
     policy: Policy = Policy()  # noqa: RUF009  # frozen

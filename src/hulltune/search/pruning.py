@@ -21,6 +21,7 @@ from hulltune.lines.compute import as_corpus, decode, envelopes
 from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.directions import axes, feature_units, random_directions
+from hulltune.wording import counted
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -56,9 +57,8 @@ class Pruning:
 
     def __str__(self) -> str:
         share = "" if self.envelope is None else f"; the envelope keeps {self.envelope}"
-        return (
-            f"{self.corpus.edges} of {self.edges_before} edges, {self.corpus.nodes} of {self.nodes_before} nodes{share}"
-        )
+        edges, nodes = counted(self.edges_before, "edge"), counted(self.nodes_before, "node")
+        return f"{self.corpus.edges:,} of {edges}, {self.corpus.nodes:,} of {nodes}{share}"
 
 
 def prune(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hulltune.defaults import DIRECTIONS, GAP, RESTARTS
 from hulltune.errors import InputError, unknown_name
 from hulltune.forest.forest import feature_vector
 from hulltune.metrics.base import Metric
@@ -57,11 +58,11 @@ def tune(
     tied: Sequence[Sequence[str]] = (),
     scale: str = "l1",
     search: str = "random",
-    directions: int = 16,
-    restarts: int = 39,
+    directions: int = DIRECTIONS,
+    restarts: int = RESTARTS,
     policy: str | Policy = "middle",
     smoothing: str = "none",
-    gap: float = 0.001,
+    gap: float = GAP,
     seconds: float = math.inf,
     seed: int = 1,
     threads: int | None = None,
@@ -133,6 +134,7 @@ def tune(
             problem,
             options,
             start=first,
+            model=data.model,
             heldout=unseen,
             folds=folds,
             others=_others(data, metric, others, kept),
@@ -140,7 +142,7 @@ def tune(
         )
         _check_reranking(data, problem, result)
         if replicates > 1 and not result.interrupted:
-            result = _replicated(result, problem, options, replicates, first, unseen, progress)
+            result = _replicated(result, problem, options, replicates, first, data.model, unseen, progress)
     reading = read - began
     return replace(result, seconds=time.perf_counter() - began, timings={"reading": reading, **result.timings})
 
@@ -216,6 +218,7 @@ def _replicated(
     options: TuneOptions,
     count: int,
     start: Mapping[str, float] | Sequence[float] | None,
+    model: Mapping[str, float] | None,
     heldout: Problem | None,
     progress: Callable[[Progress], None] | None,
 ) -> TuneResult:
@@ -228,6 +231,7 @@ def _replicated(
             problem,
             replace(options, seed=seed, oracle=False, samples=1),
             start=start,
+            model=model,
             heldout=heldout,
             progress=_of_several(progress, number, count),
         )

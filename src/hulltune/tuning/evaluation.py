@@ -69,12 +69,13 @@ def oracle(problem: Problem, start: Picks, *, rounds: int = 30) -> Picks:
     return best
 
 
-def baseline_kind(problem: Problem) -> str:
-    """What ``problem.baseline`` picks."""
+def baseline_kind(problem: Problem, *, by_model: bool = False) -> str:
+    """What ``problem.baseline`` picks, under the weights of a start or of the decoder's own model."""
     if problem.has_own_choice:
         return "the lists' own first choice"
     lists = problem.has_some_own_choice
-    return "the start weights' choice" + (", and the lists' own first choice" if lists else "")
+    whose = "the decoder's own choice" if by_model else "the start weights' choice"
+    return whose + (", and the lists' own first choice" if lists else "")
 
 
 def without_each_feature(problem: Problem, weights: Floats) -> dict[str, float]:

@@ -32,6 +32,7 @@ from hulltune.search.outputs import Outputs
 from hulltune.search.problem import ListProblem, exact_sum
 from hulltune.tuning.reranking import best_outputs, best_rows
 from hulltune.tuning.result import TuneResult
+from hulltune.wording import counted
 
 ListsLike: TypeAlias = Any
 """CandidateLists, the name of a file or several, a data frame, or records of the native format; or a ForestSet, a
@@ -71,6 +72,10 @@ class ListData:
         """The names of the weights."""
         return self.lists.feature_names
 
+    @property
+    def model(self) -> None:
+        """None: lists have an order of their own, which is what they are compared with."""
+
     def like(self, heldout: ListsLike, references: ReferencesLike) -> ListData | ForestData:
         """Held-out data with the features of these, matched by name."""
         if are_forests(heldout):
@@ -99,6 +104,11 @@ class ForestData:
         """The names of the weights."""
         return self.forests.feature_names
 
+    @property
+    def model(self) -> Mapping[str, float] | None:
+        """The weights by which the decoder itself ranks, where they are known."""
+        return self.forests.model
+
     def problem(
         self, metric: Metric | str, *, store: Store | None = None, questions: str | Path | None = None
     ) -> ForestProblem:
@@ -114,8 +124,18 @@ class ForestData:
         )
 
     def like(self, heldout: ListsLike, references: ReferencesLike) -> ForestData:
-        """Held-out data with the features of these: one that they lack is 0."""
-        return ForestData.of(as_forests(heldout).with_features(self.feature_names), references)
+        """Held-out data with the features of these: one that they lack is 0. Lists alone have a reference line each:
+        nothing tells that further lines are of sentences that were left out on purpose.
+        """
+        texts = as_references(references)
+        if not are_forests(heldout):
+            heldout = as_lists(heldout)
+            if texts is not None and len(texts) != len(heldout):
+                raise InputError(
+                    f"held-out references: got {counted(len(texts), 'line')}, expected one for each of "
+                    f"{counted(len(heldout), 'sentence')} of the held-out lists"
+                )
+        return ForestData.of(as_forests(heldout).with_features(self.feature_names), texts)
 
     def score_anew(self, problem: ForestProblem, weights: Mapping[str, float]) -> float:
         """The score of decoding from scratch: nothing is taken from the search but the statistics of texts."""

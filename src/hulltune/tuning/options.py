@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.defaults import RESTARTS
 from hulltune.errors import InputError
 from hulltune.search.certified.certificate import Certificate
 from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import CompiledConstraints, Constraints
-from hulltune.search.directions import feature_units
+from hulltune.search.directions import check_units, feature_units
 from hulltune.search.interface import Problem
 from hulltune.search.optimise import SearchOptions
 from hulltune.tuning.starts import first_weights
@@ -42,7 +43,7 @@ class TuneOptions:
 
     constraints: Constraints = field(default_factory=Constraints)
     search: SearchOptions = field(default_factory=SearchOptions)
-    restarts: int = 39
+    restarts: int = RESTARTS
     """Climbs beside that from the start: a fifth from random weights, the others from around the best so far."""
     seed: int = 1
     threads: int | None = None
@@ -95,10 +96,26 @@ class Ground:
     constraints: CompiledConstraints
     units: Floats
     first: Floats
+    model: Floats | None = None
+    """The weights of the decoder, where no start was given that would stand for them."""
+
+    @property
+    def compared(self) -> Floats:
+        """The weights whose choice is the baseline of what has no first choice of its own."""
+        return self.first if self.model is None else self.model
 
     @staticmethod
-    def of(problem: Problem, options: TuneOptions, start: Mapping[str, float] | Sequence[float] | None) -> Ground:
-        """For a problem, from the options and the start that was given, if one was."""
+    def of(
+        problem: Problem,
+        options: TuneOptions,
+        start: Mapping[str, float] | Sequence[float] | None,
+        model: Mapping[str, float] | None = None,
+    ) -> Ground:
+        """For a problem, from the options, and the start and the decoder's own weights, if they are known."""
         constraints = options.constraints.compile(problem.feature_names)
         units = feature_units(problem.corpus)
-        return Ground(constraints, units, first_weights(problem, constraints, units, start))
+        check_units(units, problem.feature_names)
+        own = None
+        if model is not None and start is None:
+            own = np.array([model.get(name, 0.0) for name in problem.feature_names])
+        return Ground(constraints, units, first_weights(problem, constraints, units, start), own)

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from hulltune.lines.compute import available_cpus
 from hulltune.search.certified.subspace import MOST_BOXES, climb_in_subspaces
 from hulltune.search.constraints import FARTHEST, CompiledConstraints
+from hulltune.search.directions import inverse_units
 from hulltune.search.gradient import expected_metric_direction
 from hulltune.search.interface import Problem
 from hulltune.search.optimise import Position, climb
+from hulltune.tuning.interrupts import interrupts_set
 from hulltune.tuning.options import Found, Ground, Step, TuneOptions
 from hulltune.tuning.starts import random_start, start_near
 
@@ -40,19 +42,21 @@ def climb_from_many_starts(
     simulated lists that reaches the scores of climbing from every start to the end with two fifths of the searches.
     """
     constraints, units, first = ground.constraints, ground.units, ground.first
-    reach = FARTHEST * np.maximum(np.divide(1.0, units, out=np.ones_like(units), where=units > 0.0), np.abs(first))
+    reach = FARTHEST * np.maximum(np.where(units > 0.0, inverse_units(units), 1.0), np.abs(first))
     rngs = [np.random.default_rng([options.seed, number]) for number in range(options.restarts + 1)]
     far = -(-options.restarts // 5)
     run = _Run(problem, options, constraints, units, reach, report)
-    starts = [first] + [random_start(constraints, units, rngs[i]) for i in range(1, far + 1)]
-    run.race([(number, weights, rngs[number]) for number, weights in enumerate(starts)], rounds=2, share=2)
-    for group, begin in enumerate(range(far + 1, options.restarts + 1, TOGETHER)):
-        if run.stop.is_set():
-            break
-        best, distance = run.best().weights, NEAR[group % len(NEAR)]
-        numbers = range(begin, min(begin + TOGETHER, options.restarts + 1))
-        near = [start_near(constraints, units, best, distance, rngs[number]) for number in numbers]
-        run.race([(i, weights, rngs[i]) for i, weights in zip(numbers, near, strict=True)], rounds=3, share=TOGETHER)
+    with interrupts_set(run.stop):
+        starts = [first] + [random_start(constraints, units, rngs[i]) for i in range(1, far + 1)]
+        run.race([(number, weights, rngs[number]) for number, weights in enumerate(starts)], rounds=2, share=2)
+        for group, begin in enumerate(range(far + 1, options.restarts + 1, TOGETHER)):
+            if run.stop.is_set():
+                break
+            best, distance = run.best().weights, NEAR[group % len(NEAR)]
+            numbers = range(begin, min(begin + TOGETHER, options.restarts + 1))
+            near = [start_near(constraints, units, best, distance, rngs[number]) for number in numbers]
+            racers = [(i, weights, rngs[i]) for i, weights in zip(numbers, near, strict=True)]
+            run.race(racers, rounds=3, share=TOGETHER)
     best_position = run.best()
     start_position = run.paths[0][0]
     return Found(

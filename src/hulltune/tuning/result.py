@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hulltune.errors import InputError
+from hulltune.io.result_files import as_record, load_record, save_record
 from hulltune.search.certified.certificate import Certificate
 from hulltune.tuning.evaluation import Interval
 
@@ -49,7 +47,9 @@ class TuneResult:
     score: float
     """What reranking the tuning set with the weights scores: checked, not predicted."""
     baseline: float
-    """The score of the lists' own first choice; a forest has none, and counts with its best under the start weights."""
+    """The score of the lists' own first choice; a forest has none, and counts with its best under the weights given, or
+    those of the decoder, or those of the start (see ``baseline_kind``).
+    """
     start_score: float
     oracle: float | None
     """The score of the best picks found, sentence by sentence (None if the metric was not asked for all of them);
@@ -61,7 +61,6 @@ class TuneResult:
     seed: int
     sentences: int
     candidates: int
-    """The hypotheses of all lists; of forests, their edges."""
     """Hypotheses of lists, edges of forests."""
     line_searches: int
     seconds: float
@@ -80,7 +79,9 @@ class TuneResult:
     certificate: Certificate | None = None
     """What is proven of the score, if the search was a certified one."""
     baseline_kind: str = "the lists' own first choice"
-    """What the baseline is; of forests "the start weights' choice", or both where some are lists."""
+    """What the baseline is; of forests "the start weights' choice" or "the decoder's own choice", and of
+    lists among them their own.
+    """
     oracle_kind: str | None = None
     """Among what the best picks were looked for: "all candidates" of lists; of forests the outputs met in the search
     and the best under the tuned weights (a bound from below), or all derivations where "exact".
@@ -90,41 +91,21 @@ class TuneResult:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON would have it."""
-        return {"format": FORMAT, **dataclasses.asdict(self)}
+        return as_record(self, FORMAT)
 
     def save(self, path: str | Path) -> Path:
-        """Write it as JSON: to a neighbour first, which then takes the name."""
-        target = Path(path)
-        unfinished = target.with_name(f".{target.name}.{os.getpid()}.unfinished")
-        try:
-            unfinished.write_text(json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-            unfinished.replace(target)
-        except OSError as error:
-            raise InputError(f"{target}: cannot write the result ({error.strerror})") from None
-        finally:
-            unfinished.unlink(missing_ok=True)
-        return target
+        """Write it as JSON, atomically. It has the weights where ``read_weights`` looks for them."""
+        return save_record(self.to_dict(), path)
 
     @staticmethod
     def load(path: str | Path) -> TuneResult:
         """Read what ``save`` wrote."""
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"{path}: cannot read the result ({error.strerror})") from None
-        except ValueError as error:
-            raise InputError(f"{path}: not a result file ({error})") from None
-        if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
-            raise InputError(f'{path}: not a result of this version; expected "format": "{FORMAT}"')
-        try:
-            return _from_dict(data)
-        except (KeyError, TypeError) as error:
-            raise InputError(f"{path}: not a whole result file ({error})") from None
+        return load_record(path, FORMAT, "a result", TuneResult, _from_dict)
 
 
 def _from_dict(data: dict[str, Any]) -> TuneResult:
     gain, heldout, replicates = data.pop("gain"), data.pop("heldout"), data.pop("replicates")
-    certificate = data.pop("certificate", None)
+    certificate = data.pop("certificate")
     if heldout is not None:
         heldout = HeldOut(**{**heldout, "gain": Interval(**heldout["gain"])})
     if replicates is not None:

@@ -31,6 +31,7 @@ def tune_problem(
     options: TuneOptions,
     *,
     start: Mapping[str, float] | Sequence[float] | None = None,
+    model: Mapping[str, float] | None = None,
     heldout: Problem | None = None,
     folds: int = 0,
     others: Sequence[Problem] = (),
@@ -38,6 +39,7 @@ def tune_problem(
 ) -> TuneResult:
     """Tune the weights of ``problem`` and describe the result.
 
+    ``model`` are the weights of the decoder, whose choice is the baseline of forests where no start is given.
     ``heldout`` is scored with the tuned weights; ``folds`` tunes on all but one fold in turn and scores the rest;
     ``others`` are the same lists under metrics that were not tuned on. An interrupt (Ctrl-C) ends the search with the
     best so far. The seed alone decides the result: not the number of threads.
@@ -47,8 +49,8 @@ def tune_problem(
         _check_folds(folds, len(problem.corpus))
     if options.oracle and not problem.metric.waits and problem.choices_are_all:
         problem.rows(problem.choices()[1])  # all are asked for in the end, and at once that is far faster
-    ground = Ground.of(problem, options, start)
-    baseline = problem.baseline(ground.first)
+    ground = Ground.of(problem, options, start, model)
+    baseline = problem.baseline(ground.compared)
     report = _reporter(problem, baseline.total, progress, began)
     found = _search(problem, options, ground, report)
     tuned = problem.picks(found.weights)
@@ -62,7 +64,7 @@ def tune_problem(
         start=dict(zip(names, found.start.tolist(), strict=True)),
         score=score,
         baseline=float(problem.metric.score(baseline.total)),
-        baseline_kind=baseline_kind(problem),
+        baseline_kind=baseline_kind(problem, by_model=ground.model is not None),
         start_score=problem.metric.score_of(found.start_loss),
         oracle=None,
         metric=problem.metric.signature,
@@ -80,9 +82,9 @@ def tune_problem(
     try:  # an interrupt from here on costs the description, never the weights
         result = _described(result, problem, options, baseline, tuned, others)
         if heldout is not None:
-            result = replace(result, heldout=_held_out(heldout, found, options))
+            result = replace(result, heldout=_held_out(heldout, found.weights, ground.compared, options))
         if folds and not found.interrupted:
-            result = replace(result, heldout=cross_validate(problem, options, folds, start=start))
+            result = replace(result, heldout=cross_validate(problem, options, folds, start=start, model=model))
     except KeyboardInterrupt:
         result = replace(result, interrupted=True)
     ended = time.perf_counter()
@@ -127,12 +129,13 @@ def cross_validate(
     folds: int,
     *,
     start: Mapping[str, float] | Sequence[float] | None = None,
+    model: Mapping[str, float] | None = None,
 ) -> HeldOut:
     """Every sentence scored with weights tuned on the folds it is not in. Folds are drawn at random by the seed."""
     sentences = len(problem.corpus)
     _check_folds(folds, sentences)
     fold_of = np.random.default_rng([options.seed, 7]).permutation(sentences) % folds
-    statistics = problem.baseline(Ground.of(problem, options, start).first).statistics
+    statistics = problem.baseline(Ground.of(problem, options, start, model).compared).statistics
     tuned = statistics.copy()
     for fold in range(folds):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
@@ -149,9 +152,9 @@ def _check_folds(folds: int, sentences: int) -> None:
         raise InputError(f"folds: expected 2 to {sentences} (one sentence a fold), got {folds}")
 
 
-def _held_out(problem: Problem, found: Found, options: TuneOptions) -> HeldOut:
-    baseline = problem.baseline(found.start)
-    return _compare(problem, baseline.statistics, problem.picks(found.weights).statistics, options, "file")
+def _held_out(problem: Problem, weights: Floats, compared: Floats, options: TuneOptions) -> HeldOut:
+    baseline = problem.baseline(compared)
+    return _compare(problem, baseline.statistics, problem.picks(weights).statistics, options, "file")
 
 
 def _compare(problem: Problem, baseline: NDArray[Any], tuned: NDArray[Any], options: TuneOptions, how: str) -> HeldOut:

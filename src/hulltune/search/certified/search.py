@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.defaults import GAP
 from hulltune.search.certified.boxes import Box, Queue
 from hulltune.search.certified.candidates import candidates_of
 from hulltune.search.certified.cell import decoded_loss, middle_of_cell
@@ -37,7 +38,7 @@ FINEST_GAP = 2.0**-40
 class Limits:
     """When to stop."""
 
-    gap: float = 0.001
+    gap: float = GAP
     seconds: float = math.inf
     boxes: float = math.inf
 
@@ -77,12 +78,22 @@ class _Search:
         self.lines = space.lines
         self.scales = np.abs(space.axes).max(axis=1)
         self.queue = Queue()
-        self.weights, self.loss = np.empty(0), math.inf
+        self.best: tuple[Floats, float] = np.empty(0), math.inf  # one object: an interrupt finds both or none replaced
         self.closed = math.inf  # the least bound of boxes that are too thin to be split
         self.boxes = self.line_searches = 0
         self.taken: list[Box] = []
         self.covered = False  # whether the boxes are all of the space: an interrupt may come before they are
         self.history: list[tuple[int, int, float]] = []
+
+    @property
+    def weights(self) -> Floats:
+        """The best weights so far."""
+        return self.best[0]
+
+    @property
+    def loss(self) -> float:
+        """Their loss."""
+        return self.best[1]
 
     @property
     def bound(self) -> float:
@@ -103,7 +114,7 @@ class _Search:
         loss = decoded_loss(self.problem, weights)
         if not loss < self.loss:
             return
-        self.weights, self.loss = weights, loss
+        self.best = weights, loss
         constraints = self.space.constraints
         for _ in range(ROUNDS):
             steps = search_lines(
@@ -116,7 +127,7 @@ class _Search:
                     break
                 loss = decoded_loss(self.problem, step.weights)
                 if loss < self.loss:
-                    self.weights, self.loss = step.weights, loss
+                    self.best = step.weights, loss
                     break
             if not self.loss < before:
                 break
@@ -133,7 +144,7 @@ class _Search:
         weights were on a tie and the cells beside it are worse.
         """
         self.closed = self.bound
-        self.weights, self.loss = self._centred(self.weights, self.loss)
+        self.best = self._centred(*self.best)
 
     def _centred(self, weights: Floats, loss: float) -> tuple[Floats, float]:
         return middle_of_cell(self.problem, weights, loss, self.lines, self.scales, self.space.constraints)
@@ -197,9 +208,10 @@ def branch_and_bound(
         except KeyboardInterrupt:
             if not math.isfinite(search.loss):
                 raise
+    weights, loss = search.best
     return Outcome(
-        weights=search.weights,
-        loss=search.loss,
+        weights=weights,
+        loss=loss,
         bound=search.bound,
         boxes=search.boxes,
         line_searches=search.line_searches,

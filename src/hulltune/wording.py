@@ -1,0 +1,11 @@
+"""Small things about words that messages and summaries have in common."""
+
+from __future__ import annotations
+
+IRREGULAR = {"hypothesis": "hypotheses", "box": "boxes", "entry": "entries", "search": "searches"}
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 file", "2 files", "12,000 new hypotheses"."""
+    before, space, last = noun.rpartition(" ")
+    return f"{number:,} {before}{space}{last if number == 1 else IRREGULAR.get(last, f'{last}s')}"

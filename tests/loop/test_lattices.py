@@ -1,0 +1,128 @@
+"""Decoders that write lattices: how their output is read is said to the loop as it is to ``tune``."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hulltune
+from hulltune import CommandDecoder, DecoderError, tune_loop
+from hulltune.cli import main
+from hulltune.errors import InputError
+from hulltune.io import read_forests
+from hulltune.loop import Reading
+from tests.loop import lattice_decoders
+from tests.loop.decoders import START, references, shown
+from tests.loop.test_command import PYTHON, python
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "slf": {"negate": ["acoustic", "language"], "drop": ["uh"]},
+    "openfst": {"drop": ["uh"], "symbols": "words.txt"},
+}
+
+
+def command(kind: str) -> str:
+    root = Path(__file__).parents[2]
+    program = (
+        f"import sys; sys.path.insert(0, {str(root)!r}); "
+        "from tests.loop.lattice_decoders import main; main(*sys.argv[1:])"
+    )
+    return f"{PYTHON} -c {shlex.quote(program)} {kind} {{weights}} {{output}}/"
+
+
+def start(kind: str) -> dict[str, float]:
+    return dict(zip(lattice_decoders.FEATURES[kind], (0.1, 1.0), strict=True))
+
+
+@pytest.fixture(autouse=True)
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with what the loop needs."""
+    monkeypatch.chdir(tmp_path)
+    Path("words.txt").write_text(lattice_decoders.symbols(), encoding="utf-8")
+    Path("refs").write_text("\n".join(references()) + "\n", encoding="utf-8")
+    Path("in").write_text("\n" * len(references()), encoding="utf-8")
+    for kind in OPTIONS:
+        Path(f"{kind}.json").write_text(json.dumps(start(kind)), encoding="utf-8")
+    return tmp_path
+
+
+def arguments(kind: str, *more: str) -> list[str]:
+    return [
+        "loop", "--decoder", command(kind), "--input", "in", "--ref", "refs", "--weights", f"{kind}.json",
+        "--metric", "wer", "--iterations", "2", "--restarts", "2", "--run", "run", "--json", "--quiet", *more,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_costs_fillers_and_word_tables(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    negate = ["--negate", "acoustic,language"] if kind == "slf" else ["--symbols", "words.txt"]
+    assert main(arguments(kind, *negate, "--drop", "uh")) == 0
+    found = json.loads(capsys.readouterr().out)
+    written = read_forests(f"run/iter-{found['best']:03d}/output", **OPTIONS[kind])
+    assert hulltune.score(written, found["weights"], references(), metric="wer") == found["score"]
+    assert found["score"] < found["start_score"] < 1.0
+    assert found["weights"][lattice_decoders.FEATURES[kind][0]] > 0.0  # what was a cost is a score
+    again = tune_loop(
+        CommandDecoder(command(kind)), references(), start=start(kind), metric="wer", iterations=2, restarts=2,
+        reading=Reading(**OPTIONS[kind]),
+    )  # fmt: skip
+    assert (again.weights, again.score) == (found["weights"], found["score"])
+
+
+def test_without_them_words_and_signs_are_what_the_file_has(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments("slf", "--iterations", "1")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["start_score"] >= 1 / 6  # a filler for every six words
+    texts = hulltune.rerank(read_forests("run/iter-001/output"), start("slf"))
+    assert all(text.startswith("uh ") for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--negate", "lm", "unknown feature to negate: 'lm'"),
+        ("--symbols", "none.txt", "none.txt: no such file; expected a table of words"),
+    ],
+)
+def test_what_cannot_be_meant(option: str, value: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments("slf", option, value)) in (1, 2)
+    assert message in capsys.readouterr().err
+    assert main(arguments("slf")) == 0  # nothing was found in the wrong way, so the right one may follow
+
+
+def test_a_run_goes_on_with_the_same_reading_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments("slf", "--drop", "uh")) == 0
+    assert main(arguments("slf", "--drop", "uh")) == 0
+    capsys.readouterr()
+    assert main(arguments("slf")) == 2
+    assert "this run was started with another reading" in capsys.readouterr().err
+
+
+def test_lists_have_none_of_these(tmp_path: Path) -> None:
+    records = "".join(f"{json.dumps({'id': n, **record})}\n" for n, record in enumerate(shown(START)))
+    Path("found.jsonl").write_text(records, encoding="utf-8")
+    copy = python(f"import sys, shutil; shutil.copy({str(tmp_path / 'found.jsonl')!r}, sys.argv[2])")
+    for reading in (Reading(negate=True), Reading(drop=[]), Reading(symbols="words.txt")):
+        with pytest.raises(DecoderError, match="is for forests, and these are lists"):
+            tune_loop(CommandDecoder(copy), references(), start=START, metric="wer", reading=reading)
+    with pytest.raises(InputError, match="no such file"):
+        Reading(symbols="none.txt")
+
+
+@pytest.mark.parametrize("option", [["--negate", "all"], ["--drop", "uh"], ["--ids", "name"], ["--shell"]])
+def test_the_built_in_decoder_needs_none_of_these(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["loop", "--input", "in", "--ref", "refs", "--run", "run", *option]) == 2
+    assert f"{option[0]}: is for a command; give one by --decoder" in capsys.readouterr().err
+
+
+def test_some_weights_are_free_and_the_others_stay(capsys: pytest.CaptureFixture[str]) -> None:
+    given = arguments("slf", "--negate", "acoustic,language", "--drop", "uh", "--free", "acoustic", "--scale", "none")
+    assert main(given) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["score"] < found["start_score"]
+    assert {record["weights"]["language"] for record in found["iterations"]} == {1.0}
+    assert len({record["weights"]["acoustic"] for record in found["iterations"]}) > 1

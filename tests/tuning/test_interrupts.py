@@ -1,0 +1,50 @@
+"""Ctrl-C while climbs race: a request first, an exception if it is repeated, and nobody's handler is lost."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from hulltune.tuning.interrupts import interrupts_set
+
+
+@pytest.fixture(autouse=True)
+def handler() -> Iterator[None]:
+    """Python's own handler, even where the tests run in the background and ignore the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_the_first_asks_and_the_second_interrupts() -> None:
+    stop = threading.Event()
+    with interrupts_set(stop):
+        signal.raise_signal(signal.SIGINT)
+        assert stop.is_set()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_of_the_caller_stays() -> None:
+    heard: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    stop = threading.Event()
+    with interrupts_set(stop):
+        signal.raise_signal(signal.SIGINT)
+    assert (heard, stop.is_set()) == ([signal.SIGINT], False)
+
+
+def test_other_threads_have_no_say() -> None:
+    def work() -> None:
+        with interrupts_set(threading.Event()):
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    seen: list[object] = []
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [signal.default_int_handler]
