@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.decode import note_left_out
 from hulltune.cli.loop_progress import shown_loop
 from hulltune.cli.parser import (
     FORMATS,
@@ -54,7 +55,10 @@ def configure(parser: Parser) -> None:
     data.add_argument("--ref", metavar="FILE", action="append", required=True, help="references; repeatable")
     add_metric(data, parser)
     data.add_argument("--nbest", metavar="K", type=whole_number, default=100, help="what {nbest} stands for [100]")
-    data.add_argument("--forest", action="store_true", help="forests of the built-in decoder, not lists")
+    spaces = data.add_mutually_exclusive_group()
+    kinds = spaces.add_argument("--lattice", action="store_true", help="of the built-in decoder, not lists")
+    spaces.add_argument("--forest", action="store_true", help=argparse.SUPPRESS)
+    show_together(kinds, "--lattice, --forest")
     output = data.add_argument("--format", help="how the output is read")
     data.add_argument("--ids", metavar="HOW", default="order", help=argparse.SUPPRESS)
     data.add_argument("--missing", metavar="0", help=argparse.SUPPRESS)
@@ -118,6 +122,7 @@ def run(args: argparse.Namespace) -> int:
     from hulltune.loop import DecoderError, Reading, tune_loop
 
     worked = False
+    decoder = _decoder(args, args.input)
     try:
         with shown_loop(quiet=args.quiet or args.json) as show:
 
@@ -128,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
                     show(step)
 
             result = tune_loop(
-                _decoder(args, args.input),
+                decoder,
                 reference_files(args.ref),
                 start=_first_weights(args),
                 metric=args.metric,
@@ -165,6 +170,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet:
         if not worked:
             note(f"nothing left to do in {args.run}, the decoder was not run")
+        note_left_out(getattr(decoder, "left_out", {}))
         most = max(record.empty for record in result.iterations)
         if most:
             note(f"the decoder had no output for up to {most} of {result.sentences} sentences; these count as empty")
@@ -181,14 +187,15 @@ def _decoder(args: argparse.Namespace, source: str) -> Decoder:
         raise InputError("--decoder: --shell, --timeout and --weights-template are for a command; give one")
     from hulltune.decoder.builtin import BuiltInDecoder
 
-    return BuiltInDecoder(source, size=args.nbest, forests=args.forest)
+    return BuiltInDecoder(source, size=args.nbest, lattices=args.lattice, forests=args.forest)
 
 
 def _command(args: argparse.Namespace, source: str) -> CommandDecoder:
     from hulltune.loop import CommandDecoder, WeightsFormat
 
-    if args.forest:
-        raise InputError("--forest: is for the built-in decoder; a command writes what it likes to {output}")
+    if args.lattice or args.forest:
+        option = "--lattice" if args.lattice else "--forest"
+        raise InputError(f"{option}: is for the built-in decoder; a command writes what it likes to {{output}}")
     written = (
         WeightsFormat(args.weights_format)
         if args.weights_template is None
