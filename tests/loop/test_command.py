@@ -252,6 +252,7 @@ def test_the_command_ends_with_the_decoders_last_words(tmp_path: Path, capsys: p
         (["--missing", "1"], "--missing: got '1'; expected 0"),
         (["--heldout", "x"], "give both or none"),
         (["--forest"], "--forest: is for the built-in decoder"),
+        (["--lattice"], "--lattice: is for the built-in decoder"),
         (["--out", "w.doc"], "no known suffix"),
         (["--input", "none"], "no such file"),
         (

@@ -166,10 +166,10 @@ def test_forests_of_several_iterations_are_one_and_equal_ones_count_once() -> No
         assert best == alone  # what either found is there
 
 
-@pytest.mark.parametrize("forests", [False, True])
-def test_the_built_in_decoder_learns(forests: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["lists", "lattices", "forests"])
+def test_the_built_in_decoder_learns(kind: str, tmp_path: Path) -> None:
     task = built_in_task(25, seed=1)
-    decoder = BuiltInDecoder(task.sources, size=20, forests=forests, beam=3)
+    decoder = BuiltInDecoder(task.sources, size=20, lattices=kind == "lattices", forests=kind == "forests", beam=3)
     result = tune_loop(
         decoder, list(task.references), start=START_WEIGHTS, iterations=2, restarts=3, folder=tmp_path / "run"
     )

@@ -42,7 +42,7 @@ def test_the_examples_for_the_command_line(
         assert main(words) == 0, (line, capsys.readouterr().err)
     said = capsys.readouterr()
     assert "iteration 1: decoded" in said.err
-    assert said.out.count("tuning set") == 4
+    assert said.out.count("tuning set") == 5
     assert said.out.count("held out") >= 2
     names = {path.name for path in (tmp_path / "demo").iterdir()}
     assert names == {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 
 from hulltune.cli.answers import write_lines
 from hulltune.cli.parser import Parser, add_help, counting_number, show_together, whole_number
@@ -30,7 +31,8 @@ def configure(parser: Parser) -> None:
     what.add_argument(
         "--nbest", metavar="K", type=counting_number, default=100, help="a Moses list of the K best [100]"
     )
-    what.add_argument("--forest", action="store_true", help="forest text instead: all that the beam kept")
+    what.add_argument("--lattice", action="store_true", help="a folder of SLF instead: all that the beam kept")
+    what.add_argument("--forest", action="store_true", help="the same as forest text, in one file")
     search.add_argument("--beam", metavar="N", type=whole_number, help="items of a category and span [6]")
     add_help(search)
 
@@ -41,13 +43,20 @@ def run(args: argparse.Namespace) -> int:
         return _write_task(args)
     if args.output is None:
         raise InputError("--output: where should the translations go?")
-    from hulltune.decoder import START_WEIGHTS, built_in_translator, translate_to_forests, translate_to_lists
+    from hulltune.decoder import (
+        START_WEIGHTS,
+        built_in_translator,
+        translate_to_forests,
+        translate_to_lattices,
+        translate_to_lists,
+    )
     from hulltune.decoder.model import BEAM
     from hulltune.io import read_weights
     from hulltune.io.forest_files import NamedForest
     from hulltune.io.forest_text import write_forest_text
     from hulltune.io.problems import Problems
     from hulltune.io.ranked import write_moses
+    from hulltune.io.slf_writing import write_slf
     from hulltune.io.streams import numbered_lines
 
     sources = [line for _, line in numbered_lines(args.input, Problems())]
@@ -56,9 +65,24 @@ def run(args: argparse.Namespace) -> int:
     if args.forest:
         forests = translate_to_forests(translator, sources, weights)
         write_forest_text(args.output, (NamedForest(forest, str(number)) for number, forest in enumerate(forests)))
+    elif args.lattice:
+        lattices = list(translate_to_lattices(translator, sources, weights))
+        write_slf(args.output, (NamedForest(each.forest, str(number)) for number, each in enumerate(lattices)))
+        note_left_out({number: each.left_out for number, each in enumerate(lattices) if each.left_out})
     else:
         write_moses(translate_to_lists(translator, sources, weights, size=args.nbest), args.output)
     return 0
+
+
+def note_left_out(edges: Mapping[int, int]) -> None:
+    """Say which sentences had too large a lattice, if any."""
+    if edges:
+        shown = ", ".join(str(sentence + 1) for sentence in list(edges)[:5]) + (", …" if len(edges) > 5 else "")
+        lost = counted(sum(edges.values()), "edge")
+        note(
+            f"{counted(len(edges), 'sentence')} (line {shown}) would have had too large a lattice: {lost} of the worst "
+            "derivations were left out; --forest keeps them"
+        )
 
 
 def _write_task(args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.answers import add_result_files, checked_outputs, give_result, uninterrupted
 from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.decode import note_left_out
 from hulltune.cli.exits import DONE, FAILED, INTERRUPTED
 from hulltune.cli.loop_progress import shown_loop
 from hulltune.cli.parser import (
@@ -53,7 +54,10 @@ def configure(parser: Parser) -> None:
     data.add_argument("--ref", metavar="FILE", action="append", required=True, help="references; repeatable")
     add_metric(data, parser)
     data.add_argument("--nbest", metavar="K", type=counting_number, default=100, help="what {nbest} stands for [100]")
-    data.add_argument("--forest", action="store_true", help="forests of the built-in decoder, not lists")
+    spaces = data.add_mutually_exclusive_group()
+    kinds = spaces.add_argument("--lattice", action="store_true", help="of the built-in decoder, not lists")
+    spaces.add_argument("--forest", action="store_true", help=argparse.SUPPRESS)
+    show_together(kinds, "--lattice, --forest")
     output = data.add_argument("--format", help="how the output is read [told from it]")
     data.add_argument("--missing", metavar="0", help=argparse.SUPPRESS)
     show_together(output, "--format NAME, --missing 0")
@@ -94,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_tuning(args, metrics=[args.metric])
     worked = False
+    decoder = _decoder(args, args.input)
     try:
         with shown_loop(quiet=args.quiet) as show:
 
@@ -104,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
                     show(step)
 
             result = tune_loop(
-                _decoder(args, args.input),
+                decoder,
                 reference_files(args.ref),
                 start=_first_weights(args),
                 metric=args.metric,
@@ -128,6 +133,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet:
         if not worked:
             note(f"nothing left to do in {args.run}, the decoder was not run")
+        note_left_out(getattr(decoder, "left_out", {}))
         most = max(record.empty for record in result.iterations)
         if most:
             of_all = counted(result.sentences, "sentence")
@@ -146,14 +152,15 @@ def _decoder(args: argparse.Namespace, source: str) -> Decoder:
             raise InputError(f"--{option.replace('_', '-')}: is for a command; give one by --decoder")
     from hulltune.decoder.builtin import BuiltInDecoder
 
-    return BuiltInDecoder(source, size=args.nbest, forests=args.forest)
+    return BuiltInDecoder(source, size=args.nbest, lattices=args.lattice, forests=args.forest)
 
 
 def _command(args: argparse.Namespace, source: str) -> CommandDecoder:
     from hulltune.loop import CommandDecoder, WeightsFormat
 
-    if args.forest:
-        raise InputError("--forest: is for the built-in decoder; a command writes what it likes to {output}")
+    if args.lattice or args.forest:
+        option = "--lattice" if args.lattice else "--forest"
+        raise InputError(f"{option}: is for the built-in decoder; a command writes what it likes to {{output}}")
     written = (
         WeightsFormat(args.weights_format)
         if args.weights_template is None

@@ -7,7 +7,7 @@ chart with a beam, and weights that decide what survives in it.
 from hulltune.decoder.builtin import BuiltInDecoder
 from hulltune.decoder.language_model import LanguageModel
 from hulltune.decoder.model import Task, built_in_task, built_in_translator
-from hulltune.decoder.output import translate_to_forests, translate_to_lists
+from hulltune.decoder.output import Lattice, translate_to_forests, translate_to_lattices, translate_to_lists
 from hulltune.decoder.translation import FEATURES, START_WEIGHTS, UNLIMITED, Translator
 
 __all__ = [
@@ -16,10 +16,12 @@ __all__ = [
     "UNLIMITED",
     "BuiltInDecoder",
     "LanguageModel",
+    "Lattice",
     "Task",
     "Translator",
     "built_in_task",
     "built_in_translator",
     "translate_to_forests",
+    "translate_to_lattices",
     "translate_to_lists",
 ]
