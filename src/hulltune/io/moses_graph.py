@@ -24,12 +24,13 @@ from hulltune.forest.forest import Forest
 from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.forest_files import ForestOptions, NamedForest, Path
 from hulltune.io.numbers import shown
-from hulltune.io.positional import name_columns, repeated
+from hulltune.io.positional import name_columns
 from hulltune.io.raw_edges import RawEdges
-from hulltune.io.source_text import SourceText
+from hulltune.io.source_text import Integers, SourceText
 from hulltune.io.streams import blocks, open_bytes
 
 _LINE = re.compile(rb"\s*\d+ hyp=\d+ ")
+_SPARSEST = 16
 
 
 def looks_like(head: bytes) -> bool:
@@ -39,70 +40,75 @@ def looks_like(head: bytes) -> bool:
 
 def read_moses_graph(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
     """The forests of a file, read sentence by sentence; linear in its size, most of it in a kernel."""
-    for number, source in _sentences(path):
+    for number, source, lines in _sentences(path):
         if number < 0:
             raise source.fault(
                 0,
                 f"{shown(source.line(0))}; expected '0 hyp=1 stack=1 back=0 …' as phrase-based Moses writes "
                 "(from moses_chart, take -output-search-graph-hypergraph)",
             )
-        yield NamedForest(_read_sentence(source, options, vocabulary), str(number))
+        yield NamedForest(_read_sentence(source, lines, options, vocabulary), str(number))
 
 
-def _sentences(path: Path) -> Iterator[tuple[int, SourceText]]:
-    """The lines of every sentence; a sentence may go over several blocks of the file."""
+def _sentences(path: Path) -> Iterator[tuple[int, SourceText, int]]:
+    """The lines of every sentence, and how many; a sentence may go over several blocks of the file."""
     from hulltune.kernels.moses_graph_fields import next_sentence
 
     file = os.fspath(path)
     parts: list[bytes] = []
-    line, sentence = 1, -2
+    line, sentence, lines = 1, -2, 0
     with open_bytes(path) as stream:
         for block in blocks(stream):
             array = np.frombuffer(block, dtype=np.uint8)
             position = 0
             while True:
-                stop, number = next_sentence(array, position, len(block), sentence)
-                parts.append(block[position:stop])
+                stop, number, more = next_sentence(array, position, len(block), sentence)
+                lines += more
+                if more:
+                    parts.append(block[position:stop])
                 if stop == len(block):
                     break
-                lines = b"".join(parts)
-                if lines:
-                    yield sentence, SourceText(file, lines, line)
-                    line += lines.count(b"\n")
-                parts, position, sentence = [], stop, int(number)
-    lines = b"".join(parts)
-    if not lines:
+                if parts:
+                    yield sentence, _joined(parts, file, line), lines
+                position, sentence = stop, int(number)
+                line, lines = line + lines, 0
+    if not parts:
         raise InputError(f"{file}:1: no search graph in the file; expected lines like '0 hyp=1 stack=1 back=0 …'")
-    yield sentence, SourceText(file, lines, line)
+    del block, array  # their memory is for what is made of the sentence
+    yield sentence, _joined(parts, file, line), lines
 
 
-def _read_sentence(source: SourceText, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
+def _joined(parts: list[bytes], file: str, line: int) -> SourceText:
+    """The parts of a sentence in one, and no longer apart."""
+    data = b"".join(parts)
+    parts.clear()
+    return SourceText(file, data, line)
+
+
+def _read_sentence(source: SourceText, lines: int, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
     from hulltune.kernels import moses_graph as kernel
 
-    code, state, table, labels, columns, values, words, names, pending = kernel.parse_sentence(source.array)
+    code, state, table, labels, columns, values, words, names, pending = kernel.parse_sentence(source.array, lines)
     if code:
         raise _complaint(source, code, state)
     edges = table.shape[1] - 1
     style = int(state[kernel.LAYOUT]) % 4
     positional = _names(source, style, state)
     own_names = source.texts(names)
-    twice = repeated(table[kernel.VALUE], columns)
-    if twice is not None:
-        raise source.fault(int(table[kernel.LINE, twice[0]]), f"feature {own_names[twice[1]]!r} occurs twice")
     columns, feature_names = name_columns(source, columns, values, pending, positional, own_names)
     _, heads, backs, forwards = table[: kernel.LINE, :edges]
-    nodes = np.unique(np.append(heads, 0))
-    _check_links(source, table, nodes, int(state[kernel.START]), style != kernel.BRACKETS)
-    root = len(nodes)
+    number = _Numbers(np.append(heads, 0))
+    _check_links(source, table, number, int(state[kernel.START]), style != kernel.BRACKETS)
+    root = number.count
     finals = np.unique(heads[forwards == kernel.FINAL])
     if edges and not len(finals):
         last = int(table[kernel.LINE, edges - 1])
         raise source.fault(last, "no hypothesis of this sentence is complete (forward=-1); is the file cut off?")
     raw = RawEdges(
         nodes=root + 1,
-        heads=np.searchsorted(nodes, heads),
+        heads=number.of(heads),
         tail_offsets=np.arange(edges + 1),
-        tails=np.searchsorted(nodes, backs),
+        tails=number.of(backs),
         label_offsets=table[kernel.LABEL],
         labels=labels,
         value_offsets=table[kernel.VALUE],
@@ -112,23 +118,48 @@ def _read_sentence(source: SourceText, options: ForestOptions, vocabulary: Vocab
         names=feature_names,
     )
     whole = raw.with_edges(np.zeros(1, dtype=np.int64))  # the empty path to hypothesis 0
-    whole = whole.with_edges(np.full(len(finals), root), np.searchsorted(nodes, finals))
+    whole = whole.with_edges(np.full(len(finals), root), number.of(finals))
     return whole.forest(options, vocabulary, root=root, where=lambda: source.at(0))
 
 
-def _check_links(source: SourceText, table: Any, nodes: Any, start: int, every_hypothesis: bool) -> None:
+class _Numbers:
+    """Distinct numbers, from 0, in order: the place of each among them. By a table where that is not too empty."""
+
+    def __init__(self, given: Integers) -> None:
+        largest = int(given.max())
+        self._table: Integers | None = None
+        if largest <= _SPARSEST * len(given):
+            present = np.zeros(largest + 1, dtype=np.bool_)
+            present[given] = True
+            self._table = np.where(present, np.cumsum(present) - 1, -1)
+            self.count = int(np.count_nonzero(present))
+        else:
+            self._sorted = np.unique(given)
+            self.count = len(self._sorted)
+
+    def of(self, asked: Integers) -> Integers:
+        """The place of each; −1 for those that are not there."""
+        if self._table is not None:
+            table = self._table
+            places = table[np.clip(asked, 0, len(table) - 1)]
+            return np.where((asked < 0) | (asked >= len(table)), -1, places)
+        places = np.minimum(np.searchsorted(self._sorted, asked), self.count - 1)
+        return np.where(self._sorted[places] == asked, places, -1)
+
+
+def _check_links(source: SourceText, table: Any, nodes: _Numbers, start: int, every_hypothesis: bool) -> None:
     """Refuse a hypothesis that continues one that is not there or, where a file has every hypothesis under its own
     number (old versions write that of the winner), that is continued by one that is not there.
     """
     from hulltune.kernels import moses_graph as kernel
 
     hypotheses, _, backs, forwards = table[: kernel.LINE, :-1]
-    unknown = np.flatnonzero(~np.isin(backs, nodes))
+    unknown = np.flatnonzero(nodes.of(backs) < 0)
     if len(unknown):
         edge = int(unknown[0])
         raise source.fault(int(table[kernel.LINE, edge]), f"back={backs[edge]}, but this sentence has no such node")
     after = np.append(forwards, start)
-    unknown = np.flatnonzero((after > 0) & ~np.isin(after, hypotheses))
+    unknown = np.flatnonzero((after > 0) & (_Numbers(np.append(hypotheses, 0)).of(after) < 0))
     if len(unknown) and every_hypothesis:
         edge = int(unknown[0])
         place = int(table[kernel.LINE, edge]) if edge < len(forwards) else 0
@@ -175,6 +206,7 @@ def _complaint(source: SourceText, code: int, state: Any) -> InputError:
         kernel.NO_SOURCE: "no '|' in out=; expected 'source|target' after scores=",
         kernel.FACTORED: "more than one '|' in out=; expected 'source|target' with one factor each",
         kernel.NO_NAME: f"{token} is no feature; expected 'name=value'",
+        kernel.REPEATED_NAME: f"feature {token} occurs twice",
         kernel.SCORES_DIFFER: "its scores differ in number or kind from those of the sentence's first hypothesis",
     }
     return source.fault(position, reasons[code])

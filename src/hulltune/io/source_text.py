@@ -60,11 +60,11 @@ class SourceText:
         """The distinct texts that a kernel found: rows of (start, stop, hash). None has a line end in it."""
         if not len(places):
             return []
-        data, spans = self.data, places[:, :2].tolist()
+        data, starts, stops = self.data, places[:, 0].tolist(), places[:, 1].tolist()
         try:
-            return b"\n".join([data[start:stop] for start, stop in spans]).decode("utf-8").split("\n")
+            return b"\n".join([data[i:j] for i, j in zip(starts, stops, strict=True)]).decode("utf-8").split("\n")
         except UnicodeDecodeError:
-            return [self.text(start, stop) for start, stop in spans]  # says which
+            return list(map(self.text, starts, stops))  # says which
 
     def line(self, position: int) -> str:
         """The line that begins at this place, without blanks at its ends."""

@@ -149,7 +149,7 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
             break
         cut = block.rfind(b"\n") + 1
         if cut:
-            yield b"".join([*parts, block[:cut]])
+            yield b"".join([*parts, memoryview(block)[:cut]])
             parts = [block[cut:]] if cut < len(block) else []
         else:
             parts.append(block)

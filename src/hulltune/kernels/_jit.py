@@ -26,6 +26,15 @@ def kernel(function: Function) -> Function:
     return cast(Function, compiled)
 
 
+def inlined(function: Function) -> Function:
+    """Compile ``function`` into each kernel that calls it: for what is called for every byte or number of a text.
+
+    An array that is passed to a function which stays one costs two atomic operations, a third of the time to read a
+    number. Inlined by LLVM: Numba's own way to inline takes twice the time to compile.
+    """
+    return cast(Function, numba.njit(function, nogil=True, forceinline=True))
+
+
 def _stamp_with_the_room(compiled: Any) -> None:
     """Make a cached kernel stale when any file of this room changes.
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.kernels._jit import kernel
+from hulltune.kernels._jit import inlined, kernel
 
 _SMALLEST, _LARGEST = -64, 64
 
@@ -45,7 +45,9 @@ _HALF_WORD, _TOP_BIT, _WORD = np.uint64(32), np.uint64(63), np.uint64(64)
 _LOW_HALF, _ALL_ONES = np.uint64(2**32 - 1), np.uint64(2**64 - 1)
 _UNSURE_BITS = np.uint64(2**9 - 1)
 _DROPPED_BITS = np.uint64(64 - 52 - 3)
-_EXACT_INTEGERS, _TOO_LONG = np.uint64(2**53), np.uint64(10**18)
+_EXACT_INTEGERS = np.uint64(2**53)
+_ASCII_ZERO, _NINE = np.uint64(48), np.uint64(9)
+_MOST_DIGITS = 19
 
 
 @kernel
@@ -90,68 +92,76 @@ def _nearest(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
 
 
 @kernel
-def read_decimal(data: NDArray[np.uint8], position: int) -> tuple[float, int, bool]:
+def _significant_digits(data: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> int:
+    """How many digits there are from the first other than 0 on."""
+    count = 0
+    place = start
+    while place < stop:
+        count += data[place] != 46 and (count > 0 or data[place] != 48)
+        place += _ONE
+    return count
+
+
+@inlined
+def read_decimal(data: NDArray[np.uint8], position: int | np.int64) -> tuple[float, int, bool]:
     """Read a number at ``position``: its value, where it ends, and whether the value is certain.
 
     The grammar is ``[+-] digits [. digits] [e [+-] digits]`` with a digit somewhere in the mantissa. Where it does not
     apply the end is ``position``. ``data`` must hold a byte that belongs to no number (a line end) after it.
     """
-    start = position
-    negative = data[position] == 45  # -
-    if negative or data[position] == 43:  # +
-        position += 1
+    place: Any = np.uint64(position)  # unsigned, because Numba checks signed indices for a minus sign
+    negative = data[place] == 45  # -
+    if negative or data[place] == 43:  # +
+        place += _ONE
+    begin = place
     mantissa = _ZERO
-    exponent = 0
-    digits = 0
-    certain = True
-    while True:
-        digit: Any = np.int64(data[position]) - 48
-        if digit < 0 or digit > 9:
-            break
-        certain = certain and bool(mantissa < _TOO_LONG)
-        mantissa = mantissa * _DIGIT_BASE + np.uint64(digit)
-        digits += 1
-        position += 1
-    if data[position] == 46:  # .
-        position += 1
-        while True:
-            digit = np.int64(data[position]) - 48
-            if digit < 0 or digit > 9:
-                break
-            certain = certain and bool(mantissa < _TOO_LONG)
-            mantissa = mantissa * _DIGIT_BASE + np.uint64(digit)
-            digits += 1
-            exponent -= 1
-            position += 1
-    if digits == 0:
-        return 0.0, start, False
-    if data[position] == 101 or data[position] == 69:  # e, E
-        ahead = position + 1
-        negative_exponent = data[ahead] == 45
-        if negative_exponent or data[ahead] == 43:
-            ahead += 1
-        power = 0
-        first_digit = ahead
-        while True:
-            digit = np.int64(data[ahead]) - 48
-            if digit < 0 or digit > 9:
-                break
-            power = min(power * 10 + digit, 100_000)  # far beyond any double
-            ahead += 1
-        if ahead == first_digit:
-            return 0.0, start, False
+    digit: Any = np.uint64(data[place]) - _ASCII_ZERO
+    while digit <= _NINE:  # what comes before 0 has become huge
+        mantissa = mantissa * _DIGIT_BASE + digit
+        place += _ONE
+        digit = np.uint64(data[place]) - _ASCII_ZERO
+    digits: Any = np.int64(place - begin)
+    exponent: Any = np.int64(0)
+    if data[place] == 46:  # .
+        place += _ONE
+        point = place
+        digit = np.uint64(data[place]) - _ASCII_ZERO
+        while digit <= _NINE:
+            mantissa = mantissa * _DIGIT_BASE + digit
+            place += _ONE
+            digit = np.uint64(data[place]) - _ASCII_ZERO
+        exponent = -np.int64(place - point)
+        digits -= exponent
+    is_number = digits > 0
+    # More digits than a word has room for: the mantissa may have gone over its end.
+    certain = is_number and (digits <= _MOST_DIGITS or _significant_digits(data, begin, place) <= _MOST_DIGITS)
+    if is_number and (data[place] == 101 or data[place] == 69):  # e, E
+        place += _ONE
+        negative_exponent = data[place] == 45
+        if negative_exponent or data[place] == 43:
+            place += _ONE
+        power: Any = np.int64(0)
+        first_digit = place
+        digit = np.uint64(data[place]) - _ASCII_ZERO
+        while digit <= _NINE:
+            power = min(power * 10 + np.int64(digit), 100_000)  # far beyond any double
+            place += _ONE
+            digit = np.uint64(data[place]) - _ASCII_ZERO
+        is_number = place > first_digit
         exponent += -power if negative_exponent else power
-        position = ahead
     value = 0.0
-    if not certain:
-        return 0.0, position, False
-    if mantissa <= _EXACT_INTEGERS and -22 <= exponent <= 22:
-        value = np.float64(mantissa)
-        value = value / _TEN[-exponent] if exponent < 0 else value * _TEN[exponent]
-    elif mantissa == _ZERO:
-        value = 0.0
-    elif _SMALLEST <= exponent <= _LARGEST:
-        value, certain = _nearest(mantissa, exponent)
-    else:
+    end: Any = np.int64(position)
+    if not is_number:
         certain = False
-    return (-value if negative else value), position, certain
+    else:
+        end = np.int64(place)
+        if certain:
+            if mantissa <= _EXACT_INTEGERS and -22 <= exponent <= 22:
+                value = np.float64(mantissa)
+                value = value / _TEN[-exponent] if exponent < 0 else value * _TEN[exponent]
+            elif mantissa != _ZERO:
+                if _SMALLEST <= exponent <= _LARGEST:
+                    value, certain = _nearest(mantissa, exponent)
+                else:
+                    certain = False
+    return (-value if negative else value), end, certain

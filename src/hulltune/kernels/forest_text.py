@@ -33,8 +33,8 @@ from hulltune.kernels.raw_edges import (
 
 # Why the kernel came back.
 DONE, ENDS_EARLY, BAD_COUNT, TOO_MANY_EDGES, TOO_FEW_EDGES, NO_BARS = 0, 1, 2, 3, 4, 5
-TAIL_OUT_OF_RANGE, NO_EQUALS, NO_NAME, REPEATED_NAME, GROW = 6, 7, 8, 9, 10
-NOT_ASCENDING, TOO_MANY_NODES = 11, 12
+TAIL_OUT_OF_RANGE, NO_EQUALS, NO_NAME, REPEATED_NAME, NOT_ASCENDING, TOO_MANY_NODES = range(6, 12)
+MORE_STRINGS, MORE_LABELS, MORE_VALUES, MORE_PENDING = range(12, 16)  # room for them
 
 # What is where in the state.
 POSITION, FIRST, LAST, NODE, LEFT, EDGES, TAILS, LABELS, VALUES, PENDING, WORDS, NAMES, ATTEMPT = range(13)
@@ -147,7 +147,7 @@ def _read_lines(
             if data[cursor] == NEWLINE:
                 return NO_BARS
             if tail == len(tails) or label == len(labels) or state[WORDS] == len(words):
-                return GROW
+                return MORE_STRINGS if state[WORDS] == len(words) else MORE_LABELS
             first = cursor
             cursor = _token_end(data, cursor)
             node = np.int64(-1)
@@ -173,7 +173,9 @@ def _read_lines(
         cursor = skip_blanks(data, cursor + 3)
         while not (data[cursor] == NEWLINE or at_bars(data, cursor)):
             if value_count == len(values) or waiting == len(pending) or state[NAMES] == len(names):
-                return GROW
+                if state[NAMES] == len(names):
+                    return MORE_STRINGS
+                return MORE_VALUES if value_count == len(values) else MORE_PENDING
             before = name
             name = memory[1, before + 1]
             stop = cursor
@@ -238,23 +240,26 @@ def parse_nodes(data: Bytes, position: int, end: int, nodes: int, edges: int, nu
     word_slots, words = no_strings(256)
     name_slots, names = no_strings(32)
     memory = np.full((2, 33), -1, dtype=np.int64)
-    code = GROW
     while True:
         code = _read_lines(
             data, end, nodes, numbered, state, word_slots, words, name_slots, names, memory,
             offsets, tails, labels, columns, values, pending,
         )  # fmt: skip
-        if code != GROW:
+        if code < MORE_STRINGS:
             break
-        if state[NAMES] == len(names):
+        if code == MORE_LABELS:
+            tails, labels = grown(tails), grown(labels)
+        elif code == MORE_VALUES:
+            columns, values = grown(columns), grown(values)
+        elif code == MORE_PENDING:
+            pending = np.concatenate((pending, pending))
+        elif state[WORDS] == len(words):
+            word_slots, words = with_more_room(words, state[WORDS])
+        else:
             name_slots, names = with_more_room(names, state[NAMES])
             more = np.full((2, len(names) + 1), -1, dtype=np.int64)
             more[:, : memory.shape[1]] = memory
             memory = more
-        if state[WORDS] == len(words):
-            word_slots, words = with_more_room(words, state[WORDS])
-        tails, labels, columns, values = grown(tails), grown(labels), grown(columns), grown(values)
-        pending = np.concatenate((pending, pending))
     return (
         code,
         state,

@@ -11,35 +11,50 @@ from typing import Any
 
 import numpy as np
 
-from hulltune.kernels._jit import kernel
+from hulltune.kernels._jit import inlined, kernel
 from hulltune.kernels.decimals import read_decimal
-from hulltune.kernels.moses_fields import is_blank, skip_blanks
+from hulltune.kernels.eight_bytes import line_end, token_end
 from hulltune.kernels.moses_graph_fields import (
     BACK_KEY,
     CORE,
     COSTS,
     FORWARD_KEY,
     HYP,
+    NO_KEY,
     OTHER,
     OUT,
     RECOMBINED,
     SCORES_KEY,
     TRANSITION,
-    count_marks,
     field_key,
+    is_blank,
     is_text,
+    skip_blanks,
     whole_number,
 )
 from hulltune.kernels.moses_tables import BAR, COLON, EQUALS, NEWLINE, SPACE
-from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, no_strings, number_of, with_more_room
+from hulltune.kernels.raw_edges import (
+    NO_HASH,
+    Bytes,
+    Floats,
+    Integers,
+    Numbers,
+    grown,
+    no_strings,
+    number_of,
+    number_of_hash,
+    with_byte,
+    with_more_room,
+)
 
 # Why the kernel came back.
 DONE, NO_SENTENCE, BAD_FIELD, BAD_NUMBER, BAD_SCORES, NO_HYPOTHESIS, NO_BACK, NO_OUT, NO_TRANSITION = range(9)
-NO_SOURCE, FACTORED, NO_NAME, SCORES_DIFFER, GROW = 9, 10, 11, 12, 13
+NO_SOURCE, FACTORED, NO_NAME, SCORES_DIFFER, REPEATED_NAME = range(9, 14)
+MORE_STRINGS, MORE_LABELS, MORE_VALUES, MORE_PENDING = range(14, 18)  # room for them
 
 POSITION, FIRST, LAST, EDGES, LABELS, VALUES, PENDING, WORDS, NAMES = range(9)
-DENSE, LAYOUT, SCORES, SCORES_END, START, KEPT = range(9, 15)
-STATE_SIZE = 17  # KEPT has three
+DENSE, LAYOUT, SCORES, SCORES_END, START, ATTEMPT = range(9, 15)
+STATE_SIZE = 15
 # For every edge: its hypothesis, the node it leads to, where it comes from, what comes after it, its line, and its end
 # in the arrays of labels and values.
 HYPOTHESIS, HEAD, BACK, FORWARD, LINE, LABEL, VALUE = range(7)
@@ -48,237 +63,277 @@ FINAL, ABSENT = -1, -2
 
 _OPEN, _CLOSE, _COMMA, _QUOTE, _BRACKET, _END_BRACKET, _LESS, _MORE, _MINUS = 40, 41, 44, 34, 91, 93, 60, 62, 45
 _MIX = 1000003
+_ONE, _TWO = np.uint64(1), np.uint64(2)
 
 
-@kernel
-def _store(
-    data: Bytes,
-    start: int,
-    stop: int,
-    column: int,
-    state: Integers,
-    columns: Numbers,
-    values: Floats,
-    pending: Integers,
-) -> None:
-    """Keep a value, or leave it to Python where it is not certain."""
-    index = state[VALUES]
-    value, after, certain = read_decimal(data, start)
-    if not certain or after != stop:
-        entry = pending[state[PENDING]]
-        entry[0], entry[1], entry[2], entry[3] = index, start, stop, column
-        state[PENDING] += 1
-    columns[index], values[index] = column, value
-    state[VALUES] = index + 1
+@inlined
+def _read_value(
+    data: Bytes, start: np.uint64, stop: np.uint64, column: int, values: Floats, pending: Integers,
+    count: int, waiting: int,
+) -> Any:  # fmt: skip
+    """Read value number ``count``, or leave it to Python where it is not certain; how many wait for that."""
+    value, after, certain = read_decimal(data, np.int64(start))
+    values[count] = value
+    if not certain or after != np.int64(stop):
+        pending[waiting, 0], pending[waiting, 1], pending[waiting, 2], pending[waiting, 3] = count, start, stop, column
+        waiting += 1
+    return waiting
 
 
-@kernel
-def _read_quoted(
-    data: Bytes, position: int, state: Integers, name_slots: Numbers, names: Integers, columns: Numbers, values: Floats,
-    pending: Integers,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Scores after their opening quotes: a code, the place after them, and how many have no name."""
-    dense = 0
-    closing = _CLOSE
-    if data[position] == _LESS and data[position + 1] == _LESS:
-        closing = _MORE
-        position += 2
-    elif is_text(data, position, min(position + len(CORE), len(data)), CORE):
-        position += len(CORE)
-    else:
-        return BAD_SCORES, position, 0
-    position = skip_blanks(data, position)
-    while data[position] != closing:
-        start = position
-        value, position, certain = read_decimal(data, start)
-        if certain and (data[position] == _COMMA or data[position] == closing or is_blank(data[position])):
-            columns[state[VALUES]], values[state[VALUES]] = dense, value
-            state[VALUES] += 1
+@inlined
+def _read_dense(
+    data: Bytes, place: np.uint64, closing: int, columns: Numbers, values: Floats, pending: Integers,
+    count: int, waiting: int,
+) -> tuple[int, Any, int, int]:  # fmt: skip
+    """Read values with commas or blanks between them up to the closing mark: a code, the place after it, and the
+    counts of values and of those that wait.
+    """
+    code, dense = DONE, 0
+    place = skip_blanks(data, place)
+    while data[place] != closing and code == DONE:
+        if count == len(values) or waiting == len(pending):
+            code = MORE_VALUES if count == len(values) else MORE_PENDING
+            break
+        start = place
+        value, after, certain = read_decimal(data, np.int64(place))
+        place = np.uint64(after)
+        byte = data[place]
+        if certain and (byte in (_COMMA, closing) or is_blank(byte)):
+            values[count] = value
         else:
-            while data[position] > SPACE and data[position] != _COMMA and data[position] != closing:
-                position += 1
-            if position == start:
-                return BAD_SCORES, position, 0
-            _store(data, start, position, dense, state, columns, values, pending)
+            while data[place] > SPACE and data[place] != _COMMA and data[place] != closing:
+                place += _ONE
+            if place == start:
+                code = BAD_SCORES
+                break
+            waiting = _read_value(data, start, place, dense, values, pending, count, waiting)
+        columns[count] = dense
         dense += 1
-        position = skip_blanks(data, position)
-        if data[position] == _COMMA:
-            position = skip_blanks(data, position + 1)
-    position += 1
-    if closing == _MORE:
-        if data[position] != _MORE:
-            return BAD_SCORES, position, 0
-        position += 1
-    position = skip_blanks(data, position)
-    while data[position] != _QUOTE:
-        start, equals = position, -1
-        while data[position] > SPACE and data[position] != _QUOTE:
-            if data[position] == EQUALS:
-                equals = position
-            position += 1
-        if position == start:
-            return BAD_SCORES, position, 0
-        if equals <= start:
-            state[FIRST], state[LAST] = start, position
-            return NO_NAME, position, 0
-        if state[NAMES] == len(names):
-            return GROW, position, 0
-        name = number_of(data, start, equals, name_slots, names, state[NAMES])
-        state[NAMES] = max(state[NAMES], name + 1)
-        _store(data, equals + 1, position, -1 - name, state, columns, values, pending)
-        position = skip_blanks(data, position)
-    return DONE, position + 1, dense
+        count += 1
+        if data[place] != _COMMA:
+            place = skip_blanks(data, place)
+        if data[place] == _COMMA:
+            place = skip_blanks(data, place + _ONE)
+    return code, place + _ONE, count, waiting
 
 
 @kernel
 def _read_brackets(
-    data: Bytes, position: int, state: Integers, columns: Numbers, values: Floats, pending: Integers
-) -> tuple[int, int, int, int]:
-    """Scores after their opening bracket: a code, the place after them, how many, and a hash of their labels."""
+    data: Bytes, place: np.uint64, columns: Numbers, values: Floats, pending: Integers, count: int, waiting: int
+) -> tuple[int, Any, int, int, int]:
+    """Scores after their opening bracket: a code, the place after them, the counts of values and of those that wait,
+    and a hash of their labels.
+    """
     dense = 0
     layout: Any = np.int64(17)
-    position = skip_blanks(data, position)
-    while data[position] != _END_BRACKET:
-        start = position
-        while data[position] > SPACE and data[position] != _END_BRACKET:
-            position += 1
-        if position == start:
-            return BAD_SCORES, position, 0, 0
-        if data[position - 1] == COLON:
-            for i in range(start, position):
+    place = skip_blanks(data, place)
+    while data[place] != _END_BRACKET:
+        if count == len(values) or waiting == len(pending):
+            return MORE_VALUES if count == len(values) else MORE_PENDING, place, 0, 0, 0
+        start = place
+        while data[place] > SPACE and data[place] != _END_BRACKET:
+            place += _ONE
+        if place == start:
+            return BAD_SCORES, place, 0, 0, 0
+        if data[place - _ONE] == COLON:
+            for i in range(start, place):
                 layout = layout * _MIX + np.int64(data[i])
             layout = layout * _MIX + dense
         else:
-            _store(data, start, position, dense, state, columns, values, pending)
+            waiting = _read_value(data, start, place, dense, values, pending, count, waiting)
+            columns[count] = dense
             dense += 1
-        position = skip_blanks(data, position)
-    return DONE, position + 1, dense, layout
+            count += 1
+        place = skip_blanks(data, place)
+    return DONE, place + _ONE, count, waiting, layout
 
 
 @kernel
+def _last_costs(data: Bytes, place: np.uint64, end: np.uint64) -> tuple[Any, bool]:
+    """Where the last ``, pC=`` before a line end begins, the first of which is here; and whether bars come after it."""
+    last, bars = place, False
+    while place < end:
+        if data[place] == BAR:
+            bars = True
+        elif data[place] == _COMMA and is_text(data, place, COSTS):
+            last = place
+        place += _ONE
+    return last, bars
+
+
+@inlined
 def _read_words(
-    data: Bytes, start: int, with_source: bool, state: Integers, word_slots: Numbers, words: Integers, labels: Numbers
-) -> tuple[int, int]:
-    """Read the output, which goes to the line end: a code, and the line end.
+    data: Bytes, start: np.uint64, with_source: bool, state: Integers, word_slots: Numbers, words: Integers,
+    labels: Numbers,
+) -> tuple[int, Any, Any]:  # fmt: skip
+    """Read the output, which goes to the line end: a code, the line end, and the count of labels.
 
     The words of the target come after ``source|``, if that is there, and in old versions before costs.
     """
-    end = start
-    bars, bar = 0, start
-    costs = -1
-    while data[end] != NEWLINE:
-        if data[end] == BAR:
-            bar = end if bars == 0 else bar
-            bars += 1
-        elif data[end] == _COMMA and is_text(data, end, min(end + len(COSTS), len(data)), COSTS):
-            costs = end
-        end += 1
-    stop = end
-    position = start
+    end = line_end(data, start)
+    stop, place = end, start
+    code = DONE
+    label = state[LABELS]
     if with_source:
-        while stop > start and is_blank(data[stop - 1]):
-            stop -= 1
-        if data[start] == _QUOTE and stop > start + 1 and data[stop - 1] == _QUOTE:
-            stop -= 1
-        if bars != 1 or bar >= stop:
-            return (NO_SOURCE if bars == 0 else FACTORED), end
-        position = bar + 1
-    if costs >= position:
-        stop = costs
-    labels[state[LABELS]] = -1
-    state[LABELS] += 1
-    while True:
-        while position < stop and is_blank(data[position]):
-            position += 1
-        if position >= stop:
-            return DONE, end
-        first = position
-        while position < stop and not is_blank(data[position]):
-            position += 1
-        if state[WORDS] == len(words):
-            return GROW, end
-        word = number_of(data, first, position, word_slots, words, state[WORDS])
-        state[WORDS] = max(state[WORDS], word + 1)
-        labels[state[LABELS]] = word
-        state[LABELS] += 1
+        while stop > start and is_blank(data[stop - _ONE]):
+            stop -= _ONE
+        if data[start] == _QUOTE and stop > start + _ONE and data[stop - _ONE] == _QUOTE:
+            stop -= _ONE
+        while place < end and data[place] != BAR:
+            place += _ONE
+        if place >= stop:
+            code = NO_SOURCE if place == end else FACTORED
+        place += _ONE
+    if label == len(labels):
+        code = MORE_LABELS
+    else:
+        labels[label] = -1
+        label += 1
+    while code == DONE:
+        while place < stop and is_blank(data[place]):
+            place += _ONE
+        first = place
+        value = NO_HASH
+        while place < stop:
+            byte = data[place]
+            if byte <= SPACE and is_blank(byte):
+                break
+            if byte == BAR and with_source:
+                code = FACTORED
+            elif byte == _COMMA and is_text(data, place, COSTS):
+                stop, bars = _last_costs(data, place, end)
+                if bars and with_source:
+                    code = FACTORED
+                if place == stop:
+                    break
+            value = with_byte(value, byte)
+            place += _ONE
+        if place == first or code != DONE:
+            break
+        if label == len(labels) or state[WORDS] == len(words):
+            code = MORE_LABELS if label == len(labels) else MORE_STRINGS
+            break
+        word = number_of_hash(data, np.int64(first), np.int64(place), value, word_slots, words, state[WORDS])
+        if word == state[WORDS]:
+            state[WORDS] = word + 1
+        labels[label] = word
+        label += 1
+    return code, end, label
 
 
 @kernel
 def _read_lines(
     data: Bytes, state: Integers, word_slots: Numbers, words: Integers, name_slots: Numbers, names: Integers,
-    edges: Integers, labels: Numbers, columns: Numbers, values: Floats, pending: Integers,
+    named_by: Integers, edges: Integers, labels: Numbers, columns: Numbers, values: Floats, pending: Integers,
 ) -> int:  # fmt: skip
     """Read lines from ``state[POSITION]`` on.
 
-    A code other than DONE leaves the position at the line in question, and in KEPT what there was before it. One long
-    function: to pass eleven arrays to another for every line takes a quarter of the time, in counting references.
+    A code other than DONE leaves the state at the line in question, of which nothing but words and names is kept.
+    ``named_by`` has for every name the attempt at a line that named it last. One long function: to pass a dozen arrays
+    to another for every line takes a quarter of the time, in counting references.
     """
     while state[POSITION] < len(data):
-        state[KEPT], state[KEPT + 1], state[KEPT + 2] = state[LABELS], state[VALUES], state[PENDING]
-        sentence, position = whole_number(data, state[POSITION])
+        state[ATTEMPT] += 1
+        sentence, place = whole_number(data, np.uint64(state[POSITION]))
         if sentence < 0:
             return NO_SENTENCE
         hypothesis, head, back, forward = np.int64(ABSENT), np.int64(ABSENT), np.int64(ABSENT), np.int64(ABSENT)
-        transition_start, transition_stop = -1, -1
-        style, dense, layout, has_key = PLAIN, 0, 0, False
-        edge = state[EDGES]
-        found_out = False
-        position = skip_blanks(data, position)
-        while data[position] != NEWLINE:
-            start = position
-            if data[position] == _BRACKET:
+        transition_start = transition_stop = place
+        has_transition, has_key, found_out = False, False, False
+        style, dense, layout = PLAIN, 0, 0
+        edge, count, waiting, label = state[EDGES], state[VALUES], state[PENDING], state[LABELS]
+        place = skip_blanks(data, place)
+        while data[place] != NEWLINE:
+            start = place
+            if data[place] == _BRACKET:
                 if style != PLAIN:
                     return BAD_SCORES
-                code, position, dense, layout = _read_brackets(data, position + 1, state, columns, values, pending)
+                code, place, count, waiting, layout = _read_brackets(
+                    data, place + _ONE, columns, values, pending, count, waiting
+                )
                 if code != DONE:
                     return code
-                style = BRACKETS
+                style, dense = BRACKETS, count - state[VALUES]
                 if edge == 0:
-                    state[SCORES], state[SCORES_END] = start + 1, position - 1
-                position = skip_blanks(data, position)
+                    state[SCORES], state[SCORES_END] = start + _ONE, place - _ONE
+                place = skip_blanks(data, place)
                 continue
-            while data[position] > SPACE and data[position] != EQUALS:
-                position += 1
-            state[FIRST], state[LAST] = start, position
-            if data[position] != EQUALS or position == start:
+            key, place = field_key(data, place)
+            if key == NO_KEY:
+                state[FIRST], state[LAST] = start, place
                 return BAD_FIELD
-            key = field_key(data, start, position)
-            position += 1
             if key == OUT:
                 found_out = True
-                code, position = _read_words(data, position, has_key, state, word_slots, words, labels)
+                code, place, label = _read_words(data, place, has_key, state, word_slots, words, labels)
                 if code != DONE:
                     return code
                 break
             if key == SCORES_KEY:
                 has_key = True
-                if data[position] == _BRACKET:
+                if data[place] == _BRACKET:
                     continue
-                if data[position] != _QUOTE or style != PLAIN:
+                if data[place] != _QUOTE or style != PLAIN:
                     return BAD_SCORES
-                code, position, dense = _read_quoted(
-                    data, position + 1, state, name_slots, names, columns, values, pending
+                place += _ONE
+                closing = _CLOSE
+                if data[place] == _LESS and data[place + _ONE] == _LESS:
+                    closing = _MORE
+                    place += _TWO
+                elif is_text(data, place, CORE):
+                    place += np.uint64(len(CORE))
+                else:
+                    return BAD_SCORES
+                code, place, count, waiting = _read_dense(
+                    data, place, closing, columns, values, pending, count, waiting
                 )
                 if code != DONE:
                     return code
+                dense = count - state[VALUES]
+                if closing == _MORE:
+                    if data[place] != _MORE:
+                        return BAD_SCORES
+                    place += _ONE
+                place = skip_blanks(data, place)
+                while data[place] != _QUOTE:
+                    first, equals = place, place
+                    while data[place] > SPACE and data[place] != _QUOTE:
+                        if data[place] == EQUALS:
+                            equals = place
+                        place += _ONE
+                    if place == first:
+                        return BAD_SCORES
+                    state[FIRST], state[LAST] = first, place
+                    if equals == first:
+                        return NO_NAME
+                    if state[NAMES] == len(names):
+                        return MORE_STRINGS
+                    if count == len(values) or waiting == len(pending):
+                        return MORE_VALUES if count == len(values) else MORE_PENDING
+                    name = number_of(data, np.int64(first), np.int64(equals), name_slots, names, state[NAMES])
+                    state[NAMES] = max(state[NAMES], name + 1)
+                    if named_by[name] == state[ATTEMPT]:
+                        state[LAST] = equals
+                        return REPEATED_NAME
+                    named_by[name] = state[ATTEMPT]
+                    waiting = _read_value(data, equals + _ONE, place, -1 - name, values, pending, count, waiting)
+                    columns[count] = -1 - name
+                    count += 1
+                    place = skip_blanks(data, place)
+                place += _ONE
                 style = NAMED
             elif key == TRANSITION:
-                transition_start = position
-                while data[position] > SPACE:
-                    position += 1
-                transition_stop = position
+                has_transition, transition_start = True, place
+                transition_stop = place = token_end(data, place)
             elif key == OTHER:
-                while data[position] > SPACE:
-                    position += 1
+                place = token_end(data, place)
             else:
                 number = np.int64(FINAL)
-                if data[position] == _MINUS and key == FORWARD_KEY:
-                    while data[position] > SPACE:
-                        position += 1
+                if data[place] == _MINUS and key == FORWARD_KEY:
+                    place = token_end(data, place)
                 else:
-                    number, position = whole_number(data, position)
+                    number, place = whole_number(data, place)
                     if number < 0:
-                        state[LAST] = position
+                        state[FIRST], state[LAST] = start, place
                         return BAD_NUMBER
                 if key == HYP:
                     hypothesis = number
@@ -288,24 +343,28 @@ def _read_lines(
                     head = number
                 else:
                     forward = number
-            if data[position] != NEWLINE and not is_blank(data[position]):
-                state[LAST] = position + 1
+            if data[place] != NEWLINE and not is_blank(data[place]):
+                state[FIRST], state[LAST] = start, place + _ONE
                 return BAD_FIELD
-            position = skip_blanks(data, position)
+            place = skip_blanks(data, place)
         if hypothesis < 0:
             return NO_HYPOTHESIS
         if hypothesis == 0 and back == ABSENT:  # where the search starts: no edge
             state[START] = forward
-            state[POSITION] = position + 1
+            state[POSITION] = place + _ONE
             continue
         if back == ABSENT:
             return NO_BACK
         if not found_out:
             return NO_OUT
         if style == PLAIN:
-            if transition_start < 0:
+            if not has_transition:
                 return NO_TRANSITION
-            _store(data, transition_start, transition_stop, 0, state, columns, values, pending)
+            if count == len(values) or waiting == len(pending):
+                return MORE_VALUES if count == len(values) else MORE_PENDING
+            waiting = _read_value(data, transition_start, transition_stop, 0, values, pending, count, waiting)
+            columns[count] = 0
+            count += 1
             dense = 1
         layout = layout * 4 + style
         if edge == 0:
@@ -314,38 +373,46 @@ def _read_lines(
             return SCORES_DIFFER
         edges[HYPOTHESIS, edge], edges[HEAD, edge] = hypothesis, hypothesis if head == ABSENT else head
         edges[BACK, edge], edges[FORWARD, edge], edges[LINE, edge] = back, forward, state[POSITION]
-        edges[LABEL, edge + 1], edges[VALUE, edge + 1] = state[LABELS], state[VALUES]
-        state[EDGES] = edge + 1
-        state[POSITION] = position + 1
+        edges[LABEL, edge + 1], edges[VALUE, edge + 1] = label, count
+        state[EDGES], state[LABELS], state[VALUES], state[PENDING] = edge + 1, label, count, waiting
+        state[POSITION] = place + _ONE
     return DONE
 
 
 @kernel
-def parse_sentence(data: Bytes) -> Any:
-    """Read the lines of one sentence. Linear.
+def parse_sentence(data: Bytes, lines: int) -> Any:
+    """Read the lines of one sentence, as many as that. Linear.
 
     Returns a code; the state, whose FIRST and LAST show what is at fault, in the line at POSITION; the columns of edges
     (see HYPOTHESIS and after it); labels, columns and values; words, names, and pending values. Scores have their
     position as column, named ones −1 − the number of their name.
     """
     state = np.zeros(STATE_SIZE, dtype=np.int64)
-    lines, blanks, marks = count_marks(data)
     edges = np.zeros((7, lines + 1), dtype=np.int64)
-    labels = np.empty(2 * lines + blanks, dtype=np.int32)  # a tail, and words with blanks between them
-    columns = np.empty(lines + blanks + marks, dtype=np.int32)
-    values = np.empty(lines + blanks + marks, dtype=np.float64)
-    pending = np.empty((lines + blanks + marks, 4), dtype=np.int64)
+    labels = np.empty(4 * lines + 16, dtype=np.int32)
+    columns = np.empty(12 * lines + 16, dtype=np.int32)
+    values = np.empty(12 * lines + 16, dtype=np.float64)
+    pending = np.empty((16, 4), dtype=np.int64)
     word_slots, words = no_strings(256)
     name_slots, names = no_strings(32)
+    named_by = np.zeros(32, dtype=np.int64)
     while True:
-        code = _read_lines(data, state, word_slots, words, name_slots, names, edges, labels, columns, values, pending)
-        if code != GROW:
+        code = _read_lines(
+            data, state, word_slots, words, name_slots, names, named_by, edges, labels, columns, values, pending
+        )
+        if code < MORE_STRINGS:
             break
-        state[LABELS], state[VALUES], state[PENDING] = state[KEPT], state[KEPT + 1], state[KEPT + 2]
-        if state[WORDS] == len(words):
+        if code == MORE_LABELS:
+            labels = grown(labels)
+        elif code == MORE_VALUES:
+            columns, values = grown(columns), grown(values)
+        elif code == MORE_PENDING:
+            pending = np.concatenate((pending, pending))
+        elif state[WORDS] == len(words):
             word_slots, words = with_more_room(words, state[WORDS])
-        if state[NAMES] == len(names):
+        else:
             name_slots, names = with_more_room(names, state[NAMES])
+            named_by = np.zeros(len(names), dtype=np.int64)
     return (
         code,
         state,

@@ -11,14 +11,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.kernels._jit import kernel
+from hulltune.kernels._jit import inlined, kernel
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Integers: TypeAlias = NDArray[np.int64]
 Numbers: TypeAlias = NDArray[np.int32]
 Floats: TypeAlias = NDArray[np.float64]
+Whole: TypeAlias = int | np.integer[Any]
 
-_SEED, _PRIME, _FOLD = np.uint64(14695981039346656037), np.uint64(1099511628211), np.uint64(32)
+NO_HASH, _PRIME, _FOLD = np.uint64(14695981039346656037), np.uint64(1099511628211), np.uint64(32)
 _ONE = np.uint64(1)
 
 # The distinct strings of a text, in a hash table of two arrays. Not a named tuple of arrays: to take one out of a tuple
@@ -66,42 +67,55 @@ def grown(values: NDArray[Any]) -> NDArray[Any]:
     return larger
 
 
-@kernel
-def same_bytes(data: Bytes, start: int, other: int, length: int) -> bool:
+@inlined
+def same_bytes(data: Bytes, start: Whole, other: Whole, length: Whole) -> bool:
     """Whether two stretches of the text are equal; unsigned, because Numba checks signed indices for a minus sign."""
     place, end, its = np.uint64(start), np.uint64(start + length), np.uint64(other)
-    while place < end:
-        if data[place] != data[its]:
-            return False
+    while place < end and data[place] == data[its]:
         place += _ONE
         its += _ONE
-    return True
+    return bool(place == end)
 
 
-@kernel
-def number_of(data: Bytes, start: int, stop: int, slots: Numbers, places: Integers, count: int) -> Any:
+@inlined
+def number_of(data: Bytes, start: Whole, stop: Whole, slots: Numbers, places: Integers, count: Whole) -> Any:
     """The number of a string among the first ``count``; a new one becomes number ``count``, for which there must be
     room in the table.
     """
-    value = _SEED
+    value = NO_HASH
     for i in range(np.uint64(start), np.uint64(stop)):
-        value = (value ^ np.uint64(data[i])) * _PRIME
+        value = with_byte(value, data[i])
+    return number_of_hash(data, start, stop, value, slots, places, count)
+
+
+@inlined
+def with_byte(value: np.uint64, byte: int) -> Any:
+    """The hash of a string with one more byte, from NO_HASH on (FNV-1a)."""
+    return (value ^ np.uint64(byte)) * _PRIME
+
+
+@inlined
+def number_of_hash(
+    data: Bytes, start: Whole, stop: Whole, value: np.uint64, slots: Numbers, places: Integers, count: Whole
+) -> Any:
+    """The same as number_of, where the hash is known."""
     hashed = np.int64(value ^ (value >> _FOLD))
-    mask = len(slots) - 1
-    slot = hashed & mask
-    length = stop - start
-    while slots[slot] >= 0:
-        number = slots[slot]
-        if (
-            places[number, HASH] == hashed
-            and places[number, STOP] - places[number, START] == length
-            and same_bytes(data, start, places[number, START], length)
-        ):
-            return np.int64(number)
-        slot = (slot + 1) & mask
-    slots[slot] = count
-    places[count, START], places[count, STOP], places[count, HASH] = start, stop, hashed
-    return np.int64(count)
+    mask = np.uint64(len(slots) - 1)  # unsigned, because Numba checks signed indices for a minus sign
+    slot = np.uint64(hashed) & mask
+    length = np.int64(stop) - np.int64(start)
+    number = np.int64(slots[slot])
+    while number >= 0 and not (
+        places[number, HASH] == hashed
+        and places[number, STOP] - places[number, START] == length
+        and same_bytes(data, start, places[number, START], length)
+    ):
+        slot = (slot + _ONE) & mask
+        number = np.int64(slots[slot])
+    if number < 0:
+        number = np.int64(count)
+        slots[slot] = number
+        places[number, START], places[number, STOP], places[number, HASH] = start, stop, hashed
+    return number
 
 
 @kernel
