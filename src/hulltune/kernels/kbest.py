@@ -6,91 +6,37 @@ with one tail moved on to its next, or another edge with the best of its tails. 
 sums are exact, and the first derivation is the one that decoding gives.
 
 Asked for distinct outputs, every node keeps only the first derivation of each output: a later one can be replaced by
-it in any whole without a change of the output (Huang, Knight & Joshi 2006 do so for trees). Outputs are told apart by
-a hash that composes like they do; where it agrees they are compared token by token.
+it in any whole without a change of the output (Huang, Knight & Joshi 2006 do so for trees).
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
-
-EDGE, NODE, TAILS, MOVED, NEXT, CHILD, SIBLING = range(7)
-"""Fields of a derivation: its edge; its node; where the derivations of its tails stand; the last tail that was moved
-on (only this one and those after it move further, so that each combination is reached once); the next derivation of
-the node; and its place in the heap of its node."""
-UNKNOWN, NONE = -1, -2
-"""A next derivation that was not asked for yet, and one that does not exist."""
-DERIVATIONS, TAIL_SLOTS, SEEN, SKIPPED = range(4)
-"""What is counted: derivations, places for their tails, outputs in the table, duplicates that were passed over."""
-BASE = np.uint64(0x9E3779B97F4A7C15)
-MIX = np.uint64(0xBF58476D1CE4E5B9)
-
-
-class Pool(NamedTuple):
-    """All derivations and candidates of one sentence. The best of node v is number v.
-
-    ``hashes`` has, for each, the hash of its output and BASE to the power of the output's length.
-    """
-
-    counts: Int64s
-    scores: Floats
-    fields: NDArray[np.int64]
-    tails: Int64s
-    hashes: NDArray[np.uint64]
-    seen: Int64s
-
-
-class Graph(NamedTuple):
-    """The forest of one sentence in the arrays of its corpus: its nodes are numbered from 0, its edges as there."""
-
-    first_node: int
-    edge_offsets: Int64s
-    tail_offsets: Int64s
-    tails: Int32s
-    label_offsets: Int64s
-    labels: Int32s
-    scores: Floats
-    """Of the edges from number ``base`` on."""
-    base: int
-
-
-@kernel
-def _with_room(pool: Pool, tails: int) -> Pool:
-    """Room for one more derivation with this many tails."""
-    scores, fields, hashes, slots = pool.scores, pool.fields, pool.hashes, pool.tails
-    if pool.counts[DERIVATIONS] == scores.size:
-        scores = np.concatenate((scores, np.empty_like(scores)))
-        fields = np.concatenate((fields, np.empty_like(fields)))
-        hashes = np.concatenate((hashes, np.empty_like(hashes)))
-    if pool.counts[TAIL_SLOTS] + tails > slots.size:
-        slots = np.concatenate((slots, np.empty(slots.size + tails, np.int64)))
-    return Pool(pool.counts, scores, fields, slots, hashes, pool.seen)
-
-
-@kernel
-def _hash_output(graph: Graph, pool: Pool, derivation: int) -> None:
-    """The hash of a derivation's output from those of its tails."""
-    edge, slots = pool.fields[derivation, EDGE], pool.fields[derivation, TAILS]
-    value, power = np.uint64(0), np.uint64(1)
-    for position in range(graph.label_offsets[edge], graph.label_offsets[edge + 1]):
-        label = np.int64(graph.labels[position])
-        if label >= 0:
-            value = value * BASE + (np.uint64(label) + np.uint64(1)) * MIX
-            power *= BASE
-        else:
-            tail = pool.tails[slots - 1 - label]
-            value = value * pool.hashes[tail, 1] + pool.hashes[tail, 0]
-            power *= pool.hashes[tail, 1]
-    pool.hashes[derivation, 0], pool.hashes[derivation, 1] = value, power
+from hulltune.kernels.kbest_pool import (
+    CHILD,
+    DERIVATIONS,
+    EDGE,
+    MOVED,
+    NEXT,
+    NODE,
+    NONE,
+    SIBLING,
+    SKIPPED,
+    TAIL_SLOTS,
+    TAILS,
+    UNKNOWN,
+    Floats,
+    Graph,
+    Int32s,
+    Int64s,
+    Pool,
+    hash_output,
+    remember_output,
+    with_room,
+)
 
 
 @kernel
@@ -147,90 +93,12 @@ def _without_first(graph: Graph, pool: Pool, heap: int) -> int:
 
 
 @kernel
-def _tokens(graph: Graph, pool: Pool, derivation: int) -> Int32s:
-    """What a derivation puts out, by an explicit stack."""
-    stack = np.empty((64, 2), np.int64)
-    tokens = np.empty(64, np.int32)
-    count = 0
-    stack[0, 0] = derivation
-    stack[0, 1] = graph.label_offsets[pool.fields[derivation, EDGE]]
-    height = 1
-    while height:
-        current, position = stack[height - 1, 0], stack[height - 1, 1]
-        if position == graph.label_offsets[pool.fields[current, EDGE] + 1]:
-            height -= 1
-            continue
-        stack[height - 1, 1] += 1
-        label = np.int64(graph.labels[position])
-        if label >= 0:
-            if count == tokens.size:
-                tokens = np.concatenate((tokens, np.empty_like(tokens)))
-            tokens[count] = label
-            count += 1
-        else:
-            if height == len(stack):
-                stack = np.concatenate((stack, np.empty_like(stack)))
-            tail = pool.tails[pool.fields[current, TAILS] - 1 - label]
-            stack[height, 0] = tail
-            stack[height, 1] = graph.label_offsets[pool.fields[tail, EDGE]]
-            height += 1
-    return tokens[:count]
-
-
-@kernel
-def _same_output(graph: Graph, pool: Pool, a: int, b: int) -> bool:
-    left, right = _tokens(graph, pool, a), _tokens(graph, pool, b)
-    return left.size == right.size and bool(np.all(left == right))
-
-
-@kernel
-def _find_output(graph: Graph, pool: Pool, derivation: int) -> tuple[np.int64, bool]:
-    """The slot of the table of outputs for a derivation, and whether its node has the output there already."""
-    mask = pool.seen.size - 1
-    node = pool.fields[derivation, NODE]
-    key = (pool.hashes[derivation, 0] ^ (np.uint64(node) * MIX)) * BASE
-    slot = np.int64(key >> np.uint64(20)) & mask
-    while pool.seen[slot] >= 0:
-        other = pool.seen[slot]
-        if (
-            pool.fields[other, NODE] == node
-            and pool.hashes[other, 0] == pool.hashes[derivation, 0]
-            and pool.hashes[other, 1] == pool.hashes[derivation, 1]
-            and _same_output(graph, pool, other, derivation)
-        ):
-            return slot, True
-        slot = (slot + 1) & mask
-    return slot, False
-
-
-@kernel
-def _remember_output(graph: Graph, pool: Pool, derivation: int) -> tuple[Pool, bool]:
-    """The table of outputs with that of a derivation, and whether it is new."""
-    slot, known = _find_output(graph, pool, derivation)
-    if known:
-        return pool, False
-    pool.seen[slot] = derivation
-    pool.counts[SEEN] += 1
-    if 2 * pool.counts[SEEN] <= pool.seen.size:
-        return pool, True
-    old = pool.seen
-    pool = Pool(
-        pool.counts, pool.scores, pool.fields, pool.tails, pool.hashes, np.full(2 * old.size, np.int64(-1), np.int64)
-    )
-    for other in old:
-        if other >= 0:
-            slot, _ = _find_output(graph, pool, other)
-            pool.seen[slot] = other
-    return pool, True
-
-
-@kernel
 def _add(graph: Graph, pool: Pool, node: int, edge: int, like: int, moved: int, distinct: bool) -> tuple[Pool, int]:
     """A new derivation of ``edge``: its tails are those of ``like`` with tail ``moved`` at its next; or, where
     ``like`` is −1, the best of each.
     """
     first, arity = graph.tail_offsets[edge], graph.tail_offsets[edge + 1] - graph.tail_offsets[edge]
-    pool = _with_room(pool, arity)
+    pool = with_room(pool, arity)
     new, slots = pool.counts[DERIVATIONS], pool.counts[TAIL_SLOTS]
     pool.counts[DERIVATIONS] += 1
     pool.counts[TAIL_SLOTS] += arity
@@ -246,7 +114,7 @@ def _add(graph: Graph, pool: Pool, node: int, edge: int, like: int, moved: int, 
     fields[EDGE], fields[NODE], fields[TAILS], fields[MOVED] = edge, node, slots, moved
     fields[NEXT], fields[CHILD], fields[SIBLING] = UNKNOWN, -1, -1
     if distinct:
-        _hash_output(graph, pool, new)
+        hash_output(graph, pool, new)
     return pool, new
 
 
@@ -276,7 +144,7 @@ def _start_heap(graph: Graph, pool: Pool, node: int, distinct: bool) -> tuple[Po
             pool, new = _add(graph, pool, node, edge, -1, 0, distinct)
             heap = _joined(graph, pool, heap, new)
     if distinct:
-        pool, _ = _remember_output(graph, pool, node)
+        pool, _ = remember_output(graph, pool, node)
     return pool, heap
 
 
@@ -326,7 +194,7 @@ def _advance(
         state[0] = _without_first(graph, pool, found)
         state[1], state[2] = found, pool.fields[found, MOVED]
         if distinct:
-            pool, is_new = _remember_output(graph, pool, found)
+            pool, is_new = remember_output(graph, pool, found)
             if not is_new:
                 pool.counts[SKIPPED] += 1
                 if pool.counts[SKIPPED] > patience:
