@@ -191,22 +191,23 @@ def _names(source: SourceText, style: int, state: Any) -> list[str]:
 
 def _complaint(source: SourceText, code: int, state: Any) -> InputError:
     from hulltune.kernels import moses_graph as kernel
+    from hulltune.kernels import moses_graph_fields as codes
 
     position = int(state[kernel.POSITION])
     token = shown(source.text(int(state[kernel.FIRST]), int(state[kernel.LAST])))
     reasons = {
-        kernel.NO_SENTENCE: "no number of a sentence at its start",
-        kernel.BAD_FIELD: f"{token} is no field; expected 'key=value'",
-        kernel.BAD_NUMBER: f"{token} is not a whole number from 0",
-        kernel.BAD_SCORES: 'its scores cannot be read; expected scores="core=(v,v,…) name=v …" or [ name: v v … ]',
-        kernel.NO_HYPOTHESIS: "no field hyp=",
-        kernel.NO_BACK: "no field back=, and not hypothesis 0; is the line cut off?",
-        kernel.NO_OUT: "no field out=; is the line cut off?",
-        kernel.NO_TRANSITION: "neither transition= nor scores=; expected one of them",
-        kernel.NO_SOURCE: "no '|' in out=; expected 'source|target' after scores=",
-        kernel.FACTORED: "more than one '|' in out=; expected 'source|target' with one factor each",
-        kernel.NO_NAME: f"{token} is no feature; expected 'name=value'",
-        kernel.REPEATED_NAME: f"feature {token} occurs twice",
-        kernel.SCORES_DIFFER: "its scores differ in number or kind from those of the sentence's first hypothesis",
+        codes.NO_SENTENCE: "no number of a sentence at its start",
+        codes.BAD_FIELD: f"{token} is no field; expected 'key=value'",
+        codes.BAD_NUMBER: f"{token} is not a whole number from 0",
+        codes.BAD_SCORES: 'its scores cannot be read; expected scores="core=(v,v,…) name=v …" or [ name: v v … ]',
+        codes.NO_HYPOTHESIS: "no field hyp=",
+        codes.NO_BACK: "no field back=, and not hypothesis 0; is the line cut off?",
+        codes.NO_OUT: "no field out=; is the line cut off?",
+        codes.NO_TRANSITION: "neither transition= nor scores=; expected one of them",
+        codes.NO_SOURCE: "no '|' in out=; expected 'source|target' after scores=",
+        codes.FACTORED: "more than one '|' in out=; expected 'source|target' with one factor each",
+        codes.NO_NAME: f"{token} is no feature; expected 'name=value'",
+        codes.REPEATED_NAME: f"feature {token} occurs twice",
+        codes.SCORES_DIFFER: "its scores differ in number or kind from those of the sentence's first hypothesis",
     }
     return source.fault(position, reasons[code])

@@ -48,6 +48,7 @@ _DROPPED_BITS = np.uint64(64 - 52 - 3)
 _EXACT_INTEGERS = np.uint64(2**53)
 _ASCII_ZERO, _NINE = np.uint64(48), np.uint64(9)
 _MOST_DIGITS = 19
+_TOO_LARGE = 10**17
 
 
 @kernel
@@ -165,3 +166,16 @@ def read_decimal(data: NDArray[np.uint8], position: int | np.int64) -> tuple[flo
                 else:
                     certain = False
     return (-value if negative else value), end, certain
+
+
+@kernel
+def whole_number(data: NDArray[np.uint8], position: int, stop: int) -> Any:
+    """The number that the digits up to ``stop`` spell; −1 for none, for another byte, and from 10^18 on."""
+    number = np.int64(0 if position < stop else -1)
+    while position < stop:
+        digit = np.int64(data[position]) - 48
+        if digit < 0 or digit > 9 or number >= _TOO_LARGE:
+            return np.int64(-1)
+        number = number * 10 + digit
+        position += 1
+    return number

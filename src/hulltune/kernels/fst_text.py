@@ -6,13 +6,13 @@ first kernel surveys the lines, Python decides, and a second kernel reads them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
-from hulltune.kernels.decimals import read_decimal
+from hulltune.kernels.decimals import read_decimal, whole_number
 from hulltune.kernels.interning import Texts, intern
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -34,7 +34,6 @@ NO_WEIGHT, MOST_IN_TWO, MOST_IN_FOUR, MOST_IN_FIVE = 7, 8, 9, 10
 SURVEY_SIZE = 11
 
 _SPACE, _TAB, _RETURN, _NEWLINE, _COMMA, _UNDERSCORE = 32, 9, 13, 10, 44, 95
-_TOO_LARGE = 10**17
 _SPELLED = (b"infinity", b"inf", b"nan", b"badnumber")
 _NAMES = np.array([list(name.ljust(9)) for name in _SPELLED], dtype=np.uint8)
 _NAME_LENGTHS = np.array([len(name) for name in _SPELLED])
@@ -152,19 +151,6 @@ def survey(data: Bytes, start: int, end: int, kaldi: bool) -> Integers:
 
 
 @kernel
-def _whole_number(data: Bytes, position: int, stop: int) -> Any:
-    """The number that digits spell, or −1."""
-    number = np.int64(0)
-    while position < stop:
-        digit = np.int64(data[position]) - 48
-        if digit < 0 or digit > 9 or number >= _TOO_LARGE:
-            return np.int64(-1)
-        number = number * 10 + digit
-        position += 1
-    return number
-
-
-@kernel
 def _read_weight(
     data: Bytes, position: int, stop: int, row: int, style: int, rows: Rows, pairs: Pairs, pending: Integers,
     counts: Integers,
@@ -185,7 +171,7 @@ def _read_weight(
             after = position
             while after < stop and data[after] != _COMMA:
                 after += 1
-            key = _whole_number(data, position, after)
+            key = whole_number(data, position, after)
             if key < 1 or after == stop:
                 return ODD
         else:
@@ -250,8 +236,8 @@ def parse_lines(
             is_arc = count == arc_fields or count == arc_fields + 1
             if not is_arc and count > 2:
                 return ODD
-            source = _whole_number(data, fields[0], fields[1])
-            target = _whole_number(data, fields[2], fields[3]) if is_arc else np.int64(-1)
+            source = whole_number(data, fields[0], fields[1])
+            target = whole_number(data, fields[2], fields[3]) if is_arc else np.int64(-1)
             if source < 0 or (is_arc and target < 0):
                 return ODD
             if style == KALDI and transducer and count == 4 and _is_pair(data, fields[6], fields[7]):

@@ -13,17 +13,32 @@ import numpy as np
 
 from hulltune.kernels._jit import inlined, kernel
 from hulltune.kernels.decimals import read_decimal
-from hulltune.kernels.eight_bytes import line_end, token_end
+from hulltune.kernels.eight_bytes import token_end
 from hulltune.kernels.moses_graph_fields import (
     BACK_KEY,
+    BAD_FIELD,
+    BAD_NUMBER,
+    BAD_SCORES,
     CORE,
-    COSTS,
+    DONE,
     FORWARD_KEY,
     HYP,
+    MORE_LABELS,
+    MORE_PENDING,
+    MORE_STRINGS,
+    MORE_VALUES,
+    NO_BACK,
+    NO_HYPOTHESIS,
     NO_KEY,
+    NO_NAME,
+    NO_OUT,
+    NO_SENTENCE,
+    NO_TRANSITION,
     OTHER,
     OUT,
     RECOMBINED,
+    REPEATED_NAME,
+    SCORES_DIFFER,
     SCORES_KEY,
     TRANSITION,
     field_key,
@@ -32,9 +47,9 @@ from hulltune.kernels.moses_graph_fields import (
     skip_blanks,
     whole_number,
 )
-from hulltune.kernels.moses_tables import BAR, COLON, EQUALS, NEWLINE, SPACE
+from hulltune.kernels.moses_graph_words import read_words
+from hulltune.kernels.moses_tables import COLON, EQUALS, NEWLINE, SPACE
 from hulltune.kernels.raw_edges import (
-    NO_HASH,
     Bytes,
     Floats,
     Integers,
@@ -42,15 +57,8 @@ from hulltune.kernels.raw_edges import (
     grown,
     no_strings,
     number_of,
-    number_of_hash,
-    with_byte,
     with_more_room,
 )
-
-# Why the kernel came back.
-DONE, NO_SENTENCE, BAD_FIELD, BAD_NUMBER, BAD_SCORES, NO_HYPOTHESIS, NO_BACK, NO_OUT, NO_TRANSITION = range(9)
-NO_SOURCE, FACTORED, NO_NAME, SCORES_DIFFER, REPEATED_NAME = range(9, 14)
-MORE_STRINGS, MORE_LABELS, MORE_VALUES, MORE_PENDING = range(14, 18)  # room for them
 
 POSITION, FIRST, LAST, EDGES, LABELS, VALUES, PENDING, WORDS, NAMES = range(9)
 DENSE, LAYOUT, SCORES, SCORES_END, START, ATTEMPT = range(9, 15)
@@ -149,79 +157,6 @@ def _read_brackets(
 
 
 @kernel
-def _last_costs(data: Bytes, place: np.uint64, end: np.uint64) -> tuple[Any, bool]:
-    """Where the last ``, pC=`` before a line end begins, the first of which is here; and whether bars come after it."""
-    last, bars = place, False
-    while place < end:
-        if data[place] == BAR:
-            bars = True
-        elif data[place] == _COMMA and is_text(data, place, COSTS):
-            last = place
-        place += _ONE
-    return last, bars
-
-
-@inlined
-def _read_words(
-    data: Bytes, start: np.uint64, with_source: bool, state: Integers, word_slots: Numbers, words: Integers,
-    labels: Numbers,
-) -> tuple[int, Any, Any]:  # fmt: skip
-    """Read the output, which goes to the line end: a code, the line end, and the count of labels.
-
-    The words of the target come after ``source|``, if that is there, and in old versions before costs.
-    """
-    end = line_end(data, start)
-    stop, place = end, start
-    code = DONE
-    label = state[LABELS]
-    if with_source:
-        while stop > start and is_blank(data[stop - _ONE]):
-            stop -= _ONE
-        if data[start] == _QUOTE and stop > start + _ONE and data[stop - _ONE] == _QUOTE:
-            stop -= _ONE
-        while place < end and data[place] != BAR:
-            place += _ONE
-        if place >= stop:
-            code = NO_SOURCE if place == end else FACTORED
-        place += _ONE
-    if label == len(labels):
-        code = MORE_LABELS
-    else:
-        labels[label] = -1
-        label += 1
-    while code == DONE:
-        while place < stop and is_blank(data[place]):
-            place += _ONE
-        first = place
-        value = NO_HASH
-        while place < stop:
-            byte = data[place]
-            if byte <= SPACE and is_blank(byte):
-                break
-            if byte == BAR and with_source:
-                code = FACTORED
-            elif byte == _COMMA and is_text(data, place, COSTS):
-                stop, bars = _last_costs(data, place, end)
-                if bars and with_source:
-                    code = FACTORED
-                if place == stop:
-                    break
-            value = with_byte(value, byte)
-            place += _ONE
-        if place == first or code != DONE:
-            break
-        if label == len(labels) or state[WORDS] == len(words):
-            code = MORE_LABELS if label == len(labels) else MORE_STRINGS
-            break
-        word = number_of_hash(data, np.int64(first), np.int64(place), value, word_slots, words, state[WORDS])
-        if word == state[WORDS]:
-            state[WORDS] = word + 1
-        labels[label] = word
-        label += 1
-    return code, end, label
-
-
-@kernel
 def _read_lines(
     data: Bytes, state: Integers, word_slots: Numbers, words: Integers, name_slots: Numbers, names: Integers,
     named_by: Integers, edges: Integers, labels: Numbers, columns: Numbers, values: Floats, pending: Integers,
@@ -264,7 +199,9 @@ def _read_lines(
                 return BAD_FIELD
             if key == OUT:
                 found_out = True
-                code, place, label = _read_words(data, place, has_key, state, word_slots, words, labels)
+                code, place, label, state[WORDS] = read_words(
+                    data, place, has_key, label, state[WORDS], word_slots, words, labels
+                )
                 if code != DONE:
                     return code
                 break

@@ -1,4 +1,4 @@
-"""Keys, numbers and sentences of Moses search graphs: what the kernel that reads them is made of."""
+"""Keys, numbers and sentences of Moses search graphs, and what can be wrong with them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from hulltune.kernels._jit import inlined, kernel
 from hulltune.kernels.eight_bytes import eight, first_bytes, line_end, word_at
 from hulltune.kernels.moses_tables import EQUALS, NEWLINE, RETURN, SPACE, TAB
 from hulltune.kernels.raw_edges import Bytes
+
+# Why the kernel came back.
+DONE, NO_SENTENCE, BAD_FIELD, BAD_NUMBER, BAD_SCORES, NO_HYPOTHESIS, NO_BACK, NO_OUT, NO_TRANSITION = range(9)
+NO_SOURCE, FACTORED, NO_NAME, SCORES_DIFFER, REPEATED_NAME = range(9, 14)
+MORE_STRINGS, MORE_LABELS, MORE_VALUES, MORE_PENDING = range(14, 18)  # room for them
 
 # Keys of fields; a token without one has NO_KEY.
 NO_KEY, OTHER, HYP, OUT, BACK_KEY, SCORES_KEY, FORWARD_KEY, TRANSITION, RECOMBINED = range(-1, 8)

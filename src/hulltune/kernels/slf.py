@@ -6,13 +6,13 @@ cannot read, and leaves those to Python; then it is called again where it stoppe
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
-from hulltune.kernels.decimals import read_decimal
+from hulltune.kernels.decimals import read_decimal, whole_number
 from hulltune.kernels.interning import Texts, find_text, intern
 
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -29,7 +29,6 @@ STATE_SIZE = 7
 IGNORED, WORD, START, END, NUMBER, UNKNOWN = -1, -2, -3, -4, -5, -6
 
 _SPACE, _TAB, _RETURN, _NEWLINE, _EQUALS, _QUOTE, _HASH, _I, _J = 32, 9, 13, 10, 61, 34, 35, 73, 74
-_TOO_LARGE = 10**17
 
 
 class Rows(NamedTuple):
@@ -73,21 +72,6 @@ def _value_end(data: Bytes, position: int) -> int:
         if data[ahead - 1] == _QUOTE and (_is_blank(after) or after == _NEWLINE):
             return ahead
     return position
-
-
-@kernel
-def _whole_number(data: Bytes, position: int, stop: int) -> Any:
-    """The number that digits spell, or −1."""
-    number = np.int64(0)
-    if position == stop:
-        return np.int64(-1)
-    while position < stop:
-        digit = np.int64(data[position]) - 48
-        if digit < 0 or digit > 9 or number >= _TOO_LARGE:
-            return np.int64(-1)
-        number = number * 10 + digit
-        position += 1
-    return number
 
 
 @kernel
@@ -153,7 +137,7 @@ def parse_lines(data: Bytes, end: int, state: Integers, keys: Keys, words: Texts
                     return ODD
                 word = intern(words, data, position, stop)
             elif role != IGNORED:
-                number = _whole_number(data, position, stop)
+                number = whole_number(data, position, stop)
                 bit = 1 << (-role)
                 if number < 0 or seen & bit:
                     return ODD
