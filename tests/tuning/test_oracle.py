@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hulltune import Corpus, Forest, ForestBuilder, InputError
 from hulltune.metrics.bleu import Bleu
-from hulltune.metrics.wer import Wer
+from hulltune.metrics.wer import Cer, Wer
 from hulltune.tuning.nearest import nearest_outputs
 from hulltune.tuning.oracle import best_reachable
 from tests.oracles import derivations, output_of
@@ -59,7 +59,39 @@ def test_the_nearest_output_of_all(forest: Forest, one: str, other: str) -> None
         assert nearest.length == len(reference.split())
 
 
-def lowest_by_enumeration(corpus: Corpus, texts: list[list[str]], metric: Wer) -> float:
+LETTERS = st.text("abcd e", max_size=7)
+spaced = st.one_of(references, LETTERS)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(forests(elements=counts), forests(elements=counts, max_arity=1, max_nodes=7)), spaced, spaced)
+def test_the_nearest_output_by_characters(forest: Forest, one: str, other: str) -> None:
+    prepared = Cer().prepare([[one, other]])
+    found = nearest_outputs(Corpus.pack([forest]), prepared, np.array([0]))[0]
+    every = outputs(forest)
+    if puts_out_a_tail_twice(forest) or not every:
+        assert found == ()
+        return
+    for nearest, reference in zip(found, (one.strip(), other.strip()), strict=True):
+        assert nearest.text in every
+        assert nearest.edits == min(edit_distance(list(text), list(reference)) for text in every)
+        assert nearest.edits == edit_distance(list(nearest.text), list(reference))
+        assert nearest.length == len(reference)
+
+
+def test_words_that_are_white_space_at_the_ends_of_a_line_are_left_to_the_candidates() -> None:
+    builder = ForestBuilder(feature_names=["score"])
+    builder.add_edge(0, features=[0.0], output=["—", "It's"])
+    builder.add_edge(1, [0], features=[0.0], output=[0, "GOOD."])
+    builder.add_edge(1, [0], features=[0.0], output=[0, "bad"])
+    corpus, texts = Corpus.pack([builder.build(root=1)]), [["its good"]]
+    odd = best_reachable(corpus, texts, Cer(normalization="lower-nopunct"), weights=[1.0])
+    assert (odd.score, odd.exact) == (0.0, False)  # the mark and the blank after it do not count
+    plain = best_reachable(corpus, texts, Cer(normalization="lower"))
+    assert (plain.exact, plain.texts) == (True, ("— It's GOOD.",))
+
+
+def lowest_by_enumeration(corpus: Corpus, texts: list[list[str]], metric: Wer | Cer) -> float:
     prepared = metric.prepare(texts)
     rows = []
     for sentence, forest in enumerate(corpus):
@@ -69,21 +101,25 @@ def lowest_by_enumeration(corpus: Corpus, texts: list[list[str]], metric: Wer) -
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(forests(elements=counts, max_derivations=40), references), min_size=1, max_size=2))
-def test_the_rate_of_the_corpus_is_the_lowest_of_all_choices(sentences: list[tuple[Forest, str]]) -> None:
+@given(
+    st.lists(st.tuples(forests(elements=counts, max_derivations=40), references), min_size=1, max_size=2),
+    st.sampled_from([Wer(), Cer()]),
+)
+def test_the_rate_of_the_corpus_is_the_lowest_of_all_choices(
+    sentences: list[tuple[Forest, str]], metric: Wer | Cer
+) -> None:
     corpus = Corpus.pack([forest for forest, _ in sentences])
     texts = [[reference] for _, reference in sentences]
-    found = best_reachable(corpus, texts, "wer", weights=[0.0, 0.0, 0.0], k=1000)
-    assert found.score == lowest_by_enumeration(corpus, texts, Wer())
+    found = best_reachable(corpus, texts, metric, weights=[0.0, 0.0, 0.0], k=1000)
+    assert found.score == lowest_by_enumeration(corpus, texts, metric)
     linear = not any(puts_out_a_tail_twice(forest) for forest, _ in sentences)
     if linear:
         assert found.exact
         assert found.bound == found.score
-    assert metric_of(found.texts, texts) == found.score
+    assert metric_of(found.texts, texts, metric) == found.score
 
 
-def metric_of(picked: tuple[str, ...], texts: list[list[str]]) -> float:
-    metric = Wer()
+def metric_of(picked: tuple[str, ...], texts: list[list[str]], metric: Wer | Cer) -> float:
     rows = metric.prepare(texts).statistics(np.arange(len(texts)), list(picked))
     return float(metric.score(rows.sum(axis=0)))
 
@@ -102,7 +138,7 @@ def test_with_several_references_the_claim_is_never_too_strong(sentences: list[t
     found = best_reachable(corpus, texts, "wer", weights=[0.0, 0.0, 0.0], k=1000)
     lowest = lowest_by_enumeration(corpus, texts, Wer())
     assert found.score >= lowest
-    assert metric_of(found.texts, texts) == found.score
+    assert metric_of(found.texts, texts, Wer()) == found.score
     if found.bound is not None:
         assert found.bound <= lowest
     if found.exact:

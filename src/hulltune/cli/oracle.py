@@ -20,7 +20,7 @@ def configure(parser: Parser) -> None:
     """The options of ``oracle``."""
     add_lists(parser)
     search = parser.add_argument_group("search")
-    search.add_argument("--weights", metavar="FILE", help="what the best outputs are (not for exact WER)")
+    search.add_argument("--weights", metavar="FILE", help="what the best outputs are (not for wer, cer)")
     search.add_argument("--k", metavar="K", type=whole_number, default=100, help="the best K distinct outputs [100]")
     answer = parser.add_argument_group("answer")
     answer.add_argument("--out", metavar="FILE", help="write the outputs that reach it, a line a sentence")

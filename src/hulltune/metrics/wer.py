@@ -126,6 +126,15 @@ class PreparedEditRate(PreparedMetric):
         """Lines, normalised, as ids of the words (or characters) of the references; −1 for one that none has."""
         return self._symbols.encode(self._metric.normalised(lines))
 
+    @property
+    def by_character(self) -> bool:
+        """Whether lines are compared by their characters."""
+        return self._metric.unit == "character"
+
+    def normalised(self, lines: Sequence[str]) -> Sequence[str]:
+        """Lines as they are compared."""
+        return self._metric.normalised(lines)
+
     def references_of(self, sentence: int) -> list[NDArray[np.int32]]:
         """The references of a sentence as the same ids."""
         ids, offsets = self._symbols.references

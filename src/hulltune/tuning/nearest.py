@@ -1,4 +1,4 @@
-"""The outputs of forests that are nearest to their references: what an exact oracle of WER is made of."""
+"""The outputs of forests that are nearest to their references: what an exact oracle of WER or CER is made of."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.forest.corpus import Corpus
+from hulltune.forest.forest import Forest
 from hulltune.lines.compute import check_threads
 from hulltune.lines.output import derivation_tokens
 from hulltune.metrics.wer import PreparedEditRate
@@ -19,6 +20,7 @@ MOST_STEPS = 1 << 34
 """For a sentence and reference: some seconds."""
 MOST_EDGES = 10_000_000
 """Of a derivation."""
+_A_BLANK = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Nearest:
     text: str
     edits: int
     length: int
-    """Words of the reference."""
+    """Words (or characters) of the reference."""
 
 
 def nearest_outputs(
@@ -39,10 +41,10 @@ def nearest_outputs(
     there would be too many steps).
 
     By dynamic programming over all derivations: O(edges × length) on lattices whose edges put their words after those
-    of their tail, O(edges × length³) otherwise.
+    of their tail, O(edges × length³) otherwise. Characters: of words that have some, and white space only within.
     """
-    encoded = prepared.encoded(corpus.vocabulary.tokens)
-    word_ids = np.append(encoded.ids[: encoded.offsets[-1]], np.int32(-1))  # never empty
+    symbols = _character_symbols(corpus, prepared) if prepared.by_character else _word_symbols(corpus, prepared)
+    sizes = np.diff(symbols.offsets)
     slots = _slots(corpus)
 
     def search(sentence: int) -> tuple[Nearest, ...]:
@@ -54,20 +56,27 @@ def nearest_outputs(
         only_prefixes = bool(slots.come_first[first:last].all())
         if first == last or slots.repeat[first:last].any():
             return ()
+        put_out = corpus.labels[corpus.label_offsets[first] : corpus.label_offsets[last]]
+        if symbols.odd[put_out[put_out >= 0]].any():
+            return ()
         graph = Words(
             int(corpus.node_offsets[sentence]), corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
-            corpus.label_offsets, corpus.labels, encoded.offsets, word_ids,
+            corpus.label_offsets, corpus.labels, symbols.offsets, symbols.ids,
         )  # fmt: skip
-        labels = int(corpus.label_offsets[last] - corpus.label_offsets[first]) + int(last - first)
+        labels = len(put_out) + int(sizes[put_out[put_out >= 0]].sum()) + int(last - first)
         for reference in prepared.references_of(sentence):
-            columns = len(reference) + 1
+            target = np.append(reference, symbols.end).astype(np.int32)
+            columns = len(target) + 1
             cells = nodes * columns * (1 if only_prefixes else columns)
             steps = labels * columns * (1 if only_prefixes else columns**2 // 6 + 1)
             if cells > MOST_CELLS or steps > MOST_STEPS:
                 return ()
-            edits, edges = nearest_derivation(graph, nodes, reference, only_prefixes, MOST_EDGES)
+            edits, edges = nearest_derivation(graph, nodes, target, only_prefixes, MOST_EDGES)
             if edits < 0:
                 return ()
+            if len(symbols.end) and edits > len(reference) and _may_be_empty(corpus[sentence]):
+                found.append(Nearest("", len(reference), len(reference)))  # which has no blank after a last word
+                continue
             tokens = derivation_tokens(corpus[sentence], edges)
             text = " ".join(corpus.vocabulary.words(tokens.tolist()))
             found.append(Nearest(text, int(edits), len(reference)))
@@ -76,6 +85,51 @@ def nearest_outputs(
     with ThreadPoolExecutor(check_threads(threads)) as pool:
         found = dict(zip(sentences.tolist(), pool.map(search, sentences.tolist()), strict=True))
     return [found.get(sentence, ()) for sentence in range(len(corpus))]
+
+
+@dataclass(frozen=True)
+class _Symbols:
+    """What each token puts out: ``ids[offsets[token]:offsets[token + 1]]``."""
+
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    end: NDArray[np.int32]
+    """What the end of a reference puts out."""
+    odd: NDArray[np.bool_]
+    """Tokens that put out something else at the ends of a line than within."""
+
+
+def _word_symbols(corpus: Corpus, prepared: PreparedEditRate) -> _Symbols:
+    encoded = prepared.encoded(corpus.vocabulary.tokens)
+    ids = np.append(encoded.ids[: encoded.offsets[-1]], np.int32(-1))  # never empty
+    return _Symbols(ids, encoded.offsets, np.zeros(0, np.int32), np.zeros(len(encoded.offsets), np.bool_))
+
+
+def _character_symbols(corpus: Corpus, prepared: PreparedEditRate) -> _Symbols:
+    """The characters of each token and a blank after them; as one stands after the reference too, the distance is that
+    without both. At the ends of a line white space does not count, so a token that begins or ends with it, or has
+    nothing else, is odd.
+    """
+    tokens = prepared.normalised(corpus.vocabulary.tokens)
+    encoded = prepared.encoded(corpus.vocabulary.tokens)
+    blank = int(prepared.encoded(["x x"]).ids[1])
+    blank = _A_BLANK if blank < 0 else blank  # not that of a character which no reference has
+    ids = np.insert(encoded.ids[: encoded.offsets[-1]], encoded.offsets[1:], np.int32(blank))
+    odd = np.array([not token or token != token.strip() for token in tokens] + [False])
+    offsets = encoded.offsets + np.arange(len(encoded.offsets))
+    return _Symbols(np.append(ids, np.int32(-1)), offsets, np.array([blank], np.int32), odd)
+
+
+def _may_be_empty(forest: Forest) -> bool:
+    """Whether a derivation puts out nothing at all."""
+    empty = np.zeros(forest.nodes, dtype=np.bool_)
+    for node in range(forest.nodes):
+        for edge in range(int(forest.edge_offsets[node]), int(forest.edge_offsets[node + 1])):
+            labels = forest.labels[forest.label_offsets[edge] : forest.label_offsets[edge + 1]]
+            if np.all(labels < 0) and np.all(empty[forest.edge_tails(edge)[-1 - labels]]):
+                empty[node] = True
+                break
+    return bool(empty[forest.root])
 
 
 @dataclass(frozen=True)

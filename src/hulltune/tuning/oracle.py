@@ -1,4 +1,4 @@
-"""The best score that outputs of forests can reach: exactly for WER, by the best candidates for other metrics."""
+"""The best score that outputs of forests can reach: exactly for WER and CER, by the best candidates for others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hulltune.forest.vocabulary import Vocabulary
 from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric, References
 from hulltune.metrics.registry import get_metric
-from hulltune.metrics.wer import Wer
+from hulltune.metrics.wer import Cer, Wer
 from hulltune.search.forest_problem import ForestProblem
 from hulltune.search.interface import Problem
 from hulltune.search.problem import ListProblem, Picks
@@ -61,16 +61,17 @@ def best_reachable(
 ) -> Oracle:
     """The best score of one output for each sentence, over all that its forest has.
 
-    WER: exact, by dynamic programming over all derivations (see nearest_outputs); with several references of different
-    lengths the choice of outputs decides about the length too, and then the result may be a near miss: ``bound`` says
-    how near. Other metrics: the n-best oracle, which takes the best of the ``k`` best distinct outputs under
+    WER and CER: exact, by dynamic programming over all derivations (see nearest_outputs); with several references of
+    different lengths the choice of outputs decides about the length too, and then the result may be a near miss:
+    ``bound`` says how near. MER divides by a length that depends on the alignment, and is among the others. Other
+    metrics: the n-best oracle, which takes the best of the ``k`` best distinct outputs under
     ``weights`` by a greedy search (all candidates, where all sentences are lists).
     """
     metric = get_metric(metric)
     if len(references) != len(corpus):
         raise InputError(f"references: got {len(references)} lines, expected one for each of {len(corpus)} sentences")
-    if isinstance(metric, Wer):
-        return _wer(corpus, references, metric, weights, k, threads)
+    if isinstance(metric, (Wer, Cer)):
+        return _error_rate(corpus, references, metric, weights, k, threads)
     candidates = _Candidates(corpus, weights, k, threads)
     problem = _problem(candidates.of(np.arange(len(corpus))), metric, references)
     best = oracle(problem, problem.baseline())
@@ -88,11 +89,11 @@ def oracle_around(problem: Problem, tuned: Picks, weights: NDArray[np.float64], 
     """The best score that picks around ``tuned`` weights were found to reach, and among what they were looked for.
 
     Lists: all candidates. Forests: the outputs met in the search and the NBEST best distinct ones under ``weights``;
-    for WER over lattices, all derivations.
+    for WER and CER over lattices, all derivations.
     """
     kind = "all candidates"
     if isinstance(problem, ForestProblem) and not problem.choices_are_all:
-        if isinstance(problem.metric, Wer) and problem.is_lattices:
+        if isinstance(problem.metric, (Wer, Cer)) and problem.is_lattices:
             found = best_reachable(problem.corpus, problem.references, problem.metric, weights=weights, threads=threads)
             if found.exact:
                 return found.score, found.kind
@@ -101,7 +102,9 @@ def oracle_around(problem: Problem, tuned: Picks, weights: NDArray[np.float64], 
     return float(problem.metric.score(oracle(problem, tuned).total)), kind
 
 
-def _wer(corpus: Corpus, references: References, metric: Wer, weights: Any, k: int, threads: int | None) -> Oracle:
+def _error_rate(
+    corpus: Corpus, references: References, metric: Wer | Cer, weights: Any, k: int, threads: int | None
+) -> Oracle:
     is_list = np.diff(corpus.node_offsets) == 1
     prepared = metric.prepare(references)
     nearest = nearest_outputs(corpus, prepared, np.flatnonzero(~is_list), threads=threads)
@@ -133,7 +136,9 @@ def _wer(corpus: Corpus, references: References, metric: Wer, weights: Any, k: i
     )
 
 
-def _bound(metric: Wer, offsets: Int64s, nearest: Sequence[Sequence[Nearest]], edits: Int64s, lengths: Int64s) -> float:
+def _bound(
+    metric: Wer | Cer, offsets: Int64s, nearest: Sequence[Sequence[Nearest]], edits: Int64s, lengths: Int64s
+) -> float:
     """The lowest rate if every sentence could take the fewest edits from any reference, with that one's length.
 
     Of a sentence without ``nearest`` outputs, the candidates are all there are.
