@@ -103,7 +103,7 @@ def test_files_of_lattices_are_read_back(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_the_loop_with_lattices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same derivations, so the same weights as with forests."""
+    """On these sentences the scores are those with forests; where outputs tie, they could differ."""
     task = built_in_task(12, seed=3)
     files = {"in": task.sources, "ref": task.references}
     for name, lines in files.items():
