@@ -90,6 +90,19 @@ def _nearest(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
 
 
 @kernel
+def nearest_double(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
+    """The double nearest to mantissa · 10^exponent, and whether it is certain."""
+    if mantissa <= _EXACT_INTEGERS and -22 <= exponent <= 22:
+        value = np.float64(mantissa)
+        return (value / _TEN[-exponent] if exponent < 0 else value * _TEN[exponent]), True
+    if mantissa == _ZERO:
+        return 0.0, True
+    if _SMALLEST <= exponent <= _LARGEST:
+        return _nearest(mantissa, exponent)
+    return 0.0, False
+
+
+@kernel
 def read_decimal(data: NDArray[np.uint8], position: int) -> tuple[float, int, bool]:
     """Read a number at ``position``: its value, where it ends, and whether the value is certain.
 
@@ -142,16 +155,7 @@ def read_decimal(data: NDArray[np.uint8], position: int) -> tuple[float, int, bo
             return 0.0, start, False
         exponent += -power if negative_exponent else power
         position = ahead
-    value = 0.0
     if not certain:
         return 0.0, position, False
-    if mantissa <= _EXACT_INTEGERS and -22 <= exponent <= 22:
-        value = np.float64(mantissa)
-        value = value / _TEN[-exponent] if exponent < 0 else value * _TEN[exponent]
-    elif mantissa == _ZERO:
-        value = 0.0
-    elif _SMALLEST <= exponent <= _LARGEST:
-        value, certain = _nearest(mantissa, exponent)
-    else:
-        certain = False
+    value, certain = nearest_double(mantissa, exponent)
     return (-value if negative else value), position, certain
