@@ -1,4 +1,4 @@
-"""Plain readers of the hypergraphs of cdec and Travatar through Python's json module: what the kernels must agree with."""
+"""Plain readers of the JSON of cdec and Travatar through Python's json module: what the kernels must agree with."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def parsed(content: str) -> Object:
         value = json.loads(content, object_pairs_hook=Object)
     except (ValueError, RecursionError):
         raise FaultError from None
-    return expect(value, Object)
+    graph: Object = expect(value, Object)
+    return graph
 
 
 def expect(value: Any, kind: Any) -> Any:

@@ -4,9 +4,9 @@ The object has ``rules`` (an id and ``[X] ||| source ||| target ||| features`` i
 bottom-up, ``edges`` and ``node`` again and again; an ordinary parser would keep the last of them only. An edge has
 ``tail``, ``rule`` (an id, or the rule itself) and ``feats`` (a name or its number, and a value, in turn); a node lists
 its ``in_edges``. Keys of an edge or node come in any order; one of these that occurs twice is refused, others are
-passed over. ``[1]`` in a target is the first tail, and blanks and control characters end a word. The last node is the root; another node
-without edges is a leaf that puts out nothing, as cdec has it. Values are scores (larger is better) and are taken as
-they are. The words ``<s>`` and ``</s>`` are not output.
+passed over. ``[1]`` in a target is the first tail; blanks and control characters end a word. The last node is the root;
+another node without edges is a leaf that puts out nothing, as cdec has it. Values are scores (larger is better) and are
+taken as they are. The words ``<s>`` and ``</s>`` are not output.
 
 Newer versions of cdec write binary archives in a layout that changes from version to version: they are not read.
 """
@@ -50,11 +50,12 @@ def read_cdec_json(path: Path, options: ForestOptions, vocabulary: Vocabulary) -
 
 def _read_hypergraph(source: SourceText) -> RawEdges:
     """All edges; the last node is the root."""
-    from hulltune.kernels import cdec_json as kernel
+    from hulltune.kernels import cdec_codes as kernel
+    from hulltune.kernels.cdec_json import parse_hypergraph
 
     text = JsonText(source, _EXPECTED)
-    code, state, edges, (tails, columns, values), label_offsets, labels, words, names, pending = (
-        kernel.parse_hypergraph(text.buffer, len(source.data))
+    code, state, edges, (tails, columns, values), label_offsets, labels, words, names, pending = parse_hypergraph(
+        text.buffer, len(source.data)
     )
     if code != kernel.DONE:
         raise _complaint(text, code, state, edges, names)
@@ -94,10 +95,11 @@ def _check(source: SourceText, raw: RawEdges) -> None:
 
 
 def _complaint(text: JsonText, code: int, state: Any, edges: Integers, names: Integers) -> InputError:
-    from hulltune.kernels import cdec_json as kernel
+    from hulltune.kernels import cdec_codes as kernel
+    from hulltune.kernels.json_text import FIRST_FREE_CODE
 
     position, detail = int(state[kernel.FAULT]), int(state[kernel.DETAIL])
-    if code < kernel.FIRST_FREE_CODE:
+    if code < FIRST_FREE_CODE:
         return text.complaint(code, position)
     if code == kernel.NO_NODE:
         return text.source.fault(position, "no node; is the file cut off?")

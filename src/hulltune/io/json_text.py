@@ -1,4 +1,4 @@
-"""JSON text that a kernel reads: its bytes as the kernel takes them, the strings that it finds, and what it complains of."""
+"""JSON that a kernel reads: its bytes as the kernel takes them, the strings in it, and the words of complaints."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,19 +45,20 @@ def read_travatar(path: Path, options: ForestOptions, vocabulary: Vocabulary) ->
     source = None
     for source in SourceText.lines(path):
         edges, root = _read_hypergraph(source)
-        yield NamedForest(edges.forest(options, vocabulary, root=root, where=lambda source=source: source.at(0)))
+        yield NamedForest(edges.forest(options, vocabulary, root=root, where=partial(source.at, 0)))
     if source is None:
         raise InputError(f"{os.fspath(path)}:1: no forest in the file; {_EXPECTED}")
 
 
 def _read_hypergraph(source: SourceText) -> tuple[RawEdges, int]:
     """The edges of a line, and the root."""
-    from hulltune.kernels import travatar as kernel
+    from hulltune.kernels import travatar_codes as kernel
+    from hulltune.kernels.travatar import parse_hypergraph
 
     text = JsonText(source, _EXPECTED)
     if source.data.isspace():
         raise source.fault(0, f"blank line; {_EXPECTED}")
-    code, state, nodes, edges, (tails, labels, columns, values), words, names, pending = kernel.parse_hypergraph(
+    code, state, nodes, edges, (tails, labels, columns, values), words, names, pending = parse_hypergraph(
         text.buffer, len(source.data)
     )
     if code != kernel.DONE:
@@ -109,9 +111,7 @@ def _with_numbered_nodes(source: SourceText, raw: RawEdges, ids: Integers) -> tu
     return replace(raw, heads=numbered[0], tails=numbered[1]), int(in_order[0])
 
 
-def _with_known_words(
-    text: JsonText, raw: RawEdges, spans: Integers, source_start: int, source_stop: int
-) -> RawEdges:
+def _with_known_words(text: JsonText, raw: RawEdges, spans: Integers, source_start: int, source_stop: int) -> RawEdges:
     """The same with what ``<unk>`` stands for in its place; some microseconds for each."""
     words = {word: number for number, word in enumerate(raw.words)}
     source_words: Any = text.value(source_start, source_stop) if source_stop else None
@@ -126,8 +126,8 @@ def _with_known_words(
         if not arity:
             start, stop = spans[:, raw.heads[edge]].tolist()
             span = text.value(start, stop) if stop else None
-            for word in _covered(text.source, edge, span, source_words):
-                labels.append(words.setdefault(word, len(words)))
+            covered = _covered(text.source, edge, span, source_words)
+            labels = [words.setdefault(word, len(words)) for word in covered]
         growth[edge] += len(labels) - 1
         pieces += [raw.labels[copied:place], np.array(labels, dtype=np.int32)]
         copied = place + 1
@@ -168,10 +168,11 @@ def _check_words(source: SourceText, raw: RawEdges) -> None:
 
 
 def _complaint(text: JsonText, code: int, state: Any, names: Integers) -> InputError:
-    from hulltune.kernels import travatar as kernel
+    from hulltune.kernels import travatar_codes as kernel
+    from hulltune.kernels.json_text import FIRST_FREE_CODE
 
     position, edge = int(state[kernel.FAULT]), f"edge {state[kernel.EDGES]}"
-    if code < kernel.FIRST_FREE_CODE:
+    if code < FIRST_FREE_CODE:
         return text.complaint(code, position)
     got = text.got(position) if position >= 0 else "none"
     if code in (kernel.REPEATED_NAME, kernel.BAD_VALUE):

@@ -73,7 +73,7 @@ def tail_number(text: int, start: int, stop: int) -> Any:
 def read_target(
     data: Bytes, text: int, start: int, stop: int, word_slots: Numbers, words: Integers, word_count: int,
     labels: Numbers, count: int,
-) -> tuple[int, int, int]:  # fmt: skip
+) -> tuple[Any, Any, Any]:  # fmt: skip
     """Write the labels of a rule from place ``count`` on: the end, the last tail that it names, and the new number of
     words. The end may be NO_ROOM, or TAIL_ZERO where the rule names tail 0. Words end at any byte up to a space.
     """

@@ -1,9 +1,9 @@
 """JSON, byte by byte: what the kernels share that read forests from it.
 
-What is JSON here is what Python's json module takes, NaN and Infinity among it. A text is the address of its bytes. They
-end in eight zero bytes, which are part of no JSON text, so that every search stops there. Behind them is room for
-strings with escapes, which are undone there: two spellings of a string are the same bytes. Lone surrogates become the
-three bytes that UTF-8 would have for them, and Python refuses them later.
+What is JSON here is what Python's json module takes, NaN and Infinity among it. A text is the address of its bytes.
+They end in PADDING zero bytes, which are part of no JSON text, so that every search stops there. Behind them is room
+for strings with escapes, which are undone there: two spellings of a string are the same bytes. Lone surrogates become
+the three bytes that UTF-8 would have for them, and Python refuses them later.
 
 Every function that can fail gives a code first: MORE (an item follows), CLOSED, or what is wrong, at the place given.
 """
@@ -31,7 +31,8 @@ DEEPEST = 64
 """How deeply values that are passed over may be nested."""
 
 QUOTE, COMMA, COLON, OPEN_LIST, OPEN_OBJECT = 34, 44, 58, 91, 123
-CLOSE_LIST, CLOSE_OBJECT = np.int64(93), np.int64(125)
+CLOSE_LIST: Any = np.int64(93)
+CLOSE_OBJECT: Any = np.int64(125)
 MINUS, _DOT, _ZERO_DIGIT = 45, 46, 48
 HUGE = 10**15
 _BACKSLASH, _U, _SPACE = 92, 117, 32
@@ -209,7 +210,7 @@ def read_key(text: int, position: int, spare: int) -> tuple[int, int, int, int]:
 
 
 @kernel
-def read_index(text: int, position: int) -> tuple[int, int]:
+def read_index(text: int, position: int) -> tuple[Any, int]:
     """A whole number from 0 (or HUGE, if that is less) and the place after it; −1 where there is none."""
     if byte_at(text, position) == MINUS and byte_at(text, position + 1) == _ZERO_DIGIT:  # −0 is 0
         position += 1
@@ -267,7 +268,7 @@ def read_number(text: int, position: int) -> tuple[float, int, bool]:
         negative_exponent = byte_at(text, ahead) == MINUS
         if negative_exponent or byte_at(text, ahead) == 43:
             ahead += 1
-        power = 0
+        power: Any = 0
         first_digit = ahead
         while True:
             digit = np.uint64(byte_at(text, ahead) - _ZERO_DIGIT)
@@ -302,8 +303,7 @@ def _scalar_end(text: int, position: int) -> int:
 
 @kernel
 def skip_value(text: int, position: int) -> tuple[int, int]:
-    """Pass over any value: MORE and the place after it, or a fault. No recursion: the open brackets are bits of a word.
-    """
+    """Pass over any value: MORE and the place after it, or a fault. Without recursion: brackets are bits of a word."""
     objects = np.uint64(0)  # the last bit tells whether the innermost bracket is an object
     depth = 0
     while True:

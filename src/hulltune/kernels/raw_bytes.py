@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 _operation: Callable[[Callable[..., Any]], Any] = intrinsic  # numba is untyped
 
 
-def _pointer(builder: Any, address: Any, place: Any, width: int) -> Any:
+def _pointer(builder: Any, width: int, address: Any, place: Any) -> Any:
     return builder.inttoptr(builder.add(address, place), ir.IntType(width).as_pointer())
 
 
@@ -27,7 +27,7 @@ def byte_at(typing: Any, address: Any, place: Any) -> Any:
     """The byte at ``address + place``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        value = builder.load(_pointer(builder, *arguments, 8))
+        value = builder.load(_pointer(builder, 8, *arguments))
         value.align = 1
         return value
 
@@ -39,7 +39,7 @@ def word_at(typing: Any, address: Any, place: Any) -> Any:
     """Eight bytes from ``address + place`` on."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        value = builder.load(_pointer(builder, *arguments, 64))
+        value = builder.load(_pointer(builder, 64, *arguments))
         value.align = 1
         return value
 
@@ -51,7 +51,7 @@ def put_byte(typing: Any, address: Any, place: Any, byte: Any) -> Any:
     """Write the byte at ``address + place``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.store(arguments[2], _pointer(builder, *arguments[:2], 8)).align = 1
+        builder.store(arguments[2], _pointer(builder, 8, *arguments[:2])).align = 1
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.uint8), generate
