@@ -27,7 +27,8 @@ class JsonText:
             source.text(0, len(source.data))
         self._has_escapes = b"\\" in source.data
         length = len(source.data)
-        self.buffer: NDArray[np.uint8] = np.empty(length + PADDING + length * self._has_escapes, dtype=np.uint8)
+        spare = self._has_escapes * (length + PADDING)  # padded too, because kernels compare words of eight bytes
+        self.buffer: NDArray[np.uint8] = np.empty(length + PADDING + spare, dtype=np.uint8)
         self.buffer[:length] = source.array
         self.buffer[length : length + PADDING] = 0
 

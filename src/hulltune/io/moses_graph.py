@@ -169,7 +169,7 @@ def _complaint(source: SourceText, code: int, state: Any) -> InputError:
         kernel.BAD_NUMBER: f"{token} is not a whole number from 0",
         kernel.BAD_SCORES: 'its scores cannot be read; expected scores="core=(v,v,…) name=v …" or [ name: v v … ]',
         kernel.NO_HYPOTHESIS: "no field hyp=",
-        kernel.NO_BACK: "no field back=, and not hypothesis 0; is the line cut off?",
+        kernel.NO_BACK: "no field back=, and not hypothesis 0 alone; is the line cut off?",
         kernel.NO_OUT: "no field out=; is the line cut off?",
         kernel.NO_TRANSITION: "neither transition= nor scores=; expected one of them",
         kernel.NO_SOURCE: "no '|' in out=; expected 'source|target' after scores=",
