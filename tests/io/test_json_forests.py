@@ -95,6 +95,27 @@ def test_several_lines_and_options(file: Path) -> None:
     assert first.forest.features.toarray().tolist() == [[-1, -0.001], [3, 0]]
 
 
+@pytest.mark.parametrize(("reader", "content"), [(read_cdec_json, CDEC), (read_travatar, 2 * TRAVATAR)])
+def test_line_ends_byte_order_marks_and_compression(file: Path, reader: ForestReader, content: str) -> None:
+    expected = read_all(reader, file, content)
+    for other in (
+        content.replace("\n", "\r\n").encode(),
+        b"\xef\xbb\xbf" + content.encode(),
+        gzip.compress(content.encode()),
+        content.removesuffix("\n").encode(),
+    ):
+        for one, same in zip(read_all(reader, file, other), expected, strict=True):
+            assert_same(one.forest, same.forest)
+
+
+def test_forests_over_several_blocks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for size in (1, 50, 1000):
+        monkeypatch.setattr("hulltune.io.streams.BLOCK", size)
+        assert len(read_all(read_travatar, file, 3 * TRAVATAR)) == 3
+        said = refusal(lambda: read_all(read_travatar, file, f"{TRAVATAR}{TRAVATAR}{{}}\n"))
+        assert str(said).startswith(f"{file}:3: the hypergraph has no list of nodes (got none)")
+
+
 def test_an_edge_without_a_target_puts_out_nothing(file: Path) -> None:
     record = {"nodes": [{"id": 0}], "edges": [{"head": 0}], "words": []}
     (named,) = read_all(read_travatar, file, json.dumps(record))

@@ -115,6 +115,8 @@ def _with_known_words(text: JsonText, raw: RawEdges, spans: Integers, source_sta
     """The same with what ``<unk>`` stands for in its place; some microseconds for each."""
     words = {word: number for number, word in enumerate(raw.words)}
     source_words: Any = text.value(source_start, source_stop) if source_stop else None
+    if not isinstance(source_words, list) or not all(isinstance(word, str) for word in source_words):
+        source_words = None
     places = np.flatnonzero(raw.labels == words[UNKNOWN])
     edges = raw.label_offsets.searchsorted(places, side="right") - 1
     growth = np.zeros(len(raw.heads), dtype=np.int64)
@@ -139,9 +141,9 @@ def _with_known_words(text: JsonText, raw: RawEdges, spans: Integers, source_sta
     )
 
 
-def _covered(source: SourceText, edge: int, span: Any, source_words: Any) -> list[str]:
+def _covered(source: SourceText, edge: int, span: Any, source_words: list[str] | None) -> list[str]:
     """The source words that a node with this span covers."""
-    if not isinstance(source_words, list) or not all(isinstance(word, str) for word in source_words):
+    if source_words is None:
         raise source.fault(0, f"edge {edge} puts out {UNKNOWN}; expected source words in a list of texts")
     if (
         not isinstance(span, list)

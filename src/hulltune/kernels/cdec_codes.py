@@ -15,7 +15,8 @@ from hulltune.kernels.raw_edges import Integers
     UNKNOWN_NAME, REPEATED_NAME, BAD_VALUE, BAD_NODE, BAD_IN_EDGES, UNKNOWN_EDGE, EDGE_IN_TWO_NODES, NO_NODE,
 ) = codes(FIRST_FREE_CODE, 28)  # fmt: skip
 
-# What is where in the state. FAULT is the place of what is wrong, DETAIL a number that belongs to it.
+# What is where in the state. FAULT is the place of what is wrong, DETAIL a number that belongs to it. Room for strings
+# without escapes begins at SIDE and is free from SPARE on. The first DECLARED names stand in the list of features.
 (
     POSITION, FAULT, DETAIL, SPARE, SIDE, NODES, EDGES, TAILS, VALUES, PENDING, WORDS, NAMES, DECLARED, ATTEMPT, IDS,
     RULES, LABELS,

@@ -14,8 +14,9 @@ from hulltune.kernels.raw_edges import Integers
     BAD_FACTOR, BAD_WORDS, BAD_WORD, BAD_FEATURES, NO_NAME, REPEATED_NAME, BAD_VALUE, REPEATED_KEY,
 ) = codes(FIRST_FREE_CODE, 19)  # fmt: skip
 
-# What is where in the state. FAULT is the place of what is wrong, NAME the feature that
-# it is about; FARTHEST is the last tail that the words of an edge name, at FARTHEST_AT.
+# What is where in the state. FAULT is the place of what is wrong, NAME the feature that it is about. Room for strings
+# without escapes begins at SIDE and is free from SPARE on. FARTHEST is the last tail that the words of an edge name, at
+# FARTHEST_AT.
 (
     POSITION, FAULT, NAME, SPARE, SIDE, NODES, EDGES, TAILS, LABELS, VALUES, PENDING, WORDS, NAMES, ATTEMPT,
     SOURCE_START, SOURCE_STOP, FARTHEST, FARTHEST_AT,
