@@ -36,8 +36,8 @@ class JsonText:
         """The distinct strings that a kernel found: rows of (start, stop, hash); some may have a lone surrogate."""
         if not self._has_escapes:
             return self.source.texts(places)
-        data = self.buffer.tobytes()
-        return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in places[:, :2].tolist()]
+        data = self.buffer.data
+        return [str(data[start:stop], "utf-8", "surrogatepass") for start, stop in places[:, :2].tolist()]
 
     def value(self, start: int, stop: int) -> Any:
         """What the kernel has passed over; numbers beyond those of nodes and words are not kept to the last digit."""
