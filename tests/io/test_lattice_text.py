@@ -116,6 +116,8 @@ def test_sentences_over_several_blocks(file: Path, monkeypatch: pytest.MonkeyPat
         (PLAIN.replace("forward=-1", "forward=8"), ":4: forward=8, but this sentence has no such hypothesis"),
         (PLAIN[: PLAIN.index("0 hyp=3")], ":2: forward=3, but this sentence has no such hypothesis"),
         (PLAIN.replace("forward=-1 fscore=0 covered=1", "covered=1"), ":4: no hypothesis of this sentence is complete"),
+        (EXTENDED.replace("=-3\n", '=-3 scores="core=(1,2,3)"\n', 1), ":1: no field back=, and not hypothesis 0 alone"),
+        (EXTENDED.replace("=-3\n", "=-3 out=lost\n", 1), ":1: no field back=, and not hypothesis 0 alone"),
         (EXTENDED.replace(' out="ich|I "', ""), ":2: no field out="),
         (EXTENDED.replace('scores="core=(0,0,1) "', ""), ":3: its scores differ in number or kind"),
         (EXTENDED.replace("core=(0,0,1)", "core=(0,1)"), ":3: its scores differ in number or kind"),

@@ -202,7 +202,7 @@ def _complaint(source: SourceText, code: int, state: Any) -> InputError:
         codes.BAD_NUMBER: f"{token} is not a whole number from 0",
         codes.BAD_SCORES: 'its scores cannot be read; expected scores="core=(v,v,…) name=v …" or [ name: v v … ]',
         codes.NO_HYPOTHESIS: "no field hyp=",
-        codes.NO_BACK: "no field back=, and not hypothesis 0; is the line cut off?",
+        codes.NO_BACK: "no field back=, and not hypothesis 0 alone; is the line cut off?",
         codes.NO_OUT: "no field out=; is the line cut off?",
         codes.NO_TRANSITION: "neither transition= nor scores=; expected one of them",
         codes.NO_SOURCE: "no '|' in out=; expected 'source|target' after scores=",

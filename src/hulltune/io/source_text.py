@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,8 +13,8 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.io.forest_files import Path
-from hulltune.io.numbers import plain_number
-from hulltune.io.streams import BYTE_ORDER_MARK, not_utf8, open_bytes
+from hulltune.io.numbers import plain_number, shown
+from hulltune.io.streams import BYTE_ORDER_MARK, blocks, not_utf8, open_bytes
 
 Integers = NDArray[np.int64]
 
@@ -34,6 +35,19 @@ class SourceText:
         if data.startswith(BYTE_ORDER_MARK):
             data = data[len(BYTE_ORDER_MARK) :]
         return SourceText(os.fspath(path), data if data.endswith(b"\n") else data + b"\n")
+
+    @staticmethod
+    def lines(path: Path) -> Iterator[SourceText]:
+        """The lines of a file one by one, so that no more than a part of it is kept."""
+        number = 0
+        with open_bytes(path) as stream:
+            for block in blocks(stream):
+                start = 0
+                while start < len(block):
+                    end = block.index(b"\n", start) + 1
+                    number += 1
+                    yield SourceText(os.fspath(path), block[start:end], number)
+                    start = end
 
     @cached_property
     def array(self) -> NDArray[np.uint8]:
@@ -77,5 +91,5 @@ class SourceText:
             token = self.text(start, stop)
             value = plain_number(token)
             if value is None or not np.isfinite(value):
-                raise self.fault(start, f"feature {names[feature]!r} is {token!r}; expected a finite number")
+                raise self.fault(start, f"feature {names[feature]!r} is {shown(token)}; expected a finite number")
             values[index] = value

@@ -6,25 +6,29 @@ that looks like a number, and −1, −2, … are the output of the first, secon
 ``<unk>`` stands for the source words that the head covers or, in an edge with tails, for the output of all tails in
 order, as Travatar has it. Values are scores (larger is better) and are taken as they are. The words ``<s>`` and
 ``</s>`` are not output.
+
+Keys come in any order. One of these that occurs twice in an object is refused; others are passed over.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.forest_files import ForestOptions, NamedForest, Path
-from hulltune.io.numbers import LONE_SURROGATE, is_text, json_number, shown
-from hulltune.io.problems import Problems
-from hulltune.io.raw_builder import RawBuilder
+from hulltune.io.json_text import JsonText
+from hulltune.io.numbers import LONE_SURROGATE, is_text, shown
 from hulltune.io.raw_edges import RawEdges
-from hulltune.io.streams import numbered_lines
+from hulltune.io.source_text import Integers, SourceText
 
 UNKNOWN = "<unk>"
 _START = re.compile(rb'\s*\{\s*"nodes"\s*:')
@@ -37,122 +41,162 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_travatar(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The forests of a file, one a line; linear in its size."""
-    line = 0
-    for line, text in numbered_lines(path, Problems()):
-        where = f"{os.fspath(path)}:{line}"
-        edges, root = _Hypergraph(where).read(text)
-        yield NamedForest(edges.forest(options, vocabulary, root=root, where=where.__str__))
-    if line == 0:
+    """The forests of a file, one a line; linear in its size, most of it in a kernel."""
+    source = None
+    for source in SourceText.lines(path):
+        edges, root = _read_hypergraph(source)
+        yield NamedForest(edges.forest(options, vocabulary, root=root, where=partial(source.at, 0)))
+    if source is None:
         raise InputError(f"{os.fspath(path)}:1: no forest in the file; {_EXPECTED}")
 
 
-class _Hypergraph:
-    """Reads one line."""
+def _read_hypergraph(source: SourceText) -> tuple[RawEdges, int]:
+    """The edges of a line, and the root."""
+    from hulltune.kernels import travatar_codes as kernel
+    from hulltune.kernels.travatar import parse_hypergraph
 
-    def __init__(self, where: str) -> None:
-        self._where = where
-        self._words: set[str] = set()  # those that are checked
-        self._names: set[str] = set()
+    text = JsonText(source, _EXPECTED)
+    if source.data.isspace():
+        raise source.fault(0, f"blank line; {_EXPECTED}")
+    code, state, nodes, edges, (tails, labels, columns, values), words, names, pending = parse_hypergraph(
+        text.buffer, len(source.data)
+    )
+    if code != kernel.DONE:
+        raise _complaint(text, code, state, names)
+    feature_names = text.texts(names)
+    for name in feature_names:
+        if not is_text(name):
+            raise source.fault(0, f"the feature name {shown(name)} has {LONE_SURROGATE}")
+    source.settle(pending, values, feature_names)
+    raw = RawEdges(
+        nodes=nodes.shape[1],
+        heads=edges[kernel.HEAD, :-1],
+        tail_offsets=edges[kernel.TAIL],
+        tails=tails,
+        label_offsets=edges[kernel.LABEL],
+        labels=labels,
+        value_offsets=edges[kernel.VALUE],
+        columns=columns,
+        values=values,
+        words=text.texts(words),
+        names=feature_names,
+    )
+    raw, root = _with_numbered_nodes(source, raw, nodes[kernel.ID])
+    if UNKNOWN in raw.words:
+        spans = nodes[[kernel.SPAN_START, kernel.SPAN_STOP]]
+        raw = _with_known_words(text, raw, spans, state[kernel.SOURCE_START], state[kernel.SOURCE_STOP])
+    _check_words(source, raw)
+    return raw, root
 
-    def _fault(self, reason: str) -> InputError:
-        return InputError(f"{self._where}: {reason}")
 
-    def read(self, text: str) -> tuple[RawEdges, int]:
-        """The edges, and the root."""
-        try:
-            graph = json.loads(text)
-        except RecursionError:
-            raise self._fault(f"nested too deeply; {_EXPECTED}") from None
-        except ValueError as error:
-            reason = "blank line" if not text.strip() else f"no JSON ({error})"
-            raise self._fault(f"{reason}; {_EXPECTED}") from None
-        nodes = self._list(graph, "nodes", "the hypergraph")
-        number: dict[int, int] = {}
-        for node in nodes:
-            name: Any = node.get("id") if isinstance(node, dict) else None
-            if not _is_index(name):
-                raise self._fault(f"node {shown(node)} has no id; expected a whole number from 0")
-            if name in number:
-                raise self._fault(f"two nodes have the id {name}")
-            number[name] = len(number)
-        if 0 not in number:
-            raise self._fault("no node has the id 0, which is that of the root")
-        builder, heads = RawBuilder(), []
-        words = graph.get("words")
-        for count, edge in enumerate(self._list(graph, "edges", "the hypergraph")):
-            what = f"edge {count}"
-            if not isinstance(edge, dict):
-                raise self._fault(f"{what} is {shown(edge)}; expected an object")
-            ends = [edge.get("head"), *self._list(edge, "tails", what, optional=True)]
-            for end in ends:
-                if not _is_index(end) or end not in number:
-                    raise self._fault(f"{what}: no node {shown(end)}; expected one of the {len(number)} nodes")
-            head, *tails = (number[end] for end in ends)
-            output = self._output(edge, len(tails), what)
-            if UNKNOWN in output:
-                output = self._known(output, len(tails), nodes[head], words, what)
-            builder.add(tails, output, self._features(edge, what))
-            heads.append(head)
-        return builder.edges(len(nodes), heads), number[0]
+def _with_numbered_nodes(source: SourceText, raw: RawEdges, ids: Integers) -> tuple[RawEdges, int]:
+    """The same with nodes by their place instead of their id, and the place of the root."""
+    in_order = np.argsort(ids, kind="stable")
+    sorted_ids = ids[in_order]
+    if (sorted_ids[1:] == sorted_ids[:-1]).any():
+        twice = sorted_ids[1:][sorted_ids[1:] == sorted_ids[:-1]][0]
+        raise source.fault(0, f"two nodes have the id {twice}")
+    if not len(ids) or sorted_ids[0]:
+        raise source.fault(0, "no node has the id 0, which is that of the root")
+    is_plain = sorted_ids[-1] == len(ids) - 1
+    numbered = []
+    for ends, offsets in ((raw.heads, np.arange(len(raw.heads) + 1)), (raw.tails, raw.tail_offsets)):
+        places = np.minimum(ends, len(ids) - 1) if is_plain else np.searchsorted(sorted_ids[:-1], ends)
+        wrong = sorted_ids[places] != ends
+        if wrong.any():
+            slot = int(wrong.argmax())
+            edge = int(offsets.searchsorted(slot, side="right")) - 1
+            raise source.fault(0, f"edge {edge}: no node {ends[slot]}; expected one of the {len(ids)} nodes")
+        numbered.append(in_order[places])
+    return replace(raw, heads=numbered[0], tails=numbered[1]), int(in_order[0])
 
-    def _list(self, holder: Any, key: str, what: str, *, optional: bool = False) -> list[Any]:
-        value = holder.get(key) if isinstance(holder, dict) else None
-        if value is None and optional:
-            return []
-        if not isinstance(value, list):
-            got = shown(holder) if not isinstance(holder, dict) else f"{key} = {shown(value)}"
-            raise self._fault(f"{what} has no list of {key} (got {got}); {_EXPECTED}")
-        return value
 
-    def _output(self, edge: dict[str, Any], arity: int, what: str) -> list[str | int]:
-        """The words of the target; −1 − i for tail i, which is how Travatar writes it too."""
-        factors = self._list(edge, "trg", what, optional=True)
-        if not factors:
-            return []
-        output = self._list(factors[0], "words", f"the target of {what}", optional=isinstance(factors[0], dict))
-        for word in output:
-            if isinstance(word, str):
-                if word not in self._words:
-                    if not word or any(character.isspace() for character in word) or not is_text(word):
-                        raise self._fault(f"{what}: {shown(word)} is empty or has white space, or {LONE_SURROGATE}")
-                    self._words.add(word)
-            elif isinstance(word, bool) or not isinstance(word, int) or not -arity <= word <= -1:
-                raise self._fault(f"{what}: {shown(word)} in its words; expected a text, or −1 to −{arity} for a tail")
-        return output
-
-    def _known(
-        self, output: list[str | int], arity: int, head: dict[str, Any], words: Any, what: str
-    ) -> list[str | int]:
-        """The output with what <unk> stands for."""
-        stands_for: list[Any] = [-1 - tail for tail in range(arity)]
+def _with_known_words(text: JsonText, raw: RawEdges, spans: Integers, source_start: int, source_stop: int) -> RawEdges:
+    """The same with what ``<unk>`` stands for in its place; some microseconds for each."""
+    words = {word: number for number, word in enumerate(raw.words)}
+    source_words: Any = text.value(source_start, source_stop) if source_stop else None
+    if not isinstance(source_words, list) or not all(isinstance(word, str) for word in source_words):
+        source_words = None
+    places = np.flatnonzero(raw.labels == words[UNKNOWN])
+    edges = raw.label_offsets.searchsorted(places, side="right") - 1
+    growth = np.zeros(len(raw.heads), dtype=np.int64)
+    pieces: list[NDArray[np.int32]] = []
+    copied = 0
+    for place, edge in zip(places.tolist(), edges.tolist(), strict=True):
+        arity = int(raw.tail_offsets[edge + 1] - raw.tail_offsets[edge])
+        labels = [-1 - tail for tail in range(arity)]
         if not arity:
-            span = head.get("span")
-            if not (isinstance(span, list) and len(span) == 2 and _is_index(span[0]) and _is_index(span[1])):
-                raise self._fault(f"{what} puts out {UNKNOWN}, but its head has the span {shown(span)}")
-            if not isinstance(words, list) or not all(isinstance(word, str) and is_text(word) for word in words):
-                raise self._fault(f"{what} puts out {UNKNOWN}; expected source words in a list of texts")
-            stands_for = words[span[0] : span[1]]
-        return [item for word in output for item in (stands_for if word == UNKNOWN else [word])]
-
-    def _features(self, edge: dict[str, Any], what: str) -> list[tuple[str, float]]:
-        features = edge.get("features") or {}
-        if not isinstance(features, dict):
-            raise self._fault(f"{what}: features is {shown(features)}; expected an object")
-        for name in features.keys() - self._names:
-            if not name or not is_text(name):
-                raise self._fault(f"{what}: the feature name {shown(name)} is empty or has {LONE_SURROGATE}")
-            self._names.add(name)
-        if set(map(type, features.values())) <= {float}:  # pack finds NaN
-            return list(features.items())
-        found = []
-        for name, value in features.items():
-            number = json_number(value)
-            if number is None or not math.isfinite(number):
-                raise self._fault(f"{what}: feature {shown(name)} is {shown(value)}; expected a finite number")
-            found.append((name, number))
-        return found
+            start, stop = spans[:, raw.heads[edge]].tolist()
+            span = text.value(start, stop) if stop else None
+            covered = _covered(text.source, edge, span, source_words)
+            labels = [words.setdefault(word, len(words)) for word in covered]
+        growth[edge] += len(labels) - 1
+        pieces += [raw.labels[copied:place], np.array(labels, dtype=np.int32)]
+        copied = place + 1
+    return replace(
+        raw,
+        label_offsets=raw.label_offsets + np.concatenate([[0], np.cumsum(growth)]),
+        labels=np.concatenate([*pieces, raw.labels[copied:]]),
+        words=list(words),
+    )
 
 
-def _is_index(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _covered(source: SourceText, edge: int, span: Any, source_words: list[str] | None) -> list[str]:
+    """The source words that a node with this span covers."""
+    if source_words is None:
+        raise source.fault(0, f"edge {edge} puts out {UNKNOWN}; expected source words in a list of texts")
+    if (
+        not isinstance(span, list)
+        or [type(end) for end in span] != [int, int]
+        or not 0 <= span[0] <= span[1] <= len(source_words)
+    ):
+        raise source.fault(
+            0,
+            f"edge {edge} puts out {UNKNOWN}, but its head has the span {shown(span)}; "
+            f"expected the first and last of the {len(source_words)} source words",
+        )
+    return source_words[span[0] : span[1]]
+
+
+def _check_words(source: SourceText, raw: RawEdges) -> None:
+    """No word may be empty, or have white space or a lone surrogate in it."""
+    joined = "\n".join(raw.words)
+    if is_text(joined) and joined.split() == raw.words:
+        return
+    for number, word in enumerate(raw.words):
+        if word.split() != [word] or not is_text(word):
+            edge = int(raw.label_offsets.searchsorted((raw.labels == number).argmax(), side="right")) - 1
+            raise source.fault(0, f"edge {edge}: {shown(word)} is empty or has white space, or {LONE_SURROGATE}")
+
+
+def _complaint(text: JsonText, code: int, state: Any, names: Integers) -> InputError:
+    from hulltune.kernels import travatar_codes as kernel
+    from hulltune.kernels.json_text import FIRST_FREE_CODE
+
+    position, edge = int(state[kernel.FAULT]), f"edge {state[kernel.EDGES]}"
+    if code < FIRST_FREE_CODE:
+        return text.complaint(code, position)
+    got = text.got(position) if position >= 0 else "none"
+    if code in (kernel.REPEATED_NAME, kernel.BAD_VALUE):
+        name = shown(text.texts(names)[state[kernel.NAME]])
+        if code == kernel.REPEATED_NAME:
+            return text.source.fault(position, f"{edge}: feature {name} occurs twice")
+        return text.source.fault(position, f"{edge}: feature {name} is {got}; expected a finite number")
+    reasons = {
+        kernel.NO_GRAPH: f"got {got}; {_EXPECTED}",
+        kernel.NO_NODES: f"the hypergraph has no list of nodes (got {got}); {_EXPECTED}",
+        kernel.NO_EDGES: f"the hypergraph has no list of edges (got {got}); {_EXPECTED}",
+        kernel.BAD_NODE: f"node {got} has no id; expected a whole number from 0",
+        kernel.BAD_EDGE: f"{edge} is {got}; expected an object",
+        kernel.NO_HEAD: f"{edge} has no head: {got}",
+        kernel.BAD_NODE_NUMBER: f"{edge}: no node {got}; expected the id of one",
+        kernel.BAD_TAILS: f"{edge} has no list of tails (got {got}); {_EXPECTED}",
+        kernel.BAD_TARGET: f"{edge} has no list of targets as its trg (got {got}); {_EXPECTED}",
+        kernel.BAD_FACTOR: f"the target of {edge} is {got}; expected an object with words",
+        kernel.BAD_WORDS: f"the target of {edge} has no list of words (got {got}); {_EXPECTED}",
+        kernel.BAD_WORD: f"{edge}: {got} in its words; expected a text, or −1, −2, … for one of its tails",
+        kernel.BAD_FEATURES: f"{edge}: features is {got}; expected an object",
+        kernel.NO_NAME: f"{edge}: a feature name is empty",
+        kernel.REPEATED_KEY: f"a key occurs twice: {got}",
+    }
+    return text.source.fault(position, reasons[code])

@@ -104,6 +104,20 @@ def _significant_digits(data: NDArray[np.uint8], start: np.uint64, stop: np.uint
 
 
 @inlined
+def nearest_double(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
+    """The double nearest to mantissa · 10^exponent, and whether it is certain."""
+    value, certain = 0.0, True
+    if mantissa <= _EXACT_INTEGERS and -22 <= exponent <= 22:
+        value = np.float64(mantissa)
+        value = value / _TEN[-exponent] if exponent < 0 else value * _TEN[exponent]
+    elif mantissa != _ZERO:
+        certain = False
+        if _SMALLEST <= exponent <= _LARGEST:
+            value, certain = _nearest(mantissa, exponent)
+    return value, certain
+
+
+@inlined
 def read_decimal(data: NDArray[np.uint8], position: int | np.int64) -> tuple[float, int, bool]:
     """Read a number at ``position``: its value, where it ends, and whether the value is certain.
 
@@ -157,14 +171,7 @@ def read_decimal(data: NDArray[np.uint8], position: int | np.int64) -> tuple[flo
     else:
         end = np.int64(place)
         if certain:
-            if mantissa <= _EXACT_INTEGERS and -22 <= exponent <= 22:
-                value = np.float64(mantissa)
-                value = value / _TEN[-exponent] if exponent < 0 else value * _TEN[exponent]
-            elif mantissa != _ZERO:
-                if _SMALLEST <= exponent <= _LARGEST:
-                    value, certain = _nearest(mantissa, exponent)
-                else:
-                    certain = False
+            value, certain = nearest_double(mantissa, exponent)
     return (-value if negative else value), end, certain
 
 

@@ -286,7 +286,8 @@ def _read_lines(
             place = skip_blanks(data, place)
         if hypothesis < 0:
             return NO_HYPOTHESIS
-        if hypothesis == 0 and back == ABSENT:  # where the search starts: no edge
+        # Where the search starts is no edge. Words or scores there would be lost, or go to the next one.
+        if hypothesis == 0 and back == ABSENT and not found_out and style == PLAIN:
             state[START] = forward
             state[POSITION] = place + _ONE
             continue
