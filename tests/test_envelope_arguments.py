@@ -37,13 +37,13 @@ def test_corpora_scorers_and_threads_at_fault() -> None:
     assert envelopes(forest, [1.0], [[1.0]]).outputs() == [["a", "b"]]  # a forest is a corpus of one
     assert decode(forest, [1.0]).outputs() == [["b"]]
     with pytest.raises(InputError, match="corpus: expected a Corpus or a Forest, got list"):
-        envelopes([forest], [1.0], [[1.0]])  # type: ignore[arg-type]
+        envelopes([forest], [1.0], [[1.0]])  # type: ignore[arg-type]  # that is the point
     with pytest.raises(InputError, match="directions: expected a list of at least one direction"):
         envelopes(corpus, [1.0], [])
     with pytest.raises(InputError, match="scorer: made for another corpus"):
         envelopes(corpus, [1.0], [[1.0]], scorer=hulltune.EdgeScorer(Corpus.pack([forest])))
     with pytest.raises(InputError, match="threads: expected a positive number, got '2'"):
-        envelopes(corpus, [1.0], [[1.0]], threads="2")  # type: ignore[arg-type]
+        envelopes(corpus, [1.0], [[1.0]], threads="2")  # type: ignore[arg-type]  # that is the point
     with pytest.raises(IndexError):
         envelopes(corpus, [1.0], [[1.0]]).envelope(1)
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hulltune.io import read_weights
 from hulltune.search.certified.certify import Certified, certify
 from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import ListProblem
-from hulltune.tuning.inputs import as_weights, list_data
+from hulltune.tuning.inputs import list_data
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the real lists in ../shared/data are missing")
@@ -61,7 +62,7 @@ def test_speech_four_weights_to_the_last_error() -> None:
 
 def test_translation_two_weights_to_a_thousandth_of_bleu() -> None:
     problem = list_data(DATA / "de_en/nbest.txt.gz", DATA / "de_en/refs.txt").problem("bleu")
-    held = dict(as_weights(DATA / "de_en/decoding.weights"))  # type: ignore[arg-type]  # by name
+    held = read_weights(DATA / "de_en/decoding.weights")
     free = ["LanguageModel", "WordPenalty"]
     found = certified(problem, {name: weight for name, weight in held.items() if name not in free}, 0.001)
     assert 0.0 <= found.certificate.gap <= 0.001

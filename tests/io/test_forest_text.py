@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -191,7 +192,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused(file: Path) -> None:
     for reader, content in ((read_forest_text, SMALL), (read_forest_text, MOSES), (read_joshua, JOSHUA)):
         last_line = content.rindex("\n", 0, -1)
         for length in range(content.index("|||", last_line) + 3):
-            assert refusal(lambda: read_all(reader, file, content[:length])) is not None  # noqa: B023
+            assert refusal(partial(read_all, reader, file, content[:length])) is not None
 
 
 def test_compressed_files(tmp_path: Path) -> None:
@@ -392,5 +393,5 @@ def test_any_bytes_give_forests_or_an_error(
     path = tmp_path_factory.getbasetemp() / "garbage.hg"
     for reader in (read_forest_text, read_joshua):
         for content in (garbage, SMALL.encode()[:place] + garbage + SMALL.encode()[place:]):
-            said = refusal(lambda: read_all(reader, path, content))  # noqa: B023
+            said = refusal(partial(read_all, reader, path, content))
             assert said is None or said.startswith(f"{path}:")

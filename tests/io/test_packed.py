@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,9 +24,9 @@ JSON = """\
 """
 
 
-def make(tmp_path: Path, **options: object) -> CandidateLists:
+def make(tmp_path: Path, **options: Any) -> CandidateLists:
     (tmp_path / "j").write_text(JSON, encoding="utf-8")
-    return read_lists(tmp_path / "j", on_error="skip", **options)  # type: ignore[arg-type]
+    return read_lists(tmp_path / "j", on_error="skip", **options)
 
 
 def assert_same(one: CandidateLists, other: CandidateLists) -> None:

@@ -107,7 +107,7 @@ class Broken(CountingSemiring):
     ) -> None:
         self._plus = plus
         self._times = times
-        self.idempotent = idempotent  # type: ignore[misc]
+        self.idempotent = idempotent  # type: ignore[misc]  # of the class in all others
 
     def plus(self, a: int, b: int) -> int:
         return self._plus(a, b)
