@@ -23,7 +23,7 @@ from hulltune.io.joshua import read_joshua
 from tests.io import forest_text_oracle as oracle
 from tests.io.edits import edited
 from tests.io.plain_forests import EVERYTHING, FaultError, assert_same, outputs, plain, read_all
-from tests.io.refusals import refusal
+from tests.io.refusals import assert_refused, refusal
 from tests.strategies import forests
 
 SMALL = """3 4
@@ -183,10 +183,7 @@ def test_long_lines_make_tables_grow(file: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(file: Path, content: str | bytes, message: str) -> None:
-    said = refusal(lambda: read_all(read_forest_text, file, content))
-    assert said is not None
-    assert said.startswith(f"{file}{message}")
-    assert "\n" not in said
+    assert_refused(lambda: read_all(read_forest_text, file, content), f"{file}{message}")
 
 
 def test_a_file_that_is_cut_off_anywhere_is_refused(file: Path) -> None:

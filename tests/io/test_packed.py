@@ -74,9 +74,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
 
     def message(data: bytes) -> str:
         (tmp_path / "d").write_bytes(data)
-        with pytest.raises(InputError) as caught:
-            open_packed(tmp_path / "d")
-        return str(caught.value)
+        return str(refusal(lambda: open_packed(tmp_path / "d")))
 
     assert "not a packed file" in message(b"")
     assert "not a packed file" in message(b"something else, but long enough to hold a header")

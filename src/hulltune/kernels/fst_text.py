@@ -6,7 +6,7 @@ first kernel surveys the lines, Python decides, and a second kernel reads them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.decimals import read_decimal
 from hulltune.kernels.interning import Texts, intern
+from hulltune.kernels.lattice_fields import is_blank, whole_number
 
 Bytes: TypeAlias = NDArray[np.uint8]
 Integers: TypeAlias = NDArray[np.int64]
@@ -33,8 +34,7 @@ NUMBERS, KALDI, TUPLE = 0, 1, 2
 NO_WEIGHT, MOST_IN_TWO, MOST_IN_FOUR, MOST_IN_FIVE = 7, 8, 9, 10
 SURVEY_SIZE = 11
 
-_SPACE, _TAB, _RETURN, _NEWLINE, _COMMA, _UNDERSCORE = 32, 9, 13, 10, 44, 95
-_TOO_LARGE = 10**17
+_NEWLINE, _COMMA, _UNDERSCORE = 10, 44, 95
 _SPELLED = (b"infinity", b"inf", b"nan", b"badnumber")
 _NAMES = np.array([list(name.ljust(9)) for name in _SPELLED], dtype=np.uint8)
 _NAME_LENGTHS = np.array([len(name) for name in _SPELLED])
@@ -59,13 +59,8 @@ class Pairs(NamedTuple):
 
 
 @kernel
-def _is_blank(byte: int) -> bool:
-    return byte in (_SPACE, _TAB, _RETURN)
-
-
-@kernel
 def _ends(byte: int) -> bool:
-    return byte in (_SPACE, _TAB, _RETURN, _NEWLINE)
+    return is_blank(byte) or byte == _NEWLINE
 
 
 @kernel
@@ -73,7 +68,7 @@ def _split(data: Bytes, position: int, fields: Integers) -> tuple[int, int]:
     """The fields of a line as pairs of start and stop, at most six; how many, and where the line ends."""
     count = 0
     while True:
-        while _is_blank(data[position]):
+        while is_blank(data[position]):
             position += 1
         if data[position] == _NEWLINE:
             return count, position
@@ -152,19 +147,6 @@ def survey(data: Bytes, start: int, end: int, kaldi: bool) -> Integers:
 
 
 @kernel
-def _whole_number(data: Bytes, position: int, stop: int) -> Any:
-    """The number that digits spell, or −1."""
-    number = np.int64(0)
-    while position < stop:
-        digit = np.int64(data[position]) - 48
-        if digit < 0 or digit > 9 or number >= _TOO_LARGE:
-            return np.int64(-1)
-        number = number * 10 + digit
-        position += 1
-    return number
-
-
-@kernel
 def _read_weight(
     data: Bytes, position: int, stop: int, row: int, style: int, rows: Rows, pairs: Pairs, pending: Integers,
     counts: Integers,
@@ -185,7 +167,7 @@ def _read_weight(
             after = position
             while after < stop and data[after] != _COMMA:
                 after += 1
-            key = _whole_number(data, position, after)
+            key = whole_number(data, position, after)
             if key < 1 or after == stop:
                 return ODD
         else:
@@ -250,8 +232,8 @@ def parse_lines(
             is_arc = count == arc_fields or count == arc_fields + 1
             if not is_arc and count > 2:
                 return ODD
-            source = _whole_number(data, fields[0], fields[1])
-            target = _whole_number(data, fields[2], fields[3]) if is_arc else np.int64(-1)
+            source = whole_number(data, fields[0], fields[1])
+            target = whole_number(data, fields[2], fields[3]) if is_arc else np.int64(-1)
             if source < 0 or (is_arc and target < 0):
                 return ODD
             if style == KALDI and transducer and count == 4 and _is_pair(data, fields[6], fields[7]):
