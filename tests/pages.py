@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import shlex
 import warnings
@@ -10,6 +11,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from hulltune.cli.commands import COMMANDS, command_parser
 
@@ -78,9 +80,20 @@ class Page:
                 page = Page(path.relative_to(ROOT.resolve()).as_posix()) if target else self
                 assert anchor in {_anchor(heading) for heading in page._headings("##+")}, (target, anchor)
 
+    def table_rows(self, heading: str, number: int = 0) -> list[list[str]]:
+        """The cells of the rows of a table under a heading (the first has number 0), without its own head."""
+        section = self.text.split(f"\n{heading}\n", 1)[1].split("\n#", 1)[0]
+        table = re.findall(r"(?:^\|.*\|\n)+", section, flags=re.MULTILINE)[number]
+        return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
     def _headings(self, level: str) -> list[str]:
         outside_of_blocks = re.sub(r"^```.*?^```$", "", self.text, flags=re.DOTALL | re.MULTILINE)
         return re.findall(rf"^{level} (.+)$", outside_of_blocks, flags=re.MULTILINE)
+
+
+def measured(name: str) -> Any:
+    """The stored results of a benchmark, which the numbers of the pages are from."""
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def _anchor(heading: str) -> str:

@@ -7,7 +7,7 @@ import re
 
 from hulltune import Certificate
 from hulltune.cli.commands import command_parser
-from tests.pages import Page
+from tests.pages import Page, measured
 
 PAGE = Page("docs/certified.md")
 
@@ -25,3 +25,11 @@ def test_options_and_pictures_exist() -> None:
         options = re.findall(r"--[a-z]+", command)
         assert options
         assert all(option in known for option in options), command
+
+
+def test_the_boxes_are_those_that_were_measured() -> None:
+    results = measured("certified")
+    expected = [(len(case["free"]), case["boxes"]) for case in results["targets"]]
+    expected += [(2, case["boxes"]) for case in results["lattices"]]
+    rows = PAGE.table_rows("## How far it goes")
+    assert [(int(row[1]), int(row[3].replace(",", ""))) for row in rows] == expected

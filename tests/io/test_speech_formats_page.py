@@ -8,7 +8,7 @@ import pytest
 
 from hulltune.io import word_rules
 from hulltune.io.fst_binary import arc_types
-from tests.pages import Page
+from tests.pages import Page, measured
 
 PAGE = Page("docs/speech-formats.md")
 
@@ -23,3 +23,8 @@ def test_every_rule_arc_type_and_word_is_described() -> None:
     rules = (word_rules.MARKS, word_rules.MARKS_1_2, word_rules.SPEECH)
     for name in (*arc_types(), *(rule.name for rule in rules), *(word_rules.MARKS.words | word_rules.SILENCE)):
         assert f"`{name}`" in PAGE.text, name
+
+
+def test_the_speeds_are_those_that_were_measured() -> None:
+    results = {name: found for name, found in measured("lattice_reading").items() if name != "load"}
+    assert PAGE.table_rows("## Speed") == [[name, f"{found['ns/arc']:.0f}"] for name, found in results.items()]
