@@ -17,5 +17,6 @@ def test_the_examples_are_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     PAGE.assert_examples_hold(at_least=20)
 
 
-def test_the_links() -> None:
+def test_the_table_of_contents_and_links() -> None:
+    PAGE.assert_contents_complete()
     PAGE.assert_links_lead_somewhere()
