@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks.lists import synthetic
 from benchmarks.timing import table, verdict, write_json
-from hulltune.io import read_forests
+from hulltune.io import read_forests, read_weights
 from hulltune.metrics import get_metric
 from hulltune.search.certified.certify import Certified, certify
 from hulltune.search.certified.search import Limits
@@ -34,7 +34,7 @@ from hulltune.search.directions import feature_units
 from hulltune.search.optimise import SearchOptions
 from hulltune.search.problem import ListProblem, Subset
 from hulltune.tuning import TuneOptions, tune_problem
-from hulltune.tuning.inputs import ListData, as_weights, list_data, tuning_data
+from hulltune.tuning.inputs import ListData, list_data, tuning_data
 
 Floats = NDArray[np.float64]
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
@@ -84,7 +84,7 @@ def cases() -> list[Case]:
             found.append(Case(f"speech, {len(free)} free", speech, "wer", free, {"am": 1.0}, 0.0, target, 60.0, ranges))
     if (DATA / "de_en").exists():
         german = list_data(DATA / "de_en/nbest.txt.gz", DATA / "de_en/refs.txt")
-        held = dict(as_weights(DATA / "de_en/decoding.weights"))  # type: ignore[arg-type]  # by name
+        held = read_weights(DATA / "de_en/decoding.weights")
         names = ("LanguageModel", "WordPenalty", "PhraseModel_0", "PhraseModel_1")
         around = {"LanguageModel": (0.0, 2.0), "WordPenalty": (-5.0, 5.0)}
         for count, seconds in ((2, 0.5), (3, 10.0), (4, None)):

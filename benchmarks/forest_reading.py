@@ -20,8 +20,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
-from tests.io import forest_writers
-from tests.io.plain_forests import PlainEdge, PlainForest, plain
 
 from benchmarks.timing import interleaved, table, verdict, write_json
 from hulltune.forest.vocabulary import Vocabulary
@@ -32,6 +30,8 @@ from hulltune.io.joshua import read_joshua
 from hulltune.io.moses_graph import read_moses_graph
 from hulltune.io.plf import read_plf
 from hulltune.io.travatar import read_travatar
+from tests.io import forest_writers
+from tests.io.plain_forests import PlainEdge, PlainForest, plain
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TARGET = 1_000

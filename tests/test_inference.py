@@ -276,4 +276,4 @@ def test_the_number_of_weights_is_checked() -> None:
     with pytest.raises(InputError, match="inside_values: got 1 values, expected one for each of 2 nodes"):
         outside(twice(), CountingSemiring(), [1, 1, 1], inside_values=[1])
     with pytest.raises(InputError, match="method is 'fast'"):
-        inside(twice(), CountingSemiring(), [1, 1, 1], method="fast")  # type: ignore[arg-type]
+        inside(twice(), CountingSemiring(), [1, 1, 1], method="fast")  # type: ignore[arg-type]  # that is the point

@@ -33,7 +33,7 @@ def test_the_beam_keeps_edges_near_the_best(parts: list[Forest], weights: list[f
         marginals, best = max_marginals(forest, weights)
         expected += [float(best - marginal) <= beam if best - marginal < 2**1000 else False for marginal in marginals]
     assert found.kept.tolist() == expected
-    check_what_is_left(corpus, found.corpus, found.kept.tolist())
+    assert_the_kept_derivations_are_left(corpus, found.corpus, found.kept.tolist())
     best_edges = decode(corpus, weights)
     sentences = np.repeat(np.flatnonzero(np.diff(best_edges.offsets[0])), np.diff(best_edges.derivation_offsets))
     assert found.kept[best_edges.derivation_edges + corpus.sentence_edges[sentences]].all()
@@ -49,7 +49,7 @@ def test_decoding_does_not_change(forest: Forest, weights: list[float], beam: fl
     assert before.intercepts.tolist() == after.intercepts.tolist()
 
 
-def check_what_is_left(corpus: Corpus, pruned: Corpus, kept: list[bool]) -> None:
+def assert_the_kept_derivations_are_left(corpus: Corpus, pruned: Corpus, kept: list[bool]) -> None:
     """Every sentence has exactly the derivations that use only kept edges, with their outputs and features."""
     assert len(pruned) == len(corpus)
     start = 0
@@ -81,7 +81,7 @@ def test_the_density_keeps_the_best_edges(forest: Forest, weights: list[float], 
     lower = [marginal for marginal in marginals if marginal < least]
     if lower:  # one more value would be too much
         assert sum(marginal >= max(lower) for marginal in marginals) > density * words
-    check_what_is_left(Corpus.pack([forest]), found.corpus, found.kept.tolist())
+    assert_the_kept_derivations_are_left(Corpus.pack([forest]), found.corpus, found.kept.tolist())
 
 
 @settings(max_examples=80, deadline=None)
@@ -95,21 +95,15 @@ def test_the_share_counts_the_winners_that_are_left(forest: Forest, weights: lis
     assert 0.0 <= found.envelope.angle <= 1.0 + 1e-12
 
 
-def test_the_share_of_a_list_by_hand() -> None:
+def test_the_share_of_a_list_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """Along the second feature the winners change at η = −1 and η = 1; the third candidate is pruned."""
     forest = Forest.from_nbest(["a", "b", "c"], [[0.0, -1.0], [1.0, 0.0], [0.0, 1.0]])
     corpus = Corpus.pack([forest])
     kept = np.array([True, True, False])
     lines = envelopes(corpus, [1.0, 0.0], [[0.0, 1.0]])
     assert lines.lefts.tolist() == [-math.inf, -1.0, 1.0]
-    import hulltune.search.pruning as pruning
-
-    random = pruning.RANDOM_DIRECTIONS
-    try:
-        pruning.RANDOM_DIRECTIONS = 0
-        share = envelope_share(corpus, kept, np.array([1.0, 0.0]))
-    finally:
-        pruning.RANDOM_DIRECTIONS = random
+    monkeypatch.setattr("hulltune.search.pruning.RANDOM_DIRECTIONS", 0)
+    share = envelope_share(corpus, kept, np.array([1.0, 0.0]))
     # Along the first feature: 0 and 2 tie left of −1 (the first wins), then candidate 1. Units are 1 and 2.
     first = envelopes(corpus, [1.0, 0.0], [[1.0, 0.0]])
     assert first.derivation_edges.tolist() == [0, 1]

@@ -137,8 +137,8 @@ class TestPolicies:
     breakpoints = np.array([-4.0, -3.0, 1.0, 2.0, 6.0, 7.0])
     losses = np.array([5.0, 1.0, 3.0, 1.0, 4.0, 1.0, 2.0])
 
-    def pick(self, policy: Policy, **options: float) -> tuple[float, float]:
-        choice = choose(self.breakpoints, self.losses, policy=policy, **options)  # type: ignore[arg-type]
+    def pick(self, policy: Policy) -> tuple[float, float]:
+        choice = choose(self.breakpoints, self.losses, policy=policy)
         return choice.eta, choice.loss
 
     def test_middle_takes_the_closest_of_equals(self) -> None:

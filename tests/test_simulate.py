@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from hulltune import InputError, read_lists, rerank, score, tune
-from hulltune.io.ranked import write_moses
-from hulltune.search.problem import ListProblem
-from hulltune.simulate import made_up_words, simulated_task, synthetic_lists
-from hulltune.tuning.inputs import list_data
+from hulltune import InputError, rerank, score, tune
+from hulltune.simulate import made_up_words, simulated_task
 
 
 def edit_distance(a: list[str], b: list[str]) -> int:
@@ -66,26 +61,9 @@ def test_the_seed_decides_the_task() -> None:
     assert list(first.lists.texts) != list(other.lists.texts)
 
 
-def test_lists_for_benchmarks_survive_a_file(tmp_path: Path) -> None:
-    lists, references = synthetic_lists(sentences=7, candidates=5, features=4, words=6, seed=2)
-    assert (len(lists), lists.rows, lists.features.shape) == (7, 35, (35, 4))
-    assert all(len(text.split()) == 6 for (text,) in references)
-    write_moses(lists, tmp_path / "lists")
-    read = read_lists(tmp_path / "lists")
-    assert read.feature_names == ("f0", "f1", "f2", "f3")
-    assert np.array_equal(read.features, lists.features)
-    assert list(read.texts) == list(lists.texts)
-    assert read.duplicates == 0
-    problem = list_data(lists, references).problem("bleu")
-    assert isinstance(problem, ListProblem)
-    assert 10.0 < problem.score(np.ones(4)) < 90.0
-
-
 def test_what_cannot_be_made() -> None:
     assert len(set(made_up_words(2000))) == 2000
     with pytest.raises(InputError, match="at most 4970 can be made up"):
         made_up_words(5000)
     with pytest.raises(InputError, match="sentences: expected at least 1, got 0"):
         simulated_task(sentences=0)
-    with pytest.raises(InputError, match="features: expected at least 1, got 0"):
-        synthetic_lists(features=0)

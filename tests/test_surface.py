@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def test_integer_statistics_are_exact_integers(corpus: list[tuple[list[float], l
     st.randoms(use_true_random=False),
 )
 def test_real_statistics_do_not_depend_on_order(
-    corpus: list[tuple[list[float], list[list[float]]]], random: object
+    corpus: list[tuple[list[float], list[list[float]]]], random: Random
 ) -> None:
     def build(parts: list[tuple[list[float], list[list[float]]]]) -> ErrorSurface:
         return ErrorSurface.from_sentences([ends for ends, _ in parts], [np.array(rows) for _, rows in parts])
@@ -54,7 +55,7 @@ def test_real_statistics_do_not_depend_on_order(
         for got, exact, bound in zip(surface.at(eta), total_at(corpus, eta), size, strict=True):
             assert abs(Fraction(float(got)) - exact) <= Fraction(bound) * len(corpus) * Fraction(1, 2**52)
     shuffled = list(corpus)
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    random.shuffle(shuffled)
     again = build(shuffled)
     assert np.array_equal(surface.breakpoints, again.breakpoints)
     assert np.array_equal(surface.statistics, again.statistics)

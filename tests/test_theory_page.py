@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-import doctest
 import re
-from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "theory.md"
+import pytest
+
+from tests.pages import ROOT, Page, measured
+
+PAGE = Page("docs/theory.md")
 
 
 def test_the_examples_are_true() -> None:
-    results = doctest.testfile(str(PAGE), module_relative=False, encoding="utf-8")
-    assert results.attempted > 20
-    assert results.failed == 0
+    PAGE.assert_examples_hold(at_least=20)
 
 
 def test_the_table_of_contents_is_complete() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
-    anchors = re.findall(r"^\d+\. \[(.+?)\]\(#(.+?)\)$", text, flags=re.MULTILINE)
-    assert [title for title, _ in anchors] == headings
-    assert [anchor for _, anchor in anchors] == [
-        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings
-    ]
+    PAGE.assert_contents_complete()
 
 
 def test_the_files_that_it_names_exist() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    root = PAGE.parents[1]
-    for path in re.findall(r"`((?:tests|geometry)/[\w/]+\.py)`", text):
-        assert (root / path).exists() or (root / "src" / "hulltune" / path).exists(), path
+    named = re.findall(r"`((?:tests|geometry)/[\w/]+\.py)`", PAGE.text)
+    assert named
+    for path in named:
+        assert (ROOT / path).exists() or (ROOT / "src" / "hulltune" / path).exists(), path
+
+
+def test_the_times_are_those_that_were_measured() -> None:
+    results = measured("engine")
+    times = {found["forest"]: (found["edges"], found["microseconds"]) for found in results["small to large"]}
+    for found in results["four shapes"]:
+        times[found["shape"]] = (found["edges"], {name: 1e3 * took for name, took in found["milliseconds"].items()})
+    rows = PAGE.table_rows("## The methods and what they cost", number=1)
+    assert len(rows) == 8
+    for name, edges, _, _, hull, lanes in rows:
+        expected_edges, expected = times[name]
+        assert int(edges.replace(",", "")) == expected_edges
+        assert float(hull.replace(",", "")) == pytest.approx(expected["hull"], rel=0.02)
+        assert float(lanes.replace(",", "")) == pytest.approx(expected["lanes"], rel=0.02)

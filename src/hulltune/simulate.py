@@ -1,4 +1,4 @@
-"""Made-up candidate lists: a reranking task whose best weights are known, and lists of any size for benchmarks."""
+"""Made-up candidate lists: a reranking task whose best weights are known."""
 
 from __future__ import annotations
 
@@ -67,33 +67,6 @@ def simulated_task(*, sentences: int = 200, candidates: int = 40, seed: int = 1)
     return SimulatedTask(lists, tuple(references), dict(OPTIMUM))
 
 
-def synthetic_lists(
-    *, sentences: int = 1000, candidates: int = 100, features: int = 14, words: int = 20, seed: int = 1
-) -> tuple[CandidateLists, tuple[tuple[str, ...], ...]]:
-    """Lists of an exact size, for measuring speed: half of the features know something of the quality, half nothing.
-
-    Features have four decimals and scales from 1/4 to 4. No list has the same text and features twice.
-    """
-    _check(sentences=sentences, candidates=candidates, features=features, words=words)
-    rng = np.random.default_rng([seed, 2])
-    vocabulary = np.array(made_up_words(2000))
-    popularity = _popularity(len(vocabulary))
-    reference_ids = rng.choice(len(vocabulary), size=(sentences, words), p=popularity)
-    rate = rng.uniform(0.05, 0.6, size=(sentences, candidates, 1))
-    other = rng.choice(len(vocabulary), size=(sentences, candidates, words), p=popularity)
-    wrong = rng.random((sentences, candidates, words)) < rate
-    ids = np.where(wrong, other, reference_ids[:, None, :]).reshape(-1, words)
-    quality = -(ids.reshape(sentences, candidates, words) != reference_ids[:, None, :]).sum(axis=2).reshape(-1)
-    matrix = np.empty((len(ids), features), order="F")
-    for k in range(features):
-        knows = 1.0 / (1 + k) if k % 2 == 0 else 0.0
-        matrix[:, k] = np.round((quality * knows + 3.0 * rng.standard_normal(len(ids))) * 2.0 ** (k % 5 - 2), 4)
-    texts = [" ".join(row) for row in vocabulary[ids].tolist()]
-    references = tuple((" ".join(row),) for row in vocabulary[reference_ids].tolist())
-    names = tuple(f"f{k}" for k in range(features))
-    return _packed(texts, matrix, names, sentences, scores=None, references=None), references
-
-
 def made_up_words(count: int) -> list[str]:
     """Distinct pronounceable words, shortest first."""
     syllables = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
@@ -147,8 +120,8 @@ def _packed(
     names: tuple[str, ...],
     sentences: int,
     *,
-    scores: Floats | None,
-    references: tuple[tuple[str, ...], ...] | None,
+    scores: Floats,
+    references: tuple[tuple[str, ...], ...],
 ) -> CandidateLists:
     """Lists of equal length, of which no two candidates are alike: their real-valued features differ."""
     encoded = [text.encode() for text in texts]

@@ -51,12 +51,12 @@ def test_random_boxes_are_sound(metric: str, seed: int, fix: bool) -> None:
             points = points_in(box, rng, 60)
             losses, clear = losses_at(problem, points @ space.axes.T)
             assert np.all(losses[clear] >= box.bound)
-            _check_winners(problem, space, candidates, box, points, clear)
+            _assert_no_winner_is_missing(problem, space, candidates, box, points, clear)
         children, _ = split(candidates, problem.metric, chosen, np.inf, None, 1)
         boxes = children.boxes or boxes
 
 
-def _check_winners(
+def _assert_no_winner_is_missing(
     problem: ListProblem, space: Space, candidates: Candidates, box: Box, points: NDArray[np.float64],
     clear: NDArray[np.bool_],
 ) -> None:  # fmt: skip

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from pathlib import Path
 
 from hulltune import Certificate
 from hulltune.cli.commands import command_parser
+from tests.pages import Page, measured
 
-PAGE = (Path(__file__).parents[2] / "docs/certified.md").read_text(encoding="utf-8")
+PAGE = Page("docs/certified.md")
 
 
 def test_every_field_of_a_certificate_is_explained() -> None:
-    explained = set(re.findall(r"`(\w+)`", PAGE.split("## What the certificate says")[1].split("##")[0]))
+    explained = set(re.findall(r"`(\w+)`", PAGE.text.split("## What the certificate says")[1].split("##")[0]))
     assert {field.name for field in dataclasses.fields(Certificate)} <= explained
 
 
 def test_options_and_pictures_exist() -> None:
-    commands = {"tune": PAGE, "surface": PAGE.split("hulltune surface")[1].split("\n")[0]}
-    known = {name: command_parser(name)[0].format_help() for name in commands}
-    for option in re.findall(r"(?<=[ `])--[a-z]+", PAGE):
-        assert any(option in text for text in known.values()), option
-    for option in re.findall(r"--[a-z]+", commands["surface"]):
-        assert option in known["surface"], option
-    for picture in re.findall(r"\]\((pictures/[^)]+)\)", PAGE):
-        assert (Path(__file__).parents[2] / "docs" / picture).exists()
+    PAGE.assert_options_exist()
+    PAGE.assert_links_lead_somewhere()
+    for command in re.findall(r"^    hulltune (.+)$", PAGE.text, flags=re.MULTILINE):
+        known = command_parser(command.split()[0])[0].format_help()
+        options = re.findall(r"--[a-z]+", command)
+        assert options
+        assert all(option in known for option in options), command
+
+
+def test_the_boxes_are_those_that_were_measured() -> None:
+    results = measured("certified")
+    expected = [(len(case["free"]), case["boxes"]) for case in results["targets"]]
+    expected += [(2, case["boxes"]) for case in results["lattices"]]
+    rows = PAGE.table_rows("## How far it goes")
+    assert [(int(row[1]), int(row[3].replace(",", ""))) for row in rows] == expected

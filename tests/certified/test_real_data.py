@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hulltune.io import read_weights
 from hulltune.search.certified.certify import Certified, certify
 from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import ListProblem
-from hulltune.tuning.inputs import as_weights, list_data
+from hulltune.tuning.inputs import list_data
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the real lists in ../shared/data are missing")
@@ -26,7 +27,9 @@ def certified(problem: ListProblem, held: dict[str, float], gap: float) -> Certi
     return certify(problem, compiled, feature_units(problem.corpus), Limits(gap=gap))
 
 
-def check_random_points(problem: ListProblem, found: Certified, free: list[str], spread: NDArray[np.float64]) -> None:
+def assert_no_point_is_better(
+    problem: ListProblem, found: Certified, free: list[str], spread: NDArray[np.float64]
+) -> None:
     """Random lines through the space: every interval of them is a point where everything is known exactly."""
     rng = np.random.default_rng(7)
     columns = [problem.feature_names.index(name) for name in free]
@@ -49,23 +52,23 @@ def test_speech_two_weights_to_the_last_error() -> None:
     found = certified(problem, {"am": 1.0, "lm1": 0.0, "fillers": 0.0}, 0.0)
     assert found.certificate.gap == 0.0
     assert found.certificate.boxes < 1000
-    check_random_points(problem, found, ["lm3", "words"], np.array([8.0, 10.0]))
+    assert_no_point_is_better(problem, found, ["lm3", "words"], np.array([8.0, 10.0]))
 
 
 def test_speech_four_weights_to_the_last_error() -> None:
     problem = list_data(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt").problem("wer")
     found = certified(problem, {"am": 1.0}, 0.0)
     assert found.certificate.gap == 0.0
-    check_random_points(problem, found, ["lm3", "lm1", "words", "fillers"], np.array([8.0, 2.0, 10.0, 10.0]))
+    assert_no_point_is_better(problem, found, ["lm3", "lm1", "words", "fillers"], np.array([8.0, 2.0, 10.0, 10.0]))
 
 
 def test_translation_two_weights_to_a_thousandth_of_bleu() -> None:
     problem = list_data(DATA / "de_en/nbest.txt.gz", DATA / "de_en/refs.txt").problem("bleu")
-    held = dict(as_weights(DATA / "de_en/decoding.weights"))  # type: ignore[arg-type]  # by name
+    held = read_weights(DATA / "de_en/decoding.weights")
     free = ["LanguageModel", "WordPenalty"]
     found = certified(problem, {name: weight for name, weight in held.items() if name not in free}, 0.001)
     assert 0.0 <= found.certificate.gap <= 0.001
-    check_random_points(problem, found, free, np.array([0.5, 2.0]))
+    assert_no_point_is_better(problem, found, free, np.array([0.5, 2.0]))
 
 
 def test_counts_tie_so_much_that_the_gap_may_stay_open_but_the_bound_holds() -> None:
@@ -76,4 +79,4 @@ def test_counts_tie_so_much_that_the_gap_may_stay_open_but_the_bound_holds() -> 
     found = certified(problem, held, 0.0)
     assert found.certificate.stopped in ("gap", "rounding")
     assert found.certificate.gap < 0.01
-    check_random_points(problem, found, free, np.array([1.0, 1.0]))
+    assert_no_point_is_better(problem, found, free, np.array([1.0, 1.0]))

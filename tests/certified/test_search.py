@@ -78,17 +78,18 @@ def test_the_result_is_in_the_middle_of_a_cell() -> None:
     problem = small_problem(3, sentences=20, candidates=8, whole=False)
     found = certified(problem, fixed={"f0": 1.0})
     names = list(problem.feature_names)
+    assert found.certificate.cell
     for name, (low, high) in found.certificate.cell.items():
-        weight = found.weights[names.index(name)]
-        if low is not None and high is not None:
-            assert low < weight < high
-            for near in (0.999, 0.5, 0.001):
-                moved = found.weights.copy()
-                moved[names.index(name)] = low + (high - low) * near
-                assert np.array_equal(problem.picks(moved).statistics, problem.picks(found.weights).statistics)
-            beyond = found.weights.copy()
-            beyond[names.index(name)] = high + 1e-6 * (high - low)
-            assert not np.array_equal(problem.picks(beyond).candidates, problem.picks(found.weights).candidates)
+        assert low is not None
+        assert high is not None
+        assert low < found.weights[names.index(name)] < high
+        for near in (0.999, 0.5, 0.001):
+            moved = found.weights.copy()
+            moved[names.index(name)] = low + (high - low) * near
+            assert np.array_equal(problem.picks(moved).statistics, problem.picks(found.weights).statistics)
+        beyond = found.weights.copy()
+        beyond[names.index(name)] = high + 1e-6 * (high - low)
+        assert not np.array_equal(problem.picks(beyond).candidates, problem.picks(found.weights).candidates)
 
 
 @settings(max_examples=10, deadline=None)

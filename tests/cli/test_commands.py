@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hulltune import TuneResult, read_lists, read_weights, tune
 from hulltune.cli import main
 from hulltune.io import write_jsonl
+from tests.cli.running import run, run_json
 from tests.tuning.corpora import random_lists
 
 QUICK = ["--metric", "wer", "--restarts", "2", "--directions", "4", "--also", "cer", "--threads", "1"]
@@ -30,19 +30,6 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "refs.txt").write_text("".join(f"{texts[0]}\n" for texts in lists.references), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main(arguments)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    code, out, err = run(capsys, *arguments)
-    assert code == 0, err
-    found: dict[str, Any] = json.loads(out)
-    return found
 
 
 def test_the_calling_convention_of_scripts(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from hulltune import Corpus, Forest, ForestBuilder, decode, kbest, read_forests, read_lists, sample
-from hulltune.cli import main
 from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io import ForestSet, pack_forests
 from hulltune.io.forest_files import ForestOptions, NamedForest
 from hulltune.io.forest_text import write_forest_text
 from hulltune.io.openfst import read_openfst_text
 from hulltune.io.slf import read_slf
+from tests.cli.running import run
 
 WEIGHTS = {"score": 1.0, "words": -0.25}
 
@@ -41,12 +41,6 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "w.json").write_text(json.dumps(WEIGHTS))
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main(arguments)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_the_k_best_become_a_list_that_reads_back(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

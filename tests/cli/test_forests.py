@@ -6,38 +6,24 @@ import gzip
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from hulltune import TuneResult, read_forests, read_weights, tune
-from hulltune.cli import main
 from hulltune.io.forest_files import NamedForest
 from hulltune.io.forest_text import write_forest_text
-from tests.tuning.test_forest_tuning import data as make_forests
+from tests.cli.running import run, run_json
+from tests.tuning.corpora import random_forests
 
 QUICK = ["--restarts", "2", "--directions", "4", "--threads", "1"]
 REAL = Path(__file__).parents[2] / "../shared/data"
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    code, out, err = run(capsys, *arguments)
-    assert code == 0, err
-    found: dict[str, Any] = json.loads(out)
-    return found
-
-
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder ``forests`` with files 1.hg.gz to 12.hg.gz, references beside it, and the working directory."""
-    forests, references = make_forests(20)
+    forests, references = random_forests(20)
     (tmp_path / "forests").mkdir()
     for number, forest in enumerate(forests, 1):
         write_forest_text(tmp_path / "plain", [NamedForest(forest)])

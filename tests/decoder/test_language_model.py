@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -82,7 +83,7 @@ def test_what_cannot_be_estimated() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(WORDS | st.just("never"), max_size=9), st.integers(1, 4), st.randoms(use_true_random=False))
-def test_pieces_joined_in_any_order_score_as_the_sentence(words: list[str], order: int, random: object) -> None:
+def test_pieces_joined_in_any_order_score_as_the_sentence(words: list[str], order: int, random: Random) -> None:
     model = LanguageModel([["a", "b", "dog", "a"], ["dog", "b"], ["c", "a", "b", "c"]], order=order)
     scorer = Scorer(model)
     total = 0.0
@@ -92,7 +93,7 @@ def test_pieces_joined_in_any_order_score_as_the_sentence(words: list[str], orde
         pieces.append(state)
         total += score
     while len(pieces) > 1:
-        place = random.randrange(len(pieces) - 1)  # type: ignore[attr-defined]
+        place = random.randrange(len(pieces) - 1)
         state, score = scorer.join((pieces[place], EMPTY, pieces[place + 1]))
         pieces[place : place + 2] = [state]
         total += score

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
@@ -16,13 +17,13 @@ small_enough = st.floats(-1e300, 1e300, allow_subnormal=True)
 
 
 @given(st.lists(small_enough, min_size=1, max_size=50), st.sampled_from([*SCALES, 2.0**-1000]), st.randoms())
-def test_sums_of_snapped_values_are_exact_in_any_order(values: list[float], scale: float, random: object) -> None:
+def test_sums_of_snapped_values_are_exact_in_any_order(values: list[float], scale: float, random: Random) -> None:
     values = [value / 1e300 * scale for value in values]
     step = grid_step(sum(map(abs, values)))
     snapped = snap(values, step).tolist()
     exact = sum(map(Fraction, snapped))
     for _ in range(3):
-        random.shuffle(snapped)  # type: ignore[attr-defined]
+        random.shuffle(snapped)
         assert Fraction(sum(snapped)) == exact
     # ... and so is the difference of the two farthest sums.
     high, low = sum(x for x in snapped if x > 0), sum(x for x in snapped if x < 0)

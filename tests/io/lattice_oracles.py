@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from hulltune.forest import Forest, Vocabulary
 from hulltune.io.forest_files import ForestOptions, ForestReader, NamedForest
@@ -67,12 +68,10 @@ def forest_paths(forest: Forest) -> Counter[PathOf]:
     return Counter((words, kept(rows)) for words, rows in derivations(forest.root))
 
 
-def read_all(
-    reader: ForestReader, path: Path, content: bytes | str | None = None, **options: object
-) -> list[NamedForest]:
+def read_all(reader: ForestReader, path: Path, content: bytes | str | None = None, **options: Any) -> list[NamedForest]:
     if content is not None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return list(reader(path, ForestOptions(**options), Vocabulary()))  # type: ignore[arg-type]
+    return list(reader(path, ForestOptions(**options), Vocabulary()))
 
 
 # Text.

@@ -14,3 +14,11 @@ def refusal(call: Callable[[], object]) -> str | None:
     except InputError as error:
         return str(error)
     return None
+
+
+def assert_refused(call: Callable[[], object], start: str) -> None:
+    """A call refuses its input in one line, which starts like this."""
+    said = refusal(call)
+    assert said is not None
+    assert said.startswith(start)
+    assert "\n" not in said

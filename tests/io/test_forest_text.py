@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +17,13 @@ from hulltune import Forest, ForestBuilder, InputError
 from hulltune.forest.features import SparseFeatures
 from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io import forest_text, joshua, read_forests
-from hulltune.io.forest_files import ForestOptions, NamedForest
+from hulltune.io.forest_files import ForestOptions, ForestReader, NamedForest
 from hulltune.io.forest_text import read_forest_text, write_forest_text
 from hulltune.io.joshua import read_joshua
 from tests.io import forest_text_oracle as oracle
 from tests.io.edits import edited
 from tests.io.plain_forests import EVERYTHING, FaultError, assert_same, outputs, plain, read_all
-from tests.io.refusals import refusal
+from tests.io.refusals import assert_refused, refusal
 from tests.strategies import forests
 
 SMALL = """3 4
@@ -181,17 +183,14 @@ def test_long_lines_make_tables_grow(file: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(file: Path, content: str | bytes, message: str) -> None:
-    said = refusal(lambda: read_all(read_forest_text, file, content))
-    assert said is not None
-    assert said.startswith(f"{file}{message}")
-    assert "\n" not in said
+    assert_refused(lambda: read_all(read_forest_text, file, content), f"{file}{message}")
 
 
 def test_a_file_that_is_cut_off_anywhere_is_refused(file: Path) -> None:
     for reader, content in ((read_forest_text, SMALL), (read_forest_text, MOSES), (read_joshua, JOSHUA)):
         last_line = content.rindex("\n", 0, -1)
         for length in range(content.index("|||", last_line) + 3):
-            assert refusal(lambda: read_all(reader, file, content[:length])) is not None  # noqa: B023
+            assert refusal(partial(read_all, reader, file, content[:length])) is not None
 
 
 def test_compressed_files(tmp_path: Path) -> None:
@@ -354,34 +353,26 @@ def test_sparse_rows_that_name_a_column_twice(file: Path) -> None:
 @settings(max_examples=400)
 @given(st.sampled_from([SMALL, MOSES, SMALL + "# name x\n" + SMALL]).flatmap(edited))
 def test_the_kernel_agrees_with_a_plain_parser(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
-    agree(tmp_path_factory.getbasetemp() / "edited.hg", content)
-
-
-def agree(path: Path, content: str) -> None:
-    expected: list[Forest] | None
-    try:
-        expected = [forest.build() for forest in oracle.forest_text(content)]
-    except (FaultError, InputError):
-        expected = None
-    said = refusal(lambda: read_all(read_forest_text, path, content))
-    assert (said is None) == (expected is not None), said
-    for one, other in zip(read_all(read_forest_text, path, content) if expected else [], expected or [], strict=True):
-        assert_same(one.forest, other)
+    path = tmp_path_factory.getbasetemp() / "edited.hg"
+    assert_agrees(read_forest_text, path, content, lambda: [forest.build() for forest in oracle.forest_text(content)])
 
 
 @settings(max_examples=300)
 @given(edited(JOSHUA))
 def test_the_kernel_agrees_on_joshua(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     path = tmp_path_factory.getbasetemp() / "edited.joshua"
-    expected: Forest | None
+    assert_agrees(read_joshua, path, content, lambda: [oracle.joshua(content).build()])
+
+
+def assert_agrees(reader: ForestReader, path: Path, content: str, parse: Callable[[], list[Forest]]) -> None:
+    """The reader refuses what the plain parser refuses, and reads the same forests of all else."""
     try:
-        expected = oracle.joshua(content).build()
+        expected = parse()
     except (FaultError, InputError):
-        expected = None
-    said = refusal(lambda: read_all(read_joshua, path, content))
-    assert (said is None) == (expected is not None), said
-    if expected is not None:
-        assert_same(read_all(read_joshua, path, content)[0].forest, expected)
+        assert refusal(partial(read_all, reader, path, content)) is not None
+    else:
+        for named, forest in zip(read_all(reader, path, content), expected, strict=True):
+            assert_same(named.forest, forest)
 
 
 @settings(max_examples=200)
@@ -392,7 +383,7 @@ def test_any_bytes_give_forests_or_an_error(
     path = tmp_path_factory.getbasetemp() / "garbage.hg"
     for reader in (read_forest_text, read_joshua):
         for content in (garbage, SMALL.encode()[:place] + garbage + SMALL.encode()[place:]):
-            said = refusal(lambda: read_all(reader, path, content))  # noqa: B023
+            said = refusal(partial(read_all, reader, path, content))
             assert said is None or said.startswith(f"{path}:")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,9 +25,9 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "nbest.txt"
 
 
-def lists(file: Path, content: str | bytes, **options: object) -> CandidateLists:
+def lists(file: Path, content: str | bytes, **options: Any) -> CandidateLists:
     file.write_bytes(content.encode() if isinstance(content, str) else content)
-    return read_lists(file, format="moses", **options)  # type: ignore[arg-type]
+    return read_lists(file, format="moses", **options)
 
 
 def test_dense_names_with_several_values_are_numbered(file: Path) -> None:

@@ -104,7 +104,7 @@ def test_missing_references() -> None:
     with pytest.raises(InputError, match=r"references\[0\] is a string; .* write \[\[text\], …\]"):
         Accuracy().prepare(["a"])
     with pytest.raises(InputError, match="reference 1 of sentence 0 is None"):
-        Accuracy().prepare([["a", None]])  # type: ignore[list-item]
+        Accuracy().prepare([["a", None]])  # type: ignore[list-item]  # that is the point
     with pytest.raises(InputError, match="1 source for 2 sentences"):
         Accuracy().prepare([["a"], ["b"]], ["x"])
     with pytest.raises(InputError, match="sentence number 2 is out of range: there are references for 2"):

@@ -53,7 +53,7 @@ def test_scores_are_sacrebleu_s_to_the_last_bit(drawn: list[list[int]], chosen: 
 
 def test_a_beta_that_is_no_integer() -> None:
     row = [9, 8, 7, 6, 5, 4]
-    expected = CHRF(char_order=2, beta=0.7)._compute_f_score(row)  # type: ignore[arg-type]
+    expected = CHRF(char_order=2, beta=0.7)._compute_f_score(row)  # type: ignore[arg-type]  # an int there
     assert ChrF(char_order=2, beta=0.7).score(np.array(row)) == expected
 
 

@@ -2,59 +2,35 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hulltune.metrics import registry
+from tests.pages import ROOT, Page
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/metrics.md"
+PAGE = Page("docs/metrics.md")
 EXAMPLE = ROOT / "examples/person_as_metric.py"
-_BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def test_every_block_of_the_page(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The blocks are one session."""
-    monkeypatch.setattr(registry, "_registered", {})
-    names: dict[str, Any] = {}
-    runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
-    blocks = list(_BLOCK.finditer(PAGE.read_text(encoding="utf-8")))
-    run = 0
-    for block in blocks:
-        line = PAGE.read_text(encoding="utf-8")[: block.start(2)].count("\n")
-        test = doctest.DocTestParser().get_doctest(block[2], names, "docs/metrics.md", str(PAGE), line)
-        assert test.examples
-        runner.run(test, clear_globs=False)
-        names.update(test.globs)
-        run += 1
-    assert runner.summarize().failed == 0, capsys.readouterr().out
-    assert run >= 10
+def test_the_examples_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_registered", {})  # the page registers a metric
+    PAGE.assert_examples_hold(at_least=40)
 
 
-def test_error_messages_of_the_page_are_real() -> None:
-    """doctest does not compare the text of errors with their module, so the messages are compared here."""
-    text = PAGE.read_text(encoding="utf-8")
-    shown = re.findall(r'>>> get_metric\("([^"\n]*)"\)\nTraceback[^\n]*\n[\w.]*InputError: ([^\n]*)\n', text)
-    assert len(shown) == 2
-    for expression, message in shown:
-        with pytest.raises(ValueError, match=re.escape(message) + "$"):
-            registry.get_metric(expression)
+def test_the_links() -> None:
+    PAGE.assert_links_lead_somewhere()
 
 
 def test_every_metric_is_on_the_page() -> None:
-    text = PAGE.read_text(encoding="utf-8")
     for name in registry._BUILT_IN:
-        assert f"`{name}`" in text
+        assert f"`{name}`" in PAGE.text
     for name in ("meteor", "fmeasure", "aer", "accuracy", "exact_match", "given", "ask"):
-        assert f"`{name}`" in text
+        assert f"`{name}`" in PAGE.text
 
 
 def run_example(*arguments: str) -> subprocess.CompletedProcess[str]:

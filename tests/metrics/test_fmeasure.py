@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
+from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,9 +51,9 @@ def test_sums_give_the_micro_average(corpus: list[tuple[list[str], list[str]]], 
 
 
 @given(words, words, st.randoms())
-def test_order_of_items_does_not_matter(reference: list[str], output: list[str], random: object) -> None:
+def test_order_of_items_does_not_matter(reference: list[str], output: list[str], random: Random) -> None:
     shuffled = output[:]
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    random.shuffle(shuffled)
     metric = FMeasure()
     assert counts(metric, [" ".join(reference)], " ".join(output)) == counts(
         metric, [" ".join(reference)], " ".join(shuffled)
@@ -209,6 +211,6 @@ def test_a_reader_of_your_own() -> None:
         ({"malformed": "emty"}, "did you mean 'empty'"),
     ],
 )
-def test_bad_options(options: dict[str, object], message: str) -> None:
+def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        FMeasure(**options)  # type: ignore[arg-type]
+        FMeasure(**options)

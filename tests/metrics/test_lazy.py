@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric, PreparedMetric, Statistics
@@ -56,10 +58,10 @@ def test_what_was_computed_before_an_error_is_kept() -> None:
             inner = super().prepare([])
 
             class Prepared(PreparedMetric):
-                def statistics(self, sentences: object, outputs: object) -> Statistics:
-                    if "bad" in list(outputs):  # type: ignore[call-overload]
+                def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+                    if "bad" in outputs:
                         raise RuntimeError("no network")
-                    return inner.statistics(sentences, outputs)  # type: ignore[arg-type]
+                    return inner.statistics(sentences, outputs)
 
             return Prepared()
 

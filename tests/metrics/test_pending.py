@@ -83,7 +83,7 @@ def test_answers_are_kept_under_the_question(store: Store, tmp_path: Path) -> No
             lazy.rows(np.array([0]), ["a"])
         fill_in(path, {"a": 1})
         import_answers(store, path)
-        lazy.rows(np.array([0]), ["a"])
+        assert lazy.statistics(np.array([0]), ["a"]).tolist() == [[1, 1]]
 
 
 def test_what_is_answered_is_kept_and_the_rest_is_still_tried(store: Store) -> None:

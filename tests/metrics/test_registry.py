@@ -201,7 +201,7 @@ def test_names_are_taken_once() -> None:
     with pytest.raises(InputError, match="the metric name 'bleu' is taken"):
         register_metric(Length, name="bleu")
     with pytest.raises(InputError, match="is not a metric"):
-        register_metric(int, name="int")  # type: ignore[type-var]
+        register_metric(int, name="int")  # type: ignore[type-var]  # that is the point
     register_metric(Options, name="length_too")
     assert isinstance(get_metric("length_too"), Options)
 
@@ -246,14 +246,14 @@ def test_importing_the_package_imports_little() -> None:
     import hulltune.metrics
 
     with pytest.raises(AttributeError, match="no attribute 'METOER'"):
-        hulltune.metrics.METOER  # noqa: B018
+        _ = hulltune.metrics.METOER
 
 
 @pytest.mark.parametrize("name", ["bleu", "chrf", "ter", "wer", "meteor", "fmeasure"])
 def test_switches_are_true_or_false(name: str) -> None:
     """The text "no" would count as yes."""
     with pytest.raises(InputError, match=f"{name}: variable_references is 'no'; expected True or False"):
-        get_metric(name).__class__(variable_references="no")  # type: ignore[call-arg]
+        get_metric(name).__class__(variable_references="no")  # type: ignore[call-arg]  # that is the point
 
 
 @pytest.mark.parametrize("name", ["bleu", "chrf", "ter", "wer", "cer", "meteor", "fmeasure", "aer", "accuracy", "ask"])
@@ -262,11 +262,11 @@ def test_bad_statistics_outputs_and_references(name: str) -> None:
     with pytest.raises(InputError, match=r"got statistics of shape \(2, 99\)"):
         metric.score(np.ones((2, 99), dtype=np.int64))
     with pytest.raises(InputError, match="references is None"):
-        metric.prepare(None)  # type: ignore[arg-type]
+        metric.prepare(None)  # type: ignore[arg-type]  # that is the point
     if name != "ask":
         prepared = metric.prepare([["0-0"]])
         with pytest.raises(InputError, match="output 0 is None, expected a string"):
-            prepared.statistics(np.array([0]), [None])  # type: ignore[list-item]
+            prepared.statistics(np.array([0]), [None])  # type: ignore[list-item]  # that is the point
         with pytest.raises(InputError, match="expected a list of texts, got the text '0'"):
             prepared.statistics(np.array([0]), "0")
         with pytest.raises(InputError, match="sentence numbers: expected whole numbers, got float64"):

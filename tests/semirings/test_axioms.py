@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hulltune import semirings
 from hulltune.semirings import (
     AxiomError,
     BooleanSemiring,
@@ -91,7 +92,8 @@ def test_the_laws_hold(case: Case, data: st.DataObject) -> None:
 
 def test_every_semiring_is_tried() -> None:
     tried = {type(case.semiring) for case in CASES} | {HullSemiring, PolygonSemiring}
-    ours = {kind for kind in Semiring.__subclasses__() if kind.__module__.startswith("hulltune.")}
+    exported = [kind for kind in vars(semirings).values() if isinstance(kind, type) and issubclass(kind, Semiring)]
+    ours = set(exported) - {Semiring}
     assert tried == ours
 
 
@@ -107,7 +109,7 @@ class Broken(CountingSemiring):
     ) -> None:
         self._plus = plus
         self._times = times
-        self.idempotent = idempotent  # type: ignore[misc]
+        self.idempotent = idempotent  # type: ignore[misc]  # of the class in all others
 
     def plus(self, a: int, b: int) -> int:
         return self._plus(a, b)

@@ -1,16 +1,16 @@
-"""Small candidate lists for the tests of tuning, made from random numbers or by hand."""
+"""Small candidate lists and forests for the tests of tuning, made from random numbers or by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hulltune import Forest, ForestBuilder
 from hulltune.io import CandidateLists
 from hulltune.io.records import lists_from_records
 
+FOREST_FEATURES = ["lm", "tm", "length"]
 WORDS = ["ba", "be", "bi", "bo", "bu", "da", "de", "di", "do", "du"]
 
 
@@ -38,9 +38,39 @@ def random_lists(seed: int, **sizes: Any) -> CandidateLists:
     return lists_from_records(random_records(seed, **sizes))
 
 
-def write_moses(path: Path, lines: Sequence[str]) -> Path:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
+def random_lattice(reference: list[str], rng: np.random.Generator) -> Forest:
+    """Each word of the reference, or one of three others, or nothing; features know a little of what is right."""
+    builder = ForestBuilder(feature_names=FOREST_FEATURES)
+    builder.add_edge(0, output=[])
+    for place, word in enumerate(reference):
+        for other in [word, *rng.choice(WORDS, size=3).tolist()]:
+            noise = rng.normal(size=2) * 2
+            features = [float(noise[0] + (other == word)), float(noise[1] + (other == word)), 1.0]
+            builder.add_edge(place + 1, [place], features=features, output=[0, other])
+        builder.add_edge(place + 1, [place], features=[float(rng.normal()), 0.0, 0.0], output=[0])
+    return builder.build(root=len(reference))
+
+
+def random_tree(reference: list[str], rng: np.random.Generator) -> Forest:
+    """A hypergraph: two halves, each of some outputs, in either order."""
+    builder = ForestBuilder(feature_names=FOREST_FEATURES)
+    middle = len(reference) // 2
+    for node, words in enumerate((reference[:middle], reference[middle:])):
+        for drop in range(4):
+            kept = [word for k, word in enumerate(words) if k != drop]
+            builder.add_edge(node, features=[float(rng.normal() + len(kept)), float(rng.normal()), float(len(kept))],
+                             output=kept)  # fmt: skip
+    for order, bonus in (([0, 1], 1.0), ([1, 0], 0.0)):
+        builder.add_edge("S", [0, 1], features=[float(rng.normal()), bonus + float(rng.normal()), 0.0], output=order)
+    return builder.build(root="S")
+
+
+def random_forests(seed: int, sentences: int = 12) -> tuple[list[Forest], list[str]]:
+    """Hypergraphs and lattices in turn, and a reference for each."""
+    rng = np.random.default_rng(seed)
+    references = [[WORDS[k] for k in rng.integers(0, len(WORDS), size=6)] for _ in range(sentences)]
+    forests = [(random_lattice if i % 2 else random_tree)(reference, rng) for i, reference in enumerate(references)]
+    return forests, [" ".join(reference) for reference in references]
 
 
 QUICK: dict[str, Any] = {"metric": "wer", "restarts": 3, "directions": 6, "threads": 1, "others": ()}

@@ -87,7 +87,7 @@ def test_lists_from_records_and_from_files(tmp_path: Path) -> None:
         ({"candidates": [{"text": "a", "features": {"x": float("nan")}}]}, "record 0, candidate 0: feature 'x'"),
     ):
         with pytest.raises(InputError, match=complaint):
-            hulltune.io.records.lists_from_records([record])  # type: ignore[list-item]
+            hulltune.io.records.lists_from_records([record])  # type: ignore[list-item]  # that is the point
     with pytest.raises(InputError, match="expected at least one record"):
         hulltune.io.records.lists_from_records([])
 
@@ -201,7 +201,7 @@ def test_a_result_is_frozen_and_survives_saving(tmp_path: Path) -> None:
     assert TuneResult.load(result.save(tmp_path / "r.json")) == result
     assert pickle.loads(pickle.dumps(result)) == result
     with pytest.raises(AttributeError):
-        result.score = 0.0  # type: ignore[misc]
+        result.score = 0.0  # type: ignore[misc]  # that is the point
     assert result.timings.keys() == {"reading", "searching", "describing"}
     assert 0.0 < sum(result.timings.values()) <= result.seconds
     assert result.version == hulltune.__version__

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from hulltune import Corpus, Forest, ForestBuilder, envelopes
 from hulltune.metrics import get_metric
@@ -168,7 +169,7 @@ def test_the_metric_is_asked_once_for_each_output() -> None:
     asked: list[tuple[int, str]] = []
 
     class Counting(LazyStatistics):
-        def rows(self, sentences, outputs):  # type: ignore[no-untyped-def]
+        def rows(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
             asked.extend(zip(sentences.tolist(), outputs, strict=True))
             return super().rows(sentences, outputs)
 

@@ -13,7 +13,6 @@ import pytest
 from hulltune import (
     Corpus,
     Forest,
-    ForestBuilder,
     InputError,
     Reranker,
     TuneResult,
@@ -28,43 +27,15 @@ from hulltune.io.forest_set import ForestSet
 from hulltune.lines.kbest import kbest
 from hulltune.search.optimise import SEARCHES
 from hulltune.tuning.inputs import ForestData, as_forests, list_data
-from tests.tuning.corpora import QUICK, WORDS, random_lists, random_records
-
-NAMES = ["lm", "tm", "length"]
-
-
-def lattice(reference: list[str], rng: np.random.Generator) -> Forest:
-    """Each word of the reference, or one of three others, or nothing; features know a little of what is right."""
-    builder = ForestBuilder(feature_names=NAMES)
-    builder.add_edge(0, output=[])
-    for place, word in enumerate(reference):
-        for other in [word, *rng.choice(WORDS, size=3).tolist()]:
-            noise = rng.normal(size=2) * 2
-            features = [float(noise[0] + (other == word)), float(noise[1] + (other == word)), 1.0]
-            builder.add_edge(place + 1, [place], features=features, output=[0, other])
-        builder.add_edge(place + 1, [place], features=[float(rng.normal()), 0.0, 0.0], output=[0])
-    return builder.build(root=len(reference))
-
-
-def tree(reference: list[str], rng: np.random.Generator) -> Forest:
-    """A hypergraph: two halves, each of some outputs, in either order."""
-    builder = ForestBuilder(feature_names=NAMES)
-    middle = len(reference) // 2
-    for node, words in enumerate((reference[:middle], reference[middle:])):
-        for drop in range(4):
-            kept = [word for k, word in enumerate(words) if k != drop]
-            builder.add_edge(node, features=[float(rng.normal() + len(kept)), float(rng.normal()), float(len(kept))],
-                             output=kept)  # fmt: skip
-    for order, bonus in (([0, 1], 1.0), ([1, 0], 0.0)):
-        builder.add_edge("S", [0, 1], features=[float(rng.normal()), bonus + float(rng.normal()), 0.0], output=order)
-    return builder.build(root="S")
-
-
-def data(seed: int, sentences: int = 12) -> tuple[list[Forest], list[str]]:
-    rng = np.random.default_rng(seed)
-    references = [[WORDS[k] for k in rng.integers(0, len(WORDS), size=6)] for _ in range(sentences)]
-    forests = [(lattice if i % 2 else tree)(reference, rng) for i, reference in enumerate(references)]
-    return forests, [" ".join(reference) for reference in references]
+from tests.tuning.corpora import (
+    FOREST_FEATURES,
+    QUICK,
+    WORDS,
+    random_forests,
+    random_lattice,
+    random_lists,
+    random_records,
+)
 
 
 def outcome(result: TuneResult) -> dict[str, Any]:
@@ -84,7 +55,7 @@ def test_lists_as_forests_give_the_same_result_to_the_bit(search: str, metric: s
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_threads_do_not_matter(search: str) -> None:
-    forests, references = data(2)
+    forests, references = random_forests(2)
     runs = [tune(forests, references, **{**QUICK, "search": search, "threads": threads}) for threads in (1, 2, 3)]
     assert outcome(runs[0]) == outcome(runs[1]) == outcome(runs[2])
     assert runs[0].score < runs[0].start_score == runs[0].baseline
@@ -92,7 +63,7 @@ def test_threads_do_not_matter(search: str) -> None:
 
 
 def test_the_order_of_sentences_does_not_matter() -> None:
-    forests, references = data(3)
+    forests, references = random_forests(3)
     turned = tune(forests[::-1], references[::-1], **QUICK)
     straight = tune(forests, references, **QUICK)
     assert (turned.weights, turned.score, turned.oracle) == (straight.weights, straight.score, straight.oracle)
@@ -100,7 +71,7 @@ def test_the_order_of_sentences_does_not_matter() -> None:
 
 @pytest.mark.parametrize("metric", ["wer", "bleu", "chrf"])
 def test_decoding_with_the_weights_gives_the_score(metric: str) -> None:
-    forests, references = data(4)
+    forests, references = random_forests(4)
     result = tune(forests, references, **{**QUICK, "metric": metric})
     assert score(forests, result, references, metric=metric) == result.score
     texts = rerank(forests, result)
@@ -112,7 +83,7 @@ def test_decoding_with_the_weights_gives_the_score(metric: str) -> None:
 
 
 def test_all_kinds_of_the_same_data() -> None:
-    forests, references = data(5, sentences=6)
+    forests, references = random_forests(5, sentences=6)
     expected = outcome(tune(forests, references, **QUICK))
     for given in (Corpus.pack(forests), ForestSet.from_forests(forests), [[forest] for forest in forests]):
         assert outcome(tune(given, references, **QUICK)) == expected
@@ -123,8 +94,8 @@ def test_all_kinds_of_the_same_data() -> None:
 
 def test_a_union_is_as_good_as_either(tmp_path: Path) -> None:
     """What one of the forests of a sentence can put out, their union can."""
-    first, references = data(6)
-    second = data(60)[0]
+    first, references = random_forests(6)
+    second = random_forests(60)[0]
     both = list(zip(first, second, strict=True))
     weights = {"lm": 1.0, "tm": 0.5, "length": 0.2}
     for mine, other, together in zip(first, second, rerank(both, weights), strict=True):
@@ -138,7 +109,7 @@ def test_a_union_is_as_good_as_either(tmp_path: Path) -> None:
 def test_a_list_from_a_forest_never_beats_it_on_its_surface() -> None:
     """At the same weights the forest's score of the winner is at least the list's; and where the list holds what wins
     in the forest, the surfaces are the same."""
-    forests, references = data(7, sentences=4)
+    forests, references = random_forests(7, sentences=4)
     corpus = Corpus.pack(forests)
     start = np.array([1.0, 0.5, 0.1])
     extracted = kbest(corpus, start, 5, distinct=True)
@@ -181,7 +152,7 @@ def _rows(problem: Any, sentence: int) -> Any:
 
 
 def test_the_best_of_a_forest_is_at_least_the_best_of_its_list() -> None:
-    forests, references = data(8, sentences=6)
+    forests, references = random_forests(8, sentences=6)
     start = {"lm": 1.0, "tm": 0.5, "length": 0.1}
     few = kbest(Corpus.pack(forests), start, 4, distinct=True)
     records = [
@@ -193,15 +164,14 @@ def test_the_best_of_a_forest_is_at_least_the_best_of_its_list() -> None:
 
 
 def test_lists_and_forests_together(tmp_path: Path) -> None:
-    forests, references = data(9)
+    forests, references = random_forests(9)
     pieces = list(ForestSet.from_forests(forests).corpus)
     extracted = kbest(Corpus.pack(forests), [1.0, 1.0, 0.0], 6, distinct=True)
     mixed: list[Forest] = []
     for i, forest in enumerate(pieces):
         few = extracted[i]
-        as_list = Forest.from_nbest(
-            [list(d.tokens) for d in few], [[d.features[name] for name in NAMES] for d in few], feature_names=NAMES
-        )
+        rows = [[d.features[name] for name in FOREST_FEATURES] for d in few]
+        as_list = Forest.from_nbest([list(d.tokens) for d in few], rows, feature_names=FOREST_FEATURES)
         mixed.append(as_list if i % 3 == 0 else forest)
     result = tune(mixed, references, **QUICK)
     assert score(mixed, result, references, metric="wer") == result.score
@@ -210,8 +180,8 @@ def test_lists_and_forests_together(tmp_path: Path) -> None:
 
 
 def test_options_of_tuning_hold_for_forests() -> None:
-    forests, references = data(10)
-    more, unseen = data(11)
+    forests, references = random_forests(10)
+    more, unseen = random_forests(11)
     result = tune(
         forests, references, heldout=more, heldout_references=unseen, replicates=2, fixed={"length": 0.1},
         signs={"lm": "+"}, **{**QUICK, "others": ["bleu", "cer"]},
@@ -223,7 +193,7 @@ def test_options_of_tuning_hold_for_forests() -> None:
     assert result.heldout.score == score(more, result, unseen, metric="wer")
     assert result.heldout.baseline == score(more, result.start, unseen, metric="wer")
     assert result.replicates is not None
-    assert set(result.without) == set(NAMES)
+    assert set(result.without) == set(FOREST_FEATURES)
     for signature, (_, after) in result.others.items():
         assert after == score(forests, result, references, metric=signature.split("|")[0])
     folded = tune(forests, references, folds=3, **QUICK)
@@ -237,7 +207,7 @@ def test_options_of_tuning_hold_for_forests() -> None:
 def test_the_oracle_of_lattices_is_exact_for_wer() -> None:
     rng = np.random.default_rng(12)
     references = [[WORDS[k] for k in rng.integers(0, len(WORDS), size=5)] for _ in range(5)]
-    forests = [lattice(reference, rng) for reference in references]
+    forests = [random_lattice(reference, rng) for reference in references]
     result = tune(forests, [" ".join(reference) for reference in references], **QUICK)
     assert result.oracle == 0.0  # each lattice holds its reference
     assert result.oracle_kind is not None
@@ -245,8 +215,8 @@ def test_the_oracle_of_lattices_is_exact_for_wer() -> None:
 
 
 def test_a_sentence_without_derivations_is_an_empty_output() -> None:
-    forests, references = data(13, sentences=4)
-    empty = Forest.from_nbest([], np.zeros((0, 3)), feature_names=NAMES)
+    forests, references = random_forests(13, sentences=4)
+    empty = Forest.from_nbest([], np.zeros((0, 3)), feature_names=FOREST_FEATURES)
     result = tune([*forests, empty], [*references, "a b"], **QUICK)
     assert rerank([*forests, empty], result)[-1] == ""
     assert result.sentences == 5
@@ -255,7 +225,7 @@ def test_a_sentence_without_derivations_is_an_empty_output() -> None:
 
 
 def test_faults_are_named(tmp_path: Path) -> None:
-    forests, references = data(14, sentences=3)
+    forests, references = random_forests(14, sentences=3)
     with pytest.raises(InputError, match="3 sentences, but 2 reference lines"):
         tune(forests, references[:2])
     with pytest.raises(InputError, match="expected a Forest"):
@@ -271,8 +241,8 @@ def test_faults_are_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lines", [1, 3, 4])
 def test_held_out_lists_have_a_reference_line_each(lines: int) -> None:
-    forests, references = data(14, sentences=3)
-    features = [dict.fromkeys(NAMES, 0.5), dict.fromkeys(NAMES, 1.5)]
+    forests, references = random_forests(14, sentences=3)
+    features = [dict.fromkeys(FOREST_FEATURES, 0.5), dict.fromkeys(FOREST_FEATURES, 1.5)]
     lists = [{"candidates": [{"text": text, "features": f} for text, f in zip("ab", features, strict=True)]}] * 2
     with pytest.raises(
         InputError,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 import json
-import re
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -13,19 +10,16 @@ import pytest
 
 from hulltune import ForestBuilder
 from hulltune.cli import main
-from hulltune.cli.commands import COMMANDS, command_parser
 from hulltune.io.convert import WRITERS
 from hulltune.io.forest_files import NamedForest
 from hulltune.io.forest_text import write_forest_text
+from tests.pages import Page
 
-PAGE = Path(__file__).parents[2] / "docs" / "forests.md"
-TEXT = PAGE.read_text(encoding="utf-8")
+PAGE = Page("docs/forests.md")
 
 
 def test_the_examples_in_python() -> None:
-    results = doctest.testfile(str(PAGE), module_relative=False, encoding="utf-8")
-    assert results.attempted >= 12
-    assert results.failed == 0
+    PAGE.assert_examples_hold(at_least=12)
 
 
 def test_the_examples_for_the_command_line(
@@ -44,27 +38,19 @@ def test_the_examples_for_the_command_line(
     write_forest_text("dev.forest", forests)
     Path("dev.txt").write_text("a b c a\nb b b a\n", encoding="utf-8")
     Path("weights.json").write_text(json.dumps({"am": 1.0, "lm": 0.5}), encoding="utf-8")
-    lines = re.findall(r"^\$ hulltune (.+)$", TEXT, flags=re.MULTILINE)
-    assert {line.split()[0] for line in lines} == {"kbest", "oracle", "convert", "pack"}
-    for line in lines:
-        assert main(shlex.split(line)) == 0, (line, capsys.readouterr().err)
+    assert {words[0] for words in PAGE.commands()} == {"kbest", "oracle", "convert", "pack"}
+    for words in PAGE.commands():
+        assert main(words) == 0, (words, capsys.readouterr().err)
     assert sorted(entry.name for entry in Path("lattices").iterdir()) == ["one.slf", "two.slf"]
     assert len(Path("sample.nbest").read_text(encoding="utf-8").splitlines()) == 400
 
 
 def test_every_option_and_format_of_the_page_exists() -> None:
-    parsers = [command_parser(name)[0] for name in COMMANDS]
-    known = {option for parser in parsers for action in parser._actions for option in action.option_strings}
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", TEXT)) <= known
+    PAGE.assert_options_exist()
     for name in WRITERS:
-        assert f"`{name}`" in TEXT, name
+        assert f"`{name}`" in PAGE.text, name
 
 
-def test_the_table_of_contents() -> None:
-    headings = re.findall(r"^## (.+)$", TEXT, flags=re.MULTILINE)
-    entries = re.findall(r"^\d+\. \[(.+?)\]\(#(.+?)\)$", TEXT, flags=re.MULTILINE)
-    assert [title for title, _ in entries] == headings
-    for title, anchor in entries:
-        assert anchor == re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-    for page in re.findall(r"\]\((\w+\.md)\)", TEXT):
-        assert (PAGE.parent / page).exists(), page
+def test_the_table_of_contents_and_links() -> None:
+    PAGE.assert_contents_complete()
+    PAGE.assert_links_lead_somewhere()

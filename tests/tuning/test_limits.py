@@ -24,7 +24,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-def check(weights: dict[str, float], limits: dict[str, Any]) -> None:
+def assert_kept(weights: dict[str, float], limits: dict[str, Any]) -> None:
     for name, value in limits.get("fixed", {}).items():
         assert weights[name] == value
     for name, value in limits.get("minimum", {}).items():
@@ -43,8 +43,8 @@ def check(weights: dict[str, float], limits: dict[str, Any]) -> None:
 def test_every_constraint_is_kept(limits: dict[str, Any], search: str) -> None:
     lists = random_lists(1, features=4)
     result = tune(lists, search=search, **QUICK, **limits)
-    check(dict(result.start), limits)
-    check(dict(result.weights), limits)
+    assert_kept(dict(result.start), limits)
+    assert_kept(dict(result.weights), limits)
     assert result.score <= result.start_score
     assert score(lists, result, metric="wer") == result.score
 
@@ -57,7 +57,7 @@ def test_random_boxes_are_kept(seed: int, low: float, width: float, sign: str) -
         "minimum": {"f0": low}, "maximum": {"f0": low + width}, "signs": {"f1": sign}, "tied": [["f2", "f3"]],
     }  # fmt: skip
     result = tune(lists, **{**QUICK, "restarts": 2, "directions": 3}, **limits)
-    check(dict(result.weights), limits)
+    assert_kept(dict(result.weights), limits)
 
 
 @pytest.mark.parametrize(

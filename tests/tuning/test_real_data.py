@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,12 @@ from hulltune.cli import main
 DATA = Path(__file__).parents[2] / "../shared/data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="real data (../shared/data) is not there")
 
-QUICK = {"restarts": 3, "others": (), "oracle": False}
+QUICK: dict[str, Any] = {"restarts": 3, "others": (), "oracle": False}
 
 
 def test_hansard() -> None:
     lists = read_lists(DATA / "fr_en/nbest.moses.gz")
-    result = tune(lists, DATA / "fr_en/refs.txt", metric="bleu:tokenize=none", **QUICK)  # type: ignore[arg-type]
+    result = tune(lists, DATA / "fr_en/refs.txt", metric="bleu:tokenize=none", **QUICK)
     assert result.baseline == pytest.approx(18.66, abs=0.005)  # the decoder's own order
     assert result.score > 19.80  # the weights that came with the lists
 
@@ -37,7 +38,7 @@ def test_speech() -> None:
 
 def test_alignments() -> None:
     lists = DATA / "alignments_en_fr/nbest.txt.gz"
-    result = tune(lists, DATA / "alignments_en_fr/gold.txt", metric="aer:reference_offset=1", **QUICK)  # type: ignore[arg-type]
+    result = tune(lists, DATA / "alignments_en_fr/gold.txt", metric="aer:reference_offset=1", **QUICK)
     assert result.score < result.baseline
     assert result.score < 0.06
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ def nbest(
 
 
 def lattice(
-    arcs: Sequence[tuple[Hashable, Hashable, str | Sequence[str] | None, Any]],
+    arcs: Iterable[tuple[Hashable, Hashable, str | Sequence[str] | None, Any]],
     *,
     start: Hashable,
     finals: Sequence[Hashable] | Mapping[Hashable, Any],

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
-from hulltune.forest.features import DenseFeatures, Features, concatenate_features
+from hulltune.forest.features import Features, concatenate_features
 from hulltune.forest.forest import Forest, Pruned
 from hulltune.forest.vocabulary import Vocabulary
 
@@ -109,11 +109,6 @@ class Corpus:
     def sentence_edges(self) -> NDArray[np.int64]:
         """The edges of sentence i are ``sentence_edges[i]`` up to ``sentence_edges[i + 1]``."""
         return self.edge_offsets[self.node_offsets]
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the features are stored as sparse rows."""
-        return not isinstance(self.features, DenseFeatures)
 
 
 def _offsets(lengths: list[int]) -> NDArray[np.int64]:

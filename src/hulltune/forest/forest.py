@@ -6,7 +6,7 @@ most one tail. One structure, three names.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,7 +103,7 @@ class Forest:
 
     @staticmethod
     def from_lattice(
-        arcs: Sequence[tuple[Hashable, Hashable, str | Sequence[str] | None, Any]],
+        arcs: Iterable[tuple[Hashable, Hashable, str | Sequence[str] | None, Any]],
         *,
         start: Hashable,
         finals: Sequence[Hashable] | Mapping[Hashable, Any],

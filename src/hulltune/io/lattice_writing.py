@@ -98,7 +98,8 @@ def _words(forest: Forest, edge: int, has_tail: bool) -> tuple[str, ...]:
 def _rows_that_count(forest: Forest) -> list[bool]:
     rows = forest.features
     dense = rows.toarray() if rows.shape[1] else np.zeros(rows.shape)
-    return np.any(dense != 0, axis=1).tolist()  # type: ignore[no-any-return]
+    counts: list[bool] = np.any(dense != 0, axis=1).tolist()
+    return counts
 
 
 def write_each(

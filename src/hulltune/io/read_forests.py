@@ -17,6 +17,7 @@ from hulltune.io.forest_files import ForestOptions, NamedForest, Path
 from hulltune.io.forest_formats import ENOUGH, FOREST_FORMATS, SUMMED, forest_reader, sniff_forest
 from hulltune.io.forest_set import IDS, ForestSet, Member, Piece, number_in_name, pieces_of_lists
 from hulltune.io.packed_forests import open_forests
+from hulltune.io.read import read_lists
 from hulltune.io.sniff import check_format, sniff
 from hulltune.io.streams import head, open_bytes, without_suffix
 
@@ -84,7 +85,7 @@ def read_forests(
                 models.append(_model(name, forest))
                 pieces.append(Piece(sentence, forest.forest, Member(os.fspath(file), forest.name or f"{number}")))
         elif lists is None:  # all lists at once: those of a sentence are joined
-            lists = _lists(list_files, format, missing)
+            lists = read_lists(list_files, format=format, missing=missing)
             # What neither the lists nor the forests name is no sentence of theirs.
             unnamed = set(lists.unnamed)
             pieces += [piece for piece in pieces_of_lists(lists, vocabulary) if piece.sentence not in unnamed]
@@ -105,9 +106,9 @@ def read_forests(
     return found
 
 
-def _model(format: str, named: NamedForest) -> Mapping[str, float] | None:  # noqa: A002
+def _model(format_name: str, named: NamedForest) -> Mapping[str, float] | None:
     """The weights by which the decoder of a forest ranks: as its file says, or 1 for all parts of its score."""
-    if named.model is None and set(named.forest.feature_names) == set(SUMMED.get(format, ())):
+    if named.model is None and set(named.forest.feature_names) == set(SUMMED.get(format_name, ())):
         return dict.fromkeys(named.forest.feature_names, 1.0)
     return named.model
 
@@ -122,13 +123,7 @@ def _common_model(models: Sequence[Mapping[str, float] | None]) -> Mapping[str, 
     return common if any(common.values()) else None
 
 
-def _lists(files: Sequence[Path], format: str | None, missing: float | None) -> CandidateLists:  # noqa: A002
-    from hulltune.io.read import read_lists
-
-    return read_lists(files, format=format, missing=missing)
-
-
-def has_forests(paths: Any, format: str | None = None) -> bool:  # noqa: A002
+def has_forests(paths: Any, format_name: str | None = None) -> bool:
     """Whether any of these files, patterns or folders holds forests; what is no name of a file does not."""
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
@@ -136,12 +131,12 @@ def has_forests(paths: Any, format: str | None = None) -> bool:  # noqa: A002
         return False
     if not all(isinstance(path, (str, os.PathLike)) for path in paths):
         return False
-    if format is not None:
-        return format in FOREST_FORMATS
+    if format_name is not None:
+        return format_name in FOREST_FORMATS
     return any(name in FOREST_FORMATS for path in paths for _, name in _expand(path, None)[0][:1])
 
 
-def forest_files(paths: Path | Iterable[Path], format: str | None) -> tuple[list[tuple[Path, str]], list[str]]:  # noqa: A002
+def forest_files(paths: Path | Iterable[Path], format_name: str | None) -> tuple[list[tuple[Path, str]], list[str]]:
     """Every file to be read with its format, and files in folders that are left out."""
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:
@@ -149,25 +144,25 @@ def forest_files(paths: Path | Iterable[Path], format: str | None) -> tuple[list
     files: list[tuple[Path, str]] = []
     left_out: list[str] = []
     for path in given:
-        found, others = _expand(path, None if format is None else check_format(format))
+        found, others = _expand(path, None if format_name is None else check_format(format_name))
         files += found
         left_out += others
     return files, left_out
 
 
-def _expand(path: Path, format: str | None) -> tuple[list[tuple[Path, str]], list[str]]:  # noqa: A002
+def _expand(path: Path, format_name: str | None) -> tuple[list[tuple[Path, str]], list[str]]:
     """The files that a name stands for, with their formats, and what was left out of a folder."""
     name = os.fspath(path)
     matching = matching_files(path)
     if matching != [path]:
-        return [(match, format or sniff(match)) for match in matching], []
-    kind = format or sniff(path)
+        return [(match, format_name or sniff(match)) for match in matching], []
+    kind = format_name or sniff(path)
     if not os.path.isdir(name) or kind not in FOREST_FORMATS:
         return [(path, kind)], []
     entries = sorted(FilePath(name).iterdir(), key=lambda entry: natural_key(entry.name))
     entries = [entry for entry in entries if not entry.name.startswith(".")]
     candidates = [entry for entry in entries if entry.is_file()]
-    formats = [_sniff_in_folder(entry) if format is None else format for entry in candidates]
+    formats = [_sniff_in_folder(entry) if format_name is None else format_name for entry in candidates]
     if set(formats) - {None, AMBIGUOUS}:  # numbers in a file of references may look like arcs
         formats = [None if each == AMBIGUOUS else each for each in formats]
     suffixes = {without_suffix(entry).suffix for entry, each in zip(candidates, formats, strict=True) if each}

@@ -64,11 +64,7 @@ def to_lists(
     names = (*rows.feature_names, *(column.name for column in columns))
     check_new_names((), rows.feature_names)
     check_new_names(rows.feature_names, names[len(rows.feature_names) :])
-    if count * width * np.dtype(dtype).itemsize > MOST_BYTES:
-        raise InputError(
-            f"{count:,} hypotheses with {width:,} distinct features do not fit in memory as a matrix; "
-            "leave out rare features"
-        )
+    _check_size(count, width, np.dtype(dtype).itemsize)
     ids, sentence = _order_sentences(rows.ids, rows.keys)
     name = str if len(ids) and isinstance(ids[0], str) else int  # once one id is a name, all are
     references = {name(number): texts_of for number, texts_of in rows.references.items()}
@@ -91,10 +87,7 @@ def to_lists(
         text, text_offsets = _gather_texts(text, text_offsets, order)
         scores = None if scores is None else scores[order]
 
-    hashes = texts.hash_texts(text, text_offsets)
-    for number in range(width):
-        texts.hash_column(matrix[:, number].astype(np.float64, copy=False).view(np.uint64), hashes)
-    first = texts.first_equals(text, text_offsets, matrix, hashes, offsets)
+    first = _first_of_equals(text, text_offsets, matrix, offsets)
     ranks = (np.arange(count) - np.repeat(offsets[:-1], np.diff(offsets))).astype(np.int32)
     copies = np.bincount(first, minlength=count).astype(np.int32) if count else np.zeros(0, dtype=np.int32)
     keep = np.flatnonzero(copies)
@@ -125,6 +118,26 @@ def to_lists(
         provenance=tuple(provenance),
         unnamed=tuple(sorted(set(ids) - set(rows.ids))) if isinstance(ids, range) else (),
     )
+
+
+def _check_size(count: int, width: int, itemsize: int) -> None:
+    if count * width * itemsize > MOST_BYTES:
+        raise InputError(
+            f"{count:,} hypotheses with {width:,} distinct features do not fit in memory as a matrix; "
+            "leave out rare features"
+        )
+
+
+def _first_of_equals(
+    text: NDArray[np.uint8], text_offsets: Integers, matrix: NDArray[Any], offsets: Integers
+) -> Integers:
+    """For every hypothesis the first of its list with the same text and the same features."""
+    from hulltune.kernels import texts
+
+    hashes = texts.hash_texts(text, text_offsets)
+    for column in matrix.T:
+        texts.hash_column(column.astype(np.float64, copy=False).view(np.uint64), hashes)
+    return texts.first_equals(text, text_offsets, matrix, hashes, offsets)
 
 
 def _order_sentences(ids: list[SentenceId], keys: Integers) -> tuple[Sequence[SentenceId], Integers]:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from hulltune.kernels._jit import kernel
+from hulltune.kernels.blanks import is_blank
 from hulltune.kernels.decimals import read_decimal
-from hulltune.kernels.moses_fields import at_bars, ends_token, is_blank, skip_blanks
+from hulltune.kernels.moses_fields import at_bars, ends_token, skip_blanks
 from hulltune.kernels.moses_tables import BAR, EQUALS, NEWLINE, SPACE
 from hulltune.kernels.raw_edges import (
     START,

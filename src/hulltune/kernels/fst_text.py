@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
+from hulltune.kernels.blanks import is_blank
 from hulltune.kernels.decimals import read_decimal, whole_number
 from hulltune.kernels.interning import Texts, intern
 
@@ -33,7 +34,7 @@ NUMBERS, KALDI, TUPLE = 0, 1, 2
 NO_WEIGHT, MOST_IN_TWO, MOST_IN_FOUR, MOST_IN_FIVE = 7, 8, 9, 10
 SURVEY_SIZE = 11
 
-_SPACE, _TAB, _RETURN, _NEWLINE, _COMMA, _UNDERSCORE = 32, 9, 13, 10, 44, 95
+_NEWLINE, _COMMA, _UNDERSCORE = 10, 44, 95
 _SPELLED = (b"infinity", b"inf", b"nan", b"badnumber")
 _NAMES = np.array([list(name.ljust(9)) for name in _SPELLED], dtype=np.uint8)
 _NAME_LENGTHS = np.array([len(name) for name in _SPELLED])
@@ -58,13 +59,8 @@ class Pairs(NamedTuple):
 
 
 @kernel
-def _is_blank(byte: int) -> bool:
-    return byte in (_SPACE, _TAB, _RETURN)
-
-
-@kernel
 def _ends(byte: int) -> bool:
-    return byte in (_SPACE, _TAB, _RETURN, _NEWLINE)
+    return is_blank(byte) or byte == _NEWLINE
 
 
 @kernel
@@ -72,7 +68,7 @@ def _split(data: Bytes, position: int, fields: Integers) -> tuple[int, int]:
     """The fields of a line as pairs of start and stop, at most six; how many, and where the line ends."""
     count = 0
     while True:
-        while _is_blank(data[position]):
+        while is_blank(data[position]):
             position += 1
         if data[position] == _NEWLINE:
             return count, position

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
+from hulltune.kernels.blanks import is_blank
 from hulltune.kernels.decimals import read_decimal
-from hulltune.kernels.moses_fields import at_bars, ends_token, field_end, is_blank, skip_blanks
+from hulltune.kernels.moses_fields import at_bars, ends_token, field_end, skip_blanks
 from hulltune.kernels.moses_tables import (
     BAR,
     BLANK_LINE,

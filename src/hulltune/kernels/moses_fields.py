@@ -6,13 +6,8 @@ Every search stops at the line end, which the data must have.
 from __future__ import annotations
 
 from hulltune.kernels._jit import kernel
-from hulltune.kernels.moses_tables import BAR, NEWLINE, RETURN, SPACE, TAB, Bytes
-
-
-@kernel
-def is_blank(byte: int) -> bool:
-    """White space within a line."""
-    return byte in (SPACE, TAB, RETURN)
+from hulltune.kernels.blanks import is_blank
+from hulltune.kernels.moses_tables import BAR, NEWLINE, Bytes
 
 
 @kernel

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from hulltune.kernels._jit import inlined, kernel
+from hulltune.kernels.blanks import is_blank
 from hulltune.kernels.decimals import read_decimal
 from hulltune.kernels.eight_bytes import token_end
 from hulltune.kernels.moses_graph_fields import (
@@ -42,7 +43,6 @@ from hulltune.kernels.moses_graph_fields import (
     SCORES_KEY,
     TRANSITION,
     field_key,
-    is_blank,
     is_text,
     skip_blanks,
     whole_number,

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from hulltune.kernels._jit import inlined, kernel
+from hulltune.kernels.blanks import is_blank
 from hulltune.kernels.eight_bytes import eight, first_bytes, line_end, word_at
-from hulltune.kernels.moses_tables import EQUALS, NEWLINE, RETURN, SPACE, TAB
+from hulltune.kernels.moses_tables import EQUALS, NEWLINE, SPACE
 from hulltune.kernels.raw_edges import Bytes
 
 # Why the kernel came back.
@@ -28,12 +29,6 @@ _ONE, _THREE, _FOUR, _FIVE, _SIX, _SEVEN, _EIGHT, _LONGEST = (np.uint64(n) for n
 _ITS_END, _FORTY = eight(b"on="), np.uint64(40)
 _ZERO, _NINE = np.uint64(48), np.uint64(9)
 _HUGE = 10**15
-
-
-@inlined
-def is_blank(byte: int) -> bool:
-    """White space within a line."""
-    return byte in (SPACE, TAB, RETURN)
 
 
 @inlined

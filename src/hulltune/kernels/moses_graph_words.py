@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from hulltune.kernels._jit import inlined, kernel
+from hulltune.kernels.blanks import is_blank
 from hulltune.kernels.eight_bytes import line_end
 from hulltune.kernels.moses_graph_fields import (
     COSTS,
@@ -15,7 +16,6 @@ from hulltune.kernels.moses_graph_fields import (
     MORE_LABELS,
     MORE_STRINGS,
     NO_SOURCE,
-    is_blank,
     is_text,
 )
 from hulltune.kernels.moses_tables import BAR, SPACE

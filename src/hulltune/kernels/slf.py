@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
+from hulltune.kernels.blanks import is_blank
 from hulltune.kernels.decimals import read_decimal, whole_number
 from hulltune.kernels.interning import Texts, find_text, intern
 
@@ -28,7 +29,7 @@ STATE_SIZE = 7
 # What a key says, where it is not the number of a feature column.
 IGNORED, WORD, START, END, NUMBER, UNKNOWN = -1, -2, -3, -4, -5, -6
 
-_SPACE, _TAB, _RETURN, _NEWLINE, _EQUALS, _QUOTE, _HASH, _I, _J = 32, 9, 13, 10, 61, 34, 35, 73, 74
+_NEWLINE, _EQUALS, _QUOTE, _HASH, _I, _J = 10, 61, 34, 35, 73, 74
 
 
 class Rows(NamedTuple):
@@ -53,15 +54,10 @@ class Keys(NamedTuple):
 
 
 @kernel
-def _is_blank(byte: int) -> bool:
-    return byte in (_SPACE, _TAB, _RETURN)
-
-
-@kernel
 def _value_end(data: Bytes, position: int) -> int:
     """The end of a value: the next blank, or a closing quote before a blank if it begins with a quote."""
     start = position
-    while not _is_blank(data[position]) and data[position] != _NEWLINE:
+    while not is_blank(data[position]) and data[position] != _NEWLINE:
         position += 1
     if data[start] != _QUOTE or (position - start > 1 and data[position - 1] == _QUOTE):
         return position
@@ -69,7 +65,7 @@ def _value_end(data: Bytes, position: int) -> int:
     while data[ahead] != _NEWLINE:
         ahead += 1
         after = data[ahead]
-        if data[ahead - 1] == _QUOTE and (_is_blank(after) or after == _NEWLINE):
+        if data[ahead - 1] == _QUOTE and (is_blank(after) or after == _NEWLINE):
             return ahead
     return position
 
@@ -79,7 +75,7 @@ def parse_lines(data: Bytes, end: int, state: Integers, keys: Keys, words: Texts
     """Read on from where the state says; why it came back. ``data`` ends with a line end; O(bytes)."""
     while state[POSITION] < end:
         position = state[POSITION]
-        while _is_blank(data[position]):
+        while is_blank(data[position]):
             position += 1
         if data[position] == _HASH:
             while data[position] != _NEWLINE:
@@ -98,12 +94,12 @@ def parse_lines(data: Bytes, end: int, state: Integers, keys: Keys, words: Texts
             rows.values[row, column] = np.nan
         seen = 0
         while True:
-            while _is_blank(data[position]):
+            while is_blank(data[position]):
                 position += 1
             if data[position] == _NEWLINE:
                 break
             first = position
-            while data[position] != _EQUALS and not _is_blank(data[position]) and data[position] != _NEWLINE:
+            while data[position] != _EQUALS and not is_blank(data[position]) and data[position] != _NEWLINE:
                 position += 1
             if data[position] != _EQUALS:
                 return ODD
@@ -118,7 +114,7 @@ def parse_lines(data: Bytes, end: int, state: Integers, keys: Keys, words: Texts
             position += 1
             if role >= 0:
                 value, stop, certain = read_decimal(data, position)
-                if not certain or not (_is_blank(data[stop]) or data[stop] == _NEWLINE):
+                if not certain or not (is_blank(data[stop]) or data[stop] == _NEWLINE):
                     stop = _value_end(data, position)
                     if waiting == len(pending):
                         return GROW_PENDING

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,13 +71,13 @@ def in_batches(
     return np.concatenate([compute(sentences[k : k + size], outputs[k : k + size]) for k in starts])
 
 
-def statistic_rows(statistics: NDArray[np.generic], columns: int, *, metric: str) -> NDArray[np.int64]:
+def statistic_rows(statistics: NDArray[np.generic], columns: int, *, metric: str) -> NDArray[Any]:
     """Statistics of any shape (..., columns) as a table of int64 or float64 rows."""
     table = np.asarray(statistics)
     if table.ndim == 0 or table.shape[-1] != columns:
         raise InputError(f"{metric}: got statistics of shape {table.shape}, expected {columns} in the last axis")
     kind = np.int64 if table.dtype.kind in "iub" else np.float64
-    return np.ascontiguousarray(table, kind).reshape(-1, columns)  # type: ignore[return-value]  # or float64
+    return np.ascontiguousarray(table, kind).reshape(-1, columns)
 
 
 def check_order(option: str, value: object, *, least: int, most: int) -> None:

@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.metrics._common import checked_references, checked_statistics, ratio, signature
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
-from hulltune.metrics.bounds import Ratio, mean_loss
+from hulltune.metrics._common import checked_references, signature
+from hulltune.metrics.base import PreparedMetric, References, Statistics
+from hulltune.metrics.mean import MeanMetric
 from hulltune.metrics.pending import NotYet
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask(Metric):
+class Ask(MeanMetric):
     """The mean of ratings that somebody gives: it always answers "not yet", so every rating comes from the
     store.
 
@@ -25,7 +25,6 @@ class Ask(Metric):
     """
 
     name: ClassVar[str] = "ask"
-    columns = ("total", "weight")
     waits = True
 
     question: str = "how good is the output?"
@@ -42,16 +41,6 @@ class Ask(Metric):
         least = 1 if sources is None else 0
         checked_references("ask", references, sources, ragged=True, at_least=least)
         return _PreparedAsk()
-
-    def score(self, statistics: Statistics) -> NDArray[np.float64]:
-        """The mean rating; 0 of no outputs."""
-        sums = checked_statistics(statistics, self)
-        return ratio(sums[..., 0], sums[..., 1], empty=0.0)
-
-    @property
-    def as_ratio(self) -> Ratio:
-        """The mean, turned so that smaller is better."""
-        return mean_loss(self.higher_is_better)
 
 
 class _PreparedAsk(PreparedMetric):

@@ -198,11 +198,6 @@ class Ratio:
         return LossBound(slopes, proven, level, (fixed & exact) | open_ended)
 
 
-def mean_loss(higher_is_better: bool) -> Ratio:
-    """The loss of a mean: the first of two statistics by the second."""
-    return Ratio(np.array([-1.0 if higher_is_better else 1.0, 0.0]), np.array([0.0, 1.0]), best=-np.inf)
-
-
 @dataclass(frozen=True, eq=False)
 class _Range:
     low: Floats

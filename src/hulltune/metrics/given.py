@@ -19,12 +19,10 @@ from hulltune.metrics._common import (
     check_flags,
     checked_references,
     checked_sentences,
-    checked_statistics,
-    ratio,
     signature,
 )
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
-from hulltune.metrics.bounds import Ratio, mean_loss
+from hulltune.metrics.base import PreparedMetric, References, Statistics
+from hulltune.metrics.mean import MeanMetric
 
 WEIGHTS = ("sentence", "tokens", "reference_tokens")
 """What an output weighs in the mean: 1, its number of words, or that of its sentence's first reference."""
@@ -108,14 +106,13 @@ def _parse_tsv(where: str, line: str) -> tuple[int, str, float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given(Metric):
+class Given(MeanMetric):
     """The weighted mean of given scores: Σ weight · score / Σ weight; 0 where all weights are 0.
 
     ``scores`` is a ScoreTable or the path of its file. An output without a score is an error that names it.
     """
 
     name: ClassVar[str] = "given"
-    columns = ("total", "weight")
     # The scores belong to sentence numbers: two sentences with the same text may differ.
     storable: ClassVar[bool] = False
 
@@ -154,16 +151,6 @@ class Given(Metric):
         least = 1 if self.weight == "reference_tokens" else 0
         groups = checked_references("given", references, sources, ragged=True, at_least=least)
         return _PreparedGiven(self, groups)
-
-    def score(self, statistics: Statistics) -> NDArray[np.float64]:
-        """The weighted mean."""
-        sums = checked_statistics(statistics, self)
-        return ratio(sums[..., 0], sums[..., 1], empty=0.0)
-
-    @property
-    def as_ratio(self) -> Ratio:
-        """The mean, turned so that smaller is better."""
-        return mean_loss(self.higher_is_better)
 
 
 class _PreparedGiven(PreparedMetric):

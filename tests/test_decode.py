@@ -1,0 +1,75 @@
+"""Decoding picks what the envelope names."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hulltune import Corpus, Envelope, Forest, decode, envelope
+from tests.oracles import derivations, edge_lines
+from tests.strategies import counts, forests, reals, vectors
+
+
+@settings(max_examples=200, deadline=None)
+@given(forests(elements=counts), vectors(3, counts), vectors(3, counts), st.integers(-64, 64).map(lambda n: n / 8))
+def test_decoding_gives_the_winner_of_the_segment(
+    forest: Forest, origin: list[float], direction: list[float], eta: float
+) -> None:
+    """What the surface predicts is what decoding gives; small integers and eighths, so that weights are exact too."""
+    found = envelope(forest, origin, direction)
+    if not len(found) or eta in found.breakpoints:
+        return
+    weights = np.array(origin) + eta * np.array(direction)
+    decoded = decode(Corpus.pack([forest]), weights).envelope(0)
+    assert tuple(decoded.edges(0)) == tuple(found.edges(found.index_at(eta)))
+    assert decoded.at(0.0) == found.at(eta)
+
+
+@settings(max_examples=200, deadline=None)
+@given(forests(elements=reals), vectors(3, reals), vectors(3, reals), st.floats(-20, 20))
+def test_decoding_gives_the_winner_beyond_rounding(
+    forest: Forest, origin: list[float], direction: list[float], eta: float
+) -> None:
+    found = envelope(forest, origin, direction)
+    if not len(found):
+        return
+    decoded = decode(Corpus.pack([forest]), np.array(origin) + eta * np.array(direction)).envelope(0)
+    # The decoded derivation scores what the envelope says, up to the rounding of the weights themselves.
+    assert decoded.at(0.0) == pytest.approx(found.at(eta), rel=1e-9, abs=1e-6)
+    ends = [-math.inf, *found.breakpoints, math.inf]
+    index = found.index_at(eta)
+    if eta - ends[index] > 1e-6 and ends[index + 1] - eta > 1e-6 and np.ptp(found.slopes) < 1e3:
+        gap = min(
+            [abs(m * eta + b - found.at(eta)) for m, b in _other_lines(forest, origin, direction, found, index)]
+            or [1.0]
+        )
+        if gap > 1e-6:
+            assert tuple(decoded.edges(0)) == tuple(found.edges(index))
+
+
+def _other_lines(
+    forest: Forest, origin: list[float], direction: list[float], found: Envelope, index: int
+) -> list[tuple[float, float]]:
+    per_edge = edge_lines(forest, origin, direction)
+    lines = {
+        (float(sum(per_edge[e][0] for e in d)), float(sum(per_edge[e][1] for e in d))) for d in derivations(forest)
+    }
+    return [line for line in lines if line != (found.slopes[index], found.intercepts[index])]
+
+
+def test_decoding_is_as_exact_as_doubles_on_large_counts() -> None:
+    """Counts that are not small are scored like reals: their weights are not rounded."""
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        counted = rng.integers(1, 2**19, 3).astype(float)
+        rows = np.column_stack([np.tile(counted, (20, 1)), rng.standard_normal(20) * 1e-4])
+        rows[:, 0] += rng.integers(-2, 3, 20)
+        weights = rng.standard_normal(4)
+        picked = int(decode(Forest.from_nbest([str(i) for i in range(20)], rows), weights).derivation_edges[0])
+        exact = [sum(Fraction(h) * Fraction(w) for h, w in zip(row, weights, strict=True)) for row in rows.tolist()]
+        assert float(max(exact) - exact[picked]) <= 1e-14 * float(np.abs(rows).max() * np.abs(weights).max())
