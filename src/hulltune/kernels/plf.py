@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from hulltune.kernels._jit import kernel
+from hulltune.kernels.blanks import is_blank
 from hulltune.kernels.decimals import read_decimal
-from hulltune.kernels.moses_fields import is_blank, skip_blanks
+from hulltune.kernels.moses_fields import skip_blanks
 from hulltune.kernels.moses_tables import EQUALS, NEWLINE, SPACE
 from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, no_strings, number_of, room_for
 
