@@ -305,7 +305,7 @@ def list_lines(
     normal_magnitudes, used = np.empty(width), np.empty(width, np.int64)
     scores, heights = np.empty(most), np.empty(most)
     order, packed = np.empty(most, np.int64), np.empty(most, np.int64)
-    buckets, places = np.empty(most, np.int64), np.empty(most + 1, np.int64)
+    buckets, places = np.empty(most, np.int32), np.empty(2 * most + 1, np.int32)
     slopes = np.empty(most * LANES)
     factors, units, shifts = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.int64)
     ahead, behind = _side(most), _side(most)

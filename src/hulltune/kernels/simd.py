@@ -120,6 +120,23 @@ def store_at(typing: Any, array: Any, start: Any, value: Any) -> Any:
 
 
 @_operation
+def prefetch(typing: Any, array: Any, place: Any) -> Any:
+    """Begin to fetch the cache line of ``array[place]`` of a flat array, which exists."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        # To read (0), and to keep in all caches (3), data (1) rather than code.
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        builder.call(function, [place, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+@_operation
 def splat(typing: Any, value: Any) -> Any:
     """The same number in every lane."""
 

@@ -97,10 +97,12 @@ class Metric(ABC):
         return -loss if self.higher_is_better else loss
 
     def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[NDArray[np.int64], float]:
-        """The rows of the smallest loss, and that loss; no rows where none is below ``below``.
+        """The rows of the smallest loss, and that loss; no rows, and any loss, where none is below ``below``.
 
         A metric may look at most rows less closely than ``loss`` does, as long as the answer is the same.
         """
+        if not len(statistics):
+            return np.empty(0, np.int64), np.inf
         losses = np.asarray(self.loss(statistics), dtype=np.float64)
         if losses.shape != (len(statistics),):
             raise InputError(f"loss: expected {len(statistics)} values, one for each row, got shape {losses.shape}")

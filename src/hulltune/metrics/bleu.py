@@ -203,7 +203,8 @@ class Bleu(Metric):
 
         if self.smooth_method == "add-k" or statistics.dtype != np.int64 or not len(statistics):
             return super().lowest(statistics, below=below)
-        rows = best_bleu_rows(np.ascontiguousarray(statistics), self.max_ngram_order)
+        least = min(max(-below / 100.0, 0.0), 1.0)
+        rows = best_bleu_rows(np.ascontiguousarray(statistics), self.max_ngram_order, least)
         chosen, smallest = super().lowest(statistics[rows], below=below)
         return rows[chosen], smallest
 

@@ -109,6 +109,11 @@ class CompiledConstraints:
         return tuple(group for group in self.groups if self.lower[group[0]] < self.upper[group[0]])
 
     @cached_property
+    def tied_groups(self) -> tuple[NDArray[np.int64], ...]:
+        """The groups of more than one feature."""
+        return tuple(group for group in self.groups if len(group) > 1)
+
+    @cached_property
     def only_direction_matters(self) -> bool:
         """Whether weights may be multiplied by any positive number: all bounds are 0 or infinite."""
         return bool(
@@ -118,9 +123,8 @@ class CompiledConstraints:
     def restrict(self, directions: Floats) -> Floats:
         """A direction, or rows of them, with fixed weights held and tied ones moved together (by their mean)."""
         restricted = np.where(self.lower < self.upper, directions, 0.0)
-        for group in self.groups:
-            if len(group) > 1:
-                restricted[..., group] = restricted[..., group].mean(axis=-1, keepdims=True)
+        for group in self.tied_groups:
+            restricted[..., group] = restricted[..., group].mean(axis=-1, keepdims=True)
         return restricted
 
     def interval(self, weights: Floats, direction: Floats, reach: Floats | None = None) -> tuple[float, float] | None:
@@ -149,7 +153,7 @@ class CompiledConstraints:
     def violation(self, weights: Floats) -> str | None:
         """What is wrong with ``weights``, if anything."""
         if np.all((self.lower <= weights) & (weights <= self.upper)) and all(
-            np.ptp(weights[group]) == 0.0 for group in self.groups if len(group) > 1
+            np.ptp(weights[group]) == 0.0 for group in self.tied_groups
         ):
             return None
         for k, name in enumerate(self.names):

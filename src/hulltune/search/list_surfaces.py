@@ -90,14 +90,14 @@ def _surface(problem: ListProblem, compact: CompactTable, lefts: Floats, winners
     """From where each segment begins (the first one of a sentence at ``low``), and who wins there."""
     from hulltune.kernels.line_surface import line_surface
 
-    rows = problem.rows(winners)
+    row_of = problem.rows_with(winners)
     others = problem.empty_rows[problem.empty_rows >= 0]
     statistics = problem.table  # after the rows were asked for: it may have grown
     table = compact.of(statistics)
     if table is not None:
-        return ErrorSurface(*line_surface(lefts, rows, low, others, table, statistics.shape[1]))
+        return ErrorSurface(*line_surface(lefts, winners, row_of, low, others, table, statistics.shape[1]))
     offsets = np.append(np.flatnonzero(lefts == low), len(lefts))
-    return surface_beside_empty(offsets, lefts, rows, problem.empty_rows, statistics)
+    return surface_beside_empty(offsets, lefts, row_of[winners], problem.empty_rows, statistics)
 
 
 def list_winners(problem: ListProblem, weights: Floats) -> Int64s | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
@@ -135,9 +136,13 @@ class _Climber:
             if idle >= patience:
                 return
 
+    @cached_property
+    def _axes(self) -> list[Floats]:
+        return axes(self.constraints.free_groups, self.units)
+
     def _lines(self, promising: list[Floats], turn: int, *, thorough: bool) -> list[Floats]:
         """The directions of a round: promising ones, axes (all of them if ``thorough``), and random ones."""
-        one_by_one = axes(self.constraints.free_groups, self.units)
+        one_by_one = self._axes
         if self.options.search == "coordinate":
             return one_by_one + promising[:1]
         room = self.options.directions - len(promising)
@@ -149,7 +154,7 @@ class _Climber:
 
     def powell(self, position: Position) -> Iterator[Position]:
         """Search one line after the other; the way of a round replaces the line that gained most."""
-        lines = axes(self.constraints.free_groups, self.units)
+        lines = list(self._axes)
         for _ in range(self.options.max_rounds):
             before = position
             best_gain, best_line = 0.0, 0

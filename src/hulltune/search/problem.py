@@ -84,14 +84,21 @@ class ListProblem:
 
     def rows(self, candidates: Int64s | Int32s) -> Int64s:
         """Rows of ``table`` for candidates of the corpus; asks the metric for those not seen before."""
-        rows = self._rows[candidates]
-        if not self._complete and len(rows) and rows.min() < 0:
-            missing = np.unique(candidates[rows < 0]).astype(np.int64)
-            sentences = np.searchsorted(self.corpus.sentence_edges, missing, side="right") - 1
-            self._rows[missing] = self._statistics.rows(sentences, self._some_texts(missing))
-            rows = self._rows[candidates]
-            self._complete = len(missing) > 1000 and bool(self._rows.min() >= 0)
+        rows: Int64s = self.rows_with(candidates)[candidates]
         return rows
+
+    def rows_with(self, candidates: Int64s | Int32s) -> Int64s:
+        """The row of every candidate of the corpus, −1 for those not seen yet; ``candidates`` are among those seen."""
+        if not self._complete:
+            missing = np.unique(candidates[self._rows[candidates] < 0]).astype(np.int64)
+            if len(missing):
+                self._rows[missing] = self._new_rows(missing)
+                self._complete = len(missing) > 1000 and bool(self._rows.min() >= 0)
+        return self._rows
+
+    def _new_rows(self, candidates: Int64s) -> Int64s:
+        sentences = np.searchsorted(self.corpus.sentence_edges, candidates, side="right") - 1
+        return self._statistics.rows(sentences, self._some_texts(candidates))
 
     @property
     def table(self) -> NDArray[Any]:
@@ -197,14 +204,15 @@ class Subset(ListProblem):
         self.totals = None if whole.totals is None else whole.totals[self._candidates]
         self.scorer = EdgeScorer(self.corpus)
         self.empty_rows = whole.empty_rows[sentences]
+        self._rows = np.full(self.corpus.edges, -1, dtype=np.int64)
+        self._complete = False
         self._compact = CompactTable(len(sentences))
 
     def text(self, candidate: int) -> str:
         """The text of a candidate of the subset."""
         return self._whole.text(int(self._candidates[candidate]) if candidate >= 0 else -1)
 
-    def rows(self, candidates: Int64s | Int32s) -> Int64s:
-        """Rows of the whole's table."""
+    def _new_rows(self, candidates: Int64s) -> Int64s:
         return self._whole.rows(self._candidates[candidates])
 
     @property
