@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
+from pathlib import Path
+
 import pytest
 
+from tests.cli.running import run
 from tests.pages import ROOT, Page
 
 PAGE = Page("README.md")
@@ -12,6 +18,20 @@ PAGE = Page("README.md")
 def test_readme_examples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     PAGE.assert_examples_hold(at_least=8)
+
+
+def test_the_quick_start_can_be_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"^```sh\n(.*?)^```$", PAGE.text, flags=re.DOTALL | re.MULTILINE)
+    install, tune, rerank = block.splitlines()
+    assert install == "pip install ."
+    answers = [run(capsys, *shlex.split(line.removeprefix("hulltune "))) for line in (tune, rerank)]
+    assert [code for code, _, _ in answers] == [0, 0]
+    lines = (ROOT / "examples" / "tiny.jsonl").read_text(encoding="utf-8").splitlines()
+    assert answers[1][1].splitlines() == [json.loads(line)["refs"][0] for line in lines]
 
 
 def test_links_and_options() -> None:
