@@ -119,7 +119,7 @@ def targets(selected: Sequence[Case], *, repeats: int) -> list[dict[str, Any]]:
         met = "" if case.target is None else verdict(best, case.target)
         numbers = (f"{proof.value:.4f}", f"{proof.bound:.4f}", f"{proof.gap:.2g}", f"{proof.boxes:,}", f"{best:.2f}")
         rows.append((case.name, *numbers, met))
-        print(rows[-1], flush=True)
+        print(f"{case.name}: {best:.2f} s", flush=True)  # the table comes when all are done
     print(table("certified search", ("case", "value", "bound", "gap", "boxes", "CPU s", "target"), rows))
     return results
 
@@ -275,7 +275,7 @@ def main() -> None:
         case = Case("German, all free", translation[0].data, "bleu", everything, {}, 0.001, None, 60.0, ())
         result["subspaces"] = subspaces(case, seconds=10.0 if quick else 30.0)
     plot(result["growth"])
-    print("written to", write_json("certified", result))
+    print(f"\nwritten: {write_json('certified', result).relative_to(RESULTS.parents[1])}")
 
 
 if __name__ == "__main__":

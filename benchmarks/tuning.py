@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from benchmarks.lists import Synthetic, synthetic
 from benchmarks.rivals import RIVALS, Objective
 from benchmarks.timing import interleaved, table, verdict, write_json
+from hulltune.defaults import RESTARTS
 from hulltune.io import match_references, read_lists, read_references
 from hulltune.metrics import get_metric
 from hulltune.search.constraints import Constraints
@@ -56,6 +57,7 @@ ZMERT_SEARCHES: dict[Shape, float] = {(1000, 100, 14): 51.0, (1000, 1000, 14): 1
 MOSES_SECONDS, ZMERT_SECONDS = 51.5, 74.0
 TARGETS: dict[Shape, float] = {(1000, 100, 14): 1300.0, (1000, 1000, 14): 130.0}
 
+SAME_TIME = "hulltune, the same time"
 WHOLE_RUN = """
 import json, sys
 import numpy as np
@@ -258,7 +260,9 @@ def sets(data: Synthetic) -> dict[str, tuple[ListProblem, float]]:
 
 
 def quality(data: Synthetic, seeds: Sequence[int], *, least_seconds: float) -> dict[str, Any]:
-    """Every contender tunes on the sentences of even number for as long as the default run takes."""
+    """Every contender tunes on the sentences of even number for ``least_seconds``, or for as long as the default run
+    takes if that is longer; hulltune also at its defaults.
+    """
     result = {}
     for name, (problem, scale) in sets(data).items():
         problem.rows(np.arange(problem.corpus.edges))  # statistics known to all before the clock starts
@@ -282,7 +286,7 @@ def quality(data: Synthetic, seeds: Sequence[int], *, least_seconds: float) -> d
             scores = [f"{means[key] * scale:.2f}" for key in ("dev", "heldout")]
             rows.append([contender, *scores, f"{trials:,}" if trials else "", f"{means['seconds']:.2f}"])
         sign = 1.0 if problem.metric.higher_is_better else -1.0
-        lead = min(sign * (merged["hulltune"]["dev"] - merged[rival]["dev"]) for rival in RIVALS) * scale + 0.0  # no −0
+        lead = min(sign * (merged[SAME_TIME]["dev"] - merged[rival]["dev"]) for rival in RIVALS) * scale + 0.0  # no −0
         metric = problem.metric.name.upper()
         title = f"{name}: {metric}, tuned on {len(halves[0].corpus)} sentences, {len(seeds)} seed(s), one core"
         print(table(title, ["", "dev", "held-out", "searches or trials", "CPU seconds"], rows))
@@ -300,18 +304,23 @@ def _contenders(dev: ListProblem, heldout: ListProblem, seed: int, least_seconds
         },
     }  # fmt: skip
 
-    # Och's search from 20 starts is what the peers do.
-    for name, search in (("hulltune", "random"), ("hulltune, Och's search", "coordinate")):
+    def run(name: str, search: str, restarts: int) -> float:
+        options = TuneOptions(search=SearchOptions(search=search), seed=seed, threads=1, restarts=restarts)
         began = time.process_time()
-        tuned = tune_problem(dev, TuneOptions(search=SearchOptions(search=search), seed=seed, threads=1))
+        tuned = tune_problem(dev, options)
         seconds = time.process_time() - began
         weights = np.array([tuned.weights[feature] for feature in dev.feature_names])
         result[name] = {
             "dev": tuned.score, "heldout": heldout.score(weights), "trials": tuned.line_searches,
             "seconds": seconds,
         }  # fmt: skip
+        return seconds
+
+    run("hulltune, Och's search from 20 starts", "coordinate", 19)  # what the peers do
+    seconds = run("hulltune", "random", RESTARTS)
+    budget = max(least_seconds, seconds)
+    run(SAME_TIME, "random", int((RESTARTS + 1) * budget / seconds) - 1)
     objective = Objective(dev)
-    budget = max(least_seconds, result["hulltune"]["seconds"])
     for name, rival in RIVALS.items():
         objective.start(budget)
         rival(objective, seed)

@@ -15,6 +15,10 @@ from hulltune.search.interface import Problem
 
 Floats = NDArray[np.float64]
 
+WAY = (0.2, 0.6)
+"""How far from the best towards another a start may lie."""
+CANCELLED = 0.1  # of the size of the best: shorter weights are what two opposite ones leave of each other
+
 
 def first_weights(
     problem: Problem,
@@ -43,11 +47,34 @@ def random_start(constraints: CompiledConstraints, units: Floats, rng: np.random
 
 
 def start_near(
-    constraints: CompiledConstraints, units: Floats, best: Floats, distance: float, rng: np.random.Generator
+    constraints: CompiledConstraints,
+    units: Floats,
+    best: Floats,
+    others: Sequence[Floats],
+    distance: float,
+    rng: np.random.Generator,
 ) -> Floats:
-    """Weights around the best: every scaled weight moved by a share of their mean size."""
-    size = float(np.mean(np.abs(best * units)))
-    return _feasible(constraints, best + random_directions(1, units, rng)[0] * size * distance, best)
+    """Weights on the way from the best to one of the others (drawn at random), and then every scaled weight moved by a
+    share of their mean size.
+    """
+    if others:
+        other = others[int(rng.integers(len(others)))]
+        best = _between(constraints, units, best, other, float(rng.uniform(*WAY)))
+    moved = best + random_directions(1, units, rng)[0] * _size(best, units) * distance
+    return _feasible(constraints, moved, best)
+
+
+def _between(constraints: CompiledConstraints, units: Floats, best: Floats, other: Floats, share: float) -> Floats:
+    """What lies between two weight vectors keeps the constraints as both do; the best where they cancel out."""
+    size = _size(best, units)
+    if constraints.only_direction_matters and _size(other, units) > 0.0:
+        other = other * (size / _size(other, units))
+    between = best + share * (other - best)
+    return between if _size(between, units) > CANCELLED * size else best
+
+
+def _size(weights: Floats, units: Floats) -> float:
+    return float(np.mean(np.abs(weights * units)))
 
 
 def _feasible(constraints: CompiledConstraints, weights: Floats, fallback: Floats) -> Floats:
