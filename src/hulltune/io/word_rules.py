@@ -64,5 +64,8 @@ def number_words(words: Sequence[str], rule: WordRule, vocabulary: Vocabulary) -
     if rule.fillers:
         suspects = suspects.union([word for word in words if word[:1] in _FILLER_STARTS])
     dropped = frozenset(filter(rule.drops, suspects))  # few: most words are asked for once, by the vocabulary
-    number = vocabulary.id
-    return np.array([-1 if word in dropped else number(word) for word in words], dtype=np.int32)
+    if not dropped:
+        return np.array(vocabulary.ids(words), dtype=np.int32)
+    kept = [word for word in words if word not in dropped]
+    numbers = iter(vocabulary.ids(kept))
+    return np.array([-1 if word in dropped else next(numbers) for word in words], dtype=np.int32)
