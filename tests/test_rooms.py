@@ -10,11 +10,22 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "hulltune"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
+ORDER = (
+    "_version", "errors", "defaults", "wording", "geometry", "semirings", "kernels", "forest", "inference", "lines",
+    "io", "metrics", "simulate", "surface", "search", "tuning", "decoder", "loop", "report", "cli",
+)  # fmt: skip
+"""All rooms: each may know those before it. Readers fill forests, so that io comes after what data flows to."""
 
-def imports(path: Path) -> set[str]:
-    """The full names of all modules that a file imports, wherever in it."""
+
+def imports(path: Path, *, for_types: bool = True) -> set[str]:
+    """The full names of all modules that a file imports, wherever in it; perhaps without those for type checkers."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while waiting:
+        node = waiting.pop()
+        if not for_types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        waiting.extend(ast.iter_child_nodes(node))
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -28,7 +39,13 @@ def imports_any(path: Path, *packages: str) -> list[str]:
 
 
 def room(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0]
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def knows(path: Path) -> set[str]:
+    """The rooms that a file needs when it runs."""
+    modules = [name.split(".") for name in imports(path, for_types=False)]
+    return {name[1] for name in modules if name[0] == "hulltune" and len(name) > 1}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -43,6 +60,17 @@ def test_a_module_imports_what_its_room_may(path: Path) -> None:
         )
     if room(path) == "geometry":  # pure geometry
         assert imports_any(path, "hulltune") == imports_any(path, "hulltune.geometry", "hulltune.errors")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_data_flows_one_way(path: Path) -> None:
+    if path.stem == "__main__" or path == SOURCE / "__init__.py":  # doors, which lead to any room
+        return
+    assert knows(path) <= set(ORDER[: ORDER.index(room(path)) + 1])
+
+
+def test_every_room_has_its_place() -> None:
+    assert {room(path) for path in MODULES} - {"__init__", "__main__"} == set(ORDER)
 
 
 def test_inference_names_no_semiring() -> None:
