@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError
@@ -51,4 +52,4 @@ def run(args: argparse.Namespace) -> int:
     write_as(given, args.out, name)
     if not args.quiet:
         note(f"{args.out}: {counted(len(given), 'sentence')}, as {name}")
-    return 0
+    return DONE

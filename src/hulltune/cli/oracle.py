@@ -7,6 +7,7 @@ import json
 
 from hulltune.cli.answers import write_lines
 from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists, counting_number
 from hulltune.cli.progress import number
 from hulltune.cli.reading import read_scored, weights_for
@@ -56,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
             "bound": found.bound, "sentences": len(found.texts),
         }  # fmt: skip
         print(json.dumps(report, ensure_ascii=False))
-        return 0
+        return DONE
     print(f"{number(found.score)}  {found.metric}  ({counted(len(found.texts), 'sentence')}; {found.kind})")
     if not found.exact and found.bound is not None:
         print(f"no choice of outputs can be better than {number(found.bound)}")
-    return 0
+    return DONE

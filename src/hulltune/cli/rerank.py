@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from hulltune.cli.answers import write_lines
 from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists, counting_number
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError, unknown_name
@@ -62,4 +63,4 @@ def run(args: argparse.Namespace) -> int:
     write_lines(lines(), args.out)
     if broken:
         note(f"{counted(broken, 'text')} had line breaks, which are written as spaces: a line is a sentence")
-    return 0
+    return DONE

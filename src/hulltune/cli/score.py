@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.progress import number
 from hulltune.cli.reading import metric_list, read_scored, weight_vector
@@ -55,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
         }
     if args.json:
         print(json.dumps(report, ensure_ascii=False))
-        return 0
+        return DONE
     print(f"{number(report['score'])}  {report['metric']}  ({counted(report['sentences'], 'sentence')})")
     for signature, score in report["others"].items():
         print(f"{number(score)}  {signature}")
     if report["baseline"] is not None:
         print(f"{number(report['baseline'])}  the lists' own first choice, {report['metric']}")
-    return 0
+    return DONE

@@ -22,6 +22,7 @@ from hulltune.metrics.wer import Cer, Wer
 from hulltune.search.forest_problem import ForestProblem
 from hulltune.search.interface import Problem
 from hulltune.search.problem import ListProblem, Picks
+from hulltune.search.sentences import check_references
 from hulltune.tuning.evaluation import oracle
 from hulltune.tuning.nearest import Nearest, nearest_outputs
 
@@ -64,12 +65,11 @@ def best_reachable(
     WER and CER: exact, by dynamic programming over all derivations (see nearest_outputs); with several references of
     different lengths the choice of outputs decides about the length too, and then the result may be a near miss:
     ``bound`` says how near. MER divides by a length that depends on the alignment, and is among the others. Other
-    metrics: the n-best oracle, which takes the best of the ``k`` best distinct outputs under
-    ``weights`` by a greedy search (all candidates, where all sentences are lists).
+    metrics: the n-best oracle, which takes the best of the ``k`` best distinct outputs under ``weights`` by a greedy
+    search (all candidates, where all sentences are lists).
     """
     metric = get_metric(metric)
-    if len(references) != len(corpus):
-        raise InputError(f"references: got {len(references)} lines, expected one for each of {len(corpus)} sentences")
+    check_references(references, corpus)
     if isinstance(metric, (Wer, Cer)):
         return _error_rate(corpus, references, metric, weights, k, threads)
     candidates = _Candidates(corpus, weights, k, threads)
