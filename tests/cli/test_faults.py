@@ -14,7 +14,7 @@ import pytest
 
 from hulltune import TuneResult
 from hulltune.cli import main
-from hulltune.cli.compiling import needs_compiling
+from hulltune.cli.compiling import TUNING_FORESTS, TUNING_LISTS, needs_compiling
 from hulltune.io import write_jsonl
 from tests.tuning.corpora import random_lists
 
@@ -237,18 +237,57 @@ def test_an_interrupt_while_describing_keeps_the_weights(
     assert any(result.weights.values())
 
 
+COMPILING = "hulltune: compiling kernels, first run only\n"
+
+
 def test_the_first_run_says_that_it_compiles(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "nothing"))
-    assert needs_compiling()
-    assert main(["tune", "good", "--ref", "missing"]) == 2
-    assert capsys.readouterr().err.startswith("hulltune: compiling kernels, first run only\n")
+    assert needs_compiling(TUNING_LISTS)
+    tune_lists = ["tune", "good", "--ref", "refs", "--features", "wrds"]
+    assert main(tune_lists) == 2
+    assert capsys.readouterr().err.startswith(COMPILING)
     cache = folder / "nothing" / "kernels_0123"
     cache.mkdir(parents=True)
     version = f"py{sys.version_info[0]}{sys.version_info[1]}"
-    for name in ("scores.score_dense", "envelopes.envelopes", "surface.sweep"):
+    for name in TUNING_LISTS:
         (cache / f"{name}-1.{version}.nbi").touch()
-    assert not needs_compiling()
-    os.utime(cache / f"surface.sweep-1.{version}.nbi", (1, 1))
-    assert needs_compiling()
+    assert not needs_compiling(TUNING_LISTS)
+    assert main(tune_lists) == 2
+    assert COMPILING not in capsys.readouterr().err
+    (folder / "forest").write_text("# lattice\n", encoding="utf-8")
+    assert needs_compiling(TUNING_FORESTS)
+    assert main(["tune", "forest", "--format", "forest", "--ref", "refs"]) == 2  # other kernels, and a fault after that
+    assert capsys.readouterr().err.startswith(COMPILING)
+    os.utime(cache / f"{TUNING_LISTS[0]}-1.{version}.nbi", (1, 1))
+    assert needs_compiling(TUNING_LISTS)
+
+
+SECOND_RUN = """
+import subprocess
+import sys
+from hulltune.cli.main import main
+assert main(sys.argv[1:]) == 0
+from hulltune.cli.compiling import TUNING_FORESTS, TUNING_LISTS
+used = {
+    f"{name.rpartition('.')[2]}.{function}"
+    for name, module in sys.modules.items() if name.startswith("hulltune.kernels.")
+    for function, compiled in vars(module).items() if getattr(compiled, "signatures", None)
+}
+print("lists" if used >= set(TUNING_LISTS) else "", "forests" if used >= set(TUNING_FORESTS) else "")
+"""
+
+
+@pytest.mark.parametrize("kind", ["lists", "forests"])
+def test_the_kernels_that_are_looked_for_are_those_that_tuning_calls(folder: Path, kind: str) -> None:
+    """Otherwise every run would say that it is the first."""
+    if kind == "lists":
+        data = ["good", "--ref", "refs"]
+    else:
+        assert main(["decode", "--make", "2", "--input", "de", "--ref", "en"]) == 0
+        assert main(["decode", "--input", "de", "--output", "forests", "--forest"]) == 0
+        data = ["forests", "--ref", "en"]
+    arguments = ["tune", *data, "--metric", "wer", "--restarts", "0", "--quiet"]
+    done = subprocess.run([sys.executable, "-c", SECOND_RUN, *arguments], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1].split() == [kind]

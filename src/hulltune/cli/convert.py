@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
     prunes = args.beam is not None or args.density is not None
     if prunes != (args.weights is not None):
         raise InputError("--beam, --density, --weights: pruning needs weights, and weights are for pruning alone")
-    say_if_compiling(args.quiet or not prunes, ("marginals.max_marginals", "envelopes.envelopes"))
+    if prunes:
+        say_if_compiling(args.quiet, ("marginals.max_marginals",))
     given = read(args)
     if prunes:
         from hulltune.tuning.extraction import prune_forests

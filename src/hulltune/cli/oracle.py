@@ -6,7 +6,7 @@ import argparse
 import json
 
 from hulltune.cli.answers import write_lines
-from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.compiling import say_if_compiling_for
 from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists, counting_number
 from hulltune.cli.progress import number
@@ -34,8 +34,9 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search and tell."""
-    is_wer = args.metric.partition(":")[0] == "wer"
-    say_if_compiling(args.quiet, ("nearest_output.nearest_derivation" if is_wer else "kbest.k_best",))
+    is_rate = args.metric.partition(":")[0] in ("wer", "cer")
+    kernel = "nearest_output.nearest_derivation" if is_rate else "kbest.k_best"
+    say_if_compiling_for(args, lists=(), forests=(kernel,))
     from hulltune.tuning.inputs import ForestData, as_forests
     from hulltune.tuning.oracle import best_reachable
 

@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.compiling import say_if_compiling_for
 from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.progress import number
@@ -31,7 +31,7 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the scores."""
-    say_if_compiling(args.quiet)
+    say_if_compiling_for(args, lists=("list_scores.list_winners",), forests=("envelopes.envelopes",))
     from contextlib import ExitStack
 
     from hulltune.metrics import Store

@@ -9,7 +9,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.compiling import say_if_compiling_for
 from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists, comma_separated
 from hulltune.cli.progress import number
@@ -60,7 +60,7 @@ def _line(args: argparse.Namespace, out: Path | None) -> int:
     if args.grid is not None:
         raise InputError("--grid: a grid is drawn over a plane; give --plane NAME NAME")
     view = _view(args.range, 2)
-    say_if_compiling(args.quiet)
+    say_if_compiling_for(args, lists=("list_envelopes.list_envelopes",), forests=("envelopes.envelopes",))
     from hulltune.tuning.surfaces import along_feature, between
 
     problem, weights = _problem(args)
@@ -94,7 +94,7 @@ def _plane(args: argparse.Namespace, out: Path | None) -> int:
     if out is not None and out.suffix == ".csv":
         raise InputError("--out: a plane is a picture: .png, .svg or .pdf")
     view, grid = _view(args.range, 4), _grid(args.grid)
-    say_if_compiling(args.quiet)
+    say_if_compiling_for(args, lists=("list_envelopes.list_envelopes",), forests=("envelopes.envelopes",))
     from hulltune.tuning.planes import metric_plane
 
     problem, (weights,) = _problem(args)

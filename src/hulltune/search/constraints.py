@@ -17,7 +17,7 @@ from hulltune.search.directions import inverse_units
 Floats = NDArray[np.float64]
 
 SCALES = ("l1", "l2", "none")
-FARTHEST = 1e6
+FARTHEST_WEIGHT = 1e6
 """How far a weight may go on a fixed scale, in units of its feature or of the start: never off to infinity."""
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hulltune.lines.compute import available_cpus
 from hulltune.search.certified.subspace import MOST_BOXES, climb_in_subspaces
-from hulltune.search.constraints import FARTHEST, CompiledConstraints
+from hulltune.search.constraints import FARTHEST_WEIGHT, CompiledConstraints
 from hulltune.search.directions import inverse_units
 from hulltune.search.gradient import expected_metric_direction
 from hulltune.search.interface import Problem
@@ -48,7 +48,7 @@ def climb_from_many_starts(
     around the best itself (0.02 to 0.08 BLEU on three sets): what good weights have in common is mostly right.
     """
     constraints, units, first = ground.constraints, ground.units, ground.first
-    reach = FARTHEST * np.maximum(np.where(units > 0.0, inverse_units(units), 1.0), np.abs(first))
+    reach = FARTHEST_WEIGHT * np.maximum(np.where(units > 0.0, inverse_units(units), 1.0), np.abs(first))
     rngs = [np.random.default_rng([options.seed, number]) for number in range(options.restarts + 1)]
     far = -(-options.restarts // FAR)
     run = _Run(problem, options, constraints, units, reach, report)
