@@ -185,7 +185,7 @@ class CompiledConstraints:
             size = float(inverse_units(units[group]).mean())
             low, high = float(self.lower[group[0]]), float(self.upper[group[0]])
             if high <= 0.0:
-                size = -size
+                size = 0.0 - size  # and not −0
             weights[group] = min(max(size, low), high)
         return weights
 

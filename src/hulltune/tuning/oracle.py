@@ -25,6 +25,7 @@ from hulltune.search.problem import ListProblem, Picks
 from hulltune.search.sentences import check_references
 from hulltune.tuning.evaluation import oracle
 from hulltune.tuning.nearest import Nearest, nearest_outputs
+from hulltune.wording import counted
 
 Int64s = NDArray[np.int64]
 
@@ -125,7 +126,8 @@ def _error_rate(
     everything = "all derivations" if searched.any() else "all candidates"
     kind = f"exact, {everything}" if score == bound else f"outputs nearest to each reference, {everything}"
     if bound is None:
-        kind = f"all derivations of {int(searched.sum())} sentences, the {k} best distinct outputs of the others"
+        sentences = counted(int(searched.sum()), "sentence")
+        kind = f"all derivations of {sentences}, the {k} best distinct outputs of the others"
     return Oracle(
         score=score,
         metric=metric.signature,
