@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,16 @@ def test_data_flows_one_way(path: Path) -> None:
 
 def test_every_room_has_its_place() -> None:
     assert {room(path) for path in MODULES} - {"__init__", "__main__"} == set(ORDER)
+
+
+@pytest.mark.parametrize("name", ["io", "kernels"])
+def test_the_map_of_a_large_room_has_every_file(name: str) -> None:
+    tree = ast.parse((SOURCE / name / "__init__.py").read_text(encoding="utf-8"))
+    places = (ast.get_docstring(tree) or "").partition("What is where:\n")[2]
+    files = {path.stem for path in (SOURCE / name).glob("*.py")} - {"__init__"}
+    words = re.findall(r"\w+", places)
+    assert files <= set(words)
+    assert {word for word in words if "_" in word} <= files  # none that is gone
 
 
 def test_inference_names_no_semiring() -> None:
