@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import signal
 import subprocess
@@ -264,30 +265,44 @@ def test_the_first_run_says_that_it_compiles(
     assert needs_compiling(TUNING_LISTS)
 
 
-SECOND_RUN = """
-import subprocess
-import sys
-from hulltune.cli.main import main
-assert main(sys.argv[1:]) == 0
-from hulltune.cli.compiling import TUNING_FORESTS, TUNING_LISTS
-used = {
+ASKED_AND_CALLED = """
+import json, sys
+from hulltune.cli import compiling, main
+asked = []
+compiling.needs_compiling = lambda kernels: asked.extend(kernels)
+for arguments in json.loads(sys.argv[1]):
+    assert main(arguments) == 0, arguments
+called = [
     f"{name.rpartition('.')[2]}.{function}"
     for name, module in sys.modules.items() if name.startswith("hulltune.kernels.")
-    for function, compiled in vars(module).items() if getattr(compiled, "signatures", None)
-}
-print("lists" if used >= set(TUNING_LISTS) else "", "forests" if used >= set(TUNING_FORESTS) else "")
+    for function, kernel in vars(module).items() if getattr(kernel, "signatures", None)
+]
+print(json.dumps([asked, called]))
 """
 
 
 @pytest.mark.parametrize("kind", ["lists", "forests"])
-def test_the_kernels_that_are_looked_for_are_those_that_tuning_calls(folder: Path, kind: str) -> None:
+def test_the_kernels_that_commands_look_for_are_those_they_call(folder: Path, kind: str) -> None:
     """Otherwise every run would say that it is the first."""
     if kind == "lists":
-        data = ["good", "--ref", "refs"]
+        data, refs, feature = "good", "refs", "y"
     else:
         assert main(["decode", "--make", "2", "--input", "de", "--ref", "en"]) == 0
         assert main(["decode", "--input", "de", "--output", "forests", "--forest"]) == 0
-        data = ["forests", "--ref", "en"]
-    arguments = ["tune", *data, "--metric", "wer", "--restarts", "0", "--quiet"]
-    done = subprocess.run([sys.executable, "-c", SECOND_RUN, *arguments], check=True, capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1].split() == [kind]
+        data, refs, feature = "forests", "en", "lm"
+    judged = [data, "--ref", refs, "--metric"]
+    weighted = ["--weights", "w.json"]
+    commands = [
+        ["tune", *judged, "wer", "--restarts", "0", "--out", "w.json"],
+        ["score", *judged, "wer", *weighted],
+        ["rerank", data, *weighted],
+        ["surface", *judged, "wer", *weighted, "--feature", feature, "--out", "surface.csv"],
+        ["oracle", *judged, "cer"],
+        ["oracle", *judged, "bleu", *weighted],
+        ["kbest", data, *weighted, "--k", "3", "--out", "best"],
+    ]
+    told = subprocess.run(
+        [sys.executable, "-c", ASKED_AND_CALLED, json.dumps(commands)], check=True, capture_output=True, text=True
+    ).stdout
+    asked, called = map(set, json.loads(told.splitlines()[-1]))
+    assert set(TUNING_LISTS if kind == "lists" else TUNING_FORESTS) <= asked <= called
