@@ -172,9 +172,9 @@ class TestLists:
         assert [output_of(forest, d) for d in derivations(forest)] == [("the", "cat"), ("the", "big cat"), ()]
 
     def test_errors(self) -> None:
-        with pytest.raises(InputError, match="features: expected a row for each of the 2 outputs, got 1 rows"):
+        with pytest.raises(InputError, match="features: expected a row for each of the 2 outputs, got 1"):
             Forest.from_nbest(["a", "b"], [[1.0]])
-        with pytest.raises(InputError, match="feature_names: got 1 names for 2 columns"):
+        with pytest.raises(InputError, match="feature_names: got 1 name for 2 columns"):
             Forest.from_nbest(["a"], [[1.0, 2.0]], feature_names=["x"])
         with pytest.raises(InputError, match="hypothesis 1: feature 'f0' is nan"):
             Forest.from_nbest(["a", "b"], [[1.0], [math.nan]])

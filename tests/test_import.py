@@ -27,6 +27,19 @@ def test_building_an_n_best_list_does_not_need_numba() -> None:
     assert not {"numba", "matplotlib"} & set(json.loads(loaded))
 
 
+def test_only_using_a_kernel_imports_numba() -> None:
+    """Every module outside of kernels/ can be imported in no time: what is compiled is imported where it is called."""
+    loaded = run(
+        "import hulltune, importlib, json, pkgutil, sys\n"
+        "for module in pkgutil.walk_packages(hulltune.__path__, 'hulltune.'):\n"
+        "    if not module.name.startswith('hulltune.kernels.') and not module.name.endswith('__main__'):\n"
+        "        importlib.import_module(module.name)\n"
+        "print(json.dumps(list(sys.modules)))"
+    )
+    assert "hulltune.cli.loop" in json.loads(loaded)
+    assert not {"numba", "matplotlib", "scipy"} & set(json.loads(loaded))
+
+
 def test_public_names_resolve() -> None:
     for name in hulltune.__all__:
         assert getattr(hulltune, name) is not None

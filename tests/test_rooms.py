@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,22 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "hulltune"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
+ORDER = (
+    "_version", "errors", "defaults", "wording", "geometry", "semirings", "kernels", "forest", "inference", "lines",
+    "io", "metrics", "simulate", "surface", "search", "tuning", "decoder", "loop", "report", "cli",
+)  # fmt: skip
+"""All rooms: each may know those before it. Readers fill forests, so that io comes after what data flows to."""
 
-def imports(path: Path) -> set[str]:
-    """The full names of all modules that a file imports, wherever in it."""
+
+def imports(path: Path, *, for_types: bool = True) -> set[str]:
+    """The full names of all modules that a file imports, wherever in it; perhaps without those for type checkers."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while waiting:
+        node = waiting.pop()
+        if not for_types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        waiting.extend(ast.iter_child_nodes(node))
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -28,7 +40,13 @@ def imports_any(path: Path, *packages: str) -> list[str]:
 
 
 def room(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0]
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def knows(path: Path) -> set[str]:
+    """The rooms that a file needs when it runs."""
+    modules = [name.split(".") for name in imports(path, for_types=False)]
+    return {name[1] for name in modules if name[0] == "hulltune" and len(name) > 1}
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -43,6 +61,27 @@ def test_a_module_imports_what_its_room_may(path: Path) -> None:
         )
     if room(path) == "geometry":  # pure geometry
         assert imports_any(path, "hulltune") == imports_any(path, "hulltune.geometry", "hulltune.errors")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_data_flows_one_way(path: Path) -> None:
+    if path.stem == "__main__" or path == SOURCE / "__init__.py":  # doors, which lead to any room
+        return
+    assert knows(path) <= set(ORDER[: ORDER.index(room(path)) + 1])
+
+
+def test_every_room_has_its_place() -> None:
+    assert {room(path) for path in MODULES} - {"__init__", "__main__"} == set(ORDER)
+
+
+@pytest.mark.parametrize("name", ["io", "kernels"])
+def test_the_map_of_a_large_room_has_every_file(name: str) -> None:
+    tree = ast.parse((SOURCE / name / "__init__.py").read_text(encoding="utf-8"))
+    places = (ast.get_docstring(tree) or "").partition("What is where:\n")[2]
+    files = {path.stem for path in (SOURCE / name).glob("*.py")} - {"__init__"}
+    words = re.findall(r"\w+", places)
+    assert files <= set(words)
+    assert {word for word in words if "_" in word} <= files  # none that is gone
 
 
 def test_inference_names_no_semiring() -> None:

@@ -65,7 +65,7 @@ def test_sentence_without_segments_adds_nothing() -> None:
     surface = ErrorSurface.from_sentences([[1.0], []], [np.array([[1], [2]]), np.empty((0, 1), dtype=int)])
     assert surface.breakpoints.tolist() == [1.0]
     assert surface.statistics.tolist() == [[1], [2]]
-    assert repr(surface) == "ErrorSurface(2 intervals, 1 statistics)"
+    assert repr(surface) == "ErrorSurface(2 intervals, 1 statistic)"
 
 
 def test_many_sentences_change_at_one_point() -> None:

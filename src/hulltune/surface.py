@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
+from hulltune.wording import counted
 
 Floats = NDArray[np.float64]
 LARGEST_SUM = 2.0**62
@@ -36,7 +37,8 @@ class ErrorSurface:
         return len(self.statistics)
 
     def __repr__(self) -> str:
-        return f"ErrorSurface({len(self)} intervals, {self.statistics.shape[1]} statistics)"
+        columns = counted(self.statistics.shape[1], "statistic")
+        return f"ErrorSurface({counted(len(self), 'interval')}, {columns})"
 
     @staticmethod
     def from_sentences(breakpoints: Sequence[Any], statistics: Sequence[Any]) -> ErrorSurface:

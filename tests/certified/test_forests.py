@@ -64,6 +64,20 @@ def test_no_derivation_beats_the_pool(given: list[Forest], seed: int) -> None:
 
 
 @settings(deadline=None, max_examples=25)
+@given(corpora)
+def test_one_free_weight_has_two_directions(given: list[Forest]) -> None:
+    problem = problem_of(given)
+    units = feature_units(problem.corpus)
+    if not units[0]:
+        return
+    constraints = Constraints(fixed={"f1": 0.0, "f2": 0.0}).compile(problem.feature_names)
+    found = certify(problem, constraints, units, Limits(gap=0.0))
+    both = [float(problem.metric.loss(problem.picks(np.array([sign, 0.0, 0.0])).total)) for sign in (-1.0, 1.0)]
+    assert found.loss == min(both)
+    assert found.outcome.bound == found.loss
+
+
+@settings(deadline=None, max_examples=25)
 @given(corpora, st.integers(0, 2**32))
 def test_no_weights_of_a_forest_are_better_than_the_bound(given: list[Forest], seed: int) -> None:
     problem = problem_of(given)

@@ -99,5 +99,5 @@ def test_bad_options() -> None:
     table = ScoreTable([], [], [])
     with pytest.raises(InputError, match="did you mean 'tokens'"):
         Given(scores=table, weight="token")
-    with pytest.raises(InputError, match="1 sentences, 1 outputs and 0 scores"):
+    with pytest.raises(InputError, match="1 sentence, 1 output and 0 scores"):
         ScoreTable([0], ["a"], [])

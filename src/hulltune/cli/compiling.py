@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -12,14 +13,23 @@ from pathlib import Path
 import hulltune
 from hulltune.cli.reading import note
 
-KERNELS = ("scores.score_dense", "envelopes.envelopes", "surface.sweep")
-"""Kernels that every tuning needs."""
+TUNING_LISTS = ("list_lines.list_lines",)
+TUNING_FORESTS = ("envelopes.envelopes",)
+"""Kernels that every tuning needs, of those that take long."""
 
 
-def say_if_compiling(quiet: bool = False, kernels: Sequence[str] = KERNELS) -> None:
-    """Explain the wait of the first run of a command that needs these kernels."""
-    if not quiet and needs_compiling(kernels):
+def say_if_compiling(quiet: bool, *kernels: Sequence[str]) -> None:
+    """Explain the wait of the first run of a command that needs these kernels; of several sets, one or another."""
+    if not quiet and all(map(needs_compiling, kernels)):
         note("compiling kernels, first run only")
+
+
+def say_if_compiling_for(args: argparse.Namespace, *, lists: Sequence[str], forests: Sequence[str]) -> None:
+    """The same of a command that reads lists or forests, and needs other kernels for either."""
+    if not args.quiet:
+        from hulltune.io.read_forests import has_forests
+
+        say_if_compiling(False, forests if has_forests(args.lists, args.format) else lists)
 
 
 RERANKING = ("list_envelopes.list_envelopes",)
@@ -44,7 +54,7 @@ def compiling_ahead() -> Iterator[None]:
         process.wait()
 
 
-def needs_compiling(kernels: Sequence[str] = KERNELS) -> bool:
+def needs_compiling(kernels: Sequence[str]) -> bool:
     """Whether one of these kernels has no cache file for this Python that is newer than the sources of the kernels."""
     room = Path(hulltune.__file__).parent / "kernels"
     changed = max(path.stat().st_mtime for path in room.glob("*.py"))

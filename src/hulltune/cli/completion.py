@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from hulltune.cli.commands import COMMANDS, command_parser
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help
 from hulltune.errors import unknown_name
 
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     if args.shell not in SHELLS:
         raise unknown_name("shell", args.shell, SHELLS)
     print(fish_script() if args.shell == "fish" else bash_script(zsh=args.shell == "zsh"), end="")
-    return 0
+    return DONE
 
 
 def bash_script(*, zsh: bool = False) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError
@@ -38,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
     prunes = args.beam is not None or args.density is not None
     if prunes != (args.weights is not None):
         raise InputError("--beam, --density, --weights: pruning needs weights, and weights are for pruning alone")
-    say_if_compiling(args.quiet or not prunes, ("marginals.max_marginals", "envelopes.envelopes"))
+    if prunes:
+        say_if_compiling(args.quiet, ("marginals.max_marginals",))
     given = read(args)
     if prunes:
         from hulltune.tuning.extraction import prune_forests
@@ -51,4 +53,4 @@ def run(args: argparse.Namespace) -> int:
     write_as(given, args.out, name)
     if not args.quiet:
         note(f"{args.out}: {counted(len(given), 'sentence')}, as {name}")
-    return 0
+    return DONE

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 
 from hulltune.cli.answers import write_lines
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, counting_number, show_together, whole_number
 from hulltune.cli.reading import note
 from hulltune.errors import InputError
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         note_left_out({number: each.left_out for number, each in enumerate(lattices) if each.left_out})
     else:
         write_moses(translate_to_lists(translator, sources, weights, size=args.nbest), args.output)
-    return 0
+    return DONE
 
 
 def note_left_out(edges: Mapping[int, int]) -> None:
@@ -94,4 +95,4 @@ def _write_task(args: argparse.Namespace) -> int:
     write_lines(task.sources, args.input)
     write_lines(task.references, args.ref)
     note(f"wrote {counted(len(task.sources), 'sentence')} to {args.input}, and the references to {args.ref}")
-    return 0
+    return DONE

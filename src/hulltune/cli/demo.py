@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hulltune.cli.answers import write_lines
-from hulltune.cli.compiling import compiling_ahead, say_if_compiling
+from hulltune.cli.compiling import TUNING_FORESTS, TUNING_LISTS, compiling_ahead, say_if_compiling
 from hulltune.cli.exits import DONE, INTERRUPTED
 from hulltune.cli.parser import Parser, add_help, whole_number
 from hulltune.cli.progress import number, shown_progress
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out: {folder}: cannot be made a folder ({error.strerror})") from None
-    say_if_compiling(args.quiet)
+    say_if_compiling(args.quiet, TUNING_FORESTS if args.forest and not args.lists else TUNING_LISTS)
     with compiling_ahead():
         return _lists_demo(args, folder) if args.lists else _loop_demo(args, folder)
 

@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.progress import number
 from hulltune.cli.reading import read, with_references
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         found["scores"] = _scores(lists, args)
     lines = _lines if isinstance(lists, CandidateLists) else _forest_lines
     print(json.dumps(found, ensure_ascii=False) if args.json else "\n".join(lines(found)))
-    return 0
+    return DONE
 
 
 def describe(lists: CandidateLists) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import argparse
 
 from hulltune.cli.answers import write_lines
 from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists, counting_number, show_together, whole_number
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError, unknown_name
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if incomplete:
         names = ", ".join(incomplete[:10])
         note(f"fewer were found of {counted(len(incomplete), 'sentence')}, for all the duplicates: {names}")
-    return 0
+    return DONE
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.answers import add_result_files, checked_outputs, give_result, uninterrupted
-from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.compiling import TUNING_FORESTS, TUNING_LISTS, say_if_compiling
 from hulltune.cli.decode import note_left_out
 from hulltune.cli.exits import DONE, FAILED, INTERRUPTED
 from hulltune.cli.loop_progress import shown_loop
@@ -93,7 +93,10 @@ def run(args: argparse.Namespace) -> int:
     _check_lines("--input", args.input, "--ref", args.ref)
     if args.heldout:
         _check_lines("--heldout", args.heldout, "--heldout-ref", args.heldout_ref)
-    say_if_compiling(args.quiet)
+    if args.decoder is not None:  # what it writes is seen later
+        say_if_compiling(args.quiet, TUNING_LISTS, TUNING_FORESTS)
+    else:
+        say_if_compiling(args.quiet, TUNING_FORESTS if args.lattice or args.forest else TUNING_LISTS)
     from hulltune.loop import DecoderError, Reading, tune_loop
 
     check_tuning(args, metrics=[args.metric])

@@ -6,7 +6,8 @@ import argparse
 import json
 
 from hulltune.cli.answers import write_lines
-from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.compiling import say_if_compiling_for
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists, counting_number
 from hulltune.cli.progress import number
 from hulltune.cli.reading import read_scored, weights_for
@@ -33,8 +34,9 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search and tell."""
-    is_wer = args.metric.partition(":")[0] == "wer"
-    say_if_compiling(args.quiet, ("nearest_output.nearest_derivation" if is_wer else "kbest.k_best",))
+    is_rate = args.metric.partition(":")[0] in ("wer", "cer")
+    kernel = "nearest_output.nearest_derivation" if is_rate else "kbest.k_best"
+    say_if_compiling_for(args, lists=(), forests=(kernel,))
     from hulltune.tuning.inputs import ForestData, as_forests
     from hulltune.tuning.oracle import best_reachable
 
@@ -56,8 +58,8 @@ def run(args: argparse.Namespace) -> int:
             "bound": found.bound, "sentences": len(found.texts),
         }  # fmt: skip
         print(json.dumps(report, ensure_ascii=False))
-        return 0
+        return DONE
     print(f"{number(found.score)}  {found.metric}  ({counted(len(found.texts), 'sentence')}; {found.kind})")
     if not found.exact and found.bound is not None:
         print(f"no choice of outputs can be better than {number(found.bound)}")
-    return 0
+    return DONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.reading import note, read
 from hulltune.wording import counted
@@ -35,4 +36,4 @@ def run(args: argparse.Namespace) -> int:
         size = f"{counted(given.corpus.nodes, 'node')}, {counted(given.corpus.edges, 'edge')}"
     if not args.quiet:
         note(f"{args.out}: {counted(len(given), 'sentence')}, {size}, {os.path.getsize(args.out):,} bytes")
-    return 0
+    return DONE

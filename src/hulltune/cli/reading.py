@@ -112,9 +112,15 @@ def _negated(text: str | None) -> bool | list[str] | None:
     return comma_separated(text)
 
 
+def _are_lists(lists: CandidateLists | ForestSet) -> bool:
+    from hulltune.io import CandidateLists
+
+    return isinstance(lists, CandidateLists)
+
+
 def say_what_is_left_out(lists: CandidateLists | ForestSet, references: References | None) -> None:
     """A note on reference lines that no forest is of."""
-    if references is not None and hasattr(lists, "ids_by"):
+    if references is not None and not _are_lists(lists):
         unused = len(references) - len(lists)
         if unused > 0:
             note(f"left out {unused} of {counted(len(references), 'reference line')}, for which there is no forest")
@@ -137,7 +143,7 @@ def with_references(lists: CandidateLists | ForestSet, args: argparse.Namespace)
 
 def start_for(lists: CandidateLists | ForestSet, path: str | None) -> str | dict[str, float] | None:
     """The first weights. Of those for forests, one for a feature that no forest has is left out, as it weighs 0."""
-    if path is None or not hasattr(lists, "ids_by"):
+    if path is None or _are_lists(lists):
         return path
     return weights_for(lists, path, missing="0")
 
@@ -161,9 +167,8 @@ def weights_for(lists: CandidateLists | ForestSet, path: str, *, missing: str | 
             f"it has {', '.join(list(weights)[:8])}"
         )
     unknown = [name for name in weights if name not in lists.feature_names]
-    if unknown and (missing is not None or hasattr(lists, "ids_by")):
-        kind = "forests" if hasattr(lists, "ids_by") else "lists"
-        note(f"the {kind} have no {', '.join(unknown)}: taken as 0")
+    if unknown and (missing is not None or not _are_lists(lists)):
+        note(f"the {'lists' if _are_lists(lists) else 'forests'} have no {', '.join(unknown)}: taken as 0")
         weights = {name: weight for name, weight in weights.items() if name not in unknown}
     elif unknown:
         raise InputError(

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Iterator
 
 from hulltune.cli.answers import write_lines
-from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.compiling import say_if_compiling_for
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists, counting_number
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError, unknown_name
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         raise unknown_name("output", output, OUTPUTS)
     if output == "text" and args.best > 1:
         raise InputError("--as text: is for the one best of each list; give --as moses or jsonl for more")
-    say_if_compiling(args.quiet)
+    say_if_compiling_for(args, lists=("scores.score_dense",), forests=("kbest.k_best",))
     from hulltune.io import CandidateLists
     from hulltune.io.ranked import Rankable, ranked_lines
     from hulltune.tuning.reranking import rank, rank_forests
@@ -62,4 +63,4 @@ def run(args: argparse.Namespace) -> int:
     write_lines(lines(), args.out)
     if broken:
         note(f"{counted(broken, 'text')} had line breaks, which are written as spaces: a line is a sentence")
-    return 0
+    return DONE

@@ -6,7 +6,8 @@ import argparse
 import json
 from typing import Any
 
-from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.compiling import say_if_compiling_for
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.progress import number
 from hulltune.cli.reading import metric_list, read_scored, weight_vector
@@ -30,7 +31,7 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the scores."""
-    say_if_compiling(args.quiet)
+    say_if_compiling_for(args, lists=("list_scores.list_winners",), forests=("envelopes.envelopes",))
     from contextlib import ExitStack
 
     from hulltune.metrics import Store
@@ -55,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
         }
     if args.json:
         print(json.dumps(report, ensure_ascii=False))
-        return 0
+        return DONE
     print(f"{number(report['score'])}  {report['metric']}  ({counted(report['sentences'], 'sentence')})")
     for signature, score in report["others"].items():
         print(f"{number(score)}  {signature}")
     if report["baseline"] is not None:
         print(f"{number(report['baseline'])}  the lists' own first choice, {report['metric']}")
-    return 0
+    return DONE

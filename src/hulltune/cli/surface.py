@@ -9,7 +9,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.compiling import say_if_compiling_for
+from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists, comma_separated
 from hulltune.cli.progress import number
 from hulltune.cli.reading import read_scored, weight_vector
@@ -59,7 +60,7 @@ def _line(args: argparse.Namespace, out: Path | None) -> int:
     if args.grid is not None:
         raise InputError("--grid: a grid is drawn over a plane; give --plane NAME NAME")
     view = _view(args.range, 2)
-    say_if_compiling(args.quiet)
+    say_if_compiling_for(args, lists=("list_envelopes.list_envelopes",), forests=("envelopes.envelopes",))
     from hulltune.tuning.surfaces import along_feature, between
 
     problem, weights = _problem(args)
@@ -85,7 +86,7 @@ def _line(args: argparse.Namespace, out: Path | None) -> int:
         print(json.dumps({"score": score, **ends, "intervals": len(surface.scores), "metric": surface.metric}))
     elif out is not None and not args.quiet:
         print(f"best {number(score)} for the {surface.axis} between {left:.6g} and {right:.6g}  {surface.metric}")
-    return 0
+    return DONE
 
 
 def _plane(args: argparse.Namespace, out: Path | None) -> int:
@@ -93,7 +94,7 @@ def _plane(args: argparse.Namespace, out: Path | None) -> int:
     if out is not None and out.suffix == ".csv":
         raise InputError("--out: a plane is a picture: .png, .svg or .pdf")
     view, grid = _view(args.range, 4), _grid(args.grid)
-    say_if_compiling(args.quiet)
+    say_if_compiling_for(args, lists=("list_envelopes.list_envelopes",), forests=("envelopes.envelopes",))
     from hulltune.tuning.planes import metric_plane
 
     problem, (weights,) = _problem(args)
@@ -114,7 +115,7 @@ def _plane(args: argparse.Namespace, out: Path | None) -> int:
         print(f"best {number(proof.value)} at {place}; {proven}  {proof.metric}")
         if plane.best_of_grid is not None:
             print(f"best {number(plane.best_of_grid[2])} of {counted(len(plane.grid), 'grid point')}")
-    return 0
+    return DONE
 
 
 def _problem(args: argparse.Namespace) -> tuple[Problem, list[NDArray[np.float64]]]:

@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 
 from hulltune.cli.answers import add_result_files, checked_outputs, give_result, uninterrupted
-from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.compiling import TUNING_FORESTS, TUNING_LISTS, say_if_compiling_for
 from hulltune.cli.exits import DONE, INTERRUPTED
 from hulltune.cli.parser import Parser, add_help, add_lists, positive_number, show_together, whole_number
 from hulltune.cli.progress import shown_progress
@@ -58,7 +58,6 @@ def run(args: argparse.Namespace) -> int:
     outputs = checked_outputs(args.out)
     args.search = _search_name(args)
     began = time.perf_counter()
-    say_if_compiling(args.quiet)
     from hulltune.io import CandidateLists
     from hulltune.report.summary import summary
     from hulltune.tuning import tune
@@ -66,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_tuning(args, metrics=[args.metric, *(metric_list(args.also) or [])])
     references = as_references(reference_files(args.ref))
+    say_if_compiling_for(args, lists=TUNING_LISTS, forests=TUNING_FORESTS)
     lists = read(args)
     say_what_is_left_out(lists, references)
     heldout = read(args, files=args.heldout, add=args.heldout_add or []) if args.heldout else None

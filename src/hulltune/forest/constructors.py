@@ -19,6 +19,7 @@ from hulltune.forest.features import (
 )
 from hulltune.forest.forest import Forest
 from hulltune.forest.vocabulary import Vocabulary
+from hulltune.wording import counted
 
 
 def nbest(
@@ -33,10 +34,10 @@ def nbest(
     rows = _checked_rows(features, 0 if feature_names is None else len(feature_names))
     count, width = rows.shape
     if len(outputs) != count:
-        raise InputError(f"features: expected a row for each of the {len(outputs)} outputs, got {count} rows")
+        raise InputError(f"features: expected a row for each of the {len(outputs)} outputs, got {count}")
     names = tuple(feature_names) if feature_names is not None else tuple(f"f{i}" for i in range(width))
     if len(names) != width:
-        raise InputError(f"feature_names: got {len(names)} names for {width} columns of features")
+        raise InputError(f"feature_names: got {counted(len(names), 'name')} for {counted(width, 'column')} of features")
     check_finite(rows, names, "hypothesis {}".format)
     vocabulary = Vocabulary() if vocabulary is None else vocabulary
     token_id = vocabulary.id

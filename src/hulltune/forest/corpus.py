@@ -14,6 +14,7 @@ from hulltune.errors import InputError
 from hulltune.forest.features import Features, concatenate_features
 from hulltune.forest.forest import Forest, Pruned
 from hulltune.forest.vocabulary import Vocabulary
+from hulltune.wording import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +93,8 @@ class Corpus:
 
     def __repr__(self) -> str:
         return (
-            f"Corpus({len(self)} sentences, {self.nodes} nodes, {self.edges} edges, {len(self.feature_names)} features)"
+            f"Corpus({counted(len(self), 'sentence')}, {counted(self.nodes, 'node')}, {counted(self.edges, 'edge')}, "
+            f"{counted(len(self.feature_names), 'feature')})"
         )
 
     @property

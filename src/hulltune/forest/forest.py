@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hulltune.errors import InputError, unknown_name
 from hulltune.forest.features import Features
 from hulltune.forest.vocabulary import Vocabulary
+from hulltune.wording import counted
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,8 @@ class Forest:
 
     def __repr__(self) -> str:
         kind = "list" if self.is_list else "lattice" if self.arity <= 1 else "hypergraph"
-        return f"Forest({kind}: {self.nodes} nodes, {self.edges} edges, {len(self.feature_names)} features)"
+        graph = f"{counted(self.nodes, 'node')}, {counted(self.edges, 'edge')}"
+        return f"Forest({kind}: {graph}, {counted(len(self.feature_names), 'feature')})"
 
     @staticmethod
     def from_nbest(

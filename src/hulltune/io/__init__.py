@@ -1,4 +1,20 @@
-"""One file per format: parse and write; errors carry file:line."""
+"""One file per format: parse and write; errors carry file:line.
+
+What is where:
+
+- any format: read (lists), read_forests, sniff and forest_formats (which it is), convert (written again)
+- what they become: candidates (lists; rows on the way, records without a file), forest_set (forest_files, what every
+  reader takes and gives)
+- formats of lists: moses, jsonl, table, fairseq, nemo, sockeye, srilm, score_folder; further scores: extra_scores,
+  builtin_features
+- formats of forests: forest_text, cdec_json, travatar, joshua, moses_graph, plf
+- formats of lattices: openfst, openfst_writing, kaldi, fst_binary, fst_text, symbols; slf, slf_reading, slf_scales,
+  slf_writing; k2
+- beside them: references, weights, ranked (reranked lists), result_files
+- packed files: packed, packed_forests, packed_file
+- what readers share: streams, problems, numbers, growing; of JSON, json_lines and json_text; of forests, raw_edges,
+  source_text, positional, lattices, lattice_writing, word_rules
+"""
 
 from __future__ import annotations
 

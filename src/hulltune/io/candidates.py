@@ -16,6 +16,7 @@ from hulltune.forest.features import DenseFeatures
 from hulltune.forest.forest import Pruned
 from hulltune.forest.vocabulary import Vocabulary
 from hulltune.io.problems import Skipped
+from hulltune.wording import counted
 
 SentenceId = int | str
 
@@ -64,7 +65,10 @@ class CandidateLists:
         return len(self.offsets) - 1
 
     def __repr__(self) -> str:
-        return f"CandidateLists({len(self)} sentences, {self.rows} hypotheses, {len(self.feature_names)} features)"
+        return (
+            f"CandidateLists({counted(len(self), 'sentence')}, {counted(self.rows, 'hypothesis')}, "
+            f"{counted(len(self.feature_names), 'feature')})"
+        )
 
     @property
     def rows(self) -> int:
@@ -143,8 +147,8 @@ class CandidateLists:
         if len(self) and isinstance(self.ids[0], str):
             if len(self) != count:
                 raise InputError(
-                    f"the lists have {len(self)} sentences, but the references {count} lines; expected one line a "
-                    "sentence, in the order in which the lists first name them"
+                    f"the lists have {counted(len(self), 'sentence')}, but the references {counted(count, 'line')}; "
+                    "expected one line a sentence, in the order in which the lists first name them"
                 )
             return self
         numbers = np.asarray(self.ids, dtype=np.int64)

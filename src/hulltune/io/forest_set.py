@@ -78,8 +78,8 @@ class ForestSet:
 
     def __repr__(self) -> str:
         return (
-            f"ForestSet({len(self)} sentences, {self.corpus.nodes} nodes, {self.corpus.edges} edges, "
-            f"{len(self.feature_names)} features)"
+            f"ForestSet({counted(len(self), 'sentence')}, {counted(self.corpus.nodes, 'node')}, "
+            f"{counted(self.corpus.edges, 'edge')}, {counted(len(self.feature_names), 'feature')})"
         )
 
     @property

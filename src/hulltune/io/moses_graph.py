@@ -31,6 +31,7 @@ from hulltune.io.streams import blocks, open_bytes
 
 _LINE = re.compile(rb"\s*\d+ hyp=\d+ ")
 _SPARSEST = 16
+"""Numbers a table of them may have room for, of each that there is: beyond, a search is cheaper than the memory."""
 
 
 def looks_like(head: bytes) -> bool:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.exact import NEAR, clip, compare_products
-from hulltune.kernels.segments import to_grid
+from hulltune.kernels.segments import PLAIN, to_grid
 from hulltune.kernels.simd import LANES, MASKS, lane_of_masks, lowest_bit
 
 Floats = NDArray[np.float64]
@@ -101,7 +101,7 @@ def chain_segments(
     clipped = clip(xs[first:], ys[first:], last + 1 - first, low, high)
     first, last = first + clipped[0], first + clipped[1] - 1
     unit = math.ldexp(1.0, shift)
-    plain = abs(shift) < 900
+    plain = abs(shift) < PLAIN
     lefts[0], winners[0] = low_end, begin + order[ranks[first]]
     last_left = low_end
     count = 1

@@ -23,6 +23,7 @@ from hulltune.kernels._jit import kernel
 from hulltune.kernels.list_chains import chain_segments
 from hulltune.kernels.list_scores import MOST_SHIFT, rank, score_list
 from hulltune.kernels.scores import GRID_BITS, ROUND, normalised
+from hulltune.kernels.segments import PLAIN
 from hulltune.kernels.simd import (
     LANES,
     MASKS,
@@ -57,7 +58,6 @@ MOST_RECORDS = 48
 ALL_LANES = (1 << LANES) - 1
 OUTSIDE = -(2.0**60)  # further behind than any slope
 HAIR = 2.0**-48  # of the end of an interval: crossings are rounded by less
-PLAIN = 900  # exponents up to which a product with a power of two is exact
 
 
 class Side(NamedTuple):

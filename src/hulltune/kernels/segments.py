@@ -13,6 +13,8 @@ from hulltune.kernels.exact import FAR, NEAR
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 
+PLAIN = 900  # exponents up to which a product with a power of two is exact
+
 
 @kernel
 def to_grid(eta: float, shift: int, at_zero: float) -> float:
@@ -56,7 +58,7 @@ def write_segments(
     shift = intercept_exponent - slope_exponent
     eta_unit, slope_unit = math.ldexp(1.0, shift), math.ldexp(1.0, slope_exponent)
     intercept_unit = math.ldexp(1.0, intercept_exponent)
-    plain = abs(shift) < 900 and abs(slope_exponent) < 900 and abs(intercept_exponent) < 900
+    plain = abs(shift) < PLAIN and abs(slope_exponent) < PLAIN and abs(intercept_exponent) < PLAIN
     for line in range(first, last):
         slope, intercept = line_slopes[line], line_intercepts[line]
         left = low_end

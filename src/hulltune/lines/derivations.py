@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hulltune.forest.corpus import Corpus
 from hulltune.forest.features import DenseFeatures, Features, SparseFeatures, gather_rows
+from hulltune.wording import counted
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
@@ -47,7 +48,7 @@ class DerivationLists:
         return len(self.offsets) - 1
 
     def __repr__(self) -> str:
-        return f"DerivationLists({len(self)} sentences, {len(self.scores)} derivations)"
+        return f"DerivationLists({counted(len(self), 'sentence')}, {counted(len(self.scores), 'derivation')})"
 
     def __getitem__(self, sentence: int) -> tuple[Derivation, ...]:
         sentence = range(len(self))[sentence]

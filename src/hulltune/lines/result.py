@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hulltune.errors import InputError
 from hulltune.forest.corpus import Corpus
 from hulltune.forest.forest import Forest
+from hulltune.wording import counted
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +52,8 @@ class Envelope:
         return len(self.slopes)
 
     def __repr__(self) -> str:
-        return f"Envelope({len(self)} segments on ({self.interval[0]:g}, {self.interval[1]:g}) of {self.forest!r})"
+        where = f"({self.interval[0]:g}, {self.interval[1]:g}) of {self.forest!r}"
+        return f"Envelope({counted(len(self), 'segment')} on {where})"
 
     def __getitem__(self, index: int) -> Segment:
         index = range(len(self))[index]
@@ -127,7 +129,8 @@ class CorpusEnvelopes:
         return int(self.offsets.shape[1]) - 1
 
     def __repr__(self) -> str:
-        return f"CorpusEnvelopes({len(self)} sentences × {self.directions} directions, {len(self.slopes)} segments)"
+        searches = f"{counted(len(self), 'sentence')} × {counted(self.directions, 'direction')}"
+        return f"CorpusEnvelopes({searches}, {counted(len(self.slopes), 'segment')})"
 
     def envelope(self, sentence: int, direction: int = 0) -> Envelope:
         """The envelope of one sentence along one direction."""

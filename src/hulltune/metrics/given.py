@@ -23,6 +23,7 @@ from hulltune.metrics._common import (
 )
 from hulltune.metrics.base import PreparedMetric, References, Statistics
 from hulltune.metrics.mean import MeanMetric
+from hulltune.wording import counted
 
 WEIGHTS = ("sentence", "tokens", "reference_tokens")
 """What an output weighs in the mean: 1, its number of words, or that of its sentence's first reference."""
@@ -34,7 +35,8 @@ class ScoreTable(Mapping[tuple[int, str], float]):
     def __init__(self, sentences: Sequence[int], outputs: Sequence[str], scores: Sequence[float]) -> None:
         if not len(sentences) == len(outputs) == len(scores):
             raise InputError(
-                f"{len(sentences)} sentences, {len(outputs)} outputs and {len(scores)} scores; expected as many of each"
+                f"{counted(len(sentences), 'sentence')}, {counted(len(outputs), 'output')} and "
+                f"{counted(len(scores), 'score')}; expected as many of each"
             )
         self._scores: dict[tuple[int, str], float] = {}
         for position, entry in enumerate(zip(sentences, outputs, scores, strict=True)):
@@ -74,7 +76,7 @@ class ScoreTable(Mapping[tuple[int, str], float]):
         return len(self._scores)
 
     def __repr__(self) -> str:
-        return f"ScoreTable({len(self)} scores)"
+        return f"ScoreTable({counted(len(self), 'score')})"
 
     def digest(self) -> str:
         """A short name of the content, the same in every run; O(n log n)."""

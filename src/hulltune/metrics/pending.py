@@ -51,7 +51,7 @@ class Question:
         return cls(entry["id"], entry["metric"], entry["sentence"], source, references, entry["output"])
 
 
-class NotYet(Exception):  # noqa: N818 - an answer, not an error
+class NotYet(Exception):  # noqa: N818  # an answer, not an error
     """Raised by ``PreparedMetric.statistics`` when some outputs of the batch cannot be answered yet.
 
     ``unanswered`` are their positions in the batch (all by default). ``statistics`` has the rows of the
@@ -73,7 +73,7 @@ class NotYet(Exception):  # noqa: N818 - an answer, not an error
         self.questions = tuple(questions)
 
 
-class Unanswered(Exception):  # noqa: N818 - the run is not wrong, it waits
+class Unanswered(Exception):  # noqa: N818  # the run is not wrong, it waits
     """A run cannot go on before its questions are answered. Show the message and end with ``exit_code``."""
 
     exit_code: ClassVar[int] = 3

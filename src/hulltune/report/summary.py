@@ -57,7 +57,7 @@ def _scores(result: TuneResult) -> list[str]:
                 f"{name}, baseline",
                 unseen.baseline,
                 None,
-                f"{counted(unseen.sentences, 'sentence')} that were not tuned on",
+                f"{counted(unseen.sentences, 'sentence')} not tuned on",
             )
         )
         rows.append(row(f"{name}, tuned", unseen.score, unseen.baseline, _interval(unseen.gain, digits)))

@@ -17,7 +17,7 @@ from hulltune.search.directions import inverse_units
 Floats = NDArray[np.float64]
 
 SCALES = ("l1", "l2", "none")
-FARTHEST = 1e6
+FARTHEST_WEIGHT = 1e6
 """How far a weight may go on a fixed scale, in units of its feature or of the start: never off to infinity."""
 
 
@@ -185,7 +185,7 @@ class CompiledConstraints:
             size = float(inverse_units(units[group]).mean())
             low, high = float(self.lower[group[0]]), float(self.upper[group[0]])
             if high <= 0.0:
-                size = -size
+                size = 0.0 - size  # and not −0
             weights[group] = min(max(size, low), high)
         return weights
 

@@ -18,6 +18,7 @@ from hulltune.lines.result import CorpusEnvelopes
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.policies import Policy, choose
 from hulltune.surface import ErrorSurface, Loss
+from hulltune.wording import counted
 
 Floats = NDArray[np.float64]
 StatisticsOf = Callable[[NDArray[np.int64], Sequence[str]], NDArray[Any]]
@@ -47,7 +48,7 @@ class LineSearch:
     def __repr__(self) -> str:
         return (
             f"LineSearch(eta={self.eta:.6g} in ({self.left:.6g}, {self.right:.6g}), loss={self.loss:.6g}, "
-            f"current_loss={self.current_loss}, {len(self.surface)} intervals)"
+            f"current_loss={self.current_loss}, {counted(len(self.surface), 'interval')})"
         )
 
 

@@ -24,6 +24,9 @@ Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
 
+MANY = 1000
+"""Candidates that are new in one request, from which on it is worth a look whether all are known."""
+
 
 @dataclass(frozen=True, eq=False)
 class Picks:
@@ -93,7 +96,8 @@ class ListProblem:
             missing = np.unique(candidates[self._rows[candidates] < 0]).astype(np.int64)
             if len(missing):
                 self._rows[missing] = self._new_rows(missing)
-                self._complete = len(missing) > 1000 and bool(self._rows.min() >= 0)
+                # Looked up after large requests alone: beside a small one it would take the longest.
+                self._complete = len(missing) > MANY and bool(self._rows.min() >= 0)
         return self._rows
 
     def _new_rows(self, candidates: Int64s) -> Int64s:

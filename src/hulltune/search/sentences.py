@@ -12,6 +12,7 @@ from hulltune.forest.corpus import Corpus
 from hulltune.metrics.base import References
 from hulltune.metrics.lazy import LazyStatistics
 from hulltune.surface import ErrorSurface
+from hulltune.wording import counted
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
@@ -20,7 +21,10 @@ Int64s = NDArray[np.int64]
 def check_references(references: References, corpus: Corpus) -> None:
     """Raise InputError unless there is one for each sentence."""
     if len(references) != len(corpus):
-        raise InputError(f"references: got {len(references)} lines, expected one for each of {len(corpus)} sentences")
+        raise InputError(
+            f"references: got {counted(len(references), 'line')}, expected one for each of "
+            f"{counted(len(corpus), 'sentence')}"
+        )
 
 
 def rows_of_empty(corpus: Corpus, statistics: LazyStatistics) -> Int64s:

@@ -22,8 +22,10 @@ from hulltune.metrics.wer import Cer, Wer
 from hulltune.search.forest_problem import ForestProblem
 from hulltune.search.interface import Problem
 from hulltune.search.problem import ListProblem, Picks
+from hulltune.search.sentences import check_references
 from hulltune.tuning.evaluation import oracle
 from hulltune.tuning.nearest import Nearest, nearest_outputs
+from hulltune.wording import counted
 
 Int64s = NDArray[np.int64]
 
@@ -64,12 +66,11 @@ def best_reachable(
     WER and CER: exact, by dynamic programming over all derivations (see nearest_outputs); with several references of
     different lengths the choice of outputs decides about the length too, and then the result may be a near miss:
     ``bound`` says how near. MER divides by a length that depends on the alignment, and is among the others. Other
-    metrics: the n-best oracle, which takes the best of the ``k`` best distinct outputs under
-    ``weights`` by a greedy search (all candidates, where all sentences are lists).
+    metrics: the n-best oracle, which takes the best of the ``k`` best distinct outputs under ``weights`` by a greedy
+    search (all candidates, where all sentences are lists).
     """
     metric = get_metric(metric)
-    if len(references) != len(corpus):
-        raise InputError(f"references: got {len(references)} lines, expected one for each of {len(corpus)} sentences")
+    check_references(references, corpus)
     if isinstance(metric, (Wer, Cer)):
         return _error_rate(corpus, references, metric, weights, k, threads)
     candidates = _Candidates(corpus, weights, k, threads)
@@ -125,7 +126,8 @@ def _error_rate(
     everything = "all derivations" if searched.any() else "all candidates"
     kind = f"exact, {everything}" if score == bound else f"outputs nearest to each reference, {everything}"
     if bound is None:
-        kind = f"all derivations of {int(searched.sum())} sentences, the {k} best distinct outputs of the others"
+        sentences = counted(int(searched.sum()), "sentence")
+        kind = f"all derivations of {sentences}, the {k} best distinct outputs of the others"
     return Oracle(
         score=score,
         metric=metric.signature,

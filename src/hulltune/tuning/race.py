@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hulltune.lines.compute import available_cpus
 from hulltune.search.certified.subspace import MOST_BOXES, climb_in_subspaces
-from hulltune.search.constraints import FARTHEST, CompiledConstraints
+from hulltune.search.constraints import FARTHEST_WEIGHT, CompiledConstraints
 from hulltune.search.directions import inverse_units
 from hulltune.search.gradient import expected_metric_direction
 from hulltune.search.interface import Problem
@@ -31,6 +31,8 @@ OTHERS = 5
 """Of the next best, towards which they start."""
 NEAR = (0.33, 0.1)
 """How far from there, in turn: a share of the mean size of the scaled weights."""
+FAR = 5
+"""One restart in so many is from random weights, which say where to look; the others look there."""
 MOST_ROUNDS = 8
 """Of climbing before a race is decided anew."""
 
@@ -46,9 +48,9 @@ def climb_from_many_starts(
     around the best itself (0.02 to 0.08 BLEU on three sets): what good weights have in common is mostly right.
     """
     constraints, units, first = ground.constraints, ground.units, ground.first
-    reach = FARTHEST * np.maximum(np.where(units > 0.0, inverse_units(units), 1.0), np.abs(first))
+    reach = FARTHEST_WEIGHT * np.maximum(np.where(units > 0.0, inverse_units(units), 1.0), np.abs(first))
     rngs = [np.random.default_rng([options.seed, number]) for number in range(options.restarts + 1)]
-    far = -(-options.restarts // 5)
+    far = -(-options.restarts // FAR)
     run = _Run(problem, options, constraints, units, reach, report)
     with interrupts_set(run.stop):
         starts = [first] + [random_start(constraints, units, rngs[i]) for i in range(1, far + 1)]
@@ -112,7 +114,7 @@ class _Run:
         self.threads = options.threads or available_cpus()
 
     def race(self, starts: list[tuple[int, Floats, np.random.Generator]], *, rounds: int, share: int) -> None:
-        """_Climb from all starts for ``rounds`` rounds, go on from the best of them (one in ``share``) for twice as
+        """Climb from all starts for ``rounds`` rounds, go on from the best of them (one in ``share``) for twice as
         many, and so on; the last one climbs to its end. Of equals the first is better.
         """
         left: list[_Climb] = []

@@ -120,6 +120,8 @@ def _new(corners: Floats, seen: Floats) -> Floats:
 def _envelope_corners(points: Floats, low: Floats, high: Floats) -> Floats:
     """The corners of the cells in which one of the points scores most, within a box."""
     free = np.flatnonzero(high > low)
+    if not len(free):  # a single weight, of which only the sign matters: the box is a point
+        return low[None]
     constant = points[:, high <= low] @ low[high <= low]
     slopes = points[:, free] * ((high - low)[free] / 2.0)
     middle = constant + points[:, free] @ ((low + high)[free] / 2.0)
