@@ -82,7 +82,7 @@ def list_surfaces(
         return None
     lows = intervals[:, 0].tolist()
     surfaces = [_surface(problem, compact, *_along(parts, number), low) for number, low in enumerate(lows)]
-    _give_back(parts)
+    _give_back(problem, parts)
     return surfaces
 
 
@@ -119,7 +119,7 @@ def winners_along(
     if parts is None:
         return None
     winners = np.unique(np.concatenate([_along(parts, number)[1] for number in range(len(directions))]))
-    _give_back(parts)
+    _give_back(problem, parts)
     return winners.astype(np.int64)
 
 
@@ -140,7 +140,7 @@ def _search(
 
     def search(part: int) -> tuple[bool, Part]:
         try:
-            room = _rooms.pop()
+            room = problem.rooms.pop()
         except IndexError:
             room = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)
         ordinary, counts, lefts, winners = list_lines(
@@ -163,9 +163,6 @@ def _along(parts: list[Part], direction: int) -> tuple[Floats, Int32s]:
     return (lefts[0], winners[0]) if len(parts) == 1 else (np.concatenate(lefts), np.concatenate(winners))
 
 
-_rooms: list[tuple[Floats, Int32s]] = []
-"""Memory of past searches, for those to come: as many pieces as there were searches at one time."""
-
-
-def _give_back(parts: list[Part]) -> None:
-    _rooms.extend((lefts, winners) for _, lefts, winners in parts)
+def _give_back(problem: ListProblem, parts: list[Part]) -> None:
+    """Leave the memory of a search to those to come."""
+    problem.rooms.extend((lefts, winners) for _, lefts, winners in parts)

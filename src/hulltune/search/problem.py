@@ -75,6 +75,8 @@ class ListProblem:
         self.empty_rows = rows_of_empty(corpus, self._statistics)
         """The row of the empty output, for sentences without candidates."""
         self._compact = CompactTable(len(corpus))
+        self.rooms: list[tuple[Floats, Int32s]] = []
+        """Memory of past searches (list_surfaces.py): as many pieces as there were searches at one time."""
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -211,6 +213,7 @@ class Subset(ListProblem):
         self._rows = np.full(self.corpus.edges, -1, dtype=np.int64)
         self._complete = False
         self._compact = CompactTable(len(sentences))
+        self.rooms = []
 
     def text(self, candidate: int) -> str:
         """The text of a candidate of the subset."""
