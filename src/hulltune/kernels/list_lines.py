@@ -76,6 +76,43 @@ class Side(NamedTuple):
     """The number of steps of each lane."""
 
 
+class Lines(NamedTuple):
+    """Directions and their intervals as the walks take them, in blocks of LANES; the last is filled up with zeros."""
+
+    exponents: Int64s
+    """Of the powers of two by which each direction is normalised."""
+    weights: Floats
+    sizes: Floats
+    """By block and feature, a row of LANES weights, and of their absolute values."""
+    low_ends: Floats
+    high_ends: Floats
+    """How far the walks behind and ahead may go, in their own directions, and be sure that it is inside."""
+    elsewhere: Int64s
+    """By block, the lanes (as bits) that do not begin inside their interval: the walk is not for them."""
+
+
+@kernel
+def _lines(directions: Floats, intervals: Floats) -> Lines:
+    count, width = directions.shape
+    blocks = (count + LANES - 1) // LANES
+    lines = Lines(
+        np.zeros(blocks * LANES, np.int64), np.zeros(blocks * width * LANES), np.zeros(blocks * width * LANES),
+        np.zeros(blocks * LANES), np.zeros(blocks * LANES), np.zeros(blocks, np.int64),
+    )  # fmt: skip
+    normal = np.empty(width)
+    for d in range(count):
+        lines.exponents[d] = normalised(directions[d], normal)
+        for k in range(width):
+            place = (d // LANES * width + k) * LANES + d % LANES
+            lines.weights[place], lines.sizes[place] = normal[k], abs(normal[k])
+        low, high = intervals[d, 0], intervals[d, 1]
+        lines.low_ends[d] = -low - abs(low) * HAIR if low > -math.inf else math.inf
+        lines.high_ends[d] = high - abs(high) * HAIR if high < math.inf else math.inf
+        if not low < 0.0 < high:
+            lines.elsewhere[d // LANES] |= 1 << d % LANES
+    return lines
+
+
 @kernel
 def _side(most: int) -> Side:
     rows = MOST_RECORDS * LANES
@@ -277,22 +314,9 @@ def list_lines(
     for s in range(first_sentence, last_sentence):
         most = max(most, sentence_edges[s + 1] - sentence_edges[s])
 
-    normal_origin, normal = np.empty(width), np.empty(width)
+    normal_origin = np.empty(width)
     origin_exponent = normalised(weights[0], normal_origin)
-    exponents = np.zeros(blocks * LANES, np.int64)
-    lanes, sizes = np.zeros(blocks * width * LANES), np.zeros(blocks * width * LANES)  # LANES weights for each feature
-    low_ends, high_ends = np.zeros(blocks * LANES), np.zeros(blocks * LANES)  # as the walk behind and ahead sees them
-    elsewhere = np.zeros(blocks, np.int64)
-    for d in range(directions):
-        exponents[d] = normalised(weights[d + 1], normal)
-        for k in range(width):
-            place = (d // LANES * width + k) * LANES + d % LANES
-            lanes[place], sizes[place] = normal[k], abs(normal[k])
-        low, high = intervals[d, 0], intervals[d, 1]
-        low_ends[d] = -low - abs(low) * HAIR if low > -math.inf else math.inf
-        high_ends[d] = high - abs(high) * HAIR if high < math.inf else math.inf
-        if not low < 0.0 < high:  # the walk is for lines that begin inside
-            elsewhere[d // LANES] |= 1 << d % LANES
+    lines = _lines(weights[1:], intervals)
 
     room = lefts.shape[1]
     if lefts.shape[0] < directions or room < most:
@@ -331,15 +355,15 @@ def list_lines(
 
         for block in range(blocks):
             size = min(LANES, directions - block * LANES)
-            if not _grid_factors(sizes, block * width, normal_magnitudes, exponent, factors, shifts):
+            if not _grid_factors(lines.sizes, block * width, normal_magnitudes, exponent, factors, shifts):
                 return False, counts, lefts, winners
             _records(
-                flat, length, begin, n, order, used[:use], lanes, block * width, factors, slopes, ahead.masks,
+                flat, length, begin, n, order, used[:use], lines.weights, block * width, factors, slopes, ahead.masks,
                 behind.masks,
             )  # fmt: skip
-            doubt = elsewhere[block]
+            doubt = lines.elsewhere[block]
             for lane in range(LANES):
-                shifts[lane] += height_exponent - exponents[block * LANES + lane]
+                shifts[lane] += height_exponent - lines.exponents[block * LANES + lane]
                 units[lane] = math.ldexp(1.0, min(max(shifts[lane], -PLAIN), PLAIN))
                 doubt |= int(abs(shifts[lane]) >= PLAIN) << lane
             rows_ahead = _gather(ahead, 1.0, rows_ahead, size, n, slopes, heights, order, begin)
@@ -348,8 +372,8 @@ def list_lines(
                 doubt = ALL_LANES
             else:
                 x, y, unit = load(slopes, 0), splat(heights[0]), load(units, 0)
-                doubt |= _walk(ahead, rows_ahead, x, y, unit, load(high_ends, block))
-                doubt |= _walk(behind, rows_behind, subtract(splat(0.0), x), y, unit, load(low_ends, block))
+                doubt |= _walk(ahead, rows_ahead, x, y, unit, load(lines.high_ends, block))
+                doubt |= _walk(behind, rows_behind, subtract(splat(0.0), x), y, unit, load(lines.low_ends, block))
             for lane in range(size):
                 d = block * LANES + lane
                 if counts[d] + n > room:
