@@ -8,6 +8,7 @@ import importlib
 import io
 import lzma
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -191,10 +192,23 @@ def without_suffix(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def written_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of ``path`` only when it is complete; nobody sees a half-written one."""
+    """A file to write that takes the place of ``path`` only when it is complete; nobody sees a half-written one.
+
+    A link stays, and what it leads to is replaced. What is no file (a pipe, a terminal, /dev/stdout) is written to, as
+    replacing it would take it from everybody.
+    """
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target}: is a folder; expected the name of a file to write")
+    if target.exists() and not target.is_file():
+        with tempfile.TemporaryFile() as file:
+            yield file
+            file.seek(0)
+            with open(target, "wb") as special:
+                shutil.copyfileobj(file, special)
+        return
+    if target.is_symlink():
+        target = Path(os.path.realpath(target))
     try:
         handle, unfinished = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".unfinished", dir=target.parent)
     except OSError as error:
