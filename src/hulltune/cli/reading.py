@@ -114,9 +114,12 @@ def _negated(text: str | None) -> bool | list[str] | None:
 
 def say_what_is_left_out(lists: CandidateLists | ForestSet, references: References | None) -> None:
     """A note on reference lines that no forest is of."""
-    if references is not None and hasattr(lists, "ids_by"):
+    from hulltune.io import ForestSet
+
+    if references is not None and isinstance(lists, ForestSet):
         unused = len(references) - len(lists)
         if unused > 0:
+            lists.matched(references)  # raises where lines must not be left out: then there is nothing to note
             note(f"left out {unused} of {counted(len(references), 'reference line')}, for which there is no forest")
 
 
