@@ -296,6 +296,13 @@ def test_a_folder_is_no_file_to_write(tmp_path: Path) -> None:
         pass
 
 
+def test_a_dash_is_the_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    with written_atomically("-") as file:
+        file.write(b"all of it")
+    assert capfdbinary.readouterr().out == b"all of it"
+    assert not Path("-").exists()
+
+
 def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder" / "file")
