@@ -78,6 +78,7 @@ def test_patterns_files_and_ids(folder: Path, capsys: pytest.CaptureFixture[str]
     code, _, err = run(capsys, "tune", "forests", *options)
     assert code == 2
     assert "11 sentences, but 12 reference lines" in err
+    assert "left out" not in err
     code, out, err = run(capsys, "tune", "forests", "--ids", "name1", *options)
     assert json.loads(out)["sentences"] == 11
     assert "left out 1 of 12 reference lines, for which there is no forest" in err

@@ -129,6 +129,7 @@ def test_an_edge_without_a_target_puts_out_nothing(file: Path) -> None:
         ("[]", ":1: got []; expected the JSON of a cdec hypergraph"),
         ("{}", ":1: no node; is the file cut off?"),
         (CDEC[:200], ":1: no JSON at column"),
+        (CDEC.rstrip()[:-1], f":1: no JSON at column {len(CDEC.rstrip())}: expected ',' or a closing bracket (is the"),
         ("\n\n" + CDEC[:-3], ":3: no JSON at column"),
         (CDEC + "{}", ":2: no JSON at column 1: more after the end"),
         ("[" * 100_000, ":1: got a value that is nested too deeply; expected the JSON of a cdec hypergraph"),

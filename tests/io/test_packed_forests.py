@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 from pathlib import Path
 
@@ -49,6 +50,15 @@ def assert_same(one: ForestSet, other: ForestSet) -> None:
     for name in ("ids", "members", "references", "sources", "ids_by", "provenance"):
         assert getattr(one, name) == getattr(other, name), name
     np.testing.assert_array_equal(one.first_choices, other.first_choices)
+
+
+def test_a_compressed_packed_file_and_one_from_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = tmp_path / "p.hull"
+    pack_forests(ForestSet.from_forests([some_forest()]), packed)
+    (tmp_path / "p.hull.gz").write_bytes(gzip.compress(packed.read_bytes()))
+    assert_same(read_forests(tmp_path / "p.hull.gz"), read_forests(packed))
+    monkeypatch.setattr("hulltune.io.streams._pipes", {"-": packed.read_bytes()})
+    assert_same(read_forests("-"), read_forests(packed))
 
 
 @settings(max_examples=60, deadline=None)

@@ -296,6 +296,36 @@ def test_a_folder_is_no_file_to_write(tmp_path: Path) -> None:
         pass
 
 
+def test_a_dash_is_the_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    with written_atomically("-") as file:
+        file.write(b"all of it")
+    assert capfdbinary.readouterr().out == b"all of it"
+    assert not Path("-").exists()
+
+
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder" / "file")
+    with written_atomically(tmp_path / "link") as file:
+        file.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "folder" / "file").read_bytes() == b"new"
+    assert [entry.name for entry in (tmp_path / "folder").iterdir()] == ["file"]
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    with written_atomically(pipe) as file:
+        file.write(b"all of it")
+    reader.join()
+    assert read == [b"all of it"]
+    assert pipe.is_fifo()
+
+
 @pytest.mark.parametrize(
     "data",
     [b"\x7fELF\x02\x01\x01\x00", bytes(range(256)), b"\x1b[31m red\n", b"\xff\xfe\x00\n", "a\u202eb".encode(), b"\x00"],

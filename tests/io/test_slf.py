@@ -340,6 +340,9 @@ def test_several_lattices_go_into_a_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="3 lattices, but this format holds one a file; give a folder"):
         write_slf(tmp_path / "a.slf", forests)
     assert not (tmp_path / "a.slf").exists()
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"file/new: cannot be made a folder \(Not a directory\)"):
+        write_slf(tmp_path / "file" / "new", forests)
     write_slf(tmp_path / "other", forests)
     assert len(list((tmp_path / "other").iterdir())) == 3
     with pytest.raises(InputError, match="a second lattice of the name 'u1'"):

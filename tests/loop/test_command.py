@@ -70,7 +70,7 @@ def test_a_folder_is_made_where_one_is_asked_for(tmp_path: Path) -> None:
         ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9", None),
         ("print('all is well')", "ended well, but wrote nothing to", "all is well"),
         ("import sys; open(sys.argv[2], 'w')", "ended well, but wrote nothing to", None),
-        ("import sys, time; print('hm', flush=True); time.sleep(60)", "stopped after 1 seconds, its time limit", "hm"),
+        ("import sys, time; print('hm', flush=True); time.sleep(60)", "stopped after 1 s, its time limit", "hm"),
     ],
 )
 def test_failures_show_what_the_decoder_said_last(tmp_path: Path, code: str, message: str, last: str | None) -> None:

@@ -150,6 +150,8 @@ def test_folds_score_every_sentence_once() -> None:
     assert result.heldout.baseline == result.baseline
     with pytest.raises(InputError, match="folds: expected 2 to 12"):
         tune(lists, folds=13, **QUICK)
+    with pytest.raises(InputError, match="folds: got 2, but there is only one sentence; expected at least two"):
+        tune(random_lists(1, sentences=1), folds=2, **QUICK)
 
 
 def test_replicates_are_the_runs_of_further_seeds() -> None:

@@ -304,7 +304,7 @@ def test_the_baseline_of_lattices_is_what_their_header_picks(
     assert found.model == {"acoustic": 1.0, "language": float(scale), "words": float(penalty)}
     unseen = [[found.corpus[0]]]
     result = tune(found, [best] * 3, heldout=unseen, heldout_references=[best], **QUICK)
-    assert (result.baseline, result.baseline_kind) == (0.0, "the decoder's own choice")
+    assert (result.baseline, result.baseline_kind) == (0.0, "the choice of the files' own scales")
     assert result.heldout is not None
     assert result.heldout.baseline == 0.0
     assert tune(found, [best] * 3, folds=2, **QUICK).heldout.baseline == 0.0  # type: ignore[union-attr]
@@ -325,6 +325,16 @@ def test_files_that_do_not_agree_have_no_weights_in_common(tmp_path: Path) -> No
     assert read_forests(tmp_path / "1.slf").model is None
     (tmp_path / "1.slf").write_text(SLF.format(scale="2 base=10", penalty=-1))
     assert read_forests(tmp_path / "1.slf").model == {"acoustic": 1.0, "language": 2.0, "words": -math.log(10)}
+
+
+def test_scales_of_further_fields_are_taken_and_names_without_a_scale_leave_the_header_silent(tmp_path: Path) -> None:
+    file = tmp_path / "1.slf"
+    further = SLF.format(scale="2 ngscale=3 x2scale=0.5", penalty=0)
+    file.write_text(further.replace("l=-3", "l=-3 n=-1 ds=-2 x1=-1 x2=4"))
+    found = {"acoustic": 1.0, "language": 2.0, "ngram": 3.0, "duration": 0.0, "x1": 0.0, "x2": 0.5, "words": 0.0}
+    assert read_forests(file).model == found
+    file.write_text(SLF.format(scale=2, penalty=0).replace("l=-3", "l=-3 graph=-1"))
+    assert read_forests(file).model is None
 
 
 def test_a_format_of_one_score_has_its_sum(tmp_path: Path) -> None:

@@ -120,9 +120,12 @@ def _are_lists(lists: CandidateLists | ForestSet) -> bool:
 
 def say_what_is_left_out(lists: CandidateLists | ForestSet, references: References | None) -> None:
     """A note on reference lines that no forest is of."""
-    if references is not None and not _are_lists(lists):
+    from hulltune.io import ForestSet
+
+    if references is not None and isinstance(lists, ForestSet):
         unused = len(references) - len(lists)
         if unused > 0:
+            lists.matched(references)  # raises where lines must not be left out: then there is nothing to note
             note(f"left out {unused} of {counted(len(references), 'reference line')}, for which there is no forest")
 
 

@@ -71,9 +71,11 @@ class JsonText:
         return self._fault(position, reasons[code])
 
     def _fault(self, position: int, reason: str) -> InputError:
+        cut = " (is the file cut off?)" if not self.source.data[position:].strip() else ""
+        if cut:  # where the text ends, not the blanks and line ends after it
+            position = len(self.source.data[:position].rstrip())
         line_start = self.source.data.rfind(b"\n", 0, position) + 1
         column = len(self.source.text(line_start, position)) + 1
-        cut = " (is the file cut off?)" if not self.source.data[position:].strip() else ""
         return self.source.fault(position, f"no JSON at column {column}: {reason}{cut}; {self._expected}")
 
 

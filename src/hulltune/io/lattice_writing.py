@@ -134,7 +134,10 @@ def write_each(
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
     if into_folder:
-        target.mkdir(parents=True, exist_ok=True)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{target}: cannot be made a folder ({error.strerror})") from None
     for file, content in contents.items():
         with written_atomically(file) as stream:
             stream.write(content)

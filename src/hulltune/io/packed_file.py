@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
-from hulltune.io.streams import written_atomically
+from hulltune.io.streams import open_bytes, written_atomically
 
 T = TypeVar("T")
 
@@ -67,25 +67,32 @@ def open_packed_file(
     path: str | os.PathLike[str], kind: str, build: Callable[[dict[str, Any], dict[str, NDArray[Any]]], T]
 ) -> T:
     """What ``build`` makes of the description and the arrays, which are memory maps: read when they are needed.
+    A pipe, or a file that was compressed, is read at once.
 
     Checked: magic, version, kind, the description's checksum, sizes. What ``build`` finds wrong becomes an error that
     calls the file damaged.
     """
     name = os.fspath(path)
-    try:
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            # Copy on write: the arrays count as writable, so that kernels are not compiled twice, and the file is safe.
-            memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if size else b""
-    except FileNotFoundError:
-        raise InputError(f"{name}: no such file") from None
-    except (OSError, ValueError) as error:
-        raise InputError(f"{name}: cannot be opened ({error})") from None
+    memory = _memory(path)
+    size = len(memory)
     description, start = _read_description(name, memory, size, kind)
     try:
         return build(description, _arrays(memory, start, description, size))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise InputError(f"{name}: a damaged packed file ({type(error).__name__}: {error}); pack it again") from None
+
+
+def _memory(path: str | os.PathLike[str]) -> mmap.mmap | bytearray:
+    """The bytes of a packed file, writable: kernels are then not compiled twice. A file is mapped as copy on write."""
+    if os.path.isfile(path):
+        try:
+            with open(path, "rb") as file:
+                if packed_kind(file.read(64)) is not None:
+                    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{os.fspath(path)}: cannot be opened ({error})") from None
+    with open_bytes(path) as stream:
+        return bytearray(stream.read())
 
 
 def _start_of_arrays(description: int) -> int:

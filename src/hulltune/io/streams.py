@@ -8,12 +8,13 @@ import importlib
 import io
 import lzma
 import os
+import shutil
 import stat
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -191,10 +192,25 @@ def without_suffix(path: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def written_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of ``path`` only when it is complete; nobody sees a half-written one."""
+    """A file to write that takes the place of ``path`` only when it is complete; nobody sees a half-written one.
+
+    A link stays, and what it leads to is replaced. What is no file (a pipe, a terminal, /dev/stdout) is written to, as
+    replacing it would take it from everybody. ``-`` is the standard output.
+    """
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target}: is a folder; expected the name of a file to write")
+    to_output = os.fspath(path) == "-"
+    if to_output or (target.exists() and not target.is_file()):
+        with tempfile.TemporaryFile() as file:
+            yield file
+            file.seek(0)
+            with nullcontext(sys.stdout.buffer) if to_output else open(target, "wb") as special:
+                shutil.copyfileobj(file, special)
+                special.flush()
+        return
+    if target.is_symlink():
+        target = Path(os.path.realpath(target))
     try:
         handle, unfinished = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".unfinished", dir=target.parent)
     except OSError as error:

@@ -141,7 +141,7 @@ class CommandDecoder:
         except subprocess.TimeoutExpired:
             _stop(process)
             raise DecoderError(
-                f"the decoder was stopped after {self.timeout:g} seconds, its time limit", last_lines(log)
+                f"the decoder was stopped after {self.timeout:g} s, its time limit", last_lines(log)
             ) from None
         except BaseException:
             _stop(process)

@@ -70,11 +70,11 @@ def oracle(problem: Problem, start: Picks, *, rounds: int = 30) -> Picks:
 
 
 def baseline_kind(problem: Problem, *, by_model: bool = False) -> str:
-    """What ``problem.baseline`` picks, under the weights of a start or of the decoder's own model."""
+    """What ``problem.baseline`` picks, under the weights of a start or those that the files tell."""
     if problem.has_own_choice:
         return "the lists' own first choice"
     lists = problem.has_some_own_choice
-    whose = "the decoder's own choice" if by_model else "the start weights' choice"
+    whose = "the choice of the files' own scales" if by_model else "the start weights' choice"
     return whose + (", and the lists' own first choice" if lists else "")
 
 

@@ -79,8 +79,8 @@ class TuneResult:
     certificate: Certificate | None = None
     """What is proven of the score, if the search was a certified one."""
     baseline_kind: str = "the lists' own first choice"
-    """What the baseline is; of forests "the start weights' choice" or "the decoder's own choice", and of
-    lists among them their own.
+    """What the baseline is; of forests "the start weights' choice" or "the choice of the files' own scales", and
+    of lists among them their own.
     """
     oracle_kind: str | None = None
     """Among what the best picks were looked for: "all candidates" of lists; of forests the outputs met in the search

@@ -148,6 +148,8 @@ def cross_validate(
 
 
 def _check_folds(folds: int, sentences: int) -> None:
+    if sentences < 2:
+        raise InputError(f"folds: got {folds}, but there is only one sentence; expected at least two")
     if not 2 <= folds <= sentences:
         raise InputError(f"folds: expected 2 to {sentences} (one sentence a fold), got {folds}")
 
