@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -235,6 +236,77 @@ def test_an_interrupt_while_describing_keeps_the_weights(
     assert result.interrupted
     assert result.oracle is None
     assert any(result.weights.values())
+
+
+@pytest.mark.parametrize(
+    "stage", ["hulltune.tuning.inputs.ListData.score_anew", "hulltune.search.problem.ListProblem.picks"]
+)
+def test_an_interrupt_after_the_search_keeps_the_weights(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    owner_name, name = stage.rsplit(".", 1)
+    module, kind = owner_name.rsplit(".", 1)
+    owner = getattr(importlib.import_module(module), kind)
+    work, searched = getattr(owner, name), []
+
+    def work_and_interrupt(*arguments: Any, **options: Any) -> Any:
+        if searched:
+            searched.clear()
+            signal.raise_signal(signal.SIGINT)
+        return work(*arguments, **options)
+
+    tuning = importlib.import_module("hulltune.tuning.tune")
+    search = tuning._search
+
+    def search_and_say(*given: Any) -> Any:
+        found = search(*given)
+        searched.append(True)
+        return found
+
+    monkeypatch.setattr(tuning, "_search", search_and_say)
+    monkeypatch.setattr(owner, name, work_and_interrupt)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        arguments = [
+            "tune",
+            "good",
+            "--ref",
+            "refs",
+            "--metric",
+            "wer",
+            "--out",
+            "w.json",
+            "--quiet",
+            "--restarts",
+            "0",
+        ]
+        assert main(arguments) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert "the best so far is in w.json" in capsys.readouterr().err
+    result = TuneResult.load("w.json")
+    assert result.interrupted
+    assert result.oracle is not None
+
+
+def test_an_interrupt_between_replicates_keeps_the_first(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = importlib.import_module("hulltune.tuning.api")
+    tune_problem, seeds = api.tune_problem, []
+
+    def tune_or_interrupt(problem: Any, options: Any, **others: Any) -> Any:
+        seeds.append(options.seed)
+        if options.seed == 3:
+            raise KeyboardInterrupt
+        return tune_problem(problem, options, **others)
+
+    monkeypatch.setattr(api, "tune_problem", tune_or_interrupt)
+    arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet", "--restarts", "0"]
+    assert main([*arguments, "--replicates", "5"]) == 130
+    assert seeds == [1, 2, 3]
+    assert "the best so far is in w.json" in capsys.readouterr().err
+    assert TuneResult.load("w.json").interrupted
 
 
 def test_the_first_run_says_that_it_compiles(

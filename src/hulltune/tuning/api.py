@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -35,6 +36,7 @@ from hulltune.tuning.inputs import (
     as_weights,
     tuning_data,
 )
+from hulltune.tuning.interrupts import interrupts_set
 from hulltune.tuning.options import Progress, TuneOptions
 from hulltune.tuning.reranking import best_outputs, best_rows
 from hulltune.tuning.result import Replicates, TuneResult
@@ -140,7 +142,11 @@ def tune(
             others=_others(data, metric, others, kept),
             progress=_of_several(progress, 0, replicates),
         )
-        _check_reranking(data, problem, result)
+        stop = threading.Event()
+        with interrupts_set(stop):  # an interrupt does not cost the check, nor the check the weights
+            _check_reranking(data, problem, result)
+        if stop.is_set():
+            result = replace(result, interrupted=True)
         if replicates > 1 and not result.interrupted:
             result = _replicated(result, problem, options, replicates, first, data.model, unseen, progress)
     reading = read - began
@@ -227,14 +233,17 @@ def _replicated(
     searches = result.line_searches
     for number in range(1, count):
         seed = options.seed + number
-        run = tune_problem(
-            problem,
-            replace(options, seed=seed, oracle=False, samples=1),
-            start=start,
-            model=model,
-            heldout=heldout,
-            progress=_of_several(progress, number, count),
-        )
+        try:
+            run = tune_problem(
+                problem,
+                replace(options, seed=seed, oracle=False, samples=1),
+                start=start,
+                model=model,
+                heldout=heldout,
+                progress=_of_several(progress, number, count),
+            )
+        except KeyboardInterrupt:  # before or after its search
+            return replace(result, interrupted=True)
         if run.interrupted:
             return replace(result, interrupted=True)
         runs.append(run)

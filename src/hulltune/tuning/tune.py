@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from hulltune.search.certified.search import State
 from hulltune.search.interface import Problem
 from hulltune.search.problem import Picks, exact_sum
 from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
+from hulltune.tuning.interrupts import interrupts_set
 from hulltune.tuning.options import Found, Ground, Progress, Step, TuneOptions
 from hulltune.tuning.oracle import oracle_around
 from hulltune.tuning.race import climb_from_many_starts
@@ -53,7 +55,9 @@ def tune_problem(
     baseline = problem.baseline(ground.compared)
     report = _reporter(problem, baseline.total, progress, began)
     found = _search(problem, options, ground, report)
-    tuned = problem.picks(found.weights)
+    stop = threading.Event()
+    with interrupts_set(stop):
+        tuned = problem.picks(found.weights)
     score = float(problem.metric.score(tuned.total))
     if float(problem.metric.loss(tuned.total)) != found.loss:  # the invariant that all rests on
         raise AssertionError(f"reranking scores {score}, but the search saw {found.loss}")
@@ -76,14 +80,14 @@ def tune_problem(
         seconds=0.0,
         version=__version__,
         history=found.history,
-        interrupted=found.interrupted,
+        interrupted=found.interrupted or stop.is_set(),
         certificate=found.certificate,
     )
     try:  # an interrupt from here on costs the description, never the weights
         result = _described(result, problem, options, baseline, tuned, others)
         if heldout is not None:
             result = replace(result, heldout=_held_out(heldout, found.weights, ground.compared, options))
-        if folds and not found.interrupted:
+        if folds and not result.interrupted:
             result = replace(result, heldout=cross_validate(problem, options, folds, start=start, model=model))
     except KeyboardInterrupt:
         result = replace(result, interrupted=True)
