@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -210,24 +211,35 @@ def test_an_interrupt_ends_with_the_best_so_far_written(folder: Path, more: list
     assert main(["score", "lists.jsonl", "--weights", "w.ini", "--metric", "wer", "--quiet"]) == 0
 
 
-def test_an_interrupt_while_reading_has_nothing_to_write(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
+def interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
 
+
+def interrupt_in_a_kernel(*_: object, **__: object) -> None:
+    """What Python makes of Ctrl-C as a kernel returns."""
+    try:
+        raise SystemError("_numba_unpickle returned a result with an exception set") from KeyboardInterrupt()
+    except SystemError as error:
+        raise SystemError("CPUDispatcher returned a result with an exception set") from error
+
+
+interrupts = pytest.mark.parametrize("interrupt", [interrupt, interrupt_in_a_kernel])
+
+
+@interrupts
+def test_an_interrupt_while_reading_has_nothing_to_write(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, interrupt: Callable[..., None]
+) -> None:
     monkeypatch.setattr("hulltune.io.read_lists", interrupt)
     assert main(["tune", "good", "--ref", "refs", "--out", "w.json", "--quiet"]) == 130
     assert capsys.readouterr().err == "hulltune: interrupted; there was nothing to write yet\n"
     assert not (folder / "w.json").exists()
 
 
+@interrupts
 def test_an_interrupt_while_describing_keeps_the_weights(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, interrupt: Callable[..., None]
 ) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "oracle_around", interrupt)
     arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet", "--restarts", "0"]
     assert main(arguments) == 130
@@ -247,7 +259,8 @@ def test_an_interrupt_after_the_search_keeps_the_weights(
     owner_name, name = stage.rsplit(".", 1)
     module, kind = owner_name.rsplit(".", 1)
     owner = getattr(importlib.import_module(module), kind)
-    work, searched = getattr(owner, name), []
+    work = getattr(owner, name)
+    searched: list[bool] = []
 
     def work_and_interrupt(*arguments: Any, **options: Any) -> Any:
         if searched:
@@ -289,8 +302,9 @@ def test_an_interrupt_after_the_search_keeps_the_weights(
     assert result.oracle is not None
 
 
+@interrupts
 def test_an_interrupt_between_replicates_keeps_the_first(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, interrupt: Callable[..., None]
 ) -> None:
     api = importlib.import_module("hulltune.tuning.api")
     tune_problem, seeds = api.tune_problem, []
@@ -298,7 +312,7 @@ def test_an_interrupt_between_replicates_keeps_the_first(
     def tune_or_interrupt(problem: Any, options: Any, **others: Any) -> Any:
         seeds.append(options.seed)
         if options.seed == 3:
-            raise KeyboardInterrupt
+            interrupt()
         return tune_problem(problem, options, **others)
 
     monkeypatch.setattr(api, "tune_problem", tune_or_interrupt)
@@ -307,6 +321,17 @@ def test_an_interrupt_between_replicates_keeps_the_first(
     assert seeds == [1, 2, 3]
     assert "the best so far is in w.json" in capsys.readouterr().err
     assert TuneResult.load("w.json").interrupted
+
+
+def test_another_error_of_the_machine_is_no_interrupt(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise SystemError("bad call")
+
+    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "oracle_around", fail)
+    assert main(["tune", "good", "--ref", "refs", "--metric", "wer", "--quiet", "--restarts", "0"]) == 1
+    assert "the run failed: SystemError: bad call" in capsys.readouterr().err
 
 
 def test_the_first_run_says_that_it_compiles(

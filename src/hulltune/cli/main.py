@@ -12,7 +12,7 @@ from typing import NoReturn
 from hulltune._version import __version__
 from hulltune.cli.commands import COMMANDS, command_parser
 from hulltune.cli.exits import BAD_INPUT, DONE, FAILED, INTERRUPTED
-from hulltune.errors import InputError, unknown_name
+from hulltune.errors import InputError, is_interrupt, unknown_name
 
 _HELP = """usage: hulltune COMMAND [options]
 
@@ -41,7 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else FAILED
     except InputError as error:
         return _complain(str(error), BAD_INPUT)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
+            return _unexpected(error, "--debug" in arguments)
         return _complain("interrupted; there was nothing to write yet", INTERRUPTED)
     except BrokenPipeError:
         # The reader has seen enough. Python flushes standard output once more at its end: into nothing.
@@ -67,7 +69,7 @@ def _run(arguments: list[str]) -> int:
     return run(parser.parse_args(arguments[1:]))
 
 
-def _unexpected(error: Exception, debug: bool) -> int:
+def _unexpected(error: BaseException, debug: bool) -> int:
     from hulltune.metrics.pending import Unanswered
 
     if isinstance(error, Unanswered):

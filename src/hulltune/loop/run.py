@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hulltune._version import __version__
 from hulltune.defaults import DIRECTIONS, RESTARTS
-from hulltune.errors import InputError
+from hulltune.errors import InputError, is_interrupt
 from hulltune.forest.forest import feature_vector
 from hulltune.loop import places
 from hulltune.loop.decoding import Decoder, Decodings
@@ -177,8 +177,8 @@ class _Loop:
             self._save(stopped=stopped)
             result = self._result(stopped)
             return result if self.heldout is None else replace(result, heldout=self._held_out(result))
-        except KeyboardInterrupt:
-            if not self.state.iterations:
+        except (KeyboardInterrupt, SystemError) as error:
+            if not (is_interrupt(error) and self.state.iterations):
                 raise
             return self._result(INTERRUPTED)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hulltune.defaults import DIRECTIONS, GAP, RESTARTS
-from hulltune.errors import InputError, unknown_name
+from hulltune.errors import InputError, is_interrupt, unknown_name
 from hulltune.forest.forest import feature_vector
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
@@ -242,7 +242,9 @@ def _replicated(
                 heldout=heldout,
                 progress=_of_several(progress, number, count),
             )
-        except KeyboardInterrupt:  # before or after its search
+        except (KeyboardInterrupt, SystemError) as error:  # before or after its search
+            if not is_interrupt(error):
+                raise
             return replace(result, interrupted=True)
         if run.interrupted:
             return replace(result, interrupted=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune._version import __version__
-from hulltune.errors import InputError
+from hulltune.errors import InputError, is_interrupt
 from hulltune.lines.compute import available_cpus
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import State
@@ -89,7 +89,9 @@ def tune_problem(
             result = replace(result, heldout=_held_out(heldout, found.weights, ground.compared, options))
         if folds and not result.interrupted:
             result = replace(result, heldout=cross_validate(problem, options, folds, start=start, model=model))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
+            raise
         result = replace(result, interrupted=True)
     ended = time.perf_counter()
     timings = {"searching": searched - began, "describing": ended - searched}
