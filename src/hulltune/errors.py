@@ -13,16 +13,6 @@ class InputError(ValueError):
     """The caller's data or options are wrong. The message stands alone: it is shown without a traceback."""
 
 
-def is_interrupt(error: BaseException) -> bool:
-    """Whether this is Ctrl-C, or what is left of one that came during a kernel: as the kernel hands over its result,
-    the interrupt is raised where none is expected, and Python makes it the cause of a SystemError.
-    """
-    cause: BaseException | None = error
-    while isinstance(cause, SystemError):
-        cause = cause.__cause__
-    return isinstance(cause, KeyboardInterrupt)
-
-
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """The error for a name that is not known: it suggests the nearest one and lists them all."""
     names = sorted(known)

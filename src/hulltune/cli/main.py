@@ -12,7 +12,8 @@ from typing import NoReturn
 from hulltune._version import __version__
 from hulltune.cli.commands import COMMANDS, command_parser
 from hulltune.cli.exits import BAD_INPUT, DONE, FAILED, INTERRUPTED
-from hulltune.errors import InputError, is_interrupt, unknown_name
+from hulltune.errors import InputError, unknown_name
+from hulltune.interrupts import is_interrupt
 
 _HELP = """usage: hulltune COMMAND [options]
 

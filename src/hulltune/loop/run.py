@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from hulltune._version import __version__
 from hulltune.defaults import DIRECTIONS, RESTARTS
-from hulltune.errors import InputError, is_interrupt
+from hulltune.errors import InputError
 from hulltune.forest.forest import feature_vector
+from hulltune.interrupts import is_interrupt
 from hulltune.loop import places
 from hulltune.loop.decoding import Decoder, Decodings
 from hulltune.loop.folder import RunFolder, State, iteration_name

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from hulltune.defaults import DIRECTIONS, GAP, RESTARTS
-from hulltune.errors import InputError, is_interrupt, unknown_name
+from hulltune.errors import InputError, unknown_name
 from hulltune.forest.forest import feature_vector
+from hulltune.interrupts import interrupts_set, is_interrupt
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
@@ -36,7 +37,6 @@ from hulltune.tuning.inputs import (
     as_weights,
     tuning_data,
 )
-from hulltune.tuning.interrupts import interrupts_set
 from hulltune.tuning.options import Progress, TuneOptions
 from hulltune.tuning.reranking import best_outputs, best_rows
 from hulltune.tuning.result import Replicates, TuneResult

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.defaults import GAP
-from hulltune.errors import is_interrupt
+from hulltune.interrupts import is_interrupt
 from hulltune.search.certified.boxes import Box, Queue
 from hulltune.search.certified.candidates import candidates_of
 from hulltune.search.certified.cell import decoded_loss, middle_of_cell
