@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 
 from hulltune import TuneResult
 from hulltune.cli import main
-from hulltune.cli.compiling import needs_compiling
+from hulltune.cli.compiling import KERNELS, TUNING_LISTS, needs_compiling
 from hulltune.io import write_jsonl
 from tests.tuning.corpora import random_lists
 
@@ -339,13 +339,37 @@ def test_the_first_run_says_that_it_compiles(
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "nothing"))
     assert needs_compiling()
-    assert main(["tune", "good", "--ref", "missing"]) == 2
+    assert main(["tune", "good", "--ref", "refs", "--start", "missing"]) == 2
     assert capsys.readouterr().err.startswith("hulltune: compiling kernels, first run only\n")
     cache = folder / "nothing" / "kernels_0123"
     cache.mkdir(parents=True)
     version = f"py{sys.version_info[0]}{sys.version_info[1]}"
-    for name in ("scores.score_dense", "envelopes.envelopes", "surface.sweep"):
-        (cache / f"{name}-1.{version}.nbi").touch()
+    (cache / f"magnitudes.magnitudes-1.{version}.nbi").touch()
     assert not needs_compiling()
-    os.utime(cache / f"surface.sweep-1.{version}.nbi", (1, 1))
+    os.utime(cache / f"magnitudes.magnitudes-1.{version}.nbi", (1, 1))
     assert needs_compiling()
+
+
+LEFT_IN_THE_CACHE = """
+import importlib, sys
+from hulltune.cli import main
+assert main(sys.argv[2:]) == 0
+module, kernel = sys.argv[1].split(".")
+assert getattr(importlib.import_module(f"hulltune.kernels.{module}"), kernel).signatures
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernels", "command"),
+    [
+        (TUNING_LISTS, "tune good --ref refs --metric wer --also cer --restarts 0"),
+        (KERNELS, "tune good --ref refs --metric wer --also cer --restarts 0"),
+        (KERNELS, "score good --ref refs --metric wer --weights w.txt"),
+        (KERNELS, "rerank good --weights w.txt"),
+    ],
+)
+def test_later_runs_do_not_say_so(folder: Path, kernels: Sequence[str], command: str) -> None:
+    """What is looked for in the cache is what the command itself leaves there."""
+    for kernel in kernels:
+        run = [sys.executable, "-c", LEFT_IN_THE_CACHE, kernel, *command.split()]
+        subprocess.run(run, check=True, capture_output=True, timeout=300)

@@ -12,8 +12,10 @@ from pathlib import Path
 import hulltune
 from hulltune.cli.reading import note
 
-KERNELS = ("scores.score_dense", "envelopes.envelopes", "surface.sweep")
-"""Kernels that every tuning needs."""
+KERNELS = ("magnitudes.magnitudes",)
+"""What scoring needs, of lists and forests. No kernel that some run can do without: it would be missed for ever."""
+TUNING_LISTS = ("list_lines.list_lines",)
+TUNING_FORESTS = ("envelopes.envelopes",)
 
 
 def say_if_compiling(quiet: bool = False, kernels: Sequence[str] = KERNELS) -> None:

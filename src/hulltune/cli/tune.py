@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 
 from hulltune.cli.answers import add_result_files, checked_outputs, give_result, uninterrupted
-from hulltune.cli.compiling import say_if_compiling
+from hulltune.cli.compiling import TUNING_FORESTS, TUNING_LISTS, say_if_compiling
 from hulltune.cli.exits import DONE, INTERRUPTED
 from hulltune.cli.parser import Parser, add_help, add_lists, positive_number, show_together, whole_number
 from hulltune.cli.progress import shown_progress
@@ -58,14 +58,15 @@ def run(args: argparse.Namespace) -> int:
     outputs = checked_outputs(args.out)
     args.search = _search_name(args)
     began = time.perf_counter()
-    say_if_compiling(args.quiet)
     from hulltune.io import CandidateLists
+    from hulltune.io.read_forests import has_forests
     from hulltune.report.summary import summary
     from hulltune.tuning import tune
     from hulltune.tuning.inputs import as_references, with_features
 
     check_tuning(args, metrics=[args.metric, *(metric_list(args.also) or [])])
     references = as_references(reference_files(args.ref))
+    say_if_compiling(args.quiet, TUNING_FORESTS if has_forests(args.lists, args.format) else TUNING_LISTS)
     lists = read(args)
     say_what_is_left_out(lists, references)
     heldout = read(args, files=args.heldout, add=args.heldout_add or []) if args.heldout else None
