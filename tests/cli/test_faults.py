@@ -350,6 +350,18 @@ def test_the_first_run_says_that_it_compiles(
     assert needs_compiling()
 
 
+def test_an_interrupt_while_python_ends_changes_nothing() -> None:
+    late = (
+        "import atexit, signal, sys; from hulltune.cli.main import entry_point; sys.argv = ['hulltune', '--version']; "
+        "atexit.register(signal.raise_signal, signal.SIGINT); entry_point()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", late], capture_output=True, text=True, timeout=300,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 LEFT_IN_THE_CACHE = """
 import importlib, sys
 from hulltune.cli import main
