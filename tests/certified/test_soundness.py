@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import signal
+from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -16,6 +19,7 @@ from hulltune.io.records import lists_from_records
 from hulltune.metrics import Given, Meteor, ScoreTable
 from hulltune.metrics.bounds import Ranges
 from hulltune.search.certified import search as search_module
+from hulltune.search.certified.cell import extents
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
@@ -86,8 +90,9 @@ def test_an_interrupt_before_the_first_boxes_proves_nothing(monkeypatch: pytest.
 
 @pytest.mark.parametrize("method", ["receive", "offer"])
 @pytest.mark.parametrize("call", [0, 1, 2, 3])
+@pytest.mark.parametrize("in_a_kernel", [False, True])
 def test_an_interrupt_at_any_time_leaves_a_bound_that_holds(
-    monkeypatch: pytest.MonkeyPatch, method: str, call: int
+    monkeypatch: pytest.MonkeyPatch, method: str, call: int, in_a_kernel: bool
 ) -> None:
     problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
     best = certified(problem).loss
@@ -96,6 +101,8 @@ def test_an_interrupt_at_any_time_leaves_a_bound_that_holds(
     def interrupted(self: Any, *arguments: Any) -> Any:
         calls[0] += 1
         whole(self, *arguments)
+        if calls[0] > call and in_a_kernel:
+            raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
         if calls[0] > call:
             raise KeyboardInterrupt
 
@@ -104,6 +111,24 @@ def test_an_interrupt_at_any_time_leaves_a_bound_that_holds(
     start = np.array([-1.0, 0.0, 0.3])
     found = certify(problem, compiled, units, Limits(gap=0.0), start=start)
     assert found.outcome.bound <= best <= found.loss
+
+
+def test_an_interrupt_after_the_proof_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure_and_interrupt(*arguments: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return extents(*arguments)
+
+    problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
+    compiled, units = Constraints().compile(problem.feature_names), feature_units(problem.corpus)
+    whole = certify(problem, compiled, units, Limits(gap=0.5))
+    monkeypatch.setattr(importlib.import_module("hulltune.search.certified.certify"), "extents", measure_and_interrupt)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        found = certify(problem, compiled, units, Limits(gap=0.5))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (found.outcome.stopped, found.certificate.stopped) == ("interrupt", "gap")
+    assert replace(found.certificate, seconds=0.0) == replace(whole.certificate, seconds=0.0)
 
 
 def test_no_box_is_lost_between_the_queue_and_who_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:

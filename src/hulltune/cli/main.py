@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from hulltune._version import __version__
 from hulltune.cli.commands import COMMANDS, command_parser
 from hulltune.cli.exits import BAD_INPUT, DONE, FAILED, INTERRUPTED
 from hulltune.errors import InputError, unknown_name
+from hulltune.interrupts import is_interrupt
 
 _HELP = """usage: hulltune COMMAND [options]
 
@@ -41,7 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else FAILED
     except InputError as error:
         return _complain(str(error), BAD_INPUT)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
+            return _unexpected(error, "--debug" in arguments)
         return _complain("interrupted; there was nothing to write yet", INTERRUPTED)
     except BrokenPipeError:
         # The reader has seen enough. Python flushes standard output once more at its end: into nothing.
@@ -67,7 +71,7 @@ def _run(arguments: list[str]) -> int:
     return run(parser.parse_args(arguments[1:]))
 
 
-def _unexpected(error: Exception, debug: bool) -> int:
+def _unexpected(error: BaseException, debug: bool) -> int:
     from hulltune.metrics.pending import Unanswered
 
     if isinstance(error, Unanswered):
@@ -89,4 +93,6 @@ def entry_point() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    sys.exit(main())
+    code = main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said and written: Ctrl-C while Python ends changes nothing
+    sys.exit(code)

@@ -19,6 +19,7 @@ from hulltune._version import __version__
 from hulltune.defaults import DIRECTIONS, RESTARTS
 from hulltune.errors import InputError
 from hulltune.forest.forest import feature_vector
+from hulltune.interrupts import is_interrupt
 from hulltune.loop import places
 from hulltune.loop.decoding import Decoder, Decodings
 from hulltune.loop.folder import RunFolder, State, iteration_name
@@ -177,8 +178,8 @@ class _Loop:
             self._save(stopped=stopped)
             result = self._result(stopped)
             return result if self.heldout is None else replace(result, heldout=self._held_out(result))
-        except KeyboardInterrupt:
-            if not self.state.iterations:
+        except (KeyboardInterrupt, SystemError) as error:
+            if not (is_interrupt(error) and self.state.iterations):
                 raise
             return self._result(INTERRUPTED)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -15,6 +16,7 @@ import numpy as np
 from hulltune.defaults import DIRECTIONS, GAP, RESTARTS
 from hulltune.errors import InputError, unknown_name
 from hulltune.forest.forest import feature_vector
+from hulltune.interrupts import interrupts_set, is_interrupt
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
@@ -140,7 +142,11 @@ def tune(
             others=_others(data, metric, others, kept),
             progress=_of_several(progress, 0, replicates),
         )
-        _check_reranking(data, problem, result)
+        stop = threading.Event()
+        with interrupts_set(stop):  # an interrupt does not cost the check, nor the check the weights
+            _check_reranking(data, problem, result)
+        if stop.is_set():
+            result = replace(result, interrupted=True)
         if replicates > 1 and not result.interrupted:
             result = _replicated(result, problem, options, replicates, first, data.model, unseen, progress)
     reading = read - began
@@ -227,14 +233,19 @@ def _replicated(
     searches = result.line_searches
     for number in range(1, count):
         seed = options.seed + number
-        run = tune_problem(
-            problem,
-            replace(options, seed=seed, oracle=False, samples=1),
-            start=start,
-            model=model,
-            heldout=heldout,
-            progress=_of_several(progress, number, count),
-        )
+        try:
+            run = tune_problem(
+                problem,
+                replace(options, seed=seed, oracle=False, samples=1),
+                start=start,
+                model=model,
+                heldout=heldout,
+                progress=_of_several(progress, number, count),
+            )
+        except (KeyboardInterrupt, SystemError) as error:  # before or after its search
+            if not is_interrupt(error):
+                raise
+            return replace(result, interrupted=True)
         if run.interrupted:
             return replace(result, interrupted=True)
         runs.append(run)

@@ -12,6 +12,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.interrupts import interrupts_set
 from hulltune.lines.compute import available_cpus
 from hulltune.search.certified.subspace import MOST_BOXES, climb_in_subspaces
 from hulltune.search.constraints import FARTHEST_WEIGHT, CompiledConstraints
@@ -19,7 +20,6 @@ from hulltune.search.directions import inverse_units
 from hulltune.search.gradient import expected_metric_direction
 from hulltune.search.interface import Problem
 from hulltune.search.optimise import Position, climb
-from hulltune.tuning.interrupts import interrupts_set
 from hulltune.tuning.options import Found, Ground, Step, TuneOptions
 from hulltune.tuning.starts import random_start, start_near
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from hulltune._version import __version__
 from hulltune.errors import InputError
+from hulltune.interrupts import interrupts_set, is_interrupt
 from hulltune.lines.compute import available_cpus
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import State
@@ -53,13 +55,37 @@ def tune_problem(
     baseline = problem.baseline(ground.compared)
     report = _reporter(problem, baseline.total, progress, began)
     found = _search(problem, options, ground, report)
+    stop = threading.Event()
+    with interrupts_set(stop):
+        tuned, result = _result(problem, options, ground, baseline, found)
+    if stop.is_set():
+        result = replace(result, interrupted=True)
+    searched = time.perf_counter()
+    try:  # an interrupt from here on costs the description, never the weights
+        result = _described(result, problem, options, baseline, tuned, others)
+        if heldout is not None:
+            result = replace(result, heldout=_held_out(heldout, found.weights, ground.compared, options))
+        if folds and not result.interrupted:
+            result = replace(result, heldout=cross_validate(problem, options, folds, start=start, model=model))
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
+            raise
+        result = replace(result, interrupted=True)
+    ended = time.perf_counter()
+    timings = {"searching": searched - began, "describing": ended - searched}
+    return replace(result, seconds=ended - began, timings=timings)
+
+
+def _result(
+    problem: Problem, options: TuneOptions, ground: Ground, baseline: Picks, found: Found
+) -> tuple[Picks, TuneResult]:
+    """What the weights pick, and what is known of them by that alone."""
     tuned = problem.picks(found.weights)
     score = float(problem.metric.score(tuned.total))
     if float(problem.metric.loss(tuned.total)) != found.loss:  # the invariant that all rests on
         raise AssertionError(f"reranking scores {score}, but the search saw {found.loss}")
-    searched = time.perf_counter()
     names = problem.feature_names
-    result = TuneResult(
+    return tuned, TuneResult(
         weights=dict(zip(names, found.weights.tolist(), strict=True)),
         start=dict(zip(names, found.start.tolist(), strict=True)),
         score=score,
@@ -79,17 +105,6 @@ def tune_problem(
         interrupted=found.interrupted,
         certificate=found.certificate,
     )
-    try:  # an interrupt from here on costs the description, never the weights
-        result = _described(result, problem, options, baseline, tuned, others)
-        if heldout is not None:
-            result = replace(result, heldout=_held_out(heldout, found.weights, ground.compared, options))
-        if folds and not found.interrupted:
-            result = replace(result, heldout=cross_validate(problem, options, folds, start=start, model=model))
-    except KeyboardInterrupt:
-        result = replace(result, interrupted=True)
-    ended = time.perf_counter()
-    timings = {"searching": searched - began, "describing": ended - searched}
-    return replace(result, seconds=ended - began, timings=timings)
 
 
 def _described(
@@ -201,6 +216,7 @@ def _certified(problem: Problem, options: TuneOptions, ground: Ground, report: C
         if report is not None and np.isfinite(state.loss):
             report(Step(0, 1, state.line_searches, state.loss, state.bound, state.boxes))
 
+    start_loss = float(problem.metric.loss(problem.picks(ground.first).total))
     found = certify(
         problem, ground.constraints, ground.units, options.limits, start=ground.first,
         threads=options.threads or available_cpus(), progress=show,
@@ -211,7 +227,7 @@ def _certified(problem: Problem, options: TuneOptions, ground: Ground, report: C
     return Found(
         weights=found.weights,
         start=ground.first,
-        start_loss=float(problem.metric.loss(problem.picks(ground.first).total)),
+        start_loss=start_loss,
         loss=found.loss,
         line_searches=outcome.line_searches,
         history=tuple(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
+from hulltune.interrupts import interrupts_set
 from hulltune.search.certified.cell import decoded_loss, extents
 from hulltune.search.certified.certificate import Certificate
 from hulltune.search.certified.forest_pool import forest_pool
@@ -55,11 +57,27 @@ def certify(
     else:
         pool = pool_of(problem, space)
         outcome = branch_and_bound(problem, pool, space, limits, start=start, threads=threads, progress=progress)
-    weights = _normalised(problem, outcome, constraints)
+    stop = threading.Event()
+    with interrupts_set(stop):  # it would cost the proof, which is there
+        weights = _normalised(problem, outcome, constraints)
+        certificate = _certificate(problem, outcome, weights, space)
+    if stop.is_set():
+        outcome = replace(outcome, stopped="interrupt")
+    return Certified(weights, outcome.loss, certificate, outcome)
+
+
+def pool_of(problem: Problem, space: Space) -> Pool:
+    """The hypotheses of lists; of forests all outputs that can win in the space."""
+    if isinstance(problem, ForestProblem) and not problem.choices_are_all:
+        return forest_pool(problem, space)
+    return list_pool(problem)
+
+
+def _certificate(problem: Problem, outcome: Outcome, weights: Floats, space: Space) -> Certificate:
     sign = -1.0 if problem.metric.higher_is_better else 1.0
     names = problem.feature_names
     lines = {names[group[0]]: np.where(np.isin(np.arange(len(names)), group), 1.0, 0.0) for group in space.moving}
-    certificate = Certificate(
+    return Certificate(
         value=sign * outcome.loss + 0.0,
         bound=sign * outcome.bound + 0.0,
         gap=outcome.loss - outcome.bound,
@@ -71,14 +89,6 @@ def certify(
         stopped=outcome.stopped,
         exact=bool(np.all(problem.table == np.rint(problem.table))),
     )
-    return Certified(weights, outcome.loss, certificate, outcome)
-
-
-def pool_of(problem: Problem, space: Space) -> Pool:
-    """The hypotheses of lists; of forests all outputs that can win in the space."""
-    if isinstance(problem, ForestProblem) and not problem.choices_are_all:
-        return forest_pool(problem, space)
-    return list_pool(problem)
 
 
 def _cells(

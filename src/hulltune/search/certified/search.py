@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.defaults import GAP
+from hulltune.interrupts import is_interrupt
 from hulltune.search.certified.boxes import Box, Queue
 from hulltune.search.certified.candidates import candidates_of
 from hulltune.search.certified.cell import decoded_loss, middle_of_cell
@@ -205,8 +206,8 @@ def branch_and_bound(
             search.settle()
             if stopped == "gap" and search.bound < search.target(limits):
                 stopped = "rounding"
-        except KeyboardInterrupt:
-            if not math.isfinite(search.loss):
+        except (KeyboardInterrupt, SystemError) as error:
+            if not (is_interrupt(error) and math.isfinite(search.loss)):
                 raise
     weights, loss = search.best
     return Outcome(

@@ -9,6 +9,16 @@ from contextlib import contextmanager
 from types import FrameType
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Whether this is Ctrl-C, or what is left of one that came during a kernel: as the kernel hands over its result,
+    the interrupt is raised where none is expected, and Python makes it the cause of a SystemError.
+    """
+    cause: BaseException | None = error
+    while isinstance(cause, SystemError):
+        cause = cause.__cause__
+    return isinstance(cause, KeyboardInterrupt)
+
+
 @contextmanager
 def interrupts_set(stop: threading.Event) -> Iterator[None]:
     """Ctrl-C sets ``stop`` in here; a second one raises KeyboardInterrupt as ever.

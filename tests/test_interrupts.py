@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hulltune.tuning.interrupts import interrupts_set
+from hulltune.interrupts import interrupts_set
 
 
 @pytest.fixture(autouse=True)
