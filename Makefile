@@ -26,7 +26,16 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-unit: $(STAMP)
+# What a few tests take if it can be had, and otherwise skip with the reason.
+OPTIONAL := pocketsphinx polars
+$(VENV)/.optional: $(STAMP)
+	@for package in $(OPTIONAL); do \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 1 $$package 2> /dev/null \
+		|| echo "$$package cannot be installed here: its tests will be skipped"; \
+	done
+	@touch $@
+
+unit: $(STAMP) $(VENV)/.optional
 	$(BIN)/pytest -n 2 --dist loadfile
 
 BENCHES := bench-engine bench-metrics bench-tuning bench-forests bench-certified

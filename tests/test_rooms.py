@@ -12,8 +12,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "hulltune"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 ORDER = (
-    "_version", "errors", "defaults", "wording", "geometry", "semirings", "kernels", "forest", "inference", "lines",
-    "io", "metrics", "simulate", "surface", "search", "tuning", "decoder", "loop", "report", "cli",
+    "_version", "errors", "defaults", "interrupts", "wording", "geometry", "semirings", "kernels", "forest",
+    "inference", "lines", "io", "metrics", "simulate", "surface", "search", "tuning", "decoder", "loop",
+    "report", "cli",
 )  # fmt: skip
 """All rooms: each may know those before it. Readers fill forests, so that io comes after what data flows to."""
 
