@@ -54,6 +54,7 @@ from hulltune.kernels.json_text import (
     CLOSE_LIST,
     CLOSE_OBJECT,
     CLOSED,
+    ELSE,
     MINUS,
     MORE,
     OPEN_LIST,
@@ -62,6 +63,7 @@ from hulltune.kernels.json_text import (
     first_item,
     is_key,
     is_null,
+    items_or_null,
     next_item,
     read_index,
     read_key,
@@ -132,13 +134,9 @@ def read_edges(
                 if has_features:
                     return fault(state, REPEATED_KEY, start)
                 has_features = True
-                item = CLOSED
-                if is_null(text, position):
-                    position += 4
-                elif byte_at(text, position) != OPEN_LIST:
+                item, position = items_or_null(text, position, OPEN_LIST, CLOSE_LIST)
+                if item == ELSE:
                     return fault(state, BAD_FEATURES, position)
-                else:
-                    item, position = first_item(text, position + 1, CLOSE_LIST)
                 name = np.int64(-1)
                 while item == MORE:
                     if value_count == len(values) or waiting == len(pending) or state[NAMES] == len(names):
@@ -216,13 +214,9 @@ def read_edges(
                 if has_tails:
                     return fault(state, REPEATED_KEY, start)
                 has_tails = True
-                item = CLOSED
-                if is_null(text, position):
-                    position += 4
-                elif byte_at(text, position) != OPEN_LIST:
+                item, position = items_or_null(text, position, OPEN_LIST, CLOSE_LIST)
+                if item == ELSE:
                     return fault(state, BAD_TAIL, position)
-                else:
-                    item, position = first_item(text, position + 1, CLOSE_LIST)
                 while item == MORE:
                     if tail == len(tails):
                         return GROW

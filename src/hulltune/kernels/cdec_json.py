@@ -55,6 +55,7 @@ from hulltune.kernels.json_text import (
     CLOSE_LIST,
     CLOSE_OBJECT,
     CLOSED,
+    ELSE,
     EXTRA,
     MINUS,
     MORE,
@@ -65,6 +66,7 @@ from hulltune.kernels.json_text import (
     first_item,
     is_key,
     is_null,
+    items_or_null,
     next_item,
     read_index,
     read_key,
@@ -161,13 +163,9 @@ def _read_node(text: int, state: Integers, edges: Integers) -> Any:
             if has_edges:
                 return fault(state, REPEATED_KEY, start)
             has_edges = True
-            item = CLOSED
-            if is_null(text, position):
-                position += 4
-            elif byte_at(text, position) != OPEN_LIST:
+            item, position = items_or_null(text, position, OPEN_LIST, CLOSE_LIST)
+            if item == ELSE:
                 return fault(state, BAD_IN_EDGES, position)
-            else:
-                item, position = first_item(text, position + 1, CLOSE_LIST)
             while item == MORE:
                 edge, after = read_index(text, position)
                 if not 0 <= edge < state[EDGES]:

@@ -24,8 +24,8 @@ def codes(first: int, count: int) -> list[Any]:
     return [np.int64(code) for code in range(first, first + count)]
 
 
-MORE, CLOSED, NO_VALUE, NO_KEY, NO_COLON, NO_COMMA, OPEN_STRING, BAD_ESCAPE, TOO_DEEP, EXTRA = codes(0, 10)
-FIRST_FREE_CODE = 10
+MORE, CLOSED, NO_VALUE, NO_KEY, NO_COLON, NO_COMMA, OPEN_STRING, BAD_ESCAPE, TOO_DEEP, EXTRA, ELSE = codes(0, 11)
+FIRST_FREE_CODE = 11
 PADDING = 8
 DEEPEST = 64
 """How deeply values that are passed over may be nested."""
@@ -75,6 +75,14 @@ def first_item(text: int, position: int, close: int) -> tuple[int, int]:
     if byte_at(text, position) == close:
         return CLOSED, position + 1
     return MORE, position
+
+
+@kernel
+def items_or_null(text: int, position: int, opening: int, close: int) -> tuple[int, int]:
+    """At a list or an object: as first_item. No items are in ``null``; for anything else the code is ELSE."""
+    if byte_at(text, position) == opening:
+        return first_item(text, position + 1, close)
+    return (CLOSED, position + 4) if is_null(text, position) else (ELSE, position)
 
 
 @kernel

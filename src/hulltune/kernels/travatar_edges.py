@@ -16,6 +16,7 @@ from hulltune.kernels.json_text import (
     CLOSE_OBJECT,
     CLOSED,
     COLON,
+    ELSE,
     MINUS,
     MORE,
     OPEN_LIST,
@@ -24,6 +25,7 @@ from hulltune.kernels.json_text import (
     first_item,
     is_key,
     is_null,
+    items_or_null,
     next_item,
     read_index,
     read_key,
@@ -195,13 +197,9 @@ def read_edges(
                 if has_features:
                     return fault(state, REPEATED_KEY, start)
                 has_features = True
-                item = CLOSED
-                if is_null(text, position):
-                    position += 4
-                elif byte_at(text, position) != OPEN_OBJECT:
+                item, position = items_or_null(text, position, OPEN_OBJECT, CLOSE_OBJECT)
+                if item == ELSE:
                     return fault(state, BAD_FEATURES, position)
-                else:
-                    item, position = first_item(text, position + 1, CLOSE_OBJECT)
                 name = np.int64(-1)
                 while item == MORE:
                     if value_count == len(values) or waiting == len(pending) or state[NAMES] == len(names):
@@ -256,13 +254,9 @@ def read_edges(
                 if has_tails:
                     return fault(state, REPEATED_KEY, start)
                 has_tails = True
-                item = CLOSED
-                if is_null(text, position):
-                    position += 4
-                elif byte_at(text, position) != OPEN_LIST:
+                item, position = items_or_null(text, position, OPEN_LIST, CLOSE_LIST)
+                if item == ELSE:
                     return fault(state, BAD_TAILS, position)
-                else:
-                    item, position = first_item(text, position + 1, CLOSE_LIST)
                 while item == MORE:
                     if tail == len(tails):
                         return GROW
