@@ -40,7 +40,7 @@ def first_bytes(count: int) -> np.uint64:
 
 
 @_intrinsic
-def word_at(typing: Any, data: Any, place: Any) -> Any:
+def eight_at(typing: Any, data: Any, place: Any) -> Any:
     """The eight bytes of a byte array from ``place`` on, all of which must be in it."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -59,7 +59,7 @@ def line_end(data: Bytes, place: np.uint64) -> Any:
     if len(data) >= 8:
         last = np.uint64(len(data) - 8)
         while place <= last:
-            word = word_at(data, place) ^ _NEWLINES
+            word = eight_at(data, place) ^ _NEWLINES
             found = (word - _ONES) & ~word & _TOPS
             if found != _NONE:
                 return place + (np.uint64(lowest_bit(np.int64(found))) >> _THREE)
@@ -75,7 +75,7 @@ def token_end(data: Bytes, place: np.uint64) -> Any:
     if len(data) >= 8:
         last = np.uint64(len(data) - 8)
         while place <= last:
-            word = word_at(data, place)
+            word = eight_at(data, place)
             found = (word - _ABOVE_SPACE) & ~word & _TOPS
             if found != _NONE:
                 return place + (np.uint64(lowest_bit(np.int64(found))) >> _THREE)

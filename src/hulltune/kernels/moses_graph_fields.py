@@ -8,7 +8,7 @@ import numpy as np
 
 from hulltune.kernels._jit import inlined, kernel
 from hulltune.kernels.blanks import is_blank
-from hulltune.kernels.eight_bytes import eight, first_bytes, line_end, word_at
+from hulltune.kernels.eight_bytes import eight, eight_at, first_bytes, line_end
 from hulltune.kernels.moses_tables import EQUALS, NEWLINE, SPACE
 from hulltune.kernels.raw_edges import Bytes
 
@@ -58,14 +58,14 @@ def field_key(data: Bytes, place: np.uint64) -> tuple[int, Any]:
     """
     key, after = NO_KEY, place
     if place + _LONGEST <= np.uint64(len(data)):
-        word = word_at(data, place)
+        word = eight_at(data, place)
         if word & _TO_FOUR == _HYP_8:
             key, after = HYP, place + _FOUR
         elif word & _TO_SIX == _STACK_8 or word & _TO_SIX == _SCORE_8:
             key, after = OTHER, place + _SIX
         elif word & _TO_FIVE == _BACK_8:
             key, after = BACK_KEY, place + _FIVE
-        elif word == _TRANSITION_8 and word_at(data, place + _THREE) >> _FORTY == _ITS_END:
+        elif word == _TRANSITION_8 and eight_at(data, place + _THREE) >> _FORTY == _ITS_END:
             key, after = TRANSITION, place + _LONGEST
         elif word == _FORWARD_8:
             key, after = FORWARD_KEY, place + _EIGHT
