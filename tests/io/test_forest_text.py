@@ -1,10 +1,8 @@
-"""Forest text and Joshua's variant of it: what the kernel reads, what it refuses, and what is written."""
+"""Forest text: what the kernel reads, and what it refuses."""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,51 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Forest, ForestBuilder, InputError
 from hulltune.forest.features import SparseFeatures
-from hulltune.forest.vocabulary import Vocabulary
-from hulltune.io import forest_text, joshua, read_forests
-from hulltune.io.forest_files import ForestOptions, ForestReader, NamedForest
-from hulltune.io.forest_text import read_forest_text, write_forest_text
+from hulltune.io import read_forests
+from hulltune.io.forest_files import ForestOptions
+from hulltune.io.forest_text import read_forest_text
 from hulltune.io.joshua import read_joshua
 from tests.io import forest_text_oracle as oracle
 from tests.io.edits import edited
-from tests.io.plain_forests import EVERYTHING, FaultError, assert_same, outputs, plain, read_all
+from tests.io.forest_text_files import JOSHUA, MOSES, SMALL, assert_agrees
+from tests.io.plain_forests import assert_same, outputs, plain, read_all
 from tests.io.refusals import assert_refused, refusal
-from tests.strategies import forests
-
-SMALL = """3 4
-2
-the ||| lm=-1 tm=0.5
-a ||| lm=-2.25
-1
-house ||| lm=-1 oov=1
-1
-[0] small [1] ||| glue=1
-"""
-MOSES = """# target ||| features ||| source-covered
-3 3
-# node 0
-1
-<s>  |||  ||| 0
-# node 1
-1
-[0] # big house  ||| LM0=-3.5 TM0_1=0.25 TM0_2=1 ||| 2
-# node 2
-1
-[1] </s> |||  ||| 2
-"""
-JOSHUA = """# target ||| features
-3 5
-1
-the ||| lm_0=-1.500 tm_pt_0=-3.000
-a ||| lm_0=-2.000
-2
-house ||| lm_0=-1.000
-4
-<s> [1] [2] </s> ||| lm_0=-1.000
-[2] of [1] ||| OOVPenalty=1.000
-"""
 
 
 @pytest.fixture
@@ -200,179 +163,11 @@ def test_compressed_files(tmp_path: Path) -> None:
     assert "cut off or damaged" in str(refusal(lambda: read_all(read_forest_text, packed, packed.read_bytes()[:-20])))
 
 
-def test_a_hypergraph_of_joshua(file: Path) -> None:
-    (named,) = read_all(read_joshua, file, JOSHUA, ForestOptions())
-    assert list(outputs(named.forest)) == [
-        ("the", "house"), ("a", "house"), ("house", "of", "the"), ("house", "of", "a"),
-    ]  # fmt: skip
-    assert named.forest.feature_names == ("lm_0", "tm_pt_0", "OOVPenalty")
-    two_tops = JOSHUA.replace("[2] of [1]", "[2] of it").replace("[1] [2]", "[2]")
-    (named,) = read_all(read_joshua, file, two_tops, ForestOptions())
-    assert list(outputs(named.forest)) == [("the",), ("a",), ("house",), ("house", "of", "it")]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", ":1: no forest in the file"),
-        ("#SENT: 0 5 3 4\n#I 1 0 1 X 1 ST nullstate\n", ":1: a hypergraph of an old Joshua"),
-        (JOSHUA.replace("\n4\n", "\n2\n"), ":8: node 2 after a node with no smaller number"),
-        (JOSHUA.replace("\n1\n", "\n0\n"), ":3: node 0 after a node with no smaller number"),
-        (JOSHUA.replace("\n1\n", "\n"), ":3: 'the ||| lm_0=-1.500 tm_pt_0=-3.000'; expected the number"),
-        (JOSHUA.replace("3 5", "2 5"), ":8: more nodes than the 2"),
-        (JOSHUA.replace("3 5", "4 5"), ":10: the file ends within a forest, after 5 of 5 edges"),
-        (JOSHUA.replace("3 5", "3 4"), ":10: more edges than the 4"),
-        (JOSHUA.replace("3 5", "3 6"), ":10: the file ends within a forest, after 5 of 6 edges"),
-        (JOSHUA.replace("of [1]", "of [3]"), ":10: no node [3]; expected one that has edges"),
-        (JOSHUA.replace("of [1]", "of [7]"), ":10: no node [7]; expected one that has edges"),
-        (JOSHUA.replace("of [1]", "of [4]"), ":2: the forest has a cycle"),
-        (JOSHUA.replace("=-1.500", "=NaN"), ":4: feature 'lm_0' is 'NaN'"),
-    ],
-)
-def test_what_is_wrong_with_a_hypergraph_of_joshua(file: Path, content: str, message: str) -> None:
-    said = refusal(lambda: read_all(read_joshua, file, content))
-    assert said is not None
-    assert said.startswith(f"{file}{message}")
-
-
-def test_the_two_formats_are_told_apart() -> None:
-    for content in (SMALL, MOSES, SMALL[: SMALL.index("[0]")], "1 0\n0\n", "0 0\n"):
-        assert forest_text.looks_like(content.encode())
-        assert not joshua.looks_like(content.encode())
-    assert joshua.looks_like(JOSHUA.encode())
-    assert not forest_text.looks_like(JOSHUA.encode())
-    for content in ("", "\n", "0 ||| a ||| x=1", "12 34\n5 6\n", "(((", '{"nodes": []}', "0 hyp=0 stack=0\n"):
-        assert not forest_text.looks_like(content.encode())
-        assert not joshua.looks_like(content.encode())
-
-
-# Writing
-
-
-def written(forest: Forest, path: Path) -> Forest:
-    write_forest_text(path, [NamedForest(forest)])
-    (named,) = read_forest_text(path, EVERYTHING, Vocabulary())
-    return named.forest
-
-
-@given(forests())
-def test_what_is_written_reads_back_to_the_bit(tmp_path_factory: pytest.TempPathFactory, forest: Forest) -> None:
-    path = tmp_path_factory.getbasetemp() / "written.hg"
-    in_order = all(
-        [item for item in edge.output if isinstance(item, int)] == list(range(len(edge.tails)))
-        for edge in plain(forest).edges
-    )
-    each_once = all(
-        sorted(item for item in edge.output if isinstance(item, int)) == list(range(len(edge.tails)))
-        for edge in plain(forest).edges
-    )
-    if not each_once:
-        assert "tails once" in str(refusal(lambda: written(forest, path)))
-        return
-    back = written(forest, path)
-    if forest.edges:
-        assert back.feature_names == forest.feature_names
-        assert np.array_equal(back.features.toarray(), forest.features.toarray())
-        assert np.array_equal(np.signbit(back.features.toarray()), np.signbit(forest.features.toarray()))
-    assert np.array_equal(back.edge_offsets, forest.edge_offsets)
-    if in_order:
-        assert_same(back, forest)
-    assert sorted(outputs(back)) == sorted(outputs(forest))
-
-
-words = st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters=" \t\r\n"), min_size=1, max_size=4
-)  # also white space that only Unicode knows
-
-
-@given(
-    st.lists(st.tuples(words, words, st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=4),
-    st.one_of(st.none(), words),
-)
-def test_odd_words_names_and_values(
-    tmp_path_factory: pytest.TempPathFactory, edges: list[tuple[str, str, float]], name: str | None
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "odd.hg"
-    builder = ForestBuilder()
-    for word, feature, value in edges:
-        builder.add_edge(0, features={feature: value}, output=[word])
-    forest = builder.build(root=0)
-    said = refusal(lambda: write_forest_text(path, [NamedForest(forest, name)]))
-    if said is None:
-        (back,) = read_forest_text(path, EVERYTHING, Vocabulary())
-        assert_same(back.forest, forest)
-        assert (back.name, back.forest.feature_names) == (name, forest.feature_names)
-    else:
-        assert "it cannot be written as forest text" in said
-
-
-@pytest.mark.parametrize(
-    ("word", "feature", "message"),
-    [
-        ("", "x", "forest 'u': the word '' is empty, or has white space or '|||' in it; it cannot be written"),
-        ("a b", "x", "the word 'a b' is empty, or has white space"),
-        ("a|||b", "x", "the word 'a|||b' is empty, or has white space or '|||'"),
-        ("[12]", "x", "the word '[12]' would be read as a node"),
-        ("a", "x y", "the feature name 'x y' is empty"),
-        ("\ud800", "x", "a lone surrogate"),
-    ],
-)
-def test_what_cannot_be_written_is_said_and_leaves_no_file(file: Path, word: str, feature: str, message: str) -> None:
-    builder = ForestBuilder()
-    builder.add_edge(0, features={feature: 1}, output=[word])
-    with pytest.raises(InputError) as error:
-        write_forest_text(file, [NamedForest(builder.build(root=0), "u")])
-    assert message in str(error.value)
-    assert list(file.parent.iterdir()) == []
-
-
-def test_several_forests_are_written_with_their_names_and_compressed(tmp_path: Path) -> None:
-    plain_file = tmp_path / "two.hg"
-    forests_of_file = read_all(read_forest_text, tmp_path / "a", f"# name u1\n{SMALL}{SMALL}")
-    write_forest_text(plain_file, forests_of_file)
-    for suffix, magic in ((".gz", b"\x1f\x8b"), (".bz2", b"BZh"), (".xz", b"\xfd7z"), ("", b"# name u1")):
-        path = tmp_path / f"packed.hg{suffix}"
-        write_forest_text(path, forests_of_file)
-        assert path.read_bytes().startswith(magic)
-        back = list(read_forest_text(path, EVERYTHING, Vocabulary()))
-        assert [named.name for named in back] == ["u1", None]
-        assert_same(back[1].forest, forests_of_file[0].forest)
-    assert "zstd" in str(refusal(lambda: write_forest_text(tmp_path / "x.zst", forests_of_file)))
-
-
-def test_sparse_rows_that_name_a_column_twice(file: Path) -> None:
-    (named,) = read_all(read_forest_text, file, SMALL)
-    twice = SparseFeatures(np.arange(0, 10, 2), np.zeros(8, dtype=np.int32), np.arange(8.0), 4)
-    back = written(replace(named.forest, features=twice), file)
-    assert back.features.toarray()[:, 0].tolist() == [1, 5, 9, 13]
-
-
-# Against the plain parsers
-
-
 @settings(max_examples=400)
 @given(st.sampled_from([SMALL, MOSES, SMALL + "# name x\n" + SMALL]).flatmap(edited))
 def test_the_kernel_agrees_with_a_plain_parser(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     path = tmp_path_factory.getbasetemp() / "edited.hg"
     assert_agrees(read_forest_text, path, content, lambda: [forest.build() for forest in oracle.forest_text(content)])
-
-
-@settings(max_examples=300)
-@given(edited(JOSHUA))
-def test_the_kernel_agrees_on_joshua(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
-    path = tmp_path_factory.getbasetemp() / "edited.joshua"
-    assert_agrees(read_joshua, path, content, lambda: [oracle.joshua(content).build()])
-
-
-def assert_agrees(reader: ForestReader, path: Path, content: str, parse: Callable[[], list[Forest]]) -> None:
-    """The reader refuses what the plain parser refuses, and reads the same forests of all else."""
-    try:
-        expected = parse()
-    except (FaultError, InputError):
-        assert refusal(partial(read_all, reader, path, content)) is not None
-    else:
-        for named, forest in zip(read_all(reader, path, content), expected, strict=True):
-            assert_same(named.forest, forest)
 
 
 @settings(max_examples=200)

@@ -45,7 +45,7 @@ def write_packed(
     path: str | os.PathLike[str], kind: str, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
     """Write arrays and their description; the file appears complete or not at all."""
-    if sys.byteorder != "little":  # pragma: no cover
+    if sys.byteorder != "little":  # pragma: no cover  # such machines are rare, and no tests run on one
         raise InputError("packed files are little-endian, and this machine is not")
     described, position = {}, 0
     for name, values in arrays.items():

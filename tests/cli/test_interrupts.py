@@ -1,0 +1,185 @@
+"""Ctrl-C at any moment: what was found is written, the exit code says so, and nothing hangs."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hulltune import TuneResult
+from hulltune.cli import main
+from hulltune.io import write_jsonl
+from tests.tuning.corpora import random_lists
+
+
+@pytest.mark.parametrize("more", [[], ["--folds", "40"], ["--replicates", "500"]])
+def test_an_interrupt_ends_with_the_best_so_far_written(folder: Path, more: list[str]) -> None:
+    write_jsonl(random_lists(1, sentences=60, candidates=10), folder / "lists.jsonl")
+    restarts = ["--restarts", "20000"] if not more else ["--restarts", "1"]
+    command = [
+        sys.executable, "-m", "hulltune", "tune", "lists.jsonl", "--metric", "wer", "--also", "cer", "--out", "w.json",
+        "--out", "w.ini", *restarts, "--directions", "400", *more,
+    ]  # fmt: skip
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test run in the background ignores it
+    ) as process:  # fmt: skip
+        try:
+            assert process.stderr is not None
+            while "line searches" not in process.stderr.readline():  # it has begun
+                assert process.poll() is None
+            time.sleep(0.3)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=300)
+        finally:
+            process.kill()
+    assert process.returncode == 130, err
+    assert "interrupted; the best so far is in w.json, w.ini" in err
+    assert "Traceback" not in err
+    assert "interrupted: the best so far" in out
+    result = TuneResult.load("w.json")
+    assert result.interrupted
+    assert result.score <= result.baseline
+    assert main(["score", "lists.jsonl", "--weights", "w.ini", "--metric", "wer", "--quiet"]) == 0
+
+
+def interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def interrupt_in_a_kernel(*_: object, **__: object) -> None:
+    """What Python makes of Ctrl-C as a kernel returns."""
+    try:
+        raise SystemError("_numba_unpickle returned a result with an exception set") from KeyboardInterrupt()
+    except SystemError as error:
+        raise SystemError("CPUDispatcher returned a result with an exception set") from error
+
+
+interrupts = pytest.mark.parametrize("interrupt", [interrupt, interrupt_in_a_kernel])
+
+
+@interrupts
+def test_an_interrupt_while_reading_has_nothing_to_write(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, interrupt: Callable[..., None]
+) -> None:
+    monkeypatch.setattr("hulltune.io.read_lists", interrupt)
+    assert main(["tune", "good", "--ref", "refs", "--out", "w.json", "--quiet"]) == 130
+    assert capsys.readouterr().err == "hulltune: interrupted; there was nothing to write yet\n"
+    assert not (folder / "w.json").exists()
+
+
+@interrupts
+def test_an_interrupt_while_describing_keeps_the_weights(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, interrupt: Callable[..., None]
+) -> None:
+    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "oracle_around", interrupt)
+    arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet", "--restarts", "0"]
+    assert main(arguments) == 130
+    assert "the best so far is in w.json" in capsys.readouterr().err
+    result = TuneResult.load("w.json")
+    assert result.interrupted
+    assert result.oracle is None
+    assert any(result.weights.values())
+
+
+@pytest.mark.parametrize(
+    "stage", ["hulltune.tuning.inputs.ListData.score_anew", "hulltune.search.problem.ListProblem.picks"]
+)
+def test_an_interrupt_after_the_search_keeps_the_weights(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    owner_name, name = stage.rsplit(".", 1)
+    module, kind = owner_name.rsplit(".", 1)
+    owner = getattr(importlib.import_module(module), kind)
+    work = getattr(owner, name)
+    searched: list[bool] = []
+
+    def work_and_interrupt(*arguments: Any, **options: Any) -> Any:
+        if searched:
+            searched.clear()
+            signal.raise_signal(signal.SIGINT)
+        return work(*arguments, **options)
+
+    tuning = importlib.import_module("hulltune.tuning.tune")
+    search = tuning._search
+
+    def search_and_say(*given: Any) -> Any:
+        found = search(*given)
+        searched.append(True)
+        return found
+
+    monkeypatch.setattr(tuning, "_search", search_and_say)
+    monkeypatch.setattr(owner, name, work_and_interrupt)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        arguments = [
+            "tune",
+            "good",
+            "--ref",
+            "refs",
+            "--metric",
+            "wer",
+            "--out",
+            "w.json",
+            "--quiet",
+            "--restarts",
+            "0",
+        ]
+        assert main(arguments) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert "the best so far is in w.json" in capsys.readouterr().err
+    result = TuneResult.load("w.json")
+    assert result.interrupted
+    assert result.oracle is not None
+
+
+@interrupts
+def test_an_interrupt_between_replicates_keeps_the_first(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, interrupt: Callable[..., None]
+) -> None:
+    api = importlib.import_module("hulltune.tuning.api")
+    tune_problem, seeds = api.tune_problem, []
+
+    def tune_or_interrupt(problem: Any, options: Any, **others: Any) -> Any:
+        seeds.append(options.seed)
+        if options.seed == 3:
+            interrupt()
+        return tune_problem(problem, options, **others)
+
+    monkeypatch.setattr(api, "tune_problem", tune_or_interrupt)
+    arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet", "--restarts", "0"]
+    assert main([*arguments, "--replicates", "5"]) == 130
+    assert seeds == [1, 2, 3]
+    assert "the best so far is in w.json" in capsys.readouterr().err
+    assert TuneResult.load("w.json").interrupted
+
+
+def test_another_error_of_the_machine_is_no_interrupt(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise SystemError("bad call")
+
+    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "oracle_around", fail)
+    assert main(["tune", "good", "--ref", "refs", "--metric", "wer", "--quiet", "--restarts", "0"]) == 1
+    assert "the run failed: SystemError: bad call" in capsys.readouterr().err
+
+
+def test_an_interrupt_while_python_ends_changes_nothing() -> None:
+    late = (
+        "import atexit, signal, sys; from hulltune.cli.main import entry_point; sys.argv = ['hulltune', '--version']; "
+        "atexit.register(signal.raise_signal, signal.SIGINT); entry_point()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", late], capture_output=True, text=True, timeout=300,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
