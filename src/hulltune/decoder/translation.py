@@ -203,11 +203,11 @@ class _Beam:
         if item == _GOAL:
             return float("inf"), True
         _, begin, end, _ = item
-        return end - begin, item[0] == _JOINED  # type: ignore[operator]  # both are numbers
+        return end - begin, item[0] == _JOINED  # type: ignore[operator]  # items hold anything, these numbers
 
     def observe(self, step: Step) -> None:
         """Keep the best score of each item; a step's features are a vector, as all rules here give them."""
-        score = sum(map(mul, self._weights, step.features), 0.0)  # type: ignore[arg-type]  # a vector
+        score = sum(map(mul, self._weights, step.features), 0.0)  # type: ignore[arg-type]  # rules may give other kinds
         for premise in step.premises:
             score += self._best[premise]
         known = self._best.get(step.item)
@@ -231,4 +231,4 @@ class _Beam:
 
     def _promise(self, item: Item) -> float:
         """The best score, and a guess at what the first words will cost."""
-        return self._best[item] + self._weights[0] * self._scorer.estimate(item[3])  # type: ignore[arg-type]  # a State
+        return self._best[item] + self._weights[0] * self._scorer.estimate(item[3])  # type: ignore[arg-type]  # its State

@@ -47,6 +47,8 @@ _COUNT = re.compile(rb"[ \t\r]*\d{1,18}[ \t\r]*")
 def looks_like(head: bytes) -> bool:
     """Whether a file that begins like this is forest text."""
     nodes = first_nodes(head)
+    if len(nodes) == 1 and nodes[0][0] > nodes[0][1]:  # cut off within its first node, as its reader will say
+        return True
     return all(number == edges for number, edges in nodes) if nodes else _only_empty(head)
 
 

@@ -50,6 +50,7 @@ from hulltune.kernels.cdec_codes import (
     fault,
 )
 from hulltune.kernels.cdec_rules import NO_ROOM, TAIL_ZERO, read_target
+from hulltune.kernels.json_features import end_of_name, keep_value
 from hulltune.kernels.json_text import (
     CLOSE_LIST,
     CLOSE_OBJECT,
@@ -67,12 +68,11 @@ from hulltune.kernels.json_text import (
     next_item,
     read_index,
     read_key,
-    read_number,
     read_string,
     skip_value,
 )
 from hulltune.kernels.raw_bytes import byte_at, short_text
-from hulltune.kernels.raw_edges import START, STOP, Bytes, Floats, Integers, Numbers, number_of, same_bytes
+from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, number_of
 
 _TAIL, _RULE, _FEATS = (short_text(key) for key in ("tail", "rule", "feats"))
 
@@ -149,15 +149,9 @@ def read_edges(
                         position = after
                     else:
                         name = memory[1, before + 1]
-                        known = False
-                        if name >= 0 and names[name, STOP] < state[SIDE]:
-                            length = names[name, STOP] - names[name, START]
-                            known = (
-                                same_bytes(data, position + 1, names[name, START], length)
-                                and byte_at(text, position + 1 + length) == QUOTE
-                            )
-                        if known:
-                            position += names[name, STOP] - names[name, START] + 2
+                        after = end_of_name(data, text, position, names, name, state[SIDE])
+                        if after >= 0:
+                            position = after
                         else:
                             first = position
                             item, key, stop, position = read_string(text, position, spare)
@@ -176,14 +170,11 @@ def read_edges(
                     if memory[0, name] == state[ATTEMPT]:
                         return fault(state, REPEATED_NAME, position)
                     memory[0, name] = state[ATTEMPT]
-                    value, stop, certain = read_number(text, position)
-                    if not certain:
-                        if stop == position:
-                            return fault(state, BAD_VALUE, position)
-                        pending[waiting, 0], pending[waiting, 1] = value_count, position
-                        pending[waiting, 2], pending[waiting, 3] = stop, name
-                        waiting += 1
-                    columns[value_count], values[value_count] = name, value
+                    stop, waiting = keep_value(
+                        text, position, name, value_count, waiting, columns, values, pending
+                    )  # fmt: skip
+                    if stop == position:
+                        return fault(state, BAD_VALUE, position)
                     value_count += 1
                     item, position = next_item(text, stop, CLOSE_LIST)
                 if item != CLOSED:

@@ -51,6 +51,7 @@ from hulltune.kernels.cdec_codes import (
 )
 from hulltune.kernels.cdec_edges import add_rule, read_edges
 from hulltune.kernels.cdec_rules import spread_rules
+from hulltune.kernels.json_features import memory_for
 from hulltune.kernels.json_text import (
     CLOSE_LIST,
     CLOSE_OBJECT,
@@ -253,9 +254,7 @@ def parse_hypergraph(data: Bytes, length: int) -> Any:
                     break
                 if state[NAMES] == len(names):
                     name_slots, names = with_more_room(names, state[NAMES])
-                    more = np.full((2, len(names) + 1), -1, dtype=np.int64)
-                    more[:, : memory.shape[1]] = memory
-                    memory = more
+                    memory = memory_for(names, memory)
                 elif state[IDS] == len(ids):
                     id_slots, ids = with_more_room(ids, state[IDS])
                     row_of = grown(row_of)

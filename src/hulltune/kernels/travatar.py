@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hulltune.kernels._jit import kernel
+from hulltune.kernels.json_features import memory_for
 from hulltune.kernels.json_text import (
     CLOSE_LIST,
     CLOSE_OBJECT,
@@ -170,9 +171,7 @@ def parse_hypergraph(data: Bytes, length: int) -> Any:
                     break
                 if state[NAMES] == len(names):
                     name_slots, names = with_more_room(names, state[NAMES])
-                    more = np.full((2, len(names) + 1), -1, dtype=np.int64)
-                    more[:, : memory.shape[1]] = memory
-                    memory = more
+                    memory = memory_for(names, memory)
                 elif state[WORDS] == len(words):
                     word_slots, words = with_more_room(words, state[WORDS])
                 else:

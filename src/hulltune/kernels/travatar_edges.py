@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hulltune.kernels._jit import kernel
+from hulltune.kernels.json_features import end_of_name, keep_value
 from hulltune.kernels.json_text import (
     CLOSE_LIST,
     CLOSE_OBJECT,
@@ -29,13 +30,12 @@ from hulltune.kernels.json_text import (
     next_item,
     read_index,
     read_key,
-    read_number,
     read_string,
     skip_blanks,
     skip_value,
 )
 from hulltune.kernels.raw_bytes import byte_at, short_text
-from hulltune.kernels.raw_edges import START, STOP, Bytes, Floats, Integers, Numbers, number_of, same_bytes
+from hulltune.kernels.raw_edges import Bytes, Floats, Integers, Numbers, number_of
 from hulltune.kernels.travatar_codes import (
     ATTEMPT,
     BAD_EDGE,
@@ -206,16 +206,12 @@ def read_edges(
                         return GROW
                     before = name
                     name = memory[1, before + 1]
-                    known = False
-                    if name >= 0 and byte_at(text, position) == QUOTE and names[name, STOP] < state[SIDE]:
-                        length = names[name, STOP] - names[name, START]
-                        end = position + 1 + length
-                        if same_bytes(data, position + 1, names[name, START], length) and byte_at(text, end) == QUOTE:
-                            end = skip_blanks(text, end + 1)
-                            known = byte_at(text, end) == COLON
-                            if known:
-                                position = skip_blanks(text, end + 1)
-                    if not known:
+                    after = end_of_name(data, text, position, names, name, state[SIDE])
+                    if after >= 0:
+                        after = skip_blanks(text, after)
+                    if after >= 0 and byte_at(text, after) == COLON:
+                        position = skip_blanks(text, after + 1)
+                    else:
                         state[NAME] = position
                         item, key, stop, position = read_key(text, position, spare)
                         if item != MORE:
@@ -230,15 +226,12 @@ def read_edges(
                         state[NAME] = name
                         return fault(state, REPEATED_NAME, position)
                     memory[0, name] = state[ATTEMPT]
-                    value, stop, certain = read_number(text, position)
-                    if not certain:
-                        if stop == position:
-                            state[NAME] = name
-                            return fault(state, BAD_VALUE, position)
-                        pending[waiting, 0], pending[waiting, 1] = value_count, position
-                        pending[waiting, 2], pending[waiting, 3] = stop, name
-                        waiting += 1
-                    columns[value_count], values[value_count] = name, value
+                    stop, waiting = keep_value(
+                        text, position, name, value_count, waiting, columns, values, pending
+                    )  # fmt: skip
+                    if stop == position:
+                        state[NAME] = name
+                        return fault(state, BAD_VALUE, position)
                     value_count += 1
                     item, position = next_item(text, stop, CLOSE_OBJECT)
                 if item != CLOSED:
