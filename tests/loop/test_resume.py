@@ -218,7 +218,7 @@ def test_an_interrupt_ends_with_the_best_so_far_and_the_decoder_with_it(tmp_path
     while not list((tmp_path / "pid").iterdir()) and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 130, said
     assert "interrupted" in said
     result = LoopResult.load(out)
