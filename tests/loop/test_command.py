@@ -66,7 +66,11 @@ def test_a_folder_is_made_where_one_is_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "message", "last"),
     [
-        ("import sys; print('loading'); sys.exit('no such model')", "failed with exit code 1", "no such model"),
+        (
+            "import sys; print('hm', flush=True); sys.exit('no such model')",
+            "failed with exit code 1",
+            "no such model",
+        ),
         ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9", None),
         ("print('all is well')", "ended well, but wrote nothing to", "all is well"),
         ("import sys; open(sys.argv[2], 'w')", "ended well, but wrote nothing to", None),
