@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks.lists import synthetic
 from benchmarks.timing import table, verdict, write_json
-from hulltune.io import read_forests, read_weights
+from hulltune.formats import read_forests, read_weights
 from hulltune.metrics import get_metric
 from hulltune.search.certified.certify import Certified, certify
 from hulltune.search.certified.search import Limits

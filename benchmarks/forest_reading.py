@@ -22,16 +22,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks.timing import interleaved, table, verdict, write_json
-from hulltune.forest.vocabulary import Vocabulary
-from hulltune.io.cdec_json import read_cdec_json
-from hulltune.io.forest_files import ForestOptions, ForestReader, NamedForest
-from hulltune.io.forest_text import read_forest_text, write_forest_text
-from hulltune.io.joshua import read_joshua
-from hulltune.io.moses_graph import read_moses_graph
-from hulltune.io.plf import read_plf
-from hulltune.io.travatar import read_travatar
-from tests.io import forest_writers
-from tests.io.plain_forests import PlainEdge, PlainForest, plain
+from hulltune.data.vocabulary import Vocabulary
+from hulltune.formats.cdec_json import read_cdec_json
+from hulltune.formats.forest_files import ForestOptions, ForestReader, NamedForest
+from hulltune.formats.forest_text import read_forest_text, write_forest_text
+from hulltune.formats.joshua import read_joshua
+from hulltune.formats.moses_graph import read_moses_graph
+from hulltune.formats.plf import read_plf
+from hulltune.formats.travatar import read_travatar
+from tests.formats import forest_writers
+from tests.formats.plain_forests import PlainEdge, PlainForest, plain
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TARGET = 1_000

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from benchmarks import shapes
 from benchmarks.timing import table, verdict, write_json
 from hulltune import Forest, Vocabulary, read_forests
-from hulltune.io.forest_set import ForestSet
+from hulltune.formats.forest_set import ForestSet
 from hulltune.lines import compute
 from hulltune.search.directions import feature_units, random_directions
 from hulltune.search.forest_problem import ForestProblem

@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks.timing import interleaved, table, verdict, write_json
-from hulltune.forest import Vocabulary
-from hulltune.io.forest_files import ForestOptions, ForestReader
-from hulltune.io.kaldi import read_kaldi
-from hulltune.io.openfst import read_openfst, read_openfst_text
-from hulltune.io.slf import read_slf
+from hulltune.data import Vocabulary
+from hulltune.formats.forest_files import ForestOptions, ForestReader
+from hulltune.formats.kaldi import read_kaldi
+from hulltune.formats.openfst import read_openfst, read_openfst_text
+from hulltune.formats.slf import read_slf
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 TEXT_TARGET, BINARY_TARGET = 1000, 400

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from hulltune.io import CandidateLists
+from hulltune.formats import CandidateLists
 from hulltune.metrics import Metric
 from hulltune.search.problem import ListProblem
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks.timing import interleaved, table, verdict, write_json
-from hulltune.io import CandidateLists, open_packed, pack, read_lists
+from hulltune.formats import CandidateLists, open_packed, pack, read_lists
 
 HYPOTHESES, LIST, FEATURES = 200_000, 100, 14
 SHARE = 10  # the plain parser reads this part of the lines, so that the turns do not take minutes
@@ -31,7 +31,7 @@ TURNS = 12  # on a machine that others use too, few turns find no quiet moment
 PEAK_MEMORY = """
 import re, sys; sys.path.insert(0, {root!r})
 from pathlib import Path
-from hulltune.io import read_lists
+from hulltune.formats import read_lists
 from benchmarks.reading import array_bytes
 def status(name): return 1024 * int(re.search(name + r":\\s+([0-9]+)", Path("/proc/self/status").read_text())[1])
 read_lists({small!r})  # kernels are loaded

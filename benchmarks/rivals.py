@@ -14,7 +14,7 @@ from time import process_time
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.forest.features import DenseFeatures
+from hulltune.data.features import DenseFeatures
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import ListProblem
 

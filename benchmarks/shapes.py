@@ -7,8 +7,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from hulltune import Forest, Vocabulary
-from hulltune.forest.features import dense_features
-from hulltune.forest.packing import pack
+from hulltune.data.features import dense_features
+from hulltune.data.packing import pack
 
 ORIGIN, DIRECTION = [0.0, 1.0], [1.0, 0.0]
 Edges = list[tuple[int, tuple[int, ...]]]

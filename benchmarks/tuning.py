@@ -35,7 +35,7 @@ from benchmarks.lists import Synthetic, synthetic
 from benchmarks.rivals import RIVALS, Objective
 from benchmarks.timing import interleaved, table, verdict, write_json
 from hulltune.defaults import RESTARTS
-from hulltune.io import match_references, read_lists, read_references
+from hulltune.formats import match_references, read_lists, read_references
 from hulltune.metrics import get_metric
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import axes, feature_units, random_directions
@@ -61,7 +61,7 @@ SAME_TIME = "hulltune, the same time"
 WHOLE_RUN = """
 import json, sys
 import numpy as np
-from hulltune.io import match_references, read_lists, read_references
+from hulltune.formats import match_references, read_lists, read_references
 from hulltune.metrics import get_metric
 from hulltune.search.problem import ListProblem
 from hulltune.tuning import TuneOptions, tune_problem

@@ -6,7 +6,7 @@ the origin (0, 1). Both constructions use integers only, so all sums are exact.
 
 from __future__ import annotations
 
-from hulltune.forest import Forest, ForestBuilder
+from hulltune.data import Forest, ForestBuilder
 from hulltune.semirings import Hull
 
 FEATURES = ("m", "b")

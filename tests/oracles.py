@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from hulltune import Corpus, EdgeScorer, Forest
-from hulltune.forest.forest import feature_vector
+from hulltune.data.forest import feature_vector
 
 Line: TypeAlias = tuple[Fraction, Fraction]
 Derivation: TypeAlias = tuple[int, ...]

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hulltune.data import Forest, deduction
+from hulltune.data.deduction import Axiom, Deduction, Rule, Step, deduce, each, variables, where
+from hulltune.data.rules import Condition, Item, instantiate, match
 from hulltune.errors import InputError
-from hulltune.forest import Forest, deduction
-from hulltune.forest.deduction import Axiom, Deduction, Rule, Step, deduce, each, variables, where
-from hulltune.forest.rules import Condition, Item, instantiate, match
 from hulltune.inference import inside
 from hulltune.semirings import BooleanSemiring, CountingSemiring, Derivation, TropicalSemiring, ViterbiSemiring
 from tests.oracles import output_of

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import Corpus, Forest, ForestBuilder, InputError, Vocabulary
-from hulltune.forest import DenseFeatures, Pruned, SparseFeatures
-from hulltune.forest.features import dense_features, sparse_features
+from hulltune.data import DenseFeatures, Pruned, SparseFeatures
+from hulltune.data.features import dense_features, sparse_features
 from tests.oracles import count_derivations, derivations, output_of
 from tests.strategies import forests
 

@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hulltune import envelope
+from hulltune.data import Forest, ForestBuilder
 from hulltune.errors import InputError
-from hulltune.forest import Forest, ForestBuilder
 from hulltune.inference import inside, outside
 from hulltune.kernels import inside as compiled
 from hulltune.semirings import (

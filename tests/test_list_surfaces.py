@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hulltune import Corpus, Forest
-from hulltune.forest.features import DenseFeatures
+from hulltune.data.features import DenseFeatures
 from hulltune.lines.compute import decode
 from hulltune.metrics import get_metric
 from hulltune.metrics.bleu import Bleu

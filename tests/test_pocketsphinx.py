@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hulltune import InputError, rerank
-from hulltune.io import read_forests
+from hulltune.formats import read_forests
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "pocketsphinx" / "run.py"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hulltune import ForestSet, best_reachable, decode, envelopes, kbest, prune, read_forests, read_lists, read_weights
-from hulltune.io import open_forests, pack_forests
+from hulltune.formats import open_forests, pack_forests
 from hulltune.tuning.extraction import candidate_lists
 from hulltune.tuning.inputs import as_forests
 

@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hulltune import Forest, ForestBuilder, InputError, decode
-from hulltune.forest.forest import Pruned
-from hulltune.forest.unfolding import unfolded
+from hulltune.data.forest import Pruned
+from hulltune.data.unfolding import unfolded
 from tests.oracles import count_derivations, derivations, output_of
 from tests.strategies import counts, forests, reals
 

@@ -12,9 +12,8 @@ from hulltune._version import __version__
 from hulltune.errors import InputError
 
 if TYPE_CHECKING:
-    from hulltune.forest import Corpus, Forest, ForestBuilder, Vocabulary
-    from hulltune.inference import inside, outside
-    from hulltune.io import (
+    from hulltune.data import Corpus, Forest, ForestBuilder, Vocabulary
+    from hulltune.formats import (
         CandidateLists,
         ForestSet,
         read_forests,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
         read_weights,
         write_weights,
     )
+    from hulltune.inference import inside, outside
     from hulltune.lines import (
         CorpusEnvelopes,
         DerivationLists,
@@ -54,10 +54,10 @@ _ROOMS = {
         "sample",
     ),
     "hulltune.inference": ("inside", "outside"),
-    "hulltune.forest": ("Corpus", "Forest", "ForestBuilder", "Vocabulary"),
+    "hulltune.data": ("Corpus", "Forest", "ForestBuilder", "Vocabulary"),
     "hulltune.search": ("Certificate", "LineSearch", "Policy", "line_search", "prune"),
     "hulltune.surface": ("ErrorSurface",),
-    "hulltune.io": (
+    "hulltune.formats": (
         "CandidateLists",
         "ForestSet",
         "read_forests",

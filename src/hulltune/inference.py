@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data import Forest
 from hulltune.errors import InputError
-from hulltune.forest import Forest
 from hulltune.semirings.base import Semiring
 
 T = TypeVar("T")

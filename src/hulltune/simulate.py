@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
-from hulltune.io.candidates import CandidateLists, Provenance
+from hulltune.formats.candidates import CandidateLists, Provenance
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.io.records import lists_from_records
+from hulltune.formats.records import lists_from_records
 from hulltune.metrics.base import Metric
 from hulltune.search.certified.certify import Certified, certify
 from hulltune.search.certified.search import Limits

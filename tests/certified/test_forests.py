@@ -121,7 +121,7 @@ def test_many_free_weights_of_forests_are_refused() -> None:
 
 @pytest.mark.skipif(not (DATA / "asr_tts").exists(), reason="the speech lattices in ../shared/data are missing")
 def test_real_lattices_in_a_plane() -> None:
-    from hulltune.io import read_forests
+    from hulltune.formats import read_forests
     from hulltune.tuning.inputs import tuning_data
 
     names = (DATA / "asr_tts/ids.txt").read_text().split()[:8]

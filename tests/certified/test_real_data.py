@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hulltune.io import read_weights
+from hulltune.formats import read_weights
 from hulltune.search.certified.certify import Certified, certify
 from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints

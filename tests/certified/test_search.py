@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import hulltune
 from hulltune.errors import InputError
-from hulltune.io.records import lists_from_records
+from hulltune.formats.records import lists_from_records
 from hulltune.search.certified import subspace
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits, State

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hulltune
-from hulltune.io.records import lists_from_records
+from hulltune.formats.records import lists_from_records
 from hulltune.metrics import Given, Meteor, ScoreTable
 from hulltune.metrics.bounds import Ranges
 from hulltune.search.certified import search as search_module

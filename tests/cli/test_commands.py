@@ -9,7 +9,7 @@ import pytest
 
 from hulltune import TuneResult, read_lists, read_weights, tune
 from hulltune.cli import main
-from hulltune.io import write_jsonl
+from hulltune.formats import write_jsonl
 from tests.cli.running import run, run_json
 from tests.tuning.corpora import random_lists
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hulltune.cli import main
-from hulltune.io import write_jsonl
+from hulltune.formats import write_jsonl
 from tests.cli.conftest import GOOD
 from tests.tuning.corpora import random_lists
 
@@ -122,7 +122,7 @@ def test_an_unexpected_failure_is_one_line_too(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("something\nodd")
 
-    monkeypatch.setattr("hulltune.io.read_lists", fail)
+    monkeypatch.setattr("hulltune.formats.read_lists", fail)
     assert main(["info", "good"]) == 1
     expected = (
         "hulltune: the run failed: ZeroDivisionError: something odd; run it again with --debug for the traceback\n"

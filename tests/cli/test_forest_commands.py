@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from hulltune import Corpus, Forest, ForestBuilder, decode, kbest, read_forests, read_lists, sample
-from hulltune.forest.vocabulary import Vocabulary
-from hulltune.io import ForestSet, pack_forests
-from hulltune.io.forest_files import ForestOptions, NamedForest
-from hulltune.io.forest_text import write_forest_text
-from hulltune.io.openfst import read_openfst_text
-from hulltune.io.slf import read_slf
+from hulltune.data.vocabulary import Vocabulary
+from hulltune.formats import ForestSet, pack_forests
+from hulltune.formats.forest_files import ForestOptions, NamedForest
+from hulltune.formats.forest_text import write_forest_text
+from hulltune.formats.openfst import read_openfst_text
+from hulltune.formats.slf import read_slf
 from tests.cli.running import run
 
 WEIGHTS = {"score": 1.0, "words": -0.25}
@@ -215,6 +215,6 @@ def test_a_damaged_packed_file_is_refused(data: Path, capsys: pytest.CaptureFixt
 
 def test_the_choices_that_help_offers_are_the_real_ones() -> None:
     from hulltune.cli.convert import WRITERS
-    from hulltune.io import convert
+    from hulltune.formats import convert
 
     assert WRITERS == convert.WRITERS

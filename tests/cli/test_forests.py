@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from hulltune import TuneResult, read_forests, read_weights, tune
-from hulltune.io.forest_files import NamedForest
-from hulltune.io.forest_text import write_forest_text
+from hulltune.formats.forest_files import NamedForest
+from hulltune.formats.forest_text import write_forest_text
 from tests.cli.running import run, run_json
 from tests.tuning.corpora import random_forests
 

@@ -56,7 +56,7 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
 
 
 def test_the_choices_that_help_and_completion_offer_are_the_real_ones() -> None:
-    from hulltune.io import BUILTIN_FEATURES, FORMATS
+    from hulltune.formats import BUILTIN_FEATURES, FORMATS
     from hulltune.metrics.registry import _BUILT_IN
     from hulltune.search.constraints import SCALES
     from hulltune.search.optimise import SEARCHES

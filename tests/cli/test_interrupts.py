@@ -15,7 +15,7 @@ import pytest
 
 from hulltune import TuneResult
 from hulltune.cli import main
-from hulltune.io import write_jsonl
+from hulltune.formats import write_jsonl
 from tests.tuning.corpora import random_lists
 
 
@@ -69,7 +69,7 @@ interrupts = pytest.mark.parametrize("interrupt", [interrupt, interrupt_in_a_ker
 def test_an_interrupt_while_reading_has_nothing_to_write(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, interrupt: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr("hulltune.io.read_lists", interrupt)
+    monkeypatch.setattr("hulltune.formats.read_lists", interrupt)
     assert main(["tune", "good", "--ref", "refs", "--out", "w.json", "--quiet"]) == 130
     assert capsys.readouterr().err == "hulltune: interrupted; there was nothing to write yet\n"
     assert not (folder / "w.json").exists()

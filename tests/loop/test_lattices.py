@@ -13,7 +13,7 @@ import hulltune
 from hulltune import CommandDecoder, DecoderError, tune_loop
 from hulltune.cli import main
 from hulltune.errors import InputError
-from hulltune.io import read_forests
+from hulltune.formats import read_forests
 from hulltune.loop import Reading
 from tests.loop import lattice_decoders
 from tests.loop.decoders import START, references, shown

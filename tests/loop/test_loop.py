@@ -12,9 +12,9 @@ import pytest
 
 import hulltune
 from hulltune import Forest, InputError, read_forests, read_lists, score, tune_loop
-from hulltune.decoder import START_WEIGHTS, BuiltInDecoder, built_in_task
-from hulltune.io.forest_set import ForestSet, Member, Piece
-from hulltune.io.records import lists_from_records
+from hulltune.demo import START_WEIGHTS, BuiltInDecoder, built_in_task
+from hulltune.formats.forest_set import ForestSet, Member, Piece
+from hulltune.formats.records import lists_from_records
 from hulltune.loop import LoopProgress, LoopResult, winners
 from hulltune.loop.hypotheses import united
 from hulltune.loop.result import ITERATIONS, NO_NEW_WINNERS, NOTHING_NEW, SMALL_GAIN

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from hulltune.cli import main
-from hulltune.decoder import FEATURES, START_WEIGHTS
-from hulltune.decoder.grammar import TEMPLATES, built_in_grammar
+from hulltune.demo import FEATURES, START_WEIGHTS
+from hulltune.demo.grammar import TEMPLATES, built_in_grammar
 from hulltune.loop.command import PLACES
 from hulltune.loop.result import REASONS
 from hulltune.loop.weights_template import WeightsFormat, fill_template

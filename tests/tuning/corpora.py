@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from hulltune import Forest, ForestBuilder
-from hulltune.io import CandidateLists
-from hulltune.io.records import lists_from_records
+from hulltune.formats import CandidateLists
+from hulltune.formats.records import lists_from_records
 
 FOREST_FEATURES = ["lm", "tm", "length"]
 WORDS = ["ba", "be", "bi", "bo", "bu", "da", "de", "di", "do", "du"]

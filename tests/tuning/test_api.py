@@ -13,7 +13,7 @@ import pytest
 
 import hulltune
 from hulltune import InputError, Reranker, TuneResult, read_lists, rerank, score, tune
-from hulltune.io import write_jsonl, write_weights
+from hulltune.formats import write_jsonl, write_weights
 from hulltune.metrics import Ask, Store, Unanswered, import_answers
 from hulltune.search.policies import Policy
 from tests.tuning.corpora import QUICK, random_lists, random_records
@@ -87,9 +87,9 @@ def test_lists_from_records_and_from_files(tmp_path: Path) -> None:
         ({"candidates": [{"text": "a", "features": {"x": float("nan")}}]}, "record 0, candidate 0: feature 'x'"),
     ):
         with pytest.raises(InputError, match=complaint):
-            hulltune.io.records.lists_from_records([record])  # type: ignore[list-item]  # that is the point
+            hulltune.formats.records.lists_from_records([record])  # type: ignore[list-item]  # that is the point
     with pytest.raises(InputError, match="expected at least one record"):
-        hulltune.io.records.lists_from_records([])
+        hulltune.formats.records.lists_from_records([])
 
 
 def test_a_sentence_of_which_nothing_is_known_is_left_out() -> None:
@@ -336,7 +336,7 @@ def test_a_name_that_lists_leave_out_may_be_absent_from_held_out_lists() -> None
     records = random_records(22)
     for record in records:
         record["candidates"][0]["features"]["rare"] = 1.0
-    lists = hulltune.io.records.lists_from_records(records, missing=0)
+    lists = hulltune.formats.records.lists_from_records(records, missing=0)
     result = tune(lists, heldout=random_lists(22), **QUICK)
     assert result.heldout is not None
     plain = {name: weight for name, weight in result.weights.items() if name != "rare"}

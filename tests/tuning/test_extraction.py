@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import Corpus, Forest, ForestSet, kbest
-from hulltune.forest.vocabulary import Vocabulary
-from hulltune.io.forest_set import Member, Piece
-from hulltune.io.moses import MosesReader
-from hulltune.io.problems import Problems
-from hulltune.io.rows import to_lists
+from hulltune.data.vocabulary import Vocabulary
+from hulltune.formats.forest_set import Member, Piece
+from hulltune.formats.moses import MosesReader
+from hulltune.formats.problems import Problems
+from hulltune.formats.rows import to_lists
 from hulltune.tuning.extraction import candidate_lists, derivation_lines, prune_forests
 from tests.strategies import counts, forests, vectors
 

@@ -22,8 +22,8 @@ from hulltune import (
     score,
     tune,
 )
-from hulltune.io import pack_forests
-from hulltune.io.forest_set import ForestSet
+from hulltune.formats import pack_forests
+from hulltune.formats.forest_set import ForestSet
 from hulltune.lines.kbest import kbest
 from hulltune.search.optimise import SEARCHES
 from hulltune.tuning.inputs import ForestData, as_forests, list_data

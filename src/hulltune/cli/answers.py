@@ -57,7 +57,7 @@ def give_result(result: Result, outputs: Sequence[Path], *, summary: Callable[[R
 
 def _write_result(result: TuneResult | LoopResult, path: Path) -> None:
     """The whole result as JSON, or its weights alone; atomically."""
-    from hulltune.io import write_weights
+    from hulltune.formats import write_weights
 
     if path.suffix == ".json":
         result.save(path)
@@ -84,7 +84,7 @@ def write_lines(lines: Iterable[str], path: str | Path | None) -> None:
         for line in lines:
             sys.stdout.write(f"{line}\n")
         return
-    from hulltune.io.streams import written_atomically
+    from hulltune.formats.streams import written_atomically
 
     with written_atomically(path) as file:
         for line in lines:

@@ -27,7 +27,7 @@ def say_if_compiling(quiet: bool, *kernels: Sequence[str]) -> None:
 def say_if_compiling_for(args: argparse.Namespace, *, lists: Sequence[str], forests: Sequence[str]) -> None:
     """The same of a command that reads lists or forests, and needs other kernels for either."""
     if not args.quiet:
-        from hulltune.io.read_forests import has_forests
+        from hulltune.formats.read_forests import has_forests
 
         say_if_compiling(False, forests if has_forests(args.lists, args.format) else lists)
 

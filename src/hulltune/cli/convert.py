@@ -33,7 +33,7 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, prune, write."""
-    from hulltune.io.convert import write_as, writer_for
+    from hulltune.formats.convert import write_as, writer_for
 
     name = writer_for(args.out, args.to)
     prunes = args.beam is not None or args.density is not None

@@ -44,21 +44,21 @@ def run(args: argparse.Namespace) -> int:
         return _write_task(args)
     if args.output is None:
         raise InputError("--output: where should the translations go?")
-    from hulltune.decoder import (
+    from hulltune.demo import (
         START_WEIGHTS,
         built_in_translator,
         translate_to_forests,
         translate_to_lattices,
         translate_to_lists,
     )
-    from hulltune.decoder.model import BEAM
-    from hulltune.io import read_weights
-    from hulltune.io.forest_files import NamedForest
-    from hulltune.io.forest_text import write_forest_text
-    from hulltune.io.problems import Problems
-    from hulltune.io.ranked import write_moses
-    from hulltune.io.slf_writing import write_slf
-    from hulltune.io.streams import numbered_lines
+    from hulltune.demo.model import BEAM
+    from hulltune.formats import read_weights
+    from hulltune.formats.forest_files import NamedForest
+    from hulltune.formats.forest_text import write_forest_text
+    from hulltune.formats.problems import Problems
+    from hulltune.formats.ranked import write_moses
+    from hulltune.formats.slf_writing import write_slf
+    from hulltune.formats.streams import numbered_lines
 
     sources = [line for _, line in numbered_lines(args.input, Problems())]
     weights = START_WEIGHTS if args.weights is None else read_weights(args.weights)
@@ -87,7 +87,7 @@ def note_left_out(edges: Mapping[int, int]) -> None:
 
 
 def _write_task(args: argparse.Namespace) -> int:
-    from hulltune.decoder import built_in_task
+    from hulltune.demo import built_in_task
 
     if args.ref is None:
         raise InputError("--make: writes sentences and references; give --ref FILE for the references, too")

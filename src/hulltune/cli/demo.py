@@ -54,7 +54,7 @@ def _loop_demo(args: argparse.Namespace, folder: Path) -> int:
     """Decode → tune → decode … on one set of sentences; another shows what it was worth."""
     from hulltune.cli.loop import loop_summary
     from hulltune.cli.loop_progress import shown_loop
-    from hulltune.decoder import START_WEIGHTS, BuiltInDecoder, built_in_task
+    from hulltune.demo import START_WEIGHTS, BuiltInDecoder, built_in_task
     from hulltune.loop import tune_loop
     from hulltune.tuning.inputs import tuning_data
 
@@ -124,7 +124,7 @@ def _everything_found(result: LoopResult, run_folder: Path) -> Found:
 
 def _lists_demo(args: argparse.Namespace, folder: Path) -> int:
     """Tune a simulated reranking task, whose best weights are known."""
-    from hulltune.io import write_jsonl
+    from hulltune.formats import write_jsonl
     from hulltune.report.summary import summary
     from hulltune.simulate import simulated_task
     from hulltune.tuning import score, tune
@@ -152,7 +152,7 @@ def _draw(data: ListData | ForestData, metric: str, weights: Mapping[str, float]
     if find_spec("matplotlib") is None:
         print("pip install 'hulltune[figures]' for the error surface")
         return
-    from hulltune.forest.forest import feature_vector
+    from hulltune.data.forest import feature_vector
     from hulltune.report.figures import metric_surface_figure, save
     from hulltune.tuning.surfaces import along_feature
 

@@ -13,7 +13,7 @@ from hulltune.cli.reading import read, with_references
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
-    from hulltune.io import CandidateLists, ForestSet
+    from hulltune.formats import CandidateLists, ForestSet
 
 USAGE = "LISTS… [--ref FILE]… [options]"
 EXAMPLE = "  hulltune info dev.nbest.gz --ref dev.en --metric bleu"
@@ -30,7 +30,7 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the description."""
-    from hulltune.io import CandidateLists
+    from hulltune.formats import CandidateLists
 
     lists = read(args)
     found = describe(lists) if isinstance(lists, CandidateLists) else describe_forests(lists)

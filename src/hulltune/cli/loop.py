@@ -153,7 +153,7 @@ def _decoder(args: argparse.Namespace, source: str) -> Decoder:
     for option in FOR_COMMANDS:
         if getattr(args, option) not in (None, False):
             raise InputError(f"--{option.replace('_', '-')}: is for a command; give one by --decoder")
-    from hulltune.decoder.builtin import BuiltInDecoder
+    from hulltune.demo.builtin import BuiltInDecoder
 
     return BuiltInDecoder(source, size=args.nbest, lattices=args.lattice, forests=args.forest)
 
@@ -184,14 +184,14 @@ def _first_weights(args: argparse.Namespace) -> Any:
         return args.weights
     if args.decoder is not None:
         raise InputError("--weights: a decoder needs weights to start with; give a file with some")
-    from hulltune.decoder import START_WEIGHTS
+    from hulltune.demo import START_WEIGHTS
 
     return START_WEIGHTS
 
 
 def _check_lines(option: str, path: str, ref_option: str, refs: Sequence[str]) -> None:
     """Refuse an input of another length than its references. A folder, or what is no text, has no lines to count."""
-    from hulltune.io.streams import open_bytes
+    from hulltune.formats.streams import open_bytes
     from hulltune.tuning.inputs import as_references
 
     if not Path(path).is_file():

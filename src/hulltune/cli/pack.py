@@ -25,7 +25,7 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read and pack."""
-    from hulltune.io import CandidateLists, pack, pack_forests
+    from hulltune.formats import CandidateLists, pack, pack_forests
 
     given = read(args)
     if isinstance(given, CandidateLists):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hulltune.io import CandidateLists, ForestSet
-    from hulltune.io.references import References
+    from hulltune.formats import CandidateLists, ForestSet
+    from hulltune.formats.references import References
     from hulltune.tuning.inputs import ForestData, ListData
 
 MOST_SHOWN = 20
@@ -27,7 +27,7 @@ def read(
     args: argparse.Namespace, *, files: Sequence[str] | None = None, add: Sequence[str] = ()
 ) -> CandidateLists | ForestSet:
     """The lists or forests of a command, with a note on what was skipped. Other files are read in the same way."""
-    from hulltune.io.read_forests import has_forests
+    from hulltune.formats.read_forests import has_forests
 
     paths = list(args.lists if files is None else files)
     missing_value(args.missing)
@@ -40,8 +40,8 @@ def read_candidate_lists(args: argparse.Namespace) -> CandidateLists:
 
 
 def _lists(args: argparse.Namespace, paths: list[str], own: bool, add: Sequence[str]) -> CandidateLists:
-    from hulltune.io import read_lists
-    from hulltune.io.read_forests import matching_files
+    from hulltune.formats import read_lists
+    from hulltune.formats.read_forests import matching_files
 
     for option in ("ids", "negate", "drop", "symbols"):
         if getattr(args, option) is not None:
@@ -71,7 +71,7 @@ def _lists(args: argparse.Namespace, paths: list[str], own: bool, add: Sequence[
 
 
 def _forests(args: argparse.Namespace, paths: list[str]) -> ForestSet:
-    from hulltune.io import read_forests
+    from hulltune.formats import read_forests
 
     for option, given in (("--add", args.add), ("--features", args.features), ("--on-error", args.on_error != "raise")):
         if given:
@@ -113,14 +113,14 @@ def _negated(text: str | None) -> bool | list[str] | None:
 
 
 def _are_lists(lists: CandidateLists | ForestSet) -> bool:
-    from hulltune.io import CandidateLists
+    from hulltune.formats import CandidateLists
 
     return isinstance(lists, CandidateLists)
 
 
 def say_what_is_left_out(lists: CandidateLists | ForestSet, references: References | None) -> None:
     """A note on reference lines that no forest is of."""
-    from hulltune.io import ForestSet
+    from hulltune.formats import ForestSet
 
     if references is not None and isinstance(lists, ForestSet):
         unused = len(references) - len(lists)
@@ -160,7 +160,7 @@ def weights_for(lists: CandidateLists | ForestSet, path: str, *, missing: str | 
     """The weights of a file for these lists: one that is left out is 0. One that the lists do not know is an error,
     unless what they are missing is taken as 0, as it always is in forests.
     """
-    from hulltune.io import read_weights
+    from hulltune.formats import read_weights
 
     weights = read_weights(path)
     left_out = [name for name in lists.feature_names if name not in weights]
@@ -185,7 +185,7 @@ def weights_for(lists: CandidateLists | ForestSet, path: str, *, missing: str | 
 
 def weight_vector(lists: CandidateLists | ForestSet, path: str, *, missing: str | None = None) -> NDArray[np.float64]:
     """The same in the order of the features."""
-    from hulltune.forest.forest import feature_vector
+    from hulltune.data.forest import feature_vector
 
     return feature_vector(weights_for(lists, path, missing=missing), lists.feature_names, "weights")
 

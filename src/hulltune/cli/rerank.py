@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
     if output == "text" and args.best > 1:
         raise InputError("--as text: is for the one best of each list; give --as moses or jsonl for more")
     say_if_compiling_for(args, lists=("scores.score_dense",), forests=("kbest.k_best",))
-    from hulltune.io import CandidateLists
-    from hulltune.io.ranked import Rankable, ranked_lines
+    from hulltune.formats import CandidateLists
+    from hulltune.formats.ranked import Rankable, ranked_lines
     from hulltune.tuning.reranking import rank, rank_forests
 
     given = read(args)

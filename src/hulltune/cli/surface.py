@@ -73,7 +73,7 @@ def _line(args: argparse.Namespace, out: Path | None) -> int:
         if not args.json:
             sys.stdout.write(surface.to_csv())
     elif out.suffix == ".csv":
-        from hulltune.io.streams import written_atomically
+        from hulltune.formats.streams import written_atomically
 
         with written_atomically(out) as file:
             file.write(surface.to_csv().encode())

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     outputs = checked_outputs(args.out)
     args.search = _search_name(args)
     began = time.perf_counter()
-    from hulltune.io import CandidateLists
+    from hulltune.formats import CandidateLists
     from hulltune.report.summary import summary
     from hulltune.tuning import tune
     from hulltune.tuning.inputs import as_references, with_features

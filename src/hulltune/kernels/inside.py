@@ -19,7 +19,7 @@ from hulltune.kernels._jit import kernel
 from hulltune.kernels.inside_hull import inside_hull
 
 if TYPE_CHECKING:
-    from hulltune.forest import Forest
+    from hulltune.data import Forest
 
 BOOLEAN, REAL, LOG, TROPICAL = range(4)
 ZERO = (0.0, 0.0, -math.inf, -math.inf)

@@ -13,7 +13,7 @@ from hulltune.kernels.hull import hull_inside
 from hulltune.kernels.magnitudes import magnitudes
 
 if TYPE_CHECKING:
-    from hulltune.forest import Forest
+    from hulltune.data import Forest
     from hulltune.semirings.hull import Hull
 
 MOST = 2.0**51  # grid units that a derivation may sum to: the exact range of the kernel (scores.py)

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.corpus import Corpus
+from hulltune.data.features import ranges
+from hulltune.data.forest import Forest, feature_vector
 from hulltune.errors import InputError, unknown_name
-from hulltune.forest.corpus import Corpus
-from hulltune.forest.features import ranges
-from hulltune.forest.forest import Forest, feature_vector
 from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.forest.corpus import Corpus
-from hulltune.forest.features import DenseFeatures, Features, SparseFeatures, gather_rows
+from hulltune.data.corpus import Corpus
+from hulltune.data.features import DenseFeatures, Features, SparseFeatures, gather_rows
 from hulltune.wording import counted
 
 Floats = NDArray[np.float64]

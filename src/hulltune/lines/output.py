@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.forest.forest import Forest
+from hulltune.data.forest import Forest
 
 if TYPE_CHECKING:
     from hulltune.lines.result import CorpusEnvelopes

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.corpus import Corpus
+from hulltune.data.forest import Forest
 from hulltune.errors import InputError
-from hulltune.forest.corpus import Corpus
-from hulltune.forest.forest import Forest
 from hulltune.wording import counted
 
 Floats = NDArray[np.float64]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.corpus import Corpus
+from hulltune.data.forest import Forest
 from hulltune.errors import InputError
-from hulltune.forest.corpus import Corpus
-from hulltune.forest.forest import Forest
 from hulltune.lines.compute import as_corpus
 from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.kbest import check_positive, search_derivations

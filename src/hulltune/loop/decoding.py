@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from hulltune.errors import InputError
-from hulltune.io.candidates import CandidateLists
-from hulltune.io.forest_set import ForestSet
-from hulltune.io.references import References
+from hulltune.formats.candidates import CandidateLists
+from hulltune.formats.forest_set import ForestSet
+from hulltune.formats.references import References
 from hulltune.loop import places
 from hulltune.loop.command import LOG, CommandDecoder, DecoderError, last_lines
 from hulltune.loop.folder import RunFolder, outputs

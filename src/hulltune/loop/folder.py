@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from hulltune.errors import InputError
-from hulltune.io.result_files import as_record, load_record, save_record
+from hulltune.formats.result_files import as_record, load_record, save_record
 from hulltune.loop.result import Iteration
 
 FORMAT = "hulltune loop 1"

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from hulltune.data.forest import Forest
+from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.forest.forest import Forest
-from hulltune.forest.vocabulary import Vocabulary
-from hulltune.io.candidates import CandidateLists
-from hulltune.io.forest_files import NamedForest
-from hulltune.io.forest_set import ForestSet, Member, Piece
-from hulltune.io.forest_text import write_forest_text
-from hulltune.io.jsonl import write_jsonl
-from hulltune.io.read import read_lists
-from hulltune.io.read_forests import has_forests, read_forests
+from hulltune.formats.candidates import CandidateLists
+from hulltune.formats.forest_files import NamedForest
+from hulltune.formats.forest_set import ForestSet, Member, Piece
+from hulltune.formats.forest_text import write_forest_text
+from hulltune.formats.jsonl import write_jsonl
+from hulltune.formats.read import read_lists
+from hulltune.formats.read_forests import has_forests, read_forests
 from hulltune.tuning.inputs import ListsLike, are_forests, as_forests, as_lists
 
 Found = CandidateLists | ForestSet

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hulltune.io.result_files import as_record, load_record, save_record
+from hulltune.formats.result_files import as_record, load_record, save_record
 from hulltune.tuning.options import Progress
 
 FORMAT = "hulltune loop result 1"

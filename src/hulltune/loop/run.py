@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune._version import __version__
+from hulltune.data.forest import feature_vector
 from hulltune.defaults import DIRECTIONS, RESTARTS
 from hulltune.errors import InputError
-from hulltune.forest.forest import feature_vector
 from hulltune.interrupts import is_interrupt
 from hulltune.loop import places
 from hulltune.loop.decoding import Decoder, Decodings

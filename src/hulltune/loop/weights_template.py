@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hulltune.errors import InputError, unknown_name
-from hulltune.io.streams import open_bytes, written_atomically
-from hulltune.io.weights import WEIGHT_FORMATS, write_weights
+from hulltune.formats.streams import open_bytes, written_atomically
+from hulltune.formats.weights import WEIGHT_FORMATS, write_weights
 
 _HOLE = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.corpus import Corpus
+from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
-from hulltune.forest.corpus import Corpus
-from hulltune.forest.forest import feature_vector
 from hulltune.lines.compute import envelope
 from hulltune.lines.result import Envelope
 from hulltune.lines.scoring import EdgeScorer
@@ -100,7 +100,7 @@ def surface_steps(surface: ErrorSurface, losses: Floats, view: tuple[float, floa
 
 def four_candidates() -> tuple[Envelope, CandidateLines]:
     """The textbook example: four candidates, three of which win somewhere while one is obscured."""
-    from hulltune.forest.forest import Forest
+    from hulltune.data.forest import Forest
 
     features = [[-1.0, 1.2], [-0.25, 2.0], [0.45, 1.2], [1.0, 1.1]]
     forest = Forest.from_nbest(["y1", "y2", "y3", "y4"], features, feature_names=["direction", "origin"])

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from hulltune.data.corpus import Corpus
+from hulltune.data.features import DenseFeatures
 from hulltune.errors import InputError
-from hulltune.forest.corpus import Corpus
-from hulltune.forest.features import DenseFeatures
 
 Floats = NDArray[np.float64]
 

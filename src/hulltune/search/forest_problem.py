@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.corpus import Corpus
+from hulltune.data.features import ranges
 from hulltune.errors import InputError
-from hulltune.forest.corpus import Corpus
-from hulltune.forest.features import ranges
 from hulltune.lines.compute import search_shards
 from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer

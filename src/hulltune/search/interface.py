@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.forest.corpus import Corpus
+from hulltune.data.corpus import Corpus
 from hulltune.metrics.base import Metric
 from hulltune.search.problem import Picks
 from hulltune.surface import ErrorSurface

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.corpus import Corpus
+from hulltune.data.forest import Forest, feature_vector
 from hulltune.errors import InputError
-from hulltune.forest.corpus import Corpus
-from hulltune.forest.forest import Forest, feature_vector
 from hulltune.lines.compute import as_corpus, decode, envelopes
 from hulltune.lines.result import CorpusEnvelopes
 from hulltune.lines.scoring import EdgeScorer

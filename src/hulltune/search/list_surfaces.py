@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.forest.features import DenseFeatures
+from hulltune.data.features import DenseFeatures
 from hulltune.search.sentences import surface_beside_empty
 from hulltune.surface import ErrorSurface
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.forest.corpus import Corpus
-from hulltune.forest.features import gather_rows
-from hulltune.forest.vocabulary import Vocabulary
+from hulltune.data.corpus import Corpus
+from hulltune.data.features import gather_rows
+from hulltune.data.vocabulary import Vocabulary
 
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]

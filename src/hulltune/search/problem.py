@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.forest.corpus import Corpus
+from hulltune.data.corpus import Corpus
 from hulltune.lines.compute import decode, envelopes
 from hulltune.lines.result import CorpusEnvelopes
 from hulltune.lines.scoring import EdgeScorer

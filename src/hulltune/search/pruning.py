@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.corpus import Corpus
+from hulltune.data.forest import Forest, feature_vector
+from hulltune.data.parts import with_edges
 from hulltune.errors import InputError
-from hulltune.forest.corpus import Corpus
-from hulltune.forest.forest import Forest, feature_vector
-from hulltune.forest.parts import with_edges
 from hulltune.lines.compute import as_corpus, decode, envelopes
 from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.scoring import EdgeScorer

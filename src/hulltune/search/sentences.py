@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.corpus import Corpus
 from hulltune.errors import InputError
-from hulltune.forest.corpus import Corpus
 from hulltune.metrics.base import References
 from hulltune.metrics.lazy import LazyStatistics
 from hulltune.surface import ErrorSurface

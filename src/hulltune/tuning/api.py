@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from hulltune.data.forest import feature_vector
 from hulltune.defaults import DIRECTIONS, GAP, RESTARTS
 from hulltune.errors import InputError, unknown_name
-from hulltune.forest.forest import feature_vector
 from hulltune.interrupts import interrupts_set, is_interrupt
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric

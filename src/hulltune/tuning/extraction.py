@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.forest.features import DenseFeatures
-from hulltune.io.candidates import CandidateLists, SentenceId
-from hulltune.io.forest_set import ForestSet
-from hulltune.io.ranked import ranked_lines
-from hulltune.io.rows import Rows, to_lists
+from hulltune.data.features import DenseFeatures
+from hulltune.formats.candidates import CandidateLists, SentenceId
+from hulltune.formats.forest_set import ForestSet
+from hulltune.formats.ranked import ranked_lines
+from hulltune.formats.rows import Rows, to_lists
 from hulltune.lines.derivations import DerivationLists
 from hulltune.search.pruning import Pruning, prune
 from hulltune.tuning.reranking import RankedDerivations

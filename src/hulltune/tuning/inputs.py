@@ -11,18 +11,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from hulltune.data.corpus import Corpus
+from hulltune.data.forest import Forest
+from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.forest.corpus import Corpus
-from hulltune.forest.forest import Forest
-from hulltune.forest.vocabulary import Vocabulary
-from hulltune.io.candidates import CandidateLists
-from hulltune.io.forest_set import ForestSet, pieces_of_lists
-from hulltune.io.read import read_lists
-from hulltune.io.read_forests import has_forests, read_forests
-from hulltune.io.records import lists_from_records
-from hulltune.io.references import match_references, read_references
-from hulltune.io.table import is_frame
-from hulltune.io.weights import read_weights
+from hulltune.formats.candidates import CandidateLists
+from hulltune.formats.forest_set import ForestSet, pieces_of_lists
+from hulltune.formats.read import read_lists
+from hulltune.formats.read_forests import has_forests, read_forests
+from hulltune.formats.records import lists_from_records
+from hulltune.formats.references import match_references, read_references
+from hulltune.formats.table import is_frame
+from hulltune.formats.weights import read_weights
 from hulltune.metrics.base import Metric
 from hulltune.metrics.lazy import LazyStatistics
 from hulltune.metrics.registry import get_metric

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.forest.corpus import Corpus
-from hulltune.forest.forest import Forest
+from hulltune.data.corpus import Corpus
+from hulltune.data.forest import Forest
 from hulltune.lines.compute import check_threads
 from hulltune.lines.output import derivation_tokens
 from hulltune.metrics.wer import PreparedEditRate

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.corpus import Corpus
+from hulltune.data.features import DenseFeatures
+from hulltune.data.forest import Pruned
+from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.forest.corpus import Corpus
-from hulltune.forest.features import DenseFeatures
-from hulltune.forest.forest import Pruned
-from hulltune.forest.vocabulary import Vocabulary
 from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric, References
 from hulltune.metrics.registry import get_metric

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
-from hulltune.forest.forest import feature_vector
-from hulltune.io.candidates import CandidateLists, SentenceId
-from hulltune.io.forest_set import ForestSet
+from hulltune.formats.candidates import CandidateLists, SentenceId
+from hulltune.formats.forest_set import ForestSet
 from hulltune.lines.compute import decode
 from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
-from hulltune.forest.forest import feature_vector
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.directions import random_directions
 from hulltune.search.interface import Problem

@@ -1,0 +1,136 @@
+"""Many forests in one set of arrays, so that kernels run over a whole corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.data.features import Features, concatenate_features
+from hulltune.data.forest import Forest, Pruned
+from hulltune.data.vocabulary import Vocabulary
+from hulltune.errors import InputError
+from hulltune.wording import counted
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Corpus:
+    """Forests laid end to end. Sentence i owns the nodes ``node_offsets[i]`` up to ``node_offsets[i + 1]``, and its
+    edges are those of its nodes. Tails are numbered within their sentence, so that a slice of a corpus is a corpus.
+    """
+
+    node_offsets: NDArray[np.int64]
+    edge_offsets: NDArray[np.int64]
+    tail_offsets: NDArray[np.int64]
+    tails: NDArray[np.int32]
+    features: Features
+    feature_names: tuple[str, ...]
+    label_offsets: NDArray[np.int64]
+    labels: NDArray[np.int32]
+    vocabulary: Vocabulary
+    edge_ids: NDArray[np.int64]
+    pruned: tuple[Pruned, ...]
+
+    @staticmethod
+    def pack(forests: Iterable[Forest]) -> Corpus:
+        """The corpus of these forests, in order; they share their feature names. Linear in their size."""
+        parts = list(forests)
+        if not parts:
+            raise InputError("forests: a corpus needs at least one forest, got none")
+        names = parts[0].feature_names
+        for sentence, forest in enumerate(parts):
+            if forest.feature_names != names:
+                theirs = forest.feature_names
+                mine, other = next(pair for pair in zip_longest(names, theirs) if pair[0] != pair[1])
+                raise InputError(
+                    f"forest {sentence} has {len(theirs)} features, expected the {len(names)} of forest 0; "
+                    f"the first that differs is {other!r} instead of {mine!r}"
+                )
+        vocabulary = parts[0].vocabulary
+        numberings: dict[int, NDArray[np.int32]] = {}
+        return Corpus(
+            node_offsets=_offsets([forest.nodes for forest in parts]),
+            edge_offsets=_chain([forest.edge_offsets for forest in parts]),
+            tail_offsets=_chain([forest.tail_offsets for forest in parts]),
+            tails=np.concatenate([forest.tails for forest in parts]),
+            features=concatenate_features([forest.features for forest in parts], len(names)),
+            feature_names=names,
+            label_offsets=_chain([forest.label_offsets for forest in parts]),
+            labels=np.concatenate([_labels_in(forest, vocabulary, numberings) for forest in parts]),
+            vocabulary=vocabulary,
+            edge_ids=np.concatenate([forest.edge_ids for forest in parts]),
+            pruned=tuple(forest.pruned for forest in parts),
+        )
+
+    def __len__(self) -> int:
+        return len(self.node_offsets) - 1
+
+    def __getitem__(self, sentence: int) -> Forest:
+        if not -len(self) <= sentence < len(self):
+            raise IndexError(f"sentence {sentence} of a corpus of {len(self)}")
+        first, last = self.node_offsets[sentence % len(self)], self.node_offsets[sentence % len(self) + 1]
+        begin, end = int(self.edge_offsets[first]), int(self.edge_offsets[last])
+        tails, labels = self.tail_offsets[begin : end + 1], self.label_offsets[begin : end + 1]
+        return Forest(
+            edge_offsets=self.edge_offsets[first : last + 1] - begin,
+            tail_offsets=tails - tails[0],
+            tails=self.tails[tails[0] : tails[-1]],
+            features=self.features.rows(begin, end),
+            feature_names=self.feature_names,
+            label_offsets=labels - labels[0],
+            labels=self.labels[labels[0] : labels[-1]],
+            vocabulary=self.vocabulary,
+            edge_ids=self.edge_ids[begin:end],
+            pruned=self.pruned[sentence],
+        )
+
+    def __iter__(self) -> Iterator[Forest]:
+        return (self[sentence] for sentence in range(len(self)))
+
+    def __repr__(self) -> str:
+        return (
+            f"Corpus({counted(len(self), 'sentence')}, {counted(self.nodes, 'node')}, {counted(self.edges, 'edge')}, "
+            f"{counted(len(self.feature_names), 'feature')})"
+        )
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes of all forests."""
+        return len(self.edge_offsets) - 1
+
+    @property
+    def edges(self) -> int:
+        """The number of edges of all forests."""
+        return len(self.tail_offsets) - 1
+
+    @cached_property
+    def sentence_edges(self) -> NDArray[np.int64]:
+        """The edges of sentence i are ``sentence_edges[i]`` up to ``sentence_edges[i + 1]``."""
+        return self.edge_offsets[self.node_offsets]
+
+
+def _offsets(lengths: list[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def _chain(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Offsets of parts laid end to end, each of which starts at 0."""
+    shifts = _offsets([int(part[-1]) for part in parts])
+    return np.concatenate([[0], *(part[1:] + shift for part, shift in zip(parts, shifts, strict=False))]).astype(
+        np.int64
+    )
+
+
+def _labels_in(forest: Forest, vocabulary: Vocabulary, numberings: dict[int, NDArray[np.int32]]) -> NDArray[np.int32]:
+    """The forest's labels in the numbering of another vocabulary; ``numberings`` keeps each for the next forest."""
+    if forest.vocabulary is vocabulary:
+        return forest.labels
+    number = numberings.get(id(forest.vocabulary))
+    if number is None:
+        number = np.array([vocabulary.id(token) for token in forest.vocabulary.tokens] or [0], dtype=np.int32)
+        numberings[id(forest.vocabulary)] = number
+    return np.where(forest.labels < 0, forest.labels, number[np.maximum(forest.labels, 0)]).astype(np.int32)

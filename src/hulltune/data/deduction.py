@@ -1,0 +1,348 @@
+"""Weighted deduction: from axioms and inference rules to the packed forest of all proofs of a goal.
+
+Parsers, aligners and decoders are deduction systems (Shieber, Schabes & Pereira 1995): what they compute is decided
+by the semiring under which their proof forest is valued (Goodman 1999), and the forest is built once.
+
+>>> i, j, k = variables("i j k")
+>>> words = ["a", "b", "c", "d"]
+>>> forest = deduce(
+...     [Axiom((n, n + 1), output=[word]) for n, word in enumerate(words)],
+...     [Rule((i, k), [(i, j), (j, k)])],
+...     goal=(0, 4),
+... )
+>>> from hulltune.inference import inside
+>>> from hulltune.semirings import CountingSemiring
+>>> inside(forest, CountingSemiring(), lambda edge: 1)[forest.root]  # binary trees over 4 words
+5
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any
+
+from hulltune.data.builder import ForestBuilder
+from hulltune.data.forest import Forest
+from hulltune.data.rules import (
+    Axiom,
+    Bindings,
+    Condition,
+    Features,
+    Item,
+    Output,
+    Pattern,
+    Rule,
+    Variable,
+    each,
+    instantiate,
+    match,
+    variable_names,
+    variables,
+    where,
+)
+from hulltune.data.vocabulary import Vocabulary
+from hulltune.errors import InputError
+
+__all__ = ["Axiom", "Deduction", "Rule", "Step", "Variable", "deduce", "each", "variables", "where"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One way to prove ``item``: a hyperedge of the proof forest."""
+
+    item: Item
+    premises: tuple[Item, ...]
+    features: Features | None
+    output: Output | None
+    source: Axiom | Rule
+
+
+class Deduction:
+    """A forward-chaining prover. Every step (a rule, its premises, its bindings) is found exactly once.
+
+    Items wait on an agenda and enter the chart one by one. An item that enters is the *trigger*: it is matched with
+    every premise of every rule, and the other premises are looked up in the chart. A premise left of the trigger's
+    may not be the trigger itself, so that a step is found only at the first of the places where its newest item
+    stands (semi-naive evaluation). The chart is indexed by the arguments that are bound when it is asked: a lookup
+    costs what it finds, and the whole deduction O(partial matches).
+
+    Three hooks leave the order and the extent of the search to the caller, such as a decoder with a beam:
+    ``priority(item)`` orders the agenda, smallest first, then first come first served; ``observe(step)`` sees each
+    step when it is found, before the item is on the agenda; ``admit(item)`` is asked when an item leaves the agenda,
+    and a refused one enters no proof.
+    """
+
+    def __init__(
+        self,
+        axioms: Iterable[Axiom],
+        rules: Iterable[Rule],
+        *,
+        priority: Callable[[Item], Any] | None = None,
+        observe: Callable[[Step], None] | None = None,
+        admit: Callable[[Item], bool] | None = None,
+        max_items: int = 10_000_000,
+    ) -> None:
+        self._axioms = tuple(axioms)
+        self._rules = tuple(rules)
+        self._priority, self._observe, self._admit = priority, observe, admit
+        self._max_items = max_items
+        self._triggers = _Triggers()
+        self._chart = _Chart()
+        self._schemas: list[_Plan] = []
+        for rule in self._rules:
+            if not rule.premises:
+                self._schemas.append(_Plan.of(rule, None))
+            for position in range(len(rule.premises)):
+                plan = _Plan.of(rule, position)
+                self._triggers.add(plan)
+                self._chart.prepare(plan)
+        self._agenda: list[tuple[Any, int, Item]] = []
+        self.steps: dict[Item, list[Step]] = {}
+        """All steps found so far, by the item that they prove, in the order in which they were found."""
+        self.refused: set[Item] = set()
+        """The items that ``admit`` turned away."""
+
+    @property
+    def examined(self) -> int:
+        """How many chart items joins have looked at: the work done."""
+        return self._chart.examined
+
+    def run(self) -> None:
+        """Prove everything that can be proved. Once run, running again changes nothing."""
+        for axiom in self._axioms:
+            if variable_names(axiom.item):
+                raise InputError(f"axiom {axiom.item} has variables; expected constants, or a rule without premises")
+            self._found(Step(axiom.item, (), axiom.features, axiom.output, axiom))
+        for plan in self._schemas:
+            self._conclude(plan, {}, ())
+        self._axioms, self._schemas = (), []
+        while self._agenda:
+            *_, item = heappop(self._agenda)
+            if self._admit is not None and not self._admit(item):
+                self.refused.add(item)
+                continue
+            self._chart.add(item)
+            for plan in self._triggers.candidates(item):
+                bindings = match(plan.trigger_pattern, item, {})
+                if bindings is not None:
+                    self._conclude(plan, bindings, item)
+
+    def forest(
+        self,
+        goal: Item,
+        *,
+        feature_names: Sequence[str] | None = None,
+        vocabulary: Vocabulary | None = None,
+        sparse: bool = False,
+    ) -> Forest:
+        """The forest of all proofs of ``goal`` found so far. One that is not proved gives a root without edges.
+
+        Only what a proof of the goal uses is looked at. A proof that uses its own conclusion is an error: its
+        forest would stand for infinitely many derivations.
+        """
+        if variable_names(goal):
+            raise InputError(f"goal {goal} has variables; expected constants: conclude it by a rule that has them")
+        builder = ForestBuilder(feature_names=feature_names, vocabulary=vocabulary, sparse=sparse)
+        builder.add_node(goal)
+        if goal not in self.refused:
+            for item in _in_order(goal, self.steps):
+                for step in self.steps[item]:
+                    builder.add_edge(item, step.premises, features=step.features, output=step.output)
+        return builder.build(root=goal)
+
+    def _conclude(self, plan: _Plan, bindings: Bindings, trigger: Item) -> None:
+        rule = plan.rule
+        premises: list[Item] = [trigger] * len(rule.premises)
+        for complete in self._complete(plan, 0, bindings, premises):
+            self._found(
+                Step(
+                    instantiate(rule.conclusion, complete),
+                    tuple(premises),
+                    _value(rule.features, rule.feature_inputs, complete),
+                    _value(rule.output, rule.output_inputs, complete),
+                    rule,
+                )
+            )
+
+    def _complete(self, plan: _Plan, stage: int, bindings: Bindings, premises: list[Item]) -> Iterator[Bindings]:
+        """All ways to satisfy the stages from this one on; ``premises`` is filled in while one is being yielded."""
+        if stage == len(plan.stages):
+            yield bindings
+            return
+        now = plan.stages[stage]
+        if isinstance(now, Condition):
+            for extended in now.extend(bindings):
+                yield from self._complete(plan, stage + 1, extended, premises)
+            return
+        for item in self._chart.lookup(now, bindings):
+            if now.older and item is premises[plan.trigger]:
+                continue
+            matched = match(now.pattern, item, bindings)
+            if matched is not None:
+                premises[now.premise] = item
+                yield from self._complete(plan, stage + 1, matched, premises)
+
+    def _found(self, step: Step) -> None:
+        if self._observe is not None:
+            self._observe(step)
+        known = self.steps.get(step.item)
+        if known is not None:
+            known.append(step)
+            return
+        if len(self.steps) == self._max_items:
+            raise InputError(
+                f"more than {self._max_items} items were proved, {step.item} last; "
+                "expected finitely many: bound the rules by conditions, or raise max_items"
+            )
+        self.steps[step.item] = [step]
+        priority = 0 if self._priority is None else self._priority(step.item)
+        heappush(self._agenda, (priority, len(self.steps), step.item))
+
+
+def deduce(
+    axioms: Iterable[Axiom],
+    rules: Iterable[Rule],
+    *,
+    goal: Item,
+    feature_names: Sequence[str] | None = None,
+    vocabulary: Vocabulary | None = None,
+    sparse: bool = False,
+) -> Forest:
+    """The packed forest of all proofs of ``goal``; a goal without a proof gives a root without edges."""
+    deduction = Deduction(axioms, rules)
+    deduction.run()
+    return deduction.forest(goal, feature_names=feature_names, vocabulary=vocabulary, sparse=sparse)
+
+
+@dataclass(frozen=True)
+class _Lookup:
+    """Find the items for one premise, by the arguments that are bound by then."""
+
+    premise: int
+    pattern: Pattern
+    bound: tuple[int, ...]
+    older: bool
+    """Whether the trigger itself is excluded."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How to complete a rule from one of its premises: lookups and conditions, in order."""
+
+    rule: Rule
+    trigger: int
+    stages: tuple[_Lookup | Condition, ...]
+
+    @property
+    def trigger_pattern(self) -> Pattern:
+        return self.rule.premises[self.trigger]
+
+    @staticmethod
+    def of(rule: Rule, trigger: int | None) -> _Plan:
+        """Conditions as early as their inputs allow (tests before generators), then the most bound premise first."""
+        premises = {n: pattern for n, pattern in enumerate(rule.premises) if n != trigger}
+        conditions = sorted(rule.conditions, key=lambda condition: condition.binds is not None)
+        bound = set() if trigger is None else variable_names(rule.premises[trigger])
+        stages: list[_Lookup | Condition] = []
+        while True:
+            ready = next((c for c in conditions if bound.issuperset(c.inputs)), None)
+            if ready is not None:
+                conditions.remove(ready)
+                stages.append(ready)
+                bound.update(ready.binds or ())
+            elif premises:
+                position = max(premises, key=lambda n: (len(_bound_positions(premises[n], bound)), -n))
+                pattern = premises.pop(position)
+                older = trigger is not None and position < trigger
+                stages.append(_Lookup(position, pattern, _bound_positions(pattern, bound), older))
+                bound |= variable_names(pattern)
+            else:
+                break
+        needed = {name: "a condition" for condition in conditions for name in condition.inputs}
+        needed |= dict.fromkeys(rule.feature_inputs or (), "features")
+        needed |= dict.fromkeys(rule.output_inputs or (), "output")
+        needed |= dict.fromkeys(variable_names(rule.conclusion), "the conclusion")
+        for name, place in needed.items():
+            if name not in bound:
+                raise InputError(f"{rule}: {place} needs the variable {name}, which no premise or condition binds")
+        return _Plan(rule, -1 if trigger is None else trigger, tuple(stages))
+
+
+class _Triggers:
+    """Which rules an item may set off: by its length and, where a pattern has a constant there, its first argument."""
+
+    def __init__(self) -> None:
+        self._plans: defaultdict[tuple[object, ...], list[_Plan]] = defaultdict(list)
+
+    def add(self, plan: _Plan) -> None:
+        pattern = plan.trigger_pattern
+        constant = pattern[:1] if pattern and not isinstance(pattern[0], Variable) else ()
+        self._plans[(len(pattern), *constant)].append(plan)
+
+    def candidates(self, item: Item) -> Iterator[_Plan]:
+        yield from self._plans.get((len(item),), ())
+        if item:
+            yield from self._plans.get((len(item), item[0]), ())
+
+
+class _Chart:
+    """The items proved and admitted, under every combination of arguments that some rule asks for."""
+
+    def __init__(self) -> None:
+        self._indexes: defaultdict[int, dict[tuple[int, ...], dict[Item, list[Item]]]] = defaultdict(dict)
+        self.examined = 0
+
+    def prepare(self, plan: _Plan) -> None:
+        for stage in plan.stages:
+            if isinstance(stage, _Lookup):
+                self._indexes[len(stage.pattern)].setdefault(stage.bound, {})
+
+    def add(self, item: Item) -> None:
+        for positions, index in self._indexes[len(item)].items():
+            index.setdefault(tuple([item[position] for position in positions]), []).append(item)
+
+    def lookup(self, lookup: _Lookup, bindings: Bindings) -> Sequence[Item]:
+        key = instantiate(tuple([lookup.pattern[position] for position in lookup.bound]), bindings)
+        found = self._indexes[len(lookup.pattern)][lookup.bound].get(key, ())
+        self.examined += len(found)
+        return found
+
+
+def _bound_positions(pattern: Pattern, bound: set[str]) -> tuple[int, ...]:
+    return tuple(n for n, arg in enumerate(pattern) if not isinstance(arg, Variable) or arg.name in bound)
+
+
+def _value(given: Any, inputs: tuple[str, ...] | None, bindings: Bindings) -> Any:
+    return given if inputs is None else given(*(bindings[name] for name in inputs))
+
+
+def _in_order(goal: Item, steps: Mapping[Item, Sequence[Step]]) -> list[Item]:
+    """The items that proofs of the goal use, premises before conclusions; an error that shows the cycle, if any."""
+    order: list[Item] = []
+    done: set[Item] = set()
+    path: dict[Item, Iterator[Item]] = {}
+
+    def enter(item: Item) -> None:
+        path[item] = iter([premise for step in steps.get(item, ()) for premise in step.premises])
+
+    if goal in steps:
+        enter(goal)
+    while path:
+        item, premises = next(reversed(path.items()))
+        premise = next((premise for premise in premises if premise not in done), None)
+        if premise is None:
+            path.popitem()
+            done.add(item)
+            order.append(item)
+        elif premise in path:
+            cycle = [*list(path)[list(path).index(premise) :], premise]
+            raise InputError(
+                f"the proof of {goal} is cyclic: {' ← '.join(map(str, cycle))}; "
+                "expected that no item is a premise of itself, directly or through others"
+            )
+        else:
+            enter(premise)
+    return order

@@ -1,0 +1,110 @@
+"""Several forests as one: those of a sentence from several runs of a decoder, over features of different names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.data.corpus import Corpus
+from hulltune.data.features import DenseFeatures, Features, SparseFeatures, concatenate_features
+from hulltune.data.forest import Forest, Pruned
+from hulltune.errors import InputError
+
+DENSE_WIDTH = 64
+"""Features up to this many are always stored as a matrix: scoring its columns is far faster than sparse rows."""
+DENSE_SHARE = 0.05
+"""Of the values of a wider matrix, the share other than 0 from which on it is still stored as one."""
+
+
+def union(forests: Sequence[Forest]) -> Forest:
+    """The forest of all derivations of any of these: a new root with an edge, all features 0, to each of their roots.
+
+    Their features must be the same. One forest alone stays as it is; those without derivations are left out. Of equal
+    derivations that of the earlier forest wins. Edges of the new root have the id −1. Linear.
+    """
+    if not forests:
+        raise InputError("forests: a union needs at least one forest, got none")
+    filled = [forest for forest in forests if forest.edges]
+    if len(filled) <= 1:
+        return filled[0] if filled else forests[0]
+    corpus = Corpus.pack(filled)
+    members, width = len(filled), len(corpus.feature_names)
+    shifts = np.repeat(corpus.node_offsets[:-1], np.diff(corpus.tail_offsets[corpus.sentence_edges]))
+    roots = corpus.node_offsets[1:] - 1
+    zeros: Features = DenseFeatures(np.zeros((members, width), dtype=corpus.features.values.dtype, order="F"))
+    return Forest(
+        edge_offsets=np.append(corpus.edge_offsets, corpus.edges + members),
+        tail_offsets=np.concatenate([corpus.tail_offsets, len(corpus.tails) + 1 + np.arange(members)]),
+        tails=np.concatenate([corpus.tails + shifts, roots]).astype(np.int32),
+        features=concatenate_features([corpus.features, zeros], width),
+        feature_names=corpus.feature_names,
+        label_offsets=np.concatenate([corpus.label_offsets, len(corpus.labels) + 1 + np.arange(members)]),
+        labels=np.concatenate([corpus.labels, np.full(members, -1, dtype=np.int32)]),
+        vocabulary=corpus.vocabulary,
+        edge_ids=np.concatenate([corpus.edge_ids, np.full(members, -1, dtype=np.int64)]),
+        pruned=Pruned(
+            nodes=sum(forest.pruned.nodes for forest in forests), edges=sum(forest.pruned.edges for forest in forests)
+        ),
+    )
+
+
+def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None = None) -> list[Forest]:
+    """The same forests over the union of their features; one that a forest lacks is 0 in it. They are in the order of
+    first appearance, but by number where that is all that tells their names apart (f1, f2, …).
+
+    With ``names`` over these instead: further features are left out. Features become a matrix where that is not too
+    empty (DENSE_WIDTH, DENSE_SHARE), otherwise sparse rows.
+    """
+    if names is None:
+        found: dict[str, None] = {}
+        for forest in forests:
+            found.update(dict.fromkeys(forest.feature_names))
+        names = _by_number(tuple(found))
+    column = {name: k for k, name in enumerate(names)}
+    edges = sum(forest.edges for forest in forests)
+    filled = sum(int(np.count_nonzero(forest.features.values)) for forest in forests)
+    dense = len(names) <= DENSE_WIDTH or filled >= DENSE_SHARE * edges * len(names)
+    places: dict[tuple[str, ...], NDArray[np.int32]] = {}
+    changed = []
+    for forest in forests:
+        place = places.get(forest.feature_names)
+        if place is None:
+            place = np.array([column.get(name, -1) for name in forest.feature_names], dtype=np.int32)
+            places[forest.feature_names] = place
+        features = _moved(forest.features, place, len(names), dense)
+        changed.append(replace(forest, features=features, feature_names=tuple(names)))
+    return changed
+
+
+def _by_number(names: tuple[str, ...]) -> tuple[str, ...]:
+    stems = {name.rstrip("0123456789") for name in names}
+    if len(stems) != 1 or any(name in stems for name in names):
+        return names
+    return tuple(sorted(names, key=lambda name: int(name[len(next(iter(stems))) :])))
+
+
+def _moved(features: Features, place: NDArray[np.int32], width: int, dense: bool) -> Features:
+    """Features with column k at ``place[k]`` of ``width``, or left out where that is −1."""
+    if isinstance(features, DenseFeatures):
+        if dense:
+            if np.array_equal(place, np.arange(width)):
+                return features
+            matrix = np.zeros((features.shape[0], width), dtype=features.values.dtype, order="F")
+            matrix[:, place[place >= 0]] = features.values[:, place >= 0]
+            return DenseFeatures(matrix)
+        rows, columns = (places.astype(np.int64) for places in np.nonzero(features.values))
+        values = features.values[rows, columns]
+    else:
+        rows = np.repeat(np.arange(features.shape[0]), np.diff(features.offsets))
+        columns, values = features.columns.astype(np.int64), features.values
+    kept = place[columns] >= 0
+    rows, columns, values = rows[kept], place[columns[kept]].astype(np.int64), values[kept]
+    if dense:
+        matrix = np.zeros((features.shape[0], width), dtype=features.values.dtype, order="F")
+        np.add.at(matrix, (rows, columns), values)  # a name that an edge has twice counts twice
+        return DenseFeatures(matrix)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=features.shape[0]))]).astype(np.int64)
+    return SparseFeatures(offsets, columns.astype(np.int32), values, width)

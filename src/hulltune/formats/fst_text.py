@@ -1,0 +1,250 @@
+"""FSTs as text, of OpenFst and of Kaldi: lines of arcs and final states; the first begins with the start state.
+
+The bytes are read by a kernel; this module decides what it cannot, and words the complaints.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.data.features import DenseFeatures, Features
+from hulltune.data.forest import Forest
+from hulltune.data.vocabulary import Vocabulary
+from hulltune.errors import InputError
+from hulltune.formats.forest_files import ForestOptions
+from hulltune.formats.fst_binary import KALDI, PAIR, SINGLE
+from hulltune.formats.lattices import Arcs, Integers, lattice_forest, negated, tuple_features
+from hulltune.formats.numbers import plain_number, shown
+from hulltune.formats.streams import not_utf8
+from hulltune.formats.symbols import read_symbols, words_of
+from hulltune.formats.word_rules import WordRule, number_words, word_rule
+
+EPSILON = "<eps>"
+"""The label of no word in files that have words in the place of numbers."""
+_ACCEPTOR, _TRANSDUCER = "'from to label [weight]'", "'from to input output [weight]'"
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A part of a file that holds one FST; its last byte is a line end."""
+
+    file: str
+    data: bytes
+    first_line: int
+    what: str
+    """For messages about the FST as a whole: the file, and the utterance if there is one."""
+
+    def error(self, line: int, reason: str) -> InputError:
+        return InputError(f"{self.file}:{line}: {reason}")
+
+    def line(self, number: int) -> str:
+        return self.data.split(b"\n")[number - self.first_line].decode("utf-8").strip()
+
+
+def text_forest(
+    data: bytes,
+    options: ForestOptions,
+    vocabulary: Vocabulary,
+    *,
+    file: str,
+    rule: WordRule,
+    kaldi: bool = False,
+    first_line: int = 1,
+    name: str | None = None,
+) -> Forest:
+    """The forest of some lines of a file. Linear in their bytes."""
+    what = file if name is None else f"{file}: {name}"
+    piece = _Piece(file, data if data.endswith(b"\n") else data + b"\n", first_line, what)
+    if not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise piece.error(first_line + data.count(b"\n", 0, error.start), not_utf8(error)) from None
+    return _TextFst(piece, kaldi=kaldi).forest(options, vocabulary, rule)
+
+
+class _TextFst:
+    """The tables that the kernel fills, and what is made of them."""
+
+    def __init__(self, piece: _Piece, *, kaldi: bool) -> None:
+        from hulltune.kernels import fst_text, interning
+
+        self._kernel = fst_text
+        self._piece = piece
+        self._bytes = np.frombuffer(piece.data, dtype=np.uint8)
+        self._kaldi = kaldi
+        counts = fst_text.survey(self._bytes, 0, len(self._bytes), kaldi)
+        # Four fields are a transducer's if most of the last ones are no weights: a few are faults, and said to be.
+        self._transducer = bool(counts[5] or 2 * counts[fst_text.NO_WEIGHT] > counts[4])
+        four = 0 if self._transducer else int(counts[fst_text.MOST_IN_FOUR])
+        numbers = max(four, int(counts[fst_text.MOST_IN_TWO]), int(counts[fst_text.MOST_IN_FIVE]))
+        self._style = fst_text.KALDI if kaldi else fst_text.TUPLE if numbers > 2 else fst_text.NUMBERS
+        width = 2 if kaldi else 1 if numbers > 2 else numbers
+        lines = int(counts[:7].sum())
+        source, target, label, line = np.empty((4, lines), dtype=np.int64)
+        self._rows = fst_text.Rows(source, target, label, line, np.empty((lines, width)))
+        pairs = len(piece.data) // 4 + 1 if numbers > 2 else 0
+        row, key = np.empty((2, pairs), dtype=np.int64)
+        self._pairs = fst_text.Pairs(row, key, np.empty(pairs))
+        self._labels = interning.empty_texts(lines)
+        self._parse()
+
+    def _parse(self) -> None:
+        kernel = self._kernel
+        state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
+        state[kernel.LINE] = self._piece.first_line
+        pending = np.empty((64, 4), dtype=np.int64)
+        while code := kernel.parse_lines(
+            self._bytes, len(self._bytes), state, self._transducer, self._style, self._labels, self._rows, self._pairs,
+            pending,
+        ):  # fmt: skip
+            if code == kernel.ODD:
+                line = int(state[kernel.LINE])
+                raise self._piece.error(line, self._complaint(self._piece.line(line)))
+            pending = np.concatenate([pending, np.empty_like(pending)])
+        rows = int(state[kernel.ROWS])
+        if not rows:
+            raise InputError(f"{self._piece.what}: no states; expected lines of arcs, {_ACCEPTOR} or {_TRANSDUCER}")
+        self._rows = self._rows._replace(
+            source=self._rows.source[:rows],
+            target=self._rows.target[:rows],
+            label=self._rows.label[:rows],
+            line=self._rows.line[:rows],
+            values=self._rows.values[:rows],
+        )
+        count = int(state[kernel.PAIRS])
+        pairs = self._pairs
+        self._pairs = kernel.Pairs(pairs.row[:count], pairs.key[:count], pairs.value[:count])
+        self._settle(pending[: state[kernel.PENDING]])
+
+    def _settle(self, pending: Integers) -> None:
+        """Let Python read the numbers that the kernel would not. Only a state's weight may be infinite."""
+        for row, column, start, stop in pending.tolist():
+            token = self._piece.data[start:stop].decode("utf-8")
+            value = plain_number(token)
+            line = int(self._rows.line[row])
+            is_final = self._rows.target[row] < 0
+            if value is None or math.isnan(value) or (math.isinf(value) and not (is_final and value > 0)):
+                raise self._piece.error(line, f"the weight {token!r}; expected a finite number")
+            if column >= 0:
+                self._rows.values[row, column] = value
+            else:
+                self._pairs.value[-1 - column] = value
+
+    def _complaint(self, line: str) -> str:
+        """What is wrong with a line that the kernel could not read."""
+        fields = line.split()
+        arc = 4 if self._transducer else 3
+        expected = _TRANSDUCER if self._transducer else _ACCEPTOR
+        if len(fields) not in (1, 2, arc, arc + 1):
+            return f"{len(fields)} fields; expected {expected}, or 'state [weight]'"
+        for field in fields[: 2 if len(fields) > 2 else 1]:
+            if not is_number(field):
+                return f"state {shown(field)}; expected a whole number from 0"
+        if self._kaldi and len(fields) == arc == 4:
+            return f"4 fields, of which the last is the weight {shown(fields[-1])}; expected {expected}"
+        form = "'graph,acoustic,transition_ids'" if self._kaldi else "numbers with commas between them"
+        if self._style == self._kernel.TUPLE:
+            form = "'0,key,value,key,value…'"
+        return f"the weight {shown(fields[-1])}; expected {form}, as in the other lines"
+
+    # What is made of it.
+
+    def forest(self, options: ForestOptions, vocabulary: Vocabulary, rule: WordRule) -> Forest:
+        """The forest of the lines."""
+        rows, piece = self._rows, self._piece
+        arcs = np.flatnonzero(rows.target >= 0)
+        finals = np.flatnonzero(rows.target < 0)
+        finals = finals[~np.any(np.isposinf(rows.values[finals]), axis=1)]
+        if not len(finals):
+            raise InputError(f"{piece.what}: no final state; expected a line 'state [weight]'")
+        (start, sources, targets, final_states), states, state_names = _numbered(
+            rows.source[:1], rows.source[arcs], rows.target[arcs], rows.source[finals]
+        )
+        in_order = np.argsort(final_states, kind="stable")
+        twice = np.flatnonzero(np.diff(final_states[in_order]) == 0)
+        if len(twice):
+            row = finals[in_order[twice[0] + 1]]
+            raise piece.error(int(rows.line[row]), f"state {rows.source[row]} is final for a second time")
+        words = self._words(options, vocabulary, rule)[rows.label[arcs]]
+        features, names = self._features(np.concatenate([arcs, finals]))
+        lines = rows.line[np.concatenate([arcs[:1] if len(arcs) else finals[:1], arcs, finals])]
+        return lattice_forest(
+            Arcs(
+                states=states,
+                start=int(start[0]),
+                sources=sources,
+                targets=targets,
+                words=words,
+                finals=final_states,
+                features=negated(features, names, options, costs=True),
+                feature_names=names,
+                state_names=state_names,
+            ),
+            vocabulary,
+            where=piece.what,
+            describe_row=lambda row: f"{piece.file}:{lines[row]}",
+        )
+
+    def _words(self, options: ForestOptions, vocabulary: Vocabulary, rule: WordRule) -> NDArray[np.int32]:
+        """The number in the vocabulary of every distinct label, −1 for those that put out nothing."""
+        count, data = int(self._labels.size[0]), self._piece.data
+        spans = zip(self._labels.starts[:count].tolist(), self._labels.stops[:count].tolist(), strict=True)
+        labels = [data[first:last].decode("utf-8") for first, last in spans]
+        together = "".join(labels)
+        are_numbers = together.isascii() and together.isdigit() and max(map(len, labels)) < 18
+        if options.symbols is not None and not are_numbers:
+            word = next(label for label in labels if not is_number(label))
+            line = self._line_of(labels.index(word))
+            reason = f"label {shown(word)} is no number; leave out the symbol table of a file that has words already"
+            raise self._piece.error(line, reason)
+        nothing = "0" if are_numbers else EPSILON
+        chosen = word_rule(options, rule)
+        given = [label for label in labels if label != nothing]
+        if options.symbols is not None:
+            given = words_of([int(label) for label in given], read_symbols(options.symbols), self._piece.what)
+        numbers = np.full(count, -1, dtype=np.int32)
+        numbers[[place for place, label in enumerate(labels) if label != nothing]] = number_words(
+            given, chosen, vocabulary
+        )
+        return numbers
+
+    def _line_of(self, label: int) -> int:
+        return int(self._rows.line[np.flatnonzero(self._rows.label == label)[0]])
+
+    def _features(self, order: Integers) -> tuple[Features, tuple[str, ...]]:
+        """A row for the start, then the rows in this order."""
+        rows, pairs = self._rows, self._pairs
+        if self._style != self._kernel.TUPLE:
+            names = KALDI if self._kaldi else (SINGLE if rows.values.shape[1] == 1 else PAIR)
+            matrix = np.zeros((len(order) + 1, rows.values.shape[1]), order="F")
+            matrix[1:] = rows.values[order]
+            return DenseFeatures(matrix), names[: rows.values.shape[1]]
+        wrong = np.flatnonzero(rows.values[order, 0] != 0)
+        if len(wrong):
+            row = order[wrong[0]]
+            got = f"the weight begins with {rows.values[row, 0]}, the value of features that are left out"
+            raise self._piece.error(int(rows.line[row]), f"{got}; expected 0")
+        place = np.full(len(rows.source), -1, dtype=np.int64)
+        place[order] = np.arange(1, len(order) + 1)
+        return tuple_features(place[pairs.row], pairs.key, pairs.value, len(order) + 1)
+
+
+def is_number(label: str) -> bool:
+    """Whether a label or a state is a whole number from 0."""
+    return label.isascii() and label.isdigit() and len(label) < 18
+
+
+def _numbered(*states: Integers) -> tuple[tuple[Integers, ...], int, Integers | None]:
+    """States numbered from 0 without large gaps, how many there are, and their old numbers if they have new ones."""
+    together = np.concatenate(states)
+    most = int(together.max())
+    if most < 4 * len(together) + 16:
+        return states, most + 1, None
+    distinct, places = np.unique(together, return_inverse=True)
+    ends = np.cumsum([len(part) for part in states])[:-1]
+    return tuple(np.split(places.reshape(-1), ends)), len(distinct), distinct

@@ -1,0 +1,205 @@
+"""Lattices of k2, from its objects: anything with the same attributes will do, so that k2 is no dependency.
+
+An Fsa has ``arcs`` with rows of (source, destination, label, …) and ``scores``, one a row, which are larger for better
+arcs. State 0 is the start, the last state is the only final one, and the arcs into it have label −1. An FsaVec holds
+several with a third axis on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.data.features import DenseFeatures
+from hulltune.data.vocabulary import Vocabulary
+from hulltune.errors import InputError
+from hulltune.formats.forest_files import ForestOptions, NamedForest
+from hulltune.formats.lattices import Arcs, Integers, lattice_forest, negated
+from hulltune.formats.symbols import read_symbols, words_of
+from hulltune.formats.word_rules import MARKS, number_words, word_rule
+
+SCORE = "score"
+
+
+def from_k2(
+    fsa: Any,
+    *,
+    features: Mapping[str, Any] | Sequence[str] | None = None,
+    labels: Any = None,
+    words: Mapping[int, str] | Callable[[int], str] | Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    options: ForestOptions | None = None,
+    vocabulary: Vocabulary | None = None,
+) -> Iterator[NamedForest]:
+    """The forests of an Fsa (one) or an FsaVec (one each), in order; O(arcs).
+
+    ``features`` are tensors with a value for each arc by name, or names of such attributes of the Fsa (``lm_scores``);
+    by default the one feature score, which is ``fsa.scores``. ``labels`` is a tensor of the words' numbers, by default
+    ``fsa.aux_labels`` if that is a tensor, and else the labels of the arcs; 0 is no word, as is −1 before the final
+    state. ``words`` says which word a number is (k2's symbol tables do), by default ``options.symbols`` or the number
+    itself. ``names`` are the utterances.
+    """
+    options = ForestOptions() if options is None else options
+    vocabulary = Vocabulary() if vocabulary is None else vocabulary
+    arcs = _arc_rows(fsa)
+    fsas = _fsas(fsa, arcs)
+    if names is not None and len(names) != len(fsas):
+        raise InputError(f"names: expected one for each of the {len(fsas)} lattices, got {len(names)}")
+    numbers = _labels(fsa, arcs, labels)
+    columns = _features(fsa, features, len(arcs))
+    for number, (first, last, states) in enumerate(fsas):
+        where = f"lattice {number}" if names is None else f"lattice {number} ({names[number]})"
+        rows = arcs[first:last]
+        _check_states(rows, states, where)
+        matrix = np.zeros((len(rows) + 2, len(columns)), order="F")
+        for column, values in enumerate(columns.values()):
+            matrix[1:-1, column] = values[first:last]
+        forest = lattice_forest(
+            Arcs(
+                states=states,
+                start=0,
+                sources=rows[:, 0],
+                targets=rows[:, 1],
+                words=_words(numbers[first:last], words, options, vocabulary, where),
+                finals=np.array([states - 1], dtype=np.int64),
+                features=negated(DenseFeatures(matrix), tuple(columns), options, costs=False),
+                feature_names=tuple(columns),
+            ),
+            vocabulary,
+            where=where,
+        )
+        yield NamedForest(forest, None if names is None else names[number])
+
+
+def _array(tensor: Any, what: str) -> NDArray[Any]:
+    """A tensor of any library as an array: on the CPU, without its gradient."""
+    for step in ("detach", "cpu"):
+        tensor = getattr(tensor, step)() if hasattr(tensor, step) else tensor
+    try:
+        return np.asarray(tensor)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: expected a tensor, got {type(tensor).__name__}") from None
+
+
+def _called(value: Any) -> Any:
+    """Some releases have methods where others have attributes."""
+    return value() if callable(value) else value
+
+
+def _arc_rows(fsa: Any) -> Integers:
+    """Source, destination and label of every arc."""
+    arcs = getattr(fsa, "arcs", None)
+    if arcs is None:
+        raise InputError(f"expected an Fsa of k2 (an object with arcs and scores), got {type(fsa).__name__}")
+    rows = _array(_called(getattr(arcs, "values", arcs)), "arcs")
+    if rows.ndim != 2 or rows.shape[1] < 3 or not np.issubdtype(rows.dtype, np.integer):
+        raise InputError(f"arcs: expected rows of source, destination, label and score, got {rows.dtype} {rows.shape}")
+    return rows[:, :3].astype(np.int64)
+
+
+def _row_splits(fsa: Any, axis: int) -> Integers:
+    arcs = fsa.arcs
+    shape = _called(arcs.shape) if hasattr(arcs, "shape") and not hasattr(arcs, "row_splits") else arcs
+    if not hasattr(shape, "row_splits"):
+        raise InputError("arcs: expected a ragged tensor with row_splits, got none")
+    return _array(shape.row_splits(axis), "arcs.row_splits").astype(np.int64)
+
+
+def _fsas(fsa: Any, arcs: Integers) -> list[tuple[int, int, int]]:
+    """The first arc, the arc after the last, and the number of states of every Fsa."""
+    axes = getattr(fsa.arcs, "num_axes", None)
+    axes = int(_called(axes)) if axes is not None else len(getattr(fsa, "shape", (0, 0)))
+    if axes not in (2, 3):
+        raise InputError(f"arcs: expected 2 axes (an Fsa) or 3 (an FsaVec), got {axes}")
+    of_states = _row_splits(fsa, axes - 1)
+    states = _row_splits(fsa, 1) if axes == 3 else np.array([0, len(of_states) - 1])
+    for splits, what, end in ((of_states, "arcs", len(arcs)), (states, "states", len(of_states) - 1)):
+        if not len(splits) or splits[0] != 0 or splits[-1] != end or np.any(np.diff(splits) < 0):
+            raise InputError(f"arcs.row_splits: expected numbers of {what} that grow from 0 to {end}")
+    return [(int(of_states[first]), int(of_states[last]), int(last - first)) for first, last in pairwise(states)]
+
+
+def _check_states(rows: Integers, states: int, where: str) -> None:
+    if states < 2:
+        raise InputError(f"{where}: {states} states; expected a start state and a final one at least")
+    wrong = np.flatnonzero(np.any((rows[:, :2] < 0) | (rows[:, :2] >= states), axis=1))
+    if len(wrong):
+        arc = wrong[0]
+        got = f"arc {arc} from state {rows[arc, 0]} to {rows[arc, 1]}"
+        raise InputError(f"{where}: {got}; expected states from 0 to {states - 1}")
+    wrong = np.flatnonzero((rows[:, 2] == -1) != (rows[:, 1] == states - 1))
+    if len(wrong):
+        arc = wrong[0]
+        got = f"arc {arc} to state {rows[arc, 1]} has label {rows[arc, 2]}"
+        raise InputError(f"{where}: {got}; expected −1 on the arcs to the last state, {states - 1}, and on no others")
+
+
+def _labels(fsa: Any, arcs: Integers, labels: Any) -> Integers:
+    if labels is None:
+        labels = getattr(fsa, "aux_labels", None)
+        if labels is None or hasattr(labels, "row_splits"):
+            if labels is not None:
+                raise InputError("aux_labels: a ragged tensor (several words an arc); give labels, or invert the Fsa")
+            return arcs[:, 2]
+    numbers = _array(labels, "labels")
+    if numbers.shape != (len(arcs),) or not np.issubdtype(numbers.dtype, np.integer):
+        raise InputError(
+            f"labels: expected a whole number for each of {len(arcs)} arcs, got {numbers.dtype} {numbers.shape}"
+        )
+    return numbers.astype(np.int64)
+
+
+def _features(
+    fsa: Any, features: Mapping[str, Any] | Sequence[str] | None, arcs: int
+) -> dict[str, NDArray[np.float64]]:
+    if features is None:
+        features = {SCORE: getattr(fsa, "scores", None)}
+    if isinstance(features, str):
+        raise InputError(f"features: expected tensors by name or a list of names, got the text {features!r}")
+    if not isinstance(features, Mapping):
+        missing = [name for name in features if not hasattr(fsa, name)]
+        if missing:
+            raise InputError(
+                f"features: the Fsa has no attribute {missing[0]!r}; expected a tensor with a value an arc"
+            )
+        features = {name: getattr(fsa, name) for name in features}
+    columns = {}
+    for name, tensor in features.items():
+        values = _array(tensor, f"feature {name!r}")
+        if values.shape != (arcs,) or not (np.issubdtype(values.dtype, np.number)):
+            raise InputError(
+                f"feature {name!r}: expected a number for each of {arcs} arcs, got {values.dtype} {values.shape}"
+            )
+        columns[name] = values.astype(np.float64)
+    return columns
+
+
+def _words(
+    numbers: Integers,
+    words: Mapping[int, str] | Callable[[int], str] | Sequence[str] | None,
+    options: ForestOptions,
+    vocabulary: Vocabulary,
+    where: str,
+) -> NDArray[np.int32]:
+    from hulltune.kernels.interning import number_distinct
+
+    distinct, places = number_distinct(np.ascontiguousarray(numbers))
+    some = distinct > 0
+    if np.any(distinct < -1):
+        raise InputError(f"{where}: label {distinct.min()}; expected −1, 0 or the number of a word")
+    labels = distinct[some].tolist()
+    if words is None:
+        texts = words_of(labels, None if options.symbols is None else read_symbols(options.symbols), where)
+    else:
+        look_up = words if callable(words) else words.__getitem__
+        try:
+            texts = [str(look_up(label)) for label in labels]
+        except (KeyError, IndexError) as error:
+            raise InputError(f"{where}: a label has no word ({error}); is it the symbol table of this model?") from None
+    of_distinct = np.full(len(distinct), -1, dtype=np.int32)
+    of_distinct[some] = number_words(texts, word_rule(options, MARKS), vocabulary)
+    return of_distinct[places]

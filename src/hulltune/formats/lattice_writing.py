@@ -1,0 +1,143 @@
+"""Forests that are lattices, taken apart into arcs with at most one word each, for formats that hold no more."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from hulltune.data.forest import Forest
+from hulltune.errors import InputError
+from hulltune.formats.forest_files import NamedForest
+from hulltune.formats.streams import written_atomically
+from hulltune.wording import counted
+
+
+class PlainArc(NamedTuple):
+    """An arc; ``edge`` is the forest's edge whose features it has, or −1 for none."""
+
+    source: int
+    target: int
+    word: str | None
+    edge: int
+
+
+@dataclass(frozen=True)
+class PlainLattice:
+    """Arcs, the first of which leaves the start; final states, with the edge of their features or −1."""
+
+    states: int
+    start: int
+    arcs: list[PlainArc]
+    finals: dict[int, int]
+
+
+def plain_lattice(forest: Forest, *, final_weights: bool) -> PlainLattice:
+    """The arcs of a forest, in the order of its edges; with ``final_weights``, edges that only end a path become final
+    weights. The start of the forest is kept where it is one state without a weight. O(edges + words).
+    """
+    if forest.arity > 1:
+        raise InputError("a hypergraph, whose edges have several tails; expected a lattice or a list")
+    if not forest.edges:
+        raise InputError("a forest without derivations; expected at least one path")
+    heads = np.repeat(np.arange(forest.nodes), np.diff(forest.edge_offsets)).tolist()
+    has_tail = np.diff(forest.tail_offsets) == 1
+    tails = np.full(forest.edges, -1, dtype=np.int64)
+    tails[has_tail] = forest.tails
+    words = [_words(forest, edge, bool(has_tail[edge])) for edge in range(forest.edges)]
+    weighted = _rows_that_count(forest)
+    starts = np.flatnonzero(~has_tail)
+    states, start = forest.nodes, forest.nodes
+    left_out: set[int] = set()
+    if len(starts) == 1:
+        edge = int(starts[0])
+        only = forest.edge_offsets[heads[edge] + 1] - forest.edge_offsets[heads[edge]] == 1
+        if only and not words[edge] and not weighted[edge]:
+            start = heads[edge]
+            left_out.add(edge)
+    states += start == forest.nodes
+    finals = {forest.root: -1}
+    first = int(forest.edge_offsets[forest.root])
+    ending = range(first, forest.edges)
+    if final_weights and start != forest.root and all(has_tail[edge] and not words[edge] for edge in ending):
+        ends = tails[first:].tolist()
+        if len(set(ends)) == len(ends) and (len(ends) > 1 or weighted[first]):
+            finals = dict(zip(ends, ending, strict=True))
+            left_out.update(ending)
+    arcs: list[PlainArc] = []
+    for edge in range(forest.edges):
+        if edge in left_out:
+            continue
+        source = int(tails[edge]) if has_tail[edge] else start
+        feature_row = edge
+        for word in words[edge][:-1]:
+            arcs.append(PlainArc(source, states, word, feature_row))
+            source, feature_row = states, -1
+            states += 1
+        arcs.append(PlainArc(source, heads[edge], words[edge][-1] if words[edge] else None, feature_row))
+    return PlainLattice(states, start, arcs, finals)
+
+
+def _words(forest: Forest, edge: int, has_tail: bool) -> tuple[str, ...]:
+    labels = forest.labels[forest.label_offsets[edge] : forest.label_offsets[edge + 1]].tolist()
+    if has_tail:
+        if labels[:1] != [-1]:
+            raise InputError(
+                f"edge {edge} puts out words before those of its tail; expected a lattice read from the left"
+            )
+        labels = labels[1:]
+    if any(label < 0 for label in labels):
+        raise InputError(f"edge {edge} repeats the output of its tail; expected a lattice")
+    return forest.vocabulary.words(labels)
+
+
+def _rows_that_count(forest: Forest) -> list[bool]:
+    rows = forest.features
+    dense = rows.toarray() if rows.shape[1] else np.zeros(rows.shape)
+    counts: list[bool] = np.any(dense != 0, axis=1).tolist()
+    return counts
+
+
+def write_each(
+    path: str | os.PathLike[str], forests: Iterable[NamedForest], suffix: str, text: Callable[[NamedForest], str]
+) -> None:
+    """Write forests of a format that holds one a file: to ``path`` if there is one, or into the folder ``path``, to
+    files called by the forests' names, or by their numbers from 0. What is there as a folder is one, as is a path that
+    ends with a slash, and for several forests one without a suffix. Nothing is written before all of it can be.
+    """
+    target = Path(path)
+    given = list(forests)
+    into_folder = target.is_dir() or os.fspath(path).endswith(("/", os.sep))
+    if len(given) > 1 and not into_folder:
+        if target.suffix or target.exists():
+            raise InputError(
+                f"{target}: {counted(len(given), 'lattice')}, but this format holds one a file; give a folder"
+            )
+        into_folder = True
+    if not given and not into_folder:
+        raise InputError(f"{target}: no lattice to write; expected one")
+    contents: dict[Path, bytes] = {}
+    for number, forest in enumerate(given):
+        name = str(number) if forest.name is None else forest.name
+        file = target / f"{name}{suffix}" if into_folder else target
+        if into_folder and (
+            file in contents or name in ("", ".", "..") or "/" in name or os.sep in name or "\0" in name
+        ):
+            reason = "a second lattice of the name" if file in contents else "no file can have the name"
+            raise InputError(f"{target}: {reason} {name!r}")
+        try:
+            contents[file] = text(forest).encode("utf-8")
+        except InputError as error:
+            raise InputError(f"{file}: {error}") from None
+    if into_folder:
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{target}: cannot be made a folder ({error.strerror})") from None
+    for file, content in contents.items():
+        with written_atomically(file) as stream:
+            stream.write(content)

@@ -1,0 +1,53 @@
+"""What counts as a number and as a sentence id in a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hulltune.formats.candidates import SentenceId
+
+_LONGEST_NUMBER = 18
+LONE_SURROGATE = "a lone surrogate in it, which is no character"
+
+
+def plain_number(token: str) -> float | None:
+    """The number that a token of ASCII characters spells, or None; also nan and inf, for the caller to refuse."""
+    try:
+        return None if "_" in token or not token.isascii() else float(token)
+    except ValueError:
+        return None
+
+
+def json_number(value: Any) -> float | None:
+    """A JSON value as a number, or None; true and false are no numbers."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def sentence_id(text: str) -> SentenceId:
+    """An id as it stands in a file: a number if it is written in digits, otherwise a name."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER else text
+
+
+def json_id(value: Any) -> SentenceId | None:
+    """An id from JSON, or None if it is neither a whole number from 0 nor a string with something in it."""
+    if isinstance(value, str) and value.strip() and value.isprintable():
+        return sentence_id(value.strip())
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**_LONGEST_NUMBER:
+        return value
+    return None
+
+
+def is_text(text: str) -> bool:
+    """Whether a string can be written as UTF-8: JSON can spell halves of characters, which cannot."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def shown(value: Any) -> str:
+    """A value for a message, cut to a readable length."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,308 @@
+"""Hypotheses in the order of the file, as the readers find them, and how they become candidate lists."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.formats.candidates import CandidateLists, Provenance, SentenceId, check_new_names
+from hulltune.formats.numbers import LONE_SURROGATE, is_text
+from hulltune.formats.problems import Skipped
+
+Integers: TypeAlias = NDArray[np.int64]
+Fill: TypeAlias = Callable[[NDArray[Any], Integers], None]
+"""Writes the features of all rows into a matrix of zeros; row r belongs at ``destination[r]``."""
+
+MOST_BYTES = 1 << 36
+"""A matrix beyond this is refused: a list with that many distinct feature names is not meant to be dense."""
+
+
+@dataclass
+class Rows:
+    """Hypotheses in file order. ``keys[r]`` is the number of row r's sentence in ``ids``."""
+
+    ids: list[SentenceId]
+    keys: Integers
+    feature_names: tuple[str, ...]
+    fill: Fill
+    text: NDArray[np.uint8]
+    text_lengths: Integers
+    scores: NDArray[np.float64] | None
+    references: Mapping[SentenceId, tuple[str, ...]] = field(default_factory=dict)
+    sources: Mapping[SentenceId, str] = field(default_factory=dict)
+    omitted: Mapping[str, int] = field(default_factory=dict)
+    gaps: Integers | None = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Among all hypotheses as written, the numbers of those that were skipped; None where that is not known."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A further feature, in file order."""
+
+    name: str
+    values: NDArray[np.float64]
+
+
+def to_lists(
+    rows: Rows,
+    *,
+    columns: Sequence[Column] = (),
+    dtype: Any = np.float64,
+    skipped: Iterable[Skipped] = (),
+    provenance: Iterable[Provenance] = (),
+) -> CandidateLists:
+    """Group rows by sentence, drop duplicates, pack; O(rows), and no second copy of the features at any time."""
+    from hulltune.kernels import texts
+
+    count, width = len(rows.keys), len(rows.feature_names) + len(columns)
+    names = (*rows.feature_names, *(column.name for column in columns))
+    check_new_names((), rows.feature_names)
+    check_new_names(rows.feature_names, names[len(rows.feature_names) :])
+    _check_size(count, width, np.dtype(dtype).itemsize)
+    ids, sentence = _order_sentences(rows.ids, rows.keys)
+    name = str if len(ids) and isinstance(ids[0], str) else int  # once one id is a name, all are
+    references = {name(number): texts_of for number, texts_of in rows.references.items()}
+    sources = {name(number): source for number, source in rows.sources.items()}
+    offsets = _offsets(np.bincount(sentence, minlength=len(ids)))
+    in_order = not count or bool(np.all(sentence[1:] >= sentence[:-1]))
+    order = np.arange(count) if in_order else np.argsort(sentence, kind="stable")
+    destination = order if in_order else np.empty(count, dtype=np.int64)
+    destination[order] = np.arange(count)
+
+    matrix = np.zeros((count, width), dtype=dtype, order="F")
+    rows.fill(matrix, destination)
+    for number, column in enumerate(columns, start=len(rows.feature_names)):
+        matrix[destination, number] = column.values
+    _check_range(matrix, names)
+    text = rows.text
+    text_offsets = _offsets(rows.text_lengths)
+    scores = rows.scores
+    if not in_order:
+        text, text_offsets = _gather_texts(text, text_offsets, order)
+        scores = None if scores is None else scores[order]
+
+    first = _first_of_equals(text, text_offsets, matrix, offsets)
+    ranks = (np.arange(count) - np.repeat(offsets[:-1], np.diff(offsets))).astype(np.int32)
+    copies = np.bincount(first, minlength=count).astype(np.int32) if count else np.zeros(0, dtype=np.int32)
+    keep = np.flatnonzero(copies)
+    if len(keep) < count:
+        if scores is not None:
+            np.maximum.at(scores, first, scores.copy())  # the best score of equal hypotheses stays
+            scores = scores[keep]
+        matrix = _compact(matrix, keep)
+        new_offsets = np.zeros(len(keep) + 1, dtype=np.int64)
+        texts.gather_texts(text, text_offsets, keep, text, new_offsets)
+        text, text_offsets = text[: new_offsets[-1]], new_offsets
+        offsets = np.searchsorted(keep, offsets).astype(np.int64)
+        ranks, copies = ranks[keep], copies[keep]
+    return CandidateLists(
+        ids=ids,
+        offsets=offsets,
+        features=matrix,
+        feature_names=names,
+        text_bytes=text,
+        text_offsets=text_offsets,
+        scores=scores,
+        ranks=ranks,
+        copies=copies,
+        references=tuple(references.get(i, ()) for i in ids) if references else None,
+        sources=tuple(sources.get(i) for i in ids) if sources else None,
+        omitted={name: number for name, number in rows.omitted.items() if number},
+        skipped=tuple(skipped),
+        provenance=tuple(provenance),
+        unnamed=tuple(sorted(set(ids) - set(rows.ids))) if isinstance(ids, range) else (),
+    )
+
+
+def _check_size(count: int, width: int, itemsize: int) -> None:
+    if count * width * itemsize > MOST_BYTES:
+        raise InputError(
+            f"{count:,} hypotheses with {width:,} distinct features do not fit in memory as a matrix; "
+            "leave out rare features"
+        )
+
+
+def _first_of_equals(
+    text: NDArray[np.uint8], text_offsets: Integers, matrix: NDArray[Any], offsets: Integers
+) -> Integers:
+    """For every hypothesis the first of its list with the same text and the same features."""
+    from hulltune.kernels import texts
+
+    hashes = texts.hash_texts(text, text_offsets)
+    for column in matrix.T:
+        texts.hash_column(column.astype(np.float64, copy=False).view(np.uint64), hashes)
+    return texts.first_equals(text, text_offsets, matrix, hashes, offsets)
+
+
+def _order_sentences(ids: list[SentenceId], keys: Integers) -> tuple[Sequence[SentenceId], Integers]:
+    """The ids in their final order, and the sentence of every row in it."""
+    if not all(isinstance(name, int) for name in ids):
+        return tuple(str(name) for name in ids), keys
+    numbers = np.array(ids, dtype=np.int64)
+    last = int(numbers.max(initial=-1))
+    if last < 10 * len(ids) + 100_000:  # numbers of sentences; a gap is a sentence without hypotheses
+        return range(last + 1), numbers[keys]
+    by_number = np.argsort(numbers)  # far-flung numbers are names: nothing is known about what lies in between
+    place = np.empty(len(ids), dtype=np.int64)
+    place[by_number] = np.arange(len(ids))
+    return tuple(int(number) for number in numbers[by_number]), place[keys]
+
+
+def _offsets(lengths: Integers) -> Integers:
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def _gather_texts(text: NDArray[np.uint8], offsets: Integers, order: Integers) -> tuple[NDArray[np.uint8], Integers]:
+    from hulltune.kernels import texts
+
+    gathered, new_offsets = np.empty_like(text), np.zeros_like(offsets)
+    texts.gather_texts(text, offsets, order, gathered, new_offsets)
+    return gathered, new_offsets
+
+
+def _compact(matrix: NDArray[Any], keep: Integers) -> NDArray[Any]:
+    """The kept rows, moved together within the same memory."""
+    from hulltune.kernels import texts
+
+    flat = matrix.reshape(-1, order="F")
+    count = len(keep)
+    for number in range(matrix.shape[1]):
+        texts.compact_column(matrix[:, number], keep, flat[number * count : (number + 1) * count])
+    return flat[: count * matrix.shape[1]].reshape((count, matrix.shape[1]), order="F")
+
+
+def _check_range(matrix: NDArray[Any], names: Sequence[str]) -> None:
+    """The readers let no infinity through, so that one here is a value too large for float32."""
+    if matrix.dtype == np.float64:
+        return
+    for number, name in enumerate(names):
+        if not np.all(np.isfinite(matrix[:, number])):
+            raise InputError(f"feature {name!r} has a value too large for float32; read the lists as float64")
+
+
+class RowCollector:
+    """Gathers hypotheses one by one, for the formats that are read in Python."""
+
+    def __init__(self, *, missing: float | None = None) -> None:
+        self._missing = missing
+        self._numbers: dict[SentenceId, int] = {}
+        self._keys = array("q")
+        self._columns: dict[str, array[float]] = {}
+        self._omitted: dict[str, int] = {}
+        self._text = bytearray()
+        self._lengths = array("q")
+        self._scores = array("d")
+        self._gaps = array("q")
+        self._gaps_known = True
+        self._references: dict[SentenceId, tuple[str, ...]] = {}
+        self._sources: dict[SentenceId, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @property
+    def fills_missing(self) -> bool:
+        """Whether a feature that is left out is 0, rather than a fault."""
+        return self._missing is not None
+
+    def declare(
+        self, sentence: SentenceId, *, references: tuple[str, ...] | None = None, source: str | None = None
+    ) -> str | None:
+        """Mention a sentence, which may have no hypotheses; the reason, if this contradicts what was said before."""
+        if not all(is_text(text) for text in (*(references or ()), source or "")):
+            return LONE_SURROGATE
+        self._numbers.setdefault(sentence, len(self._numbers))
+        if references is not None and self._references.setdefault(sentence, references) != references:
+            return f"sentence {sentence!r} has other references than before"
+        if source is not None and self._sources.setdefault(sentence, source) != source:
+            return f"sentence {sentence!r} has another source than before"
+        return None
+
+    def add(
+        self, sentence: SentenceId, text: str, features: Mapping[str, float], score: float | None = None
+    ) -> str | None:
+        """Take a hypothesis with finite features, or the reason why not."""
+        rows = len(self._keys)
+        reason = self._check(features, score) if is_text(text) else LONE_SURROGATE
+        if reason is not None:
+            self.skip_one()
+            return reason
+        if rows == 0:
+            self._columns = {name: self._columns.get(name, array("d")) for name in features}
+        self._numbers.setdefault(sentence, len(self._numbers))
+        self._keys.append(self._numbers[sentence])
+        for name, value in features.items():
+            if name not in self._columns:
+                self._columns[name] = array("d", bytes(8 * rows))
+                self._omitted[name] = rows
+            self._columns[name].append(value)
+        if len(features) < len(self._columns):
+            for name, column in self._columns.items():
+                if len(column) == rows:
+                    column.append(0.0)
+                    self._omitted[name] = self._omitted.get(name, 0) + 1
+        encoded = text.encode("utf-8")
+        self._text += encoded
+        self._lengths.append(len(encoded))
+        if score is not None:
+            self._scores.append(score)
+        return None
+
+    def _check(self, features: Mapping[str, float], score: float | None) -> str | None:
+        for name, value in features.items():
+            if not -np.inf < value < np.inf:
+                return f"feature {name!r} is {value}; expected a finite number"
+            if name not in self._columns and not is_text(name):
+                return LONE_SURROGATE
+        if score is not None and not -np.inf < score < np.inf:
+            return f"the score is {score}; expected a finite number"
+        if not len(self._keys):
+            return None
+        if (score is not None) != (len(self._scores) > 0):
+            return f"{'a' if score is not None else 'no'} score, unlike the hypotheses before; expected all or none"
+        if self._missing is None and features.keys() != self._columns.keys():
+            lacking = [name for name in self._columns if name not in features]
+            if lacking:
+                return f"lacks feature {lacking[0]!r}; give it, or take what is missing as 0 (missing=0)"
+            extra = next(name for name in features if name not in self._columns)
+            return f"feature {extra!r} is not among those of the first hypothesis; take it as 0 there with missing=0"
+        return None
+
+    def skip_one(self) -> None:
+        """Leave out a hypothesis that the file has."""
+        self._gaps.append(len(self._keys) + len(self._gaps))
+
+    def skip_many(self) -> None:
+        """Leave out an unknown number of hypotheses that the file has."""
+        self._gaps_known = False
+
+    def rows(self) -> Rows:
+        """All that was gathered."""
+        columns = list(self._columns.values())
+
+        def fill(matrix: NDArray[Any], destination: Integers) -> None:
+            for number, column in enumerate(columns):
+                with np.errstate(over="ignore"):  # too large for float32: refused by the caller, with a message
+                    matrix[destination, number] = np.frombuffer(column, dtype=np.float64)
+
+        return Rows(
+            ids=list(self._numbers),
+            keys=np.array(self._keys, dtype=np.int64),
+            feature_names=tuple(self._columns) if len(self._keys) else (),
+            fill=fill if len(self._keys) else lambda matrix, destination: None,
+            text=np.frombuffer(self._text, dtype=np.uint8) if self._text else np.zeros(0, dtype=np.uint8),
+            text_lengths=np.array(self._lengths, dtype=np.int64),
+            scores=np.array(self._scores, dtype=np.float64) if len(self._scores) else None,
+            references=self._references,
+            sources=self._sources,
+            omitted=self._omitted,
+            gaps=np.array(self._gaps, dtype=np.int64) if self._gaps_known else None,
+        )

@@ -1,0 +1,179 @@
+"""Weights files: JSON, the ``[weight]`` section of a Moses ini, and lines ``name value``."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hulltune.errors import InputError, unknown_name
+from hulltune.formats.numbers import json_number, plain_number, shown
+from hulltune.formats.streams import BYTE_ORDER_MARK, not_utf8, open_bytes, written_atomically
+
+WEIGHT_FORMATS = ("json", "moses", "lines")
+_SECTION = re.compile(r"\s*\[([^\]]*)\]\s*")
+_NUMBERED = re.compile(r"(.+)_([0-9]+)")
+
+
+def read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
+    """The weights of a file, whose format is told from its content; every name once, every value finite."""
+    file = os.fspath(path)
+    with open_bytes(path) as stream:
+        data = stream.read().removeprefix(BYTE_ORDER_MARK)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{file}:{line}: {not_utf8(error)}") from None
+    if text.lstrip().startswith("{"):
+        weights = _from_json(file, text)
+    elif any(match[1].strip() == "weight" for match in map(_SECTION.fullmatch, text.split("\n")) if match):
+        weights = _from_moses(file, text)
+    else:
+        weights = _from_lines(file, text)
+    if not weights:
+        raise InputError(f"{file}: no weights in it; expected JSON, a [weight] section, or lines 'name value'")
+    return weights
+
+
+def _from_json(file: str, text: str) -> dict[str, float]:
+    def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, value in pairs:
+            if name in found:
+                raise InputError(f"{file}: {name!r} occurs twice")
+            found[name] = value
+        return found
+
+    try:
+        record = json.loads(text, object_pairs_hook=no_repeats)
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file}:{getattr(error, 'lineno', 1)}: no JSON ({error})") from None
+    weights = record.get("weights", record)
+    if not isinstance(weights, dict):
+        raise InputError(f'{file}: "weights" is {shown(weights)}; expected an object of names and numbers')
+    found = {}
+    for name, value in weights.items():
+        number = json_number(value)
+        if number is None or not math.isfinite(number):
+            raise InputError(f"{file}: the weight of {name!r} is {shown(value)}; expected a finite number")
+        found[name] = number
+    return found
+
+
+def _from_moses(file: str, text: str) -> dict[str, float]:
+    """``Name0= v v`` gives Name0_0 and Name0_1, a single value plain Name0: the names that lists of features have."""
+    weights: dict[str, float] = {}
+    inside = False
+    for line, content in enumerate(text.split("\n"), start=1):
+        section = _SECTION.fullmatch(content)
+        if section:
+            inside = section[1].strip() == "weight"
+            continue
+        content = content.partition("#")[0].strip()
+        if not inside or not content:
+            continue
+        name, equals, rest = content.rpartition("=")
+        values = rest.split()
+        if not equals or not name.strip() or not values:
+            raise InputError(f"{file}:{line}: got {shown(content)}; expected 'Name= value value …'")
+        for place, token in enumerate(values):
+            full = name.strip() if len(values) == 1 else f"{name.strip()}_{place}"
+            _set(weights, full, token, f"{file}:{line}")
+    return weights
+
+
+def _from_lines(file: str, text: str) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for line, content in enumerate(text.split("\n"), start=1):
+        content = content.strip()
+        if not content or content.startswith("#"):
+            continue
+        fields = content.split()
+        if len(fields) == 1:
+            name, equals, value = content.rpartition("=")
+            fields = [name, value] if equals else fields
+        if len(fields) == 3 and fields[1] == "=":
+            fields = [fields[0], fields[2]]
+        if len(fields) == 2 and len(fields[0]) > 1:
+            fields[0] = fields[0].removesuffix("=")
+        if len(fields) != 2 or not fields[0]:
+            raise InputError(f"{file}:{line}: got {shown(content)}; expected 'name value' or 'name=value'")
+        _set(weights, fields[0], fields[1], f"{file}:{line}")
+    return weights
+
+
+def _set(weights: dict[str, float], name: str, token: str, where: str) -> None:
+    value = plain_number(token)
+    if value is None or not math.isfinite(value):
+        raise InputError(f"{where}: the weight of {name!r} is {token!r}; expected a finite number")
+    if name in weights:
+        raise InputError(f"{where}: a second weight for {name!r}")
+    weights[name] = value
+
+
+def write_weights(
+    weights: Mapping[str, float],
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002  # the word that users type
+) -> None:
+    """Write weights, atomically; the format is that of the suffix (.json, .ini), otherwise lines.
+
+    Reading them back gives the same names and the same values to the bit.
+    """
+    if format is None:
+        format = {".json": "json", ".ini": "moses"}.get(Path(path).suffix, "lines")  # noqa: A001  # the same word
+    if format not in WEIGHT_FORMATS:
+        raise unknown_name("format of weights", format, WEIGHT_FORMATS)
+    values = {name: float(value) for name, value in weights.items()}
+    for name, value in values.items():
+        if not math.isfinite(value):
+            raise InputError(f"weights: that of {name!r} is {value}; expected a finite number")
+        if format != "json" and (not name or re.search(r"[\s#\[\]=]", name)):
+            raise InputError(f"weights: the name {name!r} cannot be written in this format; write JSON")
+    writer = {"json": _to_json, "moses": _to_moses, "lines": _to_lines}[format]
+    with written_atomically(path) as file:
+        file.write(writer(values).encode("utf-8"))
+
+
+def _to_json(weights: dict[str, float]) -> str:
+    return json.dumps({"weights": weights}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _to_lines(weights: dict[str, float]) -> str:
+    return "".join(f"{name} {value!r}\n" for name, value in weights.items())
+
+
+def _to_moses(weights: dict[str, float]) -> str:
+    lines = ["[weight]"]
+    written: set[str] = set()
+    for name, value in weights.items():
+        if name in written:
+            continue
+        group = _group(name, weights)
+        written.update(group)
+        if len(group) > 1:
+            stem = _NUMBERED.fullmatch(name)
+            assert stem is not None
+            lines.append(f"{stem[1]}= {' '.join(repr(weights[member]) for member in group)}")
+        else:
+            lines.append(f"{name}= {value!r}")
+    return "\n".join(lines) + "\n"
+
+
+def _group(name: str, weights: Mapping[str, float]) -> list[str]:
+    """The weights name_0, name_1, … that one line can hold: all of that stem, from 0 without a gap, at least two."""
+    match = _NUMBERED.fullmatch(name)
+    if match is None or match[1] in weights:
+        return [name]
+    stem = match[1]
+    same = [other for other in weights if (found := _NUMBERED.fullmatch(other)) and found[1] == stem]
+    wanted = [f"{stem}_{place}" for place in range(len(same))]
+    return wanted if len(same) > 1 and set(wanted) == set(same) else [name]

@@ -1,0 +1,71 @@
+"""Which labels of a lattice are words that are put out, and which are marks, silence or noise.
+
+A rule has a name, so that a report can say which one was used. ``ForestOptions.drop`` puts a set of words in the place
+of the rule of the format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.data.vocabulary import Vocabulary
+from hulltune.formats.forest_files import ForestOptions
+
+EPSILON = frozenset({"<eps>", "<epsilon>", "ε", "!NULL"})
+SENTENCE_MARKS = frozenset({"<s>", "</s>", "!SENT_START", "!SENT_END", "SENT-START", "SENT-END", "!ENTER", "!EXIT"})
+SILENCE = frozenset({"<sil>", "!SIL", "SIL", "sil"})
+NOISE = frozenset({"<noise>", "<NOISE>", "<SPOKEN_NOISE>", "<spoken_noise>", "<laughter>", "<LAUGHTER>"})
+_FILLER = re.compile(r"\+\+.+\+\+|\[[^\[\]]+\]|#[0-9]+")  # ++NOISE++, [COUGH], and #0, which disambiguates
+
+_FILLER_STARTS = frozenset("+[#")
+
+
+@dataclass(frozen=True)
+class WordRule:
+    """Drops the words of a set and, where ``fillers`` is set, what is spelled like a filler."""
+
+    name: str
+    words: frozenset[str]
+    fillers: bool = False
+
+    def drops(self, word: str) -> bool:
+        """Whether a label is no word of the output."""
+        return word in self.words or (
+            self.fillers and word[:1] in _FILLER_STARTS and _FILLER.fullmatch(word) is not None
+        )
+
+
+MARKS = WordRule("marks", EPSILON | SENTENCE_MARKS)
+"""Epsilon and sentence marks: the rule of OpenFst files and of k2."""
+MARKS_1_2 = WordRule("marks-1-2", MARKS.words | {"1", "2"})
+"""The same for integer tokens of which 1 and 2 are the sentence marks: the rule of sparse tuples without symbols."""
+SPEECH = WordRule("speech", EPSILON | SENTENCE_MARKS | SILENCE | NOISE, fillers=True)
+"""Epsilon, sentence marks, silence, noise and fillers: the rule of SLF and Kaldi lattices."""
+
+
+def word_rule(options: ForestOptions, default: WordRule, *, nothing: str | None = None) -> WordRule:
+    """The rule of the format, or the words that the caller named in its place.
+
+    ``nothing`` is how the format writes that there is no word; every rule drops it.
+    """
+    if options.drop is None:
+        return default
+    return WordRule("given", options.drop if nothing is None else options.drop | {nothing})
+
+
+def number_words(words: Sequence[str], rule: WordRule, vocabulary: Vocabulary) -> NDArray[np.int32]:
+    """The number of each word in the vocabulary, −1 for what the rule drops."""
+    suspects = rule.words.intersection(words)
+    if rule.fillers:
+        suspects = suspects.union([word for word in words if word[:1] in _FILLER_STARTS])
+    dropped = frozenset(filter(rule.drops, suspects))  # few: most words are asked for once, by the vocabulary
+    if not dropped:
+        return np.array(vocabulary.ids(words), dtype=np.int32)
+    kept = [word for word in words if word not in dropped]
+    numbers = iter(vocabulary.ids(kept))
+    return np.array([-1 if word in dropped else next(numbers) for word in words], dtype=np.int32)

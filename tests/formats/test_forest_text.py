@@ -1,0 +1,202 @@
+"""Forest text: what the kernel reads, and what it refuses."""
+
+from __future__ import annotations
+
+import gzip
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hulltune.data.features import SparseFeatures
+from hulltune.formats import read_forests
+from hulltune.formats.forest_files import ForestOptions
+from hulltune.formats.forest_text import read_forest_text
+from hulltune.formats.joshua import read_joshua
+from tests.formats import forest_text_oracle as oracle
+from tests.formats.edits import edited
+from tests.formats.forest_text_files import JOSHUA, MOSES, SMALL, assert_agrees
+from tests.formats.plain_forests import assert_same, outputs, plain, read_all
+from tests.formats.refusals import assert_refused, refusal
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "forest.hg"
+
+
+def test_a_small_forest(file: Path) -> None:
+    (named,) = read_all(read_forest_text, file, SMALL)
+    assert named.name is None
+    assert named.forest.feature_names == ("lm", "tm", "oov", "glue")
+    assert named.forest.features.toarray().tolist() == [[-1, 0.5, 0, 0], [-2.25, 0, 0, 0], [-1, 0, 1, 0], [0, 0, 0, 1]]
+    assert list(outputs(named.forest)) == [("the", "small", "house"), ("a", "small", "house")]
+
+
+def test_comments_and_the_third_column_of_moses_are_passed_over(file: Path) -> None:
+    (named,) = read_all(read_forest_text, file, MOSES, ForestOptions())
+    assert list(outputs(named.forest)) == [("#", "big", "house")]
+    assert named.forest.feature_names == ("LM0", "TM0_1", "TM0_2")
+    (whole,) = read_all(read_forest_text, file, MOSES)
+    assert list(outputs(whole.forest)) == [("<s>", "#", "big", "house", "</s>")]
+    (other,) = read_all(read_forest_text, file, MOSES, ForestOptions(drop=frozenset({"big", "nowhere"})))
+    assert list(outputs(other.forest)) == [("<s>", "#", "house", "</s>")]
+    assert "big" not in other.forest.vocabulary
+
+
+def test_features_are_negated_where_asked(file: Path) -> None:
+    (all_of_them,) = read_all(read_forest_text, file, SMALL, ForestOptions(negate=True))
+    assert all_of_them.forest.features.toarray()[0].tolist() == [1, -0.5, 0, 0]
+    (one,) = read_all(read_forest_text, file, SMALL, ForestOptions(negate=frozenset({"lm", "elsewhere"})))
+    assert one.forest.features.toarray()[0].tolist() == [1, 0.5, 0, 0]
+
+
+def test_windows_line_ends_tabs_no_last_line_end_and_a_byte_order_mark(file: Path) -> None:
+    (expected,) = read_all(read_forest_text, file, SMALL)
+    odd = "\ufeff" + SMALL.replace("\n", "\r\n").replace(" ", "\t ").removesuffix("\r\n")
+    (named,) = read_all(read_forest_text, file, odd)
+    assert_same(named.forest, expected.forest)
+
+
+def test_several_forests_with_names(file: Path) -> None:
+    first, second, third = read_all(
+        read_forest_text, file, f"# name utt 1\n{SMALL}\n\n{SMALL}# name z\n# more\n1 0\n0\n"
+    )
+    assert [first.name, second.name, third.name] == ["utt 1", None, "z"]
+    assert_same(second.forest, first.forest)
+    assert third.forest.edges == 0
+
+
+def test_a_forest_without_derivations(file: Path) -> None:
+    for content in ("0 0\n", "1 0\n0\n", "2 0\n0\n0\n"):
+        (named,) = read_all(read_forest_text, file, content)
+        assert (named.forest.nodes, named.forest.edges) == (1, 0)
+
+
+def test_a_node_without_edges_is_a_leaf(file: Path) -> None:
+    (named,) = read_all(read_forest_text, file, "3 2\n0\n1\n[0] a ||| x=1\n1\n[1] b ||| x=2\n")
+    assert list(outputs(named.forest)) == [("a", "b")]
+
+
+def test_nodes_in_any_order(file: Path) -> None:
+    (named,) = read_all(read_forest_text, file, "3 3\n1\n[1] a |||\n1\nb |||\n1\n[0] [1] |||\n")
+    assert list(outputs(named.forest)) == [("b", "a", "b")]
+
+
+def test_many_features_are_sparse(file: Path) -> None:
+    lines = [f"w{k} ||| shared=1 own{k}={k}.5" for k in range(200)]
+    (named,) = read_all(read_forest_text, file, "1 200\n200\n" + "\n".join(lines))
+    assert isinstance(named.forest.features, SparseFeatures)
+    assert named.forest.feature_names[:3] == ("shared", "own0", "own1")
+    assert [edge.features[f"own{k}"] for k, edge in enumerate(plain(named.forest).edges)] == [
+        k + 0.5 for k in range(200)
+    ]
+
+
+def test_long_lines_make_tables_grow(file: Path) -> None:
+    words = [f"w{k}" for k in range(1000)]
+    names = [f"n{k}=0.1{k:030d}" for k in range(300)]  # more digits than the kernel reads by itself
+    line = f"{' '.join(words)} [0] ||| {' '.join(names)}"
+    content = f"2 3\n1\nx |||\n2\n{line}\n{line.replace('[0]', ' '.join(['[0]'] * 100))}\n"
+    (named,) = read_all(read_forest_text, file, content)
+    (expected,) = oracle.forest_text(content)
+    assert_same(named.forest, expected.build())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", ":1: no forest in the file"),
+        ("\n# nothing\n", ":1: no forest in the file"),
+        ("x\n", ":1: 'x'; expected the numbers of nodes and edges"),
+        ("3\n", ":1: '3'; expected the numbers"),
+        ("-3 4\n", ":1: '-3 4'; expected the numbers"),
+        (SMALL.replace("3 4", "999999999999 4"), ":1: 999,999,999,999 nodes and 4 edges, but only "),
+        (SMALL.replace("3 4", "3 999999999999"), ":1: 3 nodes and 999,999,999,999 edges, but only "),
+        (SMALL.replace("3 4", "3 999999999999999999999"), ":1: '3 999999999999999999999'; expected the numbers"),
+        (SMALL.replace("3 4", "4 4"), ":8: the file ends within a forest, after 4 of 4 edges"),
+        (SMALL.replace("3 4", "3 5"), ":8: 4 edges into all nodes, fewer than the 5"),
+        (SMALL.replace("3 4", "3 3"), ":7: more edges than the 3"),
+        (SMALL.replace("\n2\n", "\n3\n"), ":5: no '|||'"),
+        (SMALL.replace("\n2\n", "\n1\n"), ":4: 'a ||| lm=-2.25'; expected the number of edges into the next node"),
+        (SMALL.replace("\n2\n", "\nthree\n"), ":2: 'three'; expected the number of edges"),
+        (SMALL.replace("\n2\n", "\n\n"), ":2: ''; expected the number of edges"),
+        (SMALL.replace("\n2\n", "\n99999999999999999999\n"), ":2: more edges than the 4"),
+        (SMALL.replace("a |||", "a"), ":4: no '|||'"),
+        (SMALL.replace("[1]", "[3]"), ":8: no node '[3]'; expected [0] to [2]"),
+        (SMALL.replace("[1]", "[99999999999999999999999]"), ":8: no node '[99999999999999999999999]'"),
+        (SMALL.replace("[1]", "[2]"), ":1: the forest has a cycle: 2 → 2"),
+        (SMALL.replace("the |||", "[2] |||"), ":1: the forest has a cycle"),
+        (SMALL.replace("oov=1", "oov"), ":6: 'oov' is no feature; expected 'name=value'"),
+        (SMALL.replace("oov=1", "=1"), ":6: no name before '=' in '=1'"),
+        (SMALL.replace("oov=1", "lm=1"), ":6: feature 'lm' occurs twice"),
+        (SMALL.replace("oov=1", "oov="), ":6: feature 'oov' is ''; expected a finite number"),
+        (SMALL.replace("oov=1", "oov= 1"), ":6: '1' is no feature"),
+        (SMALL.replace("oov=1", "oov=nan"), ":6: feature 'oov' is 'nan'; expected a finite number"),
+        (SMALL.replace("oov=1", "oov=-inf"), ":6: feature 'oov' is '-inf'"),
+        (SMALL.replace("oov=1", "oov=1e999"), ":6: feature 'oov' is '1e999'"),
+        (SMALL.replace("oov=1", "oov=1_0"), ":6: feature 'oov' is '1_0'"),
+        (SMALL.encode().replace(b"house", b"h\xe4user"), ":6: not UTF-8 (byte 0xe4)"),
+        (SMALL.encode().replace(b"oov", b"\xff"), ":6: not UTF-8 (byte 0xff)"),
+        (SMALL.encode().replace(b"3 4", b"\xff"), ":1: not UTF-8 (byte 0xff)"),
+        (SMALL + "and more\n", ":9: 'and more'; expected the numbers of nodes and edges"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(file: Path, content: str | bytes, message: str) -> None:
+    assert_refused(lambda: read_all(read_forest_text, file, content), f"{file}{message}")
+
+
+def test_a_file_that_is_cut_off_anywhere_is_refused(file: Path) -> None:
+    for reader, content in ((read_forest_text, SMALL), (read_forest_text, MOSES), (read_joshua, JOSHUA)):
+        last_line = content.rindex("\n", 0, -1)
+        for length in range(content.index("|||", last_line) + 3):
+            assert refusal(partial(read_all, reader, file, content[:length])) is not None
+
+
+def test_compressed_files(tmp_path: Path) -> None:
+    packed = tmp_path / "forest.hg.gz"
+    (named,) = read_all(read_forest_text, packed, gzip.compress(SMALL.encode()))
+    assert named.forest.edges == 4
+    assert "cut off or damaged" in str(refusal(lambda: read_all(read_forest_text, packed, packed.read_bytes()[:-20])))
+
+
+@settings(max_examples=400)
+@given(st.sampled_from([SMALL, MOSES, SMALL + "# name x\n" + SMALL]).flatmap(edited))
+def test_the_kernel_agrees_with_a_plain_parser(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "edited.hg"
+    assert_agrees(read_forest_text, path, content, lambda: [forest.build() for forest in oracle.forest_text(content)])
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=40), st.integers(0, len(SMALL)))
+def test_any_bytes_give_forests_or_an_error(
+    tmp_path_factory: pytest.TempPathFactory, garbage: bytes, place: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "garbage.hg"
+    for reader in (read_forest_text, read_joshua):
+        for content in (garbage, SMALL.encode()[:place] + garbage + SMALL.encode()[place:]):
+            said = refusal(partial(read_all, reader, path, content))
+            assert said is None or said.startswith(f"{path}:")
+
+
+@pytest.mark.parametrize(
+    ("text", "edges"),
+    [
+        ("0 0\n", [0]),
+        ("0 0", [0]),
+        ("0 0\n0 0\n", [0, 0]),
+        ("# name 7\n0 0\n" + SMALL, [0, 4]),
+        (SMALL + "0 0\n" + SMALL, [4, 0, 4]),
+        ("0 0\n0 0\n" + SMALL, [0, 0, 4]),
+    ],
+)
+def test_a_forest_without_a_node_has_no_derivation_and_stays_in_its_place(
+    tmp_path: Path, text: str, edges: list[int]
+) -> None:
+    (tmp_path / "forest.hg").write_text(text)
+    found = read_forests(tmp_path / "forest.hg")
+    assert np.diff(found.corpus.sentence_edges).tolist() == edges
+    assert found.empty_ids == tuple(place for place, count in enumerate(edges) if not count)

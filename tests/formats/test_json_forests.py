@@ -1,0 +1,386 @@
+"""Hypergraphs of cdec and Travatar: what is read, and what is said of what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hulltune import Forest, InputError
+from hulltune.formats import cdec_json, travatar
+from hulltune.formats.cdec_json import read_cdec_json
+from hulltune.formats.forest_files import ForestOptions, ForestReader
+from hulltune.formats.travatar import read_travatar
+from tests.formats import forest_writers
+from tests.formats import json_oracles as oracles
+from tests.formats.edits import edited
+from tests.formats.plain_forests import FaultError, PlainForest, assert_same, outputs, plain, read_all
+from tests.formats.refusals import refusal
+from tests.strategies import forests
+
+CDEC = (
+    '{"rules":[1,"[X] ||| das ||| the",2,"[X] ||| [X,1] haus ||| [1] house </s>",3,"[S] ||| [X,1] [X,2] ||| [2] [1]"],'
+    '"features":["lm","tm"],'
+    '"edges":[{"tail":[],"spans":[0,1,-1,-1],"feats":[0,-1.5,1,2],"rule":1},'
+    '{"tail":null,"feats":["extra",0.25],"rule":"[X] ||| a"}],"node":{"in_edges":[0,1],"cat":"X"},'
+    '"edges":[{"tail":[0],"feats":[0,-1],"rule":2}],"node":{"in_edges":[2]},'
+    '"edges":[{"tail":[1,0],"feats":null,"rule":3}],"node":{"in_edges":[3],"cat":"S"}}\n'
+)
+TRAVATAR = (
+    '{"nodes": [{"sym": "S", "span": [0, 2], "id": 0}, {"sym": null, "span": [1, 3], "id": 1, "edges": [1]}], '
+    '"edges": [{"id": 0, "head": 0, "tails": [1], "trg": [{"words": ["-1", -1, "1984"]}], "features": {"lm": -3}}, '
+    '{"id": 1, "head": 1, "trg": [{"words": ["x", "<unk>"]}], "features": {"lm": 1, "tm": 1e-3}}], '
+    '"words": ["w0", "w1", "w2"]}\n'
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "forest.json"
+
+
+def test_repeated_keys_are_all_kept(file: Path) -> None:
+    (named,) = read_all(read_cdec_json, file, CDEC, ForestOptions())
+    assert (named.forest.nodes, named.forest.edges, named.name) == (3, 4, None)
+    assert named.forest.feature_names == ("lm", "tm", "extra")
+    assert named.forest.features.toarray().tolist() == [[-1.5, 2, 0], [0, 0, 0.25], [-1, 0, 0], [0, 0, 0]]
+    assert set(outputs(named.forest)) == {
+        ("the", "the", "house"), ("a", "the", "house"), ("the", "a", "house"), ("a", "a", "house"),
+    }  # fmt: skip
+
+
+def test_a_node_without_edges_is_a_leaf_in_cdec(file: Path) -> None:
+    edge = '{"tail":[0],"feats":["f",1],"rule":"[1] a"}'
+    lattice = f'{{"edges":[],"node":{{"in_edges":[]}},"edges":[{edge}],"node":{{"in_edges":[0]}}}}'
+    (named,) = read_all(read_cdec_json, file, lattice)
+    assert list(outputs(named.forest)) == [("a",)]
+
+
+@pytest.mark.parametrize(
+    "archive", [b"\x16\0\0\0\0\0\0\0serialization::archive\x0a\0", b"22 serialization::archive 10 "]
+)
+def test_a_binary_archive_is_told_what_to_do(file: Path, archive: bytes) -> None:
+    assert cdec_json.looks_like(archive)
+    said = refusal(lambda: read_all(read_cdec_json, file, gzip.compress(archive + b"\xff" * 99)))
+    assert said == (
+        f"{file}: a binary archive of cdec, whose layout changes from version to version; "
+        "let cdec write forest text instead (--show_target_graph DIR)"
+    )
+
+
+def test_words_that_look_like_numbers_stay_words(file: Path) -> None:
+    (named,) = read_all(read_travatar, file, TRAVATAR)
+    assert list(outputs(named.forest)) == [("-1", "x", "w1", "w2", "1984")]
+    assert named.forest.features.toarray().tolist() == [[1, 0.001], [-3, 0]]
+    assert named.forest.feature_names == ("lm", "tm")
+
+
+def test_an_unknown_rule_with_tails_passes_them_on(file: Path) -> None:
+    (named,) = read_all(read_travatar, file, TRAVATAR.replace('["-1", -1, "1984"]', '["<unk>"]'))
+    assert list(outputs(named.forest)) == [("x", "w1", "w2")]
+
+
+def test_several_lines_and_options(file: Path) -> None:
+    marked = TRAVATAR.replace('"x", ', '"<s>", ')
+    first, second = read_all(read_travatar, file, TRAVATAR + marked, ForestOptions(negate=True))
+    assert list(outputs(second.forest)) == [("-1", "w1", "w2", "1984")]
+    assert first.forest.features.toarray().tolist() == [[-1, -0.001], [3, 0]]
+
+
+@pytest.mark.parametrize(("reader", "content"), [(read_cdec_json, CDEC), (read_travatar, 2 * TRAVATAR)])
+def test_line_ends_byte_order_marks_and_compression(file: Path, reader: ForestReader, content: str) -> None:
+    expected = read_all(reader, file, content)
+    for other in (
+        content.replace("\n", "\r\n").encode(),
+        b"\xef\xbb\xbf" + content.encode(),
+        gzip.compress(content.encode()),
+        content.removesuffix("\n").encode(),
+    ):
+        for one, same in zip(read_all(reader, file, other), expected, strict=True):
+            assert_same(one.forest, same.forest)
+
+
+def test_forests_over_several_blocks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for size in (1, 50, 1000):
+        monkeypatch.setattr("hulltune.formats.streams.BLOCK", size)
+        assert len(read_all(read_travatar, file, 3 * TRAVATAR)) == 3
+        said = refusal(lambda: read_all(read_travatar, file, f"{TRAVATAR}{TRAVATAR}{{}}\n"))
+        assert str(said).startswith(f"{file}:3: the hypergraph has no list of nodes (got none)")
+
+
+def test_an_edge_without_a_target_puts_out_nothing(file: Path) -> None:
+    record = {"nodes": [{"id": 0}], "edges": [{"head": 0}], "words": []}
+    (named,) = read_all(read_travatar, file, json.dumps(record))
+    assert list(outputs(named.forest)) == [()]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", ":1: no JSON at column 1: Expecting value (is the file cut off?); expected the JSON of a cdec"),
+        ("[]", ":1: got []; expected the JSON of a cdec hypergraph"),
+        ("{}", ":1: no node; is the file cut off?"),
+        (CDEC[:200], ":1: no JSON at column"),
+        (CDEC.rstrip()[:-1], f":1: no JSON at column {len(CDEC.rstrip())}: expected ',' or a closing bracket (is the"),
+        ("\n\n" + CDEC[:-3], ":3: no JSON at column"),
+        (CDEC + "{}", ":2: no JSON at column 1: more after the end"),
+        ("[" * 100_000, ":1: got a value that is nested too deeply; expected the JSON of a cdec hypergraph"),
+        (CDEC.replace("[0,1,-1,-1]", "[" * 100_000), ":1: no JSON at column 229: nested too deeply"),
+        (CDEC.replace("[0,1,-1,-1]", '{"a":' * 100_000), ":1: no JSON at column 485: nested too deeply"),
+        (CDEC.replace("[0,1,-1,-1]", "[0,1,-1,-1,]"), ":1: no JSON at column 176: expected a value"),
+        (CDEC.replace('"spans"', "spans"), ":1: no JSON at column 157: expected a key in double quotes"),
+        (CDEC.replace('"spans":', '"spans",'), ":1: no JSON at column 164: expected ':'"),
+        (CDEC.replace('"spans":', '"sp\nans":'), ":1: no JSON at column 160: a string ends in a control character"),
+        (CDEC.replace('"spans":', '"sp\\ans":'), ":1: no JSON at column 160: a backslash that begins no escape"),
+        (CDEC.replace('"cat":"X"', '"cat":"\0"'), ":1: no JSON at column 297: a string ends in a control"),
+        (
+            CDEC.replace('"in_edges":[3]', '\n\n"in_edges":[4]'),
+            ":3: node 2: no edge 4; expected one of the 4 before it",
+        ),
+        (CDEC.replace("0,-1.5,1,2", '0,-1.5,"",2'), ":1: edge 0: no feature ''"),
+        (CDEC.replace("0,-1.5,1,2", '0,-1.5,"\\ud800",2'), ":1: the feature name '\\ud800' has a lone surrogate"),
+        (CDEC.replace("the", "\\udc00"), ":1: the word '\\udc00' has a lone surrogate"),
+        (CDEC.replace("0,-1.5,1,2", "0,1" + "0" * 5000), ":1: feature 'lm' is '1000"),
+        (CDEC.replace('"rules"', '"rulez"'), ":1: unknown key 'rulez'"),
+        (CDEC.replace('"features":["lm","tm"]', '"features":"lm"'), ":1: 'features' is 'lm'; expected a list"),
+        (CDEC.replace('"features":["lm","tm"]', '"features":["lm","lm"]'), ":1: feature 'lm' is named twice"),
+        (CDEC.replace('[1,"[X] |||', '["[X] |||'), ":1: rules has '[X] ||| das ||| the' in the place of an id"),
+        (CDEC.replace('[1,"[X]', '["1","[X]'), ":1: rules has '1' in the place of an id"),
+        (CDEC.replace('[1,"[X] ||| das ||| the"', "[1,2"), ":1: rules has 2 in the place of a rule"),
+        (CDEC.replace('"rules":[', '"rules":[1],"rules":['), ":1: rules has an odd number of entries"),
+        (CDEC.replace("[2] [1]", "[2] [0]"), ":1: rule '[S] ||| [X,1] [X,2] ||| [2] [0]' names tail 0"),
+        (CDEC.replace("[2] [1]", "[3] [1]"), ":1: edge 3: its rule names tail [3], beyond those that it has: {"),
+        (CDEC.replace('"rule":3', '"rule":4'), ":1: edge 3: rule 4 is not among the 3 rules before it"),
+        (CDEC.replace(',"rule":3', ""), ":1: edge 3 has no rule"),
+        (CDEC.replace('"tail":[1,0]', '"tail":[1,3]'), ":1: edge 3: no node 3; expected 0 to 2"),
+        (CDEC.replace('"tail":[1,0]', '"tail":[1,-1]'), ":1: edge 3: tail has -1; expected a list of numbers"),
+        (CDEC.replace('"tail":[1,0]', '"tail":[1,2]'), ":1: the forest has a cycle"),
+        (CDEC.replace('"in_edges":[3]', '"in_edges":[4]'), ":1: node 2: no edge 4; expected one of the 4 before it"),
+        (CDEC.replace('"in_edges":[3]', '"in_edges":[3,2]'), ":1: edge 2 is in two nodes, 1 and 2"),
+        (CDEC.replace('"in_edges":[2]', '"in_edges":[]'), ":1: edge 2 is in no node"),
+        (CDEC.replace('"node":{"in_edges":[2]}', '"node":[2]'), ":1: node 1 is [2]; expected an object"),
+        (CDEC.replace("0,-1.5,1,2", "0,-1.5,1"), ":1: edge 0: feats has an odd number of entries"),
+        (CDEC.replace("0,-1.5,1,2", "0,-1.5,2,2"), ":1: edge 0: no feature 2"),
+        (CDEC.replace("0,-1.5,1,2", "0,-1.5,0,2"), ":1: edge 0: feature 'lm' occurs twice"),
+        (CDEC.replace("0,-1.5,1,2", '0,"1",1,2'), ":1: edge 0: feature 'lm' is '1'; expected a finite number"),
+        (CDEC.replace("0,-1.5,1,2", "0,NaN,1,2"), ":1: edge 0: feature 'lm' is nan; expected a finite number"),
+        (CDEC.replace("0,-1.5,1,2", "0,-1e999,1,2"), ":1: feature 'lm' is '-1e999'; expected a finite number"),
+        (CDEC.replace('{"tail":[0],"feats":[0,-1],"rule":2}', "7"), ":1: edge 2 is 7; expected an object"),
+        (CDEC.replace('"tail":[0],', '"tail":[0],"tail":[0],'), ":1: a key occurs twice: {'tail': [0], 'feats'"),
+        (CDEC.encode().replace(b"the", b"th\xff"), ":1: not UTF-8 (byte 0xff)"),
+    ],
+)
+def test_what_is_wrong_with_json_of_cdec(file: Path, content: str | bytes, message: str) -> None:
+    said = refusal(lambda: read_all(read_cdec_json, file, content))
+    assert said is not None
+    assert said.startswith(f"{file}{message}")
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "blank line; expected the JSON of a hypergraph"),
+        ("{", "no JSON"),
+        ("[]", "got []; expected the JSON of a hypergraph"),
+        ('{"nodes": 1}', "the hypergraph has no list of nodes (got 1)"),
+        ("[" * 100_000, "got a value that is nested too deeply"),
+        (TRAVATAR.replace("null", "[" * 100_000), "no JSON at column 123: nested too deeply, beyond 64 brackets"),
+        (TRAVATAR[:100], "no JSON"),
+        (TRAVATAR.replace('"id": 1, "edges"', '"id": 0, "edges"'), "two nodes have the id 0"),
+        (TRAVATAR.replace('"id": 0}, {"sym"', '"id": 2}, {"sym"'), "no node has the id 0"),
+        (
+            TRAVATAR.replace('"id": 0}, {"sym"', '"id": true}, {"sym"'),
+            "node {'sym': 'S', 'span': [0, 2], 'id': True} has",
+        ),
+        (TRAVATAR.replace('"edges": [{', '"edgez": [{'), "the hypergraph has no list of edges"),
+        (TRAVATAR.replace('"tails": [1]', '"tails": [2]'), "edge 0: no node 2; expected one of the 2 nodes"),
+        (
+            TRAVATAR.replace('"head": 1', '"head": 99999999999999999999'),
+            "edge 1: no node 1000000000000000; expected one",
+        ),
+        (TRAVATAR.replace('"head": 1', '"head": null'), "edge 1: no node None; expected the id of one"),
+        (TRAVATAR.replace('"head": 1, ', ""), "edge 1 has no head: {'id': 1, 'trg'"),
+        (TRAVATAR.replace('"head": 1', '"head": 1, "h\\u0065ad": 1'), "a key occurs twice: {'id': 1, 'head': 1, 'trg'"),
+        (TRAVATAR.replace('{"lm": -3}', '{"lm": -3, "l\\u006d": 1}'), "edge 0: feature 'lm' occurs twice"),
+        (TRAVATAR.replace('{"lm": -3}', '{"": -3}'), "edge 0: a feature name is empty"),
+        (TRAVATAR.replace('{"lm": -3}', '{"\\ud800": -3}'), "the feature name '\\ud800' has a lone surrogate"),
+        (TRAVATAR.replace('{"lm": -3}', '{"lm": 1e400}'), "feature 'lm' is '1e400'; expected a finite number"),
+        (TRAVATAR.replace('{"lm": -3}', '{"lm": 01}'), "no JSON at column 211: expected ',' or a closing bracket"),
+        (TRAVATAR.replace('{"lm": -3}', '{"lm": .5}'), "no JSON at column 210: Expecting value"),
+        (TRAVATAR.replace('{"lm": -3}', '{"lm": -3,}'), "no JSON at column 213: expected a key"),
+        (TRAVATAR.replace('"tails": [1]', '"tails": [0]'), "the forest has a cycle"),
+        (TRAVATAR.replace('"head": 1', '"head": "1"'), "edge 1: no node '1'"),
+        (TRAVATAR.replace('"tails": [1]', '"tails": {}'), "edge 0 has no list of tails"),
+        (
+            TRAVATAR.replace('["-1", -1,', '["-1", -2,'),
+            "edge 0: -2 in its words; expected a text, or −1, −2, … for one of its tails",
+        ),
+        (TRAVATAR.replace('["-1", -1,', '["-1", 7,'), "edge 0: 7 in its words"),
+        (TRAVATAR.replace('["-1", -1,', '["a b", -1,'), "edge 0: 'a b' is empty or has white space"),
+        (TRAVATAR.replace('["-1", -1,', '["\\ud800", -1,'), "edge 0: '\\ud800' is empty"),
+        (TRAVATAR.replace('{"lm": -3}', '{"lm": NaN}'), "edge 0: feature 'lm' is nan; expected a finite number"),
+        (TRAVATAR.replace('{"lm": -3}', '{"lm": "3"}'), "edge 0: feature 'lm' is '3'"),
+        (TRAVATAR.replace('{"lm": -3}', "[1]"), "edge 0: features is [1]; expected an object"),
+        (TRAVATAR.replace('"span": [1, 3]', '"span": 1'), "edge 1 puts out <unk>, but its head has the span 1"),
+        (TRAVATAR.replace("[1, 3]", "[1, 4]"), "edge 1 puts out <unk>, but its head has the span [1, 4]; expected the"),
+        (
+            TRAVATAR.replace("[1, 3]", "[" + "9" * 5000 + ", 3]"),
+            "edge 1 puts out <unk>, but its head has the span [inf",
+        ),
+        (TRAVATAR.replace('"words": ["w0"', '"wordz": ["w0"'), "edge 1 puts out <unk>; expected source words"),
+    ],
+)
+def test_what_is_wrong_with_json_of_travatar(file: Path, line: str, message: str) -> None:
+    said = refusal(lambda: read_all(read_travatar, file, f"{TRAVATAR}{line.strip()}\n{TRAVATAR}"))
+    assert said is not None
+    assert said.startswith(f"{file}:2: {message}")
+    assert "\n" not in said
+    assert str(refusal(lambda: read_all(read_travatar, file, ""))).startswith(f"{file}:1: no forest in the file")
+
+
+def test_a_file_that_is_cut_off_anywhere_is_refused(file: Path) -> None:
+    for reader, content in ((read_cdec_json, CDEC), (read_travatar, TRAVATAR)):
+        for length in range(len(content) - 1):
+            assert refusal(partial(read_all, reader, file, content[:length])) is not None
+
+
+def test_what_the_formats_look_like() -> None:
+    assert cdec_json.looks_like(CDEC.encode())
+    assert travatar.looks_like(TRAVATAR.encode())
+    assert not cdec_json.looks_like(TRAVATAR.encode())
+    assert not travatar.looks_like(CDEC.encode())
+    for other in (b"", b"{}", b"[1]", b'{"id": 1, "candidates": []}', b"3 4\n"):
+        assert not cdec_json.looks_like(other)
+        assert not travatar.looks_like(other)
+
+
+@given(forests())
+def test_random_forests(tmp_path_factory: pytest.TempPathFactory, forest: Forest) -> None:
+    path = tmp_path_factory.getbasetemp() / "random.json"
+    for reader, content in (
+        (read_cdec_json, forest_writers.cdec_json(plain(forest))),
+        (read_cdec_json, forest_writers.cdec_json(plain(forest), names_first=False)),
+        (read_travatar, forest_writers.travatar_json(plain(forest))),
+    ):
+        (named,) = read_all(reader, path, content)
+        if reader is read_travatar:
+            assert sorted(outputs(named.forest)) == sorted(outputs(forest))
+        else:
+            assert_same(named.forest, forest)
+
+
+def test_much_of_everything(file: Path) -> None:
+    """More of each than there is room for at first, some of it with escapes: nothing may be lost or read twice."""
+    words = [f"w\\u{ord('a') + k % 26:04x}{k}" if k % 3 else f"w{k}" for k in range(3000)]
+    names = [f"n\\u00e9{k}" if k % 3 else f"n{k}" for k in range(200)]
+    nodes = 300
+    tails = ",".join(["0"] * 90)
+    features = [f'"{name}":{k / 7!r}{"0" * (k % 30)}' for k, name in enumerate(names)]
+    for tail_list in (tails, "0"):
+        edges = [f'{{"head":{nodes - 1},"trg":[{{"words":["<unk>"]}}]}}']
+        for node in range(1, nodes):
+            texts = ",".join(f'"{word}"' for word in words[10 * node : 10 * node + 10 if node > 1 else 3000])
+            own = ",".join(features if node % 7 == 1 else features[node % 200 :: 40])
+            edges.append(
+                f'{{"features":{{{own}}},"trg":[{{"words":[{texts},-1]}}],"head":{nodes - 1 - node},'
+                f'"tails":[{tail_list.replace("0", str(nodes - 1))}]}}'
+            )
+        ids = ",".join(f'{{"id":{number},"span":[0,1]}}' for number in range(nodes))
+        line = f'{{"edges":[{",".join(edges)}],"nodes":[{ids}],"words":["q\\u0075"]}}'
+        (named,) = read_all(read_travatar, file, line)
+        (expected,) = oracles.travatar(line)
+        assert_same(named.forest, expected.build())
+
+    rules = ",".join(f'{k},"[X] ||| s ||| {word} [1]"' for k, word in enumerate(words))
+    parts = ['"edges":[],"node":{}']
+    for node in range(1, nodes):
+        own = ",".join(each.replace(":", ",") for each in (features if node % 7 == 1 else features[node % 200 :: 40]))
+        inline = " ".join(words[node : node + 5 if node > 1 else 3000])
+        parts.append(
+            f'"edges":[{{"feats":[{own}],"rule":"{inline}","tail":[{tails}]}},'
+            f'{{"rule":{node * 9},"tail":[{node - 1}]}}],"node":{{"in_edges":[{2 * node - 2},{2 * node - 1}]}}'
+        )
+    content = f'{{"rules":[{rules}],\n{",".join(parts)}}}'
+    (named,) = read_all(read_cdec_json, file, content)
+    assert_same(named.forest, oracles.cdec_json(content).build())
+
+
+def test_nodes_in_any_order(file: Path) -> None:
+    line = (
+        '{"words": [], "nodes": [{"id": 7}, {"id": 1000000000}, {"id": 0}], "edges": ['
+        '{"head": 0, "tails": [1000000000, 7], "trg": [{"words": [-2, -1]}]}, '
+        '{"head": 7, "trg": [{"words": ["a"]}]}, {"head": 1000000000, "trg": [{"words": ["b"]}]}]}'
+    )
+    (named,) = read_all(read_travatar, file, line)
+    assert list(outputs(named.forest)) == [("a", "b")]
+    for unknown in ("1", "8", "1000000001"):
+        said = refusal(partial(read_all, read_travatar, file, line.replace('"head": 7', f'"head": {unknown}')))
+        assert said == f"{file}:1: edge 1: no node {unknown}; expected one of the 3 nodes"
+
+
+def test_the_sign_of_zero(file: Path) -> None:
+    """Whole numbers have none, as in Python."""
+    for content, reader in (
+        (CDEC.replace("0,-1.5,1,2", "0,-0,1,-0.0"), read_cdec_json),
+        (TRAVATAR.replace('{"lm": 1, "tm": 1e-3}', '{"lm": -0, "tm": -0e0}'), read_travatar),
+    ):
+        (named,) = read_all(reader, file, content)
+        assert np.signbit(named.forest.features.toarray()[0, :2]).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(("reader", "content"), [(read_cdec_json, CDEC), (read_travatar, TRAVATAR)])
+def test_damaged_files(tmp_path_factory: pytest.TempPathFactory, reader: ForestReader, content: str) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / "damaged.json"
+    oracle = (lambda text: [oracles.cdec_json(text)]) if reader is read_cdec_json else oracles.travatar
+
+    @settings(max_examples=500)
+    @given(st.one_of(edited(content), edited_json(content)))
+    def run(damaged: str) -> None:
+        data = damaged.encode("utf-8", errors="surrogatepass")
+        said = refusal(partial(read_all, reader, path, data))
+        assert said is None or (said.startswith(f"{path}:") and "\n" not in said)
+        assert (said is None) == agrees(reader, path, data, oracle), said
+
+    run()
+
+
+def agrees(reader: ForestReader, path: Path, data: bytes, oracle: Callable[[str], list[PlainForest]]) -> bool:
+    """Whether the slow reader takes the file; what it reads must be the same."""
+    try:
+        expected = [forest.build() for forest in oracle(data.decode())]
+    except (FaultError, InputError, UnicodeDecodeError):
+        return False
+    for named, forest in zip(read_all(reader, path, data), expected, strict=True):
+        assert_same(named.forest, forest)
+    return True
+
+
+@st.composite
+def edited_json(draw: st.DrawFn, content: str) -> str:
+    """The JSON with some tokens replaced, dropped, doubled or swapped: most of it is JSON again."""
+    tokens = re.findall(r'"(?:[^"\\]|\\.)*"|[-\w.]+|\s+|.', content)
+    for _ in range(draw(st.integers(1, 4))):
+        place = draw(st.integers(0, len(tokens) - 1))
+        tokens[place] = draw(st.one_of(st.sampled_from(tokens), st.sampled_from(NASTY), st.just(2 * tokens[place])))
+    return "".join(tokens)
+
+
+NASTY = [
+    "null", "true", "[]", "{}", '""', "0", "-0", "-0.0", "1.0", "1e0", "-1", "-2", "NaN", "-Infinity", "1e400",
+    "1e-400",
+    "0.30000000000000004", "123456789012345678901234567890", "9007199254740993", "2.2250738585072011e-308",
+    '"<unk>"', '"\\u003cunk>"', '"a b"', '"\\ud83d\\ude00"', '"\\ud83d"', '"\\ude00\\ud83d"', '"\\u0000"',
+    '"\\"\\\\\\/\\b"',
+    '"[X] ||| [X,1] ||| x [1] [X,2] ]"', '"a\\u00a0b ||| c\\td"', '"\\u006cm"', '"lm"', '"e\\u0064ges"',
+    '"\\u0066eats"',
+    '[{"words":["y"]},{}]', '{"words":null}', "[0,1]", "[1,2]", '["tm",1]', '{"tm":1}', ",", "", " ", "\n", "\u00a0",
+]  # fmt: skip

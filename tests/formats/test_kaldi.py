@@ -1,0 +1,239 @@
+"""Kaldi's lattices: Lattice and CompactLattice, text and binary, alone and in archives."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hulltune import InputError
+from hulltune.formats import kaldi, openfst, slf
+from hulltune.formats.fst_binary import MAGIC
+from hulltune.formats.kaldi import looks_like, read_kaldi
+from hulltune.formats.openfst import read_openfst
+from tests.formats.lattice_oracles import (
+    BinaryArc,
+    BinaryState,
+    Lattice,
+    binary_fst,
+    compact,
+    floats,
+    forest_paths,
+    read_all,
+    slow_fst_text,
+)
+from tests.formats.lattice_strategies import lattices, numerals
+from tests.formats.refusals import refusal
+
+INFINITY = float("inf")
+COMPACT_TEXT = "0 1 5 0.5,-20.25,1_2_3\n0 2 6 1,-30,\n1 2 0\n2 0.25,-1,4_4\n"
+LATTICE_TEXT = "0 1 17 5 0.5,-20.25\n0 2 17 6 1,-30\n1 2 18 0\n2 0.25,-1\n"
+PATHS = {
+    (("5",), ((-0.5, 20.25), (-0.25, 1.0))): 1,
+    (("6",), ((-1.0, 30.0), (-0.25, 1.0))): 1,
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "lat.1"
+
+
+def compact_binary() -> bytes:
+    nowhere = compact(INFINITY, INFINITY)
+    return binary_fst(
+        "compactlattice44",
+        [
+            BinaryState(nowhere, [BinaryArc(5, compact(0.5, -20.25, [1, 2, 3]), 1), BinaryArc(6, compact(1, -30), 2)]),
+            BinaryState(nowhere, [BinaryArc(0, compact(0, 0), 2)]),
+            BinaryState(compact(0.25, -1, [4, 4])),
+        ],
+    )
+
+
+def lattice_binary(*, double: bool = False) -> bytes:
+    weight = partial(floats, double=double)
+    nowhere = weight(INFINITY, INFINITY)
+    return binary_fst(
+        "lattice8" if double else "lattice4",
+        [
+            BinaryState(nowhere, [BinaryArc(5, weight(0.5, -20.25), 1), BinaryArc(6, weight(1, -30), 2)]),
+            BinaryState(nowhere, [BinaryArc(0, weight(0, 0), 2)]),
+            BinaryState(weight(0.25, -1)),
+        ],
+    )
+
+
+ALL = {
+    "compact text": COMPACT_TEXT.encode(),
+    "text": LATTICE_TEXT.encode(),
+    "compact binary": compact_binary(),
+    "binary": lattice_binary(),
+    "binary doubles": lattice_binary(double=True),
+}
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_lattice_alone(file: Path, kind: str) -> None:
+    (named,) = read_all(read_kaldi, file, ALL[kind])
+    assert named.name is None
+    assert named.forest.feature_names == ("graph", "acoustic")
+    assert forest_paths(named.forest) == PATHS
+    costs = read_all(read_kaldi, file, negate=False)[0].forest
+    assert costs.features.values.max() == 1.0
+
+
+def archive(content: bytes, keys: list[str], mark: bytes = b"") -> bytes:
+    if content.startswith(MAGIC):
+        return b"".join(key.encode() + b" " + mark + content for key in keys)
+    return b"".join(key.encode() + b" \n" + content + b"\n" for key in keys)
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("mark", [b"", b"\0B"])
+def test_archives_plain_and_compressed(file: Path, kind: str, mark: bytes) -> None:
+    keys = ["utt-1", "0", "ütt", "103-1240-0000"]
+    for pack in (bytes, gzip.compress):
+        forests = read_all(read_kaldi, file, pack(archive(ALL[kind], keys, mark)))
+        assert [named.name for named in forests] == keys
+        assert all(forest_paths(named.forest) == PATHS for named in forests)
+
+
+def test_archives_larger_than_a_block(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = [f"u{number}" for number in range(60)]
+    for block in (1, 7, 200, 5000):
+        monkeypatch.setattr(kaldi, "BLOCK", block)
+        monkeypatch.setattr("hulltune.formats.streams.BLOCK", block)
+        for content in ALL.values():
+            forests = read_all(read_kaldi, file, archive(content, keys))
+            assert [named.name for named in forests] == keys
+            assert all(forest_paths(named.forest) == PATHS for named in forests)
+
+
+def test_the_openfst_reader_takes_a_lattice_alone_too(file: Path) -> None:
+    (named,) = read_all(read_openfst, file, compact_binary())
+    assert forest_paths(named.forest) == PATHS
+
+
+def test_words_and_what_is_no_word(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("<eps> 0\n!SIL 5\nhello 6\n")
+    for content in ALL.values():
+        (named,) = read_all(read_kaldi, file, content, symbols=tmp_path / "words.txt")
+        assert {words for words, _ in forest_paths(named.forest)} == {(), ("hello",)}
+    (named,) = read_all(read_kaldi, file, COMPACT_TEXT.replace(" 5 ", " [noise] ").replace("2 0\n", "2 <eps>\n"))
+    assert {words for words, _ in forest_paths(named.forest)} == {(), ("6",)}
+    with pytest.raises(InputError, match=r"lat\.1: u: label 7 is not in the symbol table"):
+        read_all(read_kaldi, file, b"u\n" + COMPACT_TEXT.replace(" 6 ", " 7 ").encode(), symbols=tmp_path / "words.txt")
+
+
+@pytest.mark.parametrize("kind", ["compact binary", "binary"])
+def test_binary_archives_cut_off_at_any_byte(file: Path, kind: str) -> None:
+    whole = archive(ALL[kind], ["u1", "u2"])
+    middle = len(whole) // 2
+    for length in [*range(1, middle), *range(middle + 1, len(whole))]:
+        reason = refusal(partial(read_all, read_kaldi, file, whole[:length]))
+        assert reason is not None
+        assert "lat.1" in reason
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"lat\.1: the file is empty"),
+        (b"\n \n", r"lat\.1: the file is empty"),
+        (b"u1\n\n", r"lat\.1: u1: no states"),
+        (b"u1\n" + COMPACT_TEXT.encode() + b"\nu2\n\n", r"lat\.1: u2: no states"),
+        (b"u1\n" + COMPACT_TEXT.encode() + b"\n" + COMPACT_TEXT.encode(), r"lat\.1:7: expected an utterance id"),
+        (b"u1\n" + COMPACT_TEXT.replace("-30", "nan").encode(), r"lat\.1:3: the weight 'nan'; expected a finite"),
+        (b"u1\n" + COMPACT_TEXT.replace("1,-30,", "1,-30,x").encode(), r"lat\.1:3: the weight '1,-30,x'; expected"),
+        (b"u1\n" + COMPACT_TEXT.replace("1,-30,", "1").encode(), r"lat\.1:3: the weight '1'; expected 'graph,acoustic"),
+        (b"u1\n" + LATTICE_TEXT.replace("17 5 ", "17 ").encode(), r"lat\.1:2: 4 fields, of which the last is the w"),
+        (b"u1\n" + COMPACT_TEXT.replace("1 2 0", "1 0 0").encode(), r"lat\.1: u1: the forest has a cycle: 0 → 1 → 0"),
+        (b"u1\n" + COMPACT_TEXT.replace("\n2 0", "\n7 0").encode(), r"lat\.1: u1: no path leads"),
+        (b"u1\n" + b"\xff" + COMPACT_TEXT.encode(), r"lat\.1:2: not UTF-8"),
+        (b"\xff\n" + COMPACT_TEXT.encode(), r"lat\.1:1: not UTF-8"),
+        (b"u1 " + compact_binary() + b"u2 garbage that is no FST" + bytes(5000), r"lat\.1: byte 229: expected"),
+        (b"u1 " + compact_binary().replace(b"44", b"99"), r"lat\.1: u1: unknown arc type 'compactlattice99'"),
+        (b"u1 " + compact_binary().replace(struct.pack("<i3i", 3, 1, 2, 3), struct.pack("<i3i", -3, 1, 2, 3)),
+         r"lat\.1: u1: byte 113: a negative count in state 0"),
+        (b"u1 " + compact_binary().replace(struct.pack("<i3i", 3, 1, 2, 3), struct.pack("<i3i", 2**31 - 1, 1, 2, 3)),
+         r"lat\.1: byte 229: the file ends within a lattice"),
+        (b"u1 " + compact_binary().replace(floats(1, -30), floats(1, float("nan"))),
+         r"lat\.1: u1: arc 1, from state 0 to 2: feature 'acoustic' is nan"),
+    ],
+)  # fmt: skip
+def test_files_at_fault(file: Path, content: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_all(read_kaldi, file, content)
+
+
+@settings(max_examples=80, deadline=None)
+@given(lattices(st.sampled_from(["3", "0", "17"]), st.just(0.0), 0), st.booleans(), st.data())
+def test_the_same_paths_as_a_slow_reader(
+    tmp_path_factory: pytest.TempPathFactory, lattice: Lattice, transducer: bool, data: st.DataObject
+) -> None:
+    weight = st.tuples(numerals, numerals).map(",".join)
+    ids = st.just("") if transducer else st.sampled_from([",", ",5_6", ",1"])
+    first = [arc for arc in lattice.arcs if arc[0] == lattice.start]
+    lines = [
+        f"{source}\t{target}\t{'9 ' if transducer else ''}{word}\t{data.draw(weight)}{data.draw(ids)}"
+        for source, target, word, _ in first + [arc for arc in lattice.arcs if arc[0] != lattice.start]
+    ]
+    if not lines:
+        return
+    lines += [f"{state} {data.draw(weight)}{data.draw(ids)}" for state in lattice.finals]
+    content = "\n".join(lines) + "\n"
+    file = tmp_path_factory.mktemp("kaldi") / "lat"
+    slow = slow_fst_text(content, transducer=transducer, width=2, nothing="0")
+    first_forest, second = read_all(read_kaldi, file, f"u1 \n{content}\nu2 \n{content}")
+    assert forest_paths(first_forest.forest) == slow.paths() == forest_paths(second.forest)
+
+
+singles = st.floats(-(2.0**100), 2.0**100, width=32)
+
+
+@settings(max_examples=100, deadline=None)
+@given(lattices(st.sampled_from([None, "3", "17"]), singles, 2), st.data())
+def test_binary_paths_are_those_of_the_lattice(
+    tmp_path_factory: pytest.TempPathFactory, lattice: Lattice, data: st.DataObject
+) -> None:
+    ends = [state for arc in lattice.arcs for state in arc[:2]]
+    ids = st.lists(st.integers(1, 99), max_size=3)
+    states = []
+    for state in range(1 + max([lattice.start, *ends])):
+        graph, acoustic = lattice.finals.get(state, (INFINITY, INFINITY))
+        states.append(BinaryState(compact(graph, acoustic, data.draw(ids))))
+    for source, target, word, (graph, acoustic) in lattice.arcs:
+        states[source].arcs.append(BinaryArc(int(word or 0), compact(graph, acoustic, data.draw(ids)), target))
+    file = tmp_path_factory.mktemp("kaldi") / "lat"
+    fst = binary_fst("compactlattice44", states, start=lattice.start)
+    (named,) = read_all(read_kaldi, file, b"key " + fst)
+    negated = Lattice(
+        lattice.start,
+        [(source, target, word, (0 - row[0], 0 - row[1])) for source, target, word, row in lattice.arcs],
+        {state: (0 - row[0], 0 - row[1]) for state, row in lattice.finals.items()},
+    )
+    assert forest_paths(named.forest) == negated.paths()
+
+
+def test_which_files_look_like_it() -> None:
+    for content in ALL.values():
+        assert looks_like(archive(content, ["utt"]))
+        assert looks_like(archive(content, ["utt"], b"\0B"))
+    assert looks_like(COMPACT_TEXT.encode())
+    assert looks_like(compact_binary())
+    for content in ALL.values():
+        for head in (content, archive(content, ["utt"])):
+            assert not slf.looks_like(head)
+            assert not openfst.looks_like(head)
+            assert not openfst.looks_like_text(head) or head == LATTICE_TEXT.encode()  # also an OpenFst transducer
+    assert not looks_like(b"0 1 a 0.5\n1\n")
+    assert not looks_like(b"0 ||| a ||| x=1 ||| 2\n")
+    assert not looks_like(b"VERSION=1.0\n")
+    assert not looks_like(binary_fst("standard", []))
+    assert not looks_like(b"")

@@ -1,0 +1,310 @@
+"""Moses lists: what the kernel reads, and what it says of a line at fault."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hulltune import InputError
+from hulltune.formats import CandidateLists, read_lists
+from hulltune.formats.moses import MosesReader
+from hulltune.formats.problems import Problems
+from tests.formats.moses_oracle import parse
+from tests.formats.refusals import refusal
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "nbest.txt"
+
+
+def lists(file: Path, content: str | bytes, **options: Any) -> CandidateLists:
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return read_lists(file, format="moses", **options)
+
+
+def test_dense_names_with_several_values_are_numbered(file: Path) -> None:
+    read = lists(file, "0 ||| a b ||| LM0= -1.5 TM0= 1 2 3 ||| -2\n0 ||| c ||| LM0= 0 TM0= 4 5 6 ||| -1e-3\n")
+    assert read.feature_names == ("LM0", "TM0_0", "TM0_1", "TM0_2")
+    assert read.features.tolist() == [[-1.5, 1, 2, 3], [0, 4, 5, 6]]
+    assert read.features.flags.f_contiguous
+    assert list(read.texts) == ["a b", "c"]
+    assert read.scores is not None
+    assert read.scores.tolist() == [-2, -1e-3]
+    assert read.omitted == {}
+
+
+def test_sparse_names_left_out_are_zero_and_counted(file: Path) -> None:
+    read = lists(file, "0 ||| a ||| x=1 y=2 ||| 0\n0 ||| b ||| y=3 ||| 0\n0 ||| c ||| z=4 x=-1 ||| 0\n")
+    assert read.feature_names == ("x", "y", "z")
+    assert read.features.tolist() == [[1, 2, 0], [0, 3, 0], [-1, 0, 4]]
+    assert read.omitted == {"x": 1, "y": 1, "z": 2}
+
+
+def test_sparse_names_after_dense_ones(file: Path) -> None:
+    read = lists(file, "0 ||| a ||| D0= 1 2 sp_a=1 ||| 0\n0 ||| b ||| D0= 3 4 sp_b=1 sp_a=2 ||| 0\n")
+    assert read.feature_names == ("D0_0", "D0_1", "sp_a", "sp_b")
+    assert read.features.tolist() == [[1, 2, 1, 0], [3, 4, 2, 1]]
+
+
+def test_an_omitted_feature_does_not_keep_the_value_of_the_hypothesis_before(file: Path) -> None:
+    read = lists(file, "0 ||| a ||| x=5 ||| 0\n0 ||| b ||| ||| 0\n0 ||| c ||| x=5 ||| 0\n")
+    assert read.features[:, 0].tolist() == [5, 0, 5]
+
+
+def test_no_space_before_the_first_bars_tabs_and_windows_line_ends(file: Path) -> None:
+    read = lists(file, "0||| a b  |||\tx=1 |||2\r\n1|||c|||x=2|||3")
+    assert list(read.texts) == ["a b", "c"]
+    assert read.scores is not None
+    assert read.scores.tolist() == [2, 3]
+
+
+def test_names_may_hold_an_equals_sign_and_other_alphabets(file: Path) -> None:
+    read = lists(file, "0 ||| é ||| a==1 größe= 2 x:y=3 ||| 0\n")
+    assert read.feature_names == ("a=", "größe", "x:y")
+    assert read.text(0) == "é"
+
+
+def test_the_old_style_and_values_without_names(file: Path) -> None:
+    assert lists(file, "0 ||| a ||| lm: -1 tm: 1 2 ||| 0\n").feature_names == ("lm", "tm_0", "tm_1")
+    assert lists(file, "0 ||| a ||| -1 2 ||| 0\n0 ||| b ||| 3 4 ||| 0\n").features.tolist() == [[-1, 2], [3, 4]]
+
+
+def test_further_fields_are_passed_over_and_the_score_may_be_absent(file: Path) -> None:
+    assert lists(file, "0 ||| a ||| x=1 ||| 0 ||| 0-0 1-1 ||| fwd\n").rows == 1
+    assert lists(file, "0 ||| a ||| x=1\n0 ||| b ||| x=2\n").scores is None
+
+
+def test_ids_in_any_order_are_grouped_and_gaps_are_empty_lists(file: Path) -> None:
+    read = lists(file, "3 ||| d ||| x=1\n0 ||| a ||| x=2\n3 ||| e ||| x=3\n1 ||| b ||| x=4\n0 ||| f ||| x=5\n")
+    assert read.ids == range(4)
+    assert read.offsets.tolist() == [0, 2, 3, 3, 5]
+    assert list(read.texts) == ["a", "f", "b", "d", "e"]
+    assert read.features[:, 0].tolist() == [2, 5, 4, 1, 3]
+    assert read.empty_ids == (2,)
+
+
+def test_names_as_ids_keep_the_order_of_first_appearance(file: Path) -> None:
+    long = "u" * 400
+    read = lists(file, f"utt-b ||| x ||| f=1\nutt-a ||| y ||| f=2\n{long} ||| w ||| f=0\nutt-b ||| z ||| f=3\n")
+    assert read.ids == ("utt-b", "utt-a", long)
+    assert list(read.texts) == ["x", "z", "y", "w"]
+
+
+def test_numbers_far_apart_are_names(file: Path) -> None:
+    read = lists(file, "20231112 ||| a ||| f=1\n7 ||| b ||| f=1\n")
+    assert read.ids == (7, 20231112)
+    assert read.offsets.tolist() == [0, 1, 2]
+
+
+def test_equal_hypotheses_collapse_and_distinct_ones_never_do(file: Path) -> None:
+    read = lists(
+        file,
+        "0 ||| a ||| x=1 ||| 1\n0 ||| a ||| x=2 ||| 1\n0 ||| a ||| x=1 ||| 7\n1 ||| a ||| x=1 ||| 1\n"
+        "0 ||| a ||| x=-0 ||| 1\n0 ||| a ||| x=0.0 ||| 1\n",
+    )
+    assert read.features[:, 0].tolist() == [1, 2, 0, 1]
+    assert read.ranks.tolist() == [0, 1, 3, 0]
+    assert read.copies.tolist() == [2, 1, 2, 1]
+    assert read.duplicates == 2
+    assert read.scores is not None
+    assert read.scores.tolist() == [7, 1, 1, 1]  # the best of equal ones
+
+
+def test_an_empty_text_is_a_hypothesis(file: Path) -> None:
+    read = lists(file, "0 |||  ||| x=1 ||| 0\n0 |||||| x=2 ||| 0\n0 ||| a ||| x=3 ||| 0\n")
+    assert list(read.texts) == ["", "", "a"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "blank line"),
+        ("   ", "blank line"),
+        ("0 ||| a", "2 fields"),
+        ("some text", "1 field;"),
+        (" ||| a ||| x= 1 y= 2 3 ||| 0", "no id"),
+        ("0 ||| a ||| x= 1 y= 2 nan ||| 0", "feature 'y_1' is 'nan'; expected a finite number"),
+        ("0 ||| a ||| x= inf y= 2 3 ||| 0", "feature 'x' is 'inf'"),
+        ("0 ||| a ||| x= 1e999 y= 2 3 ||| 0", "feature 'x' is '1e999'"),
+        ("0 ||| a ||| x= one y= 2 3 ||| 0", "feature 'x' is 'one'"),
+        ("0 ||| a ||| x= 1_0 y= 2 3 ||| 0", "feature 'x' is '1_0'"),
+        ("0 ||| a ||| x= y= 2 3 ||| 0", "feature 'x' has no value"),
+        ("0 ||| a ||| x= 1 y= 2 ||| 0", "feature 'y' has 1 value; expected 2"),
+        ("0 ||| a ||| x= 1 y= 2 3 4 ||| 0", "feature 'y' has 3 values; expected 2"),
+        ("0 ||| a ||| y= 2 3 ||| 0", "lacks feature 'x'"),
+        ("0 ||| a ||| x= 1 y= 2 3 z= 1 ||| 0", "feature 'z' is not among those of the first hypothesis"),
+        ("0 ||| a ||| x= 1 y= 2 3 x= 2 ||| 0", "feature 'x' occurs twice"),
+        ("0 ||| a ||| x= 1 y= 2 3 z=1 5 ||| 0", "'5' belongs to no feature"),
+        ("0 ||| a ||| x= 1 y= 2 3 =5 ||| 0", "no name before '='"),
+        ("0 ||| a ||| x= 1 y= 2 3", "no score"),
+        ("0 ||| a ||| x= 1 y= 2 3 |||", "no score"),
+        ("0 ||| a ||| x= 1 y= 2 3 ||| nan", "the score is 'nan'"),
+        ("0 ||| a ||| x= 1 y= 2 3 ||| 1 2", "more than one number in the score field"),
+    ],
+)
+def test_a_line_at_fault_is_named_and_can_be_skipped(file: Path, line: str, message: str) -> None:
+    good = "0 ||| {} ||| x= 1 y= 2 3 ||| 0\n"
+    content = good.format("first") + line + "\n" + good.format("last")
+    with pytest.raises(InputError) as caught:
+        lists(file, content)
+    assert str(caught.value).startswith(f"{file}:2: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    read = lists(file, content, on_error="skip")
+    assert list(read.texts) == ["first", "last"]
+    assert [(fault.line, message in fault.reason) for fault in read.skipped] == [(2, True)]
+    assert read.feature_names == ("x", "y_0", "y_1")
+
+
+def test_text_that_is_not_utf8(file: Path) -> None:
+    content = "0 ||| é ||| x=1\n".encode() + b"0 ||| \xff ||| x=1\n" + "0 ||| ü ||| x=1\n".encode()
+    with pytest.raises(InputError, match=r":2: not UTF-8 \(byte 0xff\)"):
+        lists(file, content)
+    read = lists(file, content, on_error="skip")
+    assert list(read.texts) == ["é", "ü"]
+    assert read.skipped[0].line == 2
+
+
+def test_missing_zero_fills_the_dense_style(file: Path) -> None:
+    content = "0 ||| a ||| x= 1 y= 2 ||| 0\n0 ||| b ||| y= 3 4 ||| 0\n0 ||| c ||| x= 5 z= 6 ||| 0\n"
+    read = lists(file, content, missing=0)
+    assert read.feature_names == ("x", "y_0", "y_1", "z")
+    assert read.features.tolist() == [[1, 2, 0, 0], [0, 3, 4, 0], [5, 0, 0, 6]]
+    assert read.omitted == {"x": 1, "y_0": 1, "y_1": 2, "z": 2}
+
+
+def test_a_file_without_hypotheses(file: Path) -> None:
+    with pytest.raises(InputError, match="no candidate lists"):
+        lists(file, "")
+    with pytest.raises(InputError, match="skipped 2 lines"):
+        lists(file, "\nx\n", on_error="skip")
+
+
+def test_names_that_become_equal_are_refused(file: Path) -> None:
+    with pytest.raises(InputError, match="'x_0'"):
+        lists(file, "0 ||| a ||| x= 1 2 x_0=3\n")
+
+
+def test_several_files_share_names_and_join_lists(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("0 ||| a ||| x= 1 ||| 0\n1 ||| b ||| x= 2 ||| 0\n")
+    two.write_text("0 ||| a ||| x= 1 ||| 0\n0 ||| c ||| x= 3 ||| 0\n")
+    read = read_lists([one, two])
+    assert list(read.texts) == ["a", "c", "b"]
+    assert read.duplicates == 1
+    two.write_text("0 ||| a ||| x= 1 ||| 0\n0 ||| c ||| w= 3 ||| 0\n")
+    with pytest.raises(InputError, match=r"two:2: feature 'w'|two:2: lacks"):
+        read_lists([one, two])
+
+
+def test_float32(file: Path) -> None:
+    assert lists(file, "0 ||| a ||| x=0.1\n", dtype="float32").features.dtype == np.float32
+    with pytest.raises(InputError, match="too large for float32"):
+        lists(file, "0 ||| a ||| x=1e300\n", dtype="float32")
+
+
+def test_lines_longer_than_a_block_and_many_blocks(file: Path) -> None:
+    long = "word " * 500_000
+    content = f"0 ||| {long} ||| x= 1 ||| 0\n" + "".join(f"{i} ||| t{i} ||| x= {i}.5 ||| 0\n" for i in range(60_000))
+    read = lists(file, content + "60000 ||| " + long + "||| x= 1 ||| 0")
+    assert read.rows == 60_002
+    assert read.text(0) == long.strip()
+    assert read.text(read.rows - 1) == long.strip()
+    assert read.features[1:-1, 0].tolist() == [i + 0.5 for i in range(60_000)]
+
+
+def test_many_names_many_layouts_and_many_uncertain_numbers(file: Path) -> None:
+    rng = random.Random(3)
+    rows = [{f"name{k}": f"0.{rng.getrandbits(90)}" for k in rng.sample(range(700), 12)} for _ in range(1500)]
+    content = "".join(
+        f"{i} ||| t ||| {' '.join(f'{name}={value}' for name, value in row.items())}\n" for i, row in enumerate(rows)
+    )
+    read = lists(file, content)
+    column = {name: number for number, name in enumerate(read.feature_names)}
+    for i, row in enumerate(rows):
+        assert {k: read.features[i, column[k]] for k in row} == {k: float(v) for k, v in row.items()}
+        assert np.count_nonzero(read.features[i]) == len(row)
+
+
+names = st.sampled_from(["x", "y", "lm", "LM0", "a=", "é", "feature", "d:"])
+numbers = st.one_of(
+    st.sampled_from(
+        ["0", "-1", "2.5", "1e3", ".5", "nan", "-inf", "1e400", "x", "1_0", "0.12345678901234567890123", "٣"]
+    ),
+    st.floats(-1e6, 1e6).map(repr),
+)
+dense = st.builds(lambda name, values: f"{name}= {' '.join(values)}", names, st.lists(numbers, max_size=3))
+sparse = st.builds("{}={}".format, names, numbers)
+feature_fields = st.one_of(
+    st.sampled_from(["x= 1 y= 2", "x=1 y=2", "x= 1 2 y=2", "1 2", "lm: 1 2"]),
+    st.lists(st.one_of(dense, sparse, numbers, st.sampled_from(["=", "=1", "d:", ":", "|", "||"])), max_size=4).map(
+        " ".join
+    ),
+)
+ids = st.sampled_from(["0", "1", "7", "007", "utt", "", " ", "-1", "1" * 25])
+texts = st.sampled_from(["a b", "", "é ü", "a  b\t", "x=1", "|", "a || b", "\r"])
+bars = st.sampled_from([" ||| ", "|||", " |||", "\t||| "])
+good_lines = st.builds(
+    lambda i, t, f, s: f"{i} ||| {t} ||| {f} ||| {s}", st.sampled_from("01"), texts, feature_fields, numbers
+)
+odd_lines = st.builds(
+    lambda i, t, f, rest, bar: bar.join([i, t, f, *rest]),
+    ids,
+    texts,
+    feature_fields,
+    st.lists(numbers, max_size=2),
+    bars,
+)
+any_lines = st.one_of(good_lines, odd_lines, st.text("01 |=x.é\t\r", max_size=20))
+
+
+@settings(max_examples=600)
+@given(st.lists(any_lines, min_size=1, max_size=8), st.booleans(), st.booleans())
+def test_the_kernel_agrees_with_the_plain_parser(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], strict: bool, last_line_ends: bool
+) -> None:
+    content = "\n".join(lines) + ("\n" if last_line_ends else "")
+    path = tmp_path_factory.getbasetemp() / "random.moses"
+    path.write_bytes(content.encode())
+    expected = parse(content, strict=strict)
+    problems = Problems("skip")
+    reader = MosesReader(problems=problems, missing=None if strict else 0)
+    reader.read(path)
+    found = reader.rows()
+    assert [fault.line for fault in problems.skipped] == expected.faults
+    assert len(found.keys) == len(expected.rows)
+    ends = np.cumsum(found.text_lengths)
+    text = found.text.tobytes()
+    matrix = np.zeros((len(found.keys), len(found.feature_names)), order="F")
+    found.fill(matrix, np.arange(len(found.keys)))
+    widths = {name: 1 + max(k for row in expected.rows for n, k in row.features if n == name) for name in {
+        name for row in expected.rows for name, _ in row.features}}  # fmt: skip
+    for number, row in enumerate(expected.rows):
+        as_number = row.id.isascii() and row.id.isdigit() and len(row.id) < 19
+        assert found.ids[found.keys[number]] == (int(row.id) if as_number else row.id)
+        assert text[ends[number] - found.text_lengths[number] : ends[number]].decode() == row.text
+        named = {name if widths[name] == 1 else f"{name}_{k}": v for (name, k), v in row.features.items()}
+        wanted = [named.get(name, 0.0) for name in found.feature_names]
+        assert matrix[number].tolist() == wanted
+        assert set(named) <= set(found.feature_names)
+        assert (found.scores is None) == (row.score is None)
+        if found.scores is not None:
+            assert found.scores[number] == row.score
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "bytes.moses"
+    path.write_bytes(content)
+    for on_error in ("raise", "skip"):
+        message = refusal(partial(read_lists, path, format="moses", on_error=on_error))
+        assert message is None or str(path) in message

@@ -1,0 +1,129 @@
+"""OpenFst's text format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hulltune import InputError
+from hulltune.formats.openfst import read_openfst_text
+from tests.formats.lattice_oracles import (
+    Lattice,
+    forest_paths,
+    read_all,
+    slow_fst_text,
+)
+from tests.formats.lattice_strategies import lattices, numerals
+from tests.formats.openfst_files import SMALL_PATHS, text
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "a.fst"
+
+
+def test_acceptors_and_transducers(file: Path) -> None:
+    assert forest_paths(text(file, "0 1 5 0.5\n0 2 6 1\n1 2 0 2\n2 0.25\n")) == SMALL_PATHS
+    assert forest_paths(text(file, "0\t1\t9 5\t0.5\r\n0 2 9 6 1\r\n\r\n1 2 8 0 2\r\n2 .25")) == SMALL_PATHS
+    words = text(file, "3 1 a\n3 2 b 1.5\n1 2 <eps> 2\n2\n")
+    assert forest_paths(words) == {(("a",), ((-2.0,),)): 1, (("b",), ((-1.5,),)): 1}
+    unweighted = text(file, "0 1 in out\n1 2 in 0\n2 3 in <eps>\n3\n")
+    assert unweighted.feature_names == ()
+    assert forest_paths(unweighted) == {(("out", "0"), ()): 1}
+
+
+def test_zero_is_a_word_among_words_and_epsilon_among_numbers(file: Path) -> None:
+    assert {words for words, _ in forest_paths(text(file, "0 1 0 1\n1 2 7 1\n2\n"))} == {("7",)}
+    assert {words for words, _ in forest_paths(text(file, "0 1 0 1\n1 2 x 1\n2\n"))} == {("0", "x")}
+    kept = text(file, "0 1 <s> 1\n1 2 <eps> 1\n2\n", drop=frozenset())
+    assert {words for words, _ in forest_paths(kept)} == {("<s>",)}
+
+
+def test_pairs_tuples_and_states_that_are_not_final(file: Path) -> None:
+    pair = text(file, "0 1 a 1,2\n1 Infinity,Infinity\n1 2 b 3,-4\n2 0,5\n")
+    assert pair.feature_names == ("score_0", "score_1")
+    assert forest_paths(pair) == {(("a", "b"), ((-1.0, -2.0), (-3.0, 4.0), (0.0, -5.0))): 1}
+    sparse = text(file, "0 1 a 0,1,0.5,3,-1\n0 1 b 0\n1 0,3,3\n")
+    assert sparse.feature_names == ("f1", "f2", "f3")
+    last = (0.0, 0.0, -3.0)
+    assert forest_paths(sparse) == {(("a",), ((-0.5, 0.0, 1.0), last)): 1, (("b",), (last,)): 1}
+
+
+def test_states_with_large_numbers(file: Path) -> None:
+    forest = text(file, "99999999999999999 5 a 1\n5 7 b 2\n7\n")
+    assert forest_paths(forest) == {(("a", "b"), ((-1.0,), (-2.0,))): 1}
+    assert forest.nodes == 3
+
+
+def test_symbols_of_text(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("<eps> 0\nfive 5\nsix 6\n")
+    forest = text(file, "0 1 5 0.5\n0 2 6 1\n1 2 0 2\n2 0.25\n", symbols=tmp_path / "words.txt")
+    assert {words for words, _ in forest_paths(forest)} == {("five",), ("six",)}
+    with pytest.raises(InputError, match=r"a\.fst:2: label 'b' is no number; leave out the symbol table"):
+        text(file, "0 1 5 1\n1 2 b 1\n2\n", symbols=tmp_path / "words.txt")
+    with pytest.raises(InputError, match=r"a\.fst: label 8 is not in the symbol table"):
+        text(file, "0 1 5 1\n1 2 8 1\n2\n", symbols=tmp_path / "words.txt")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"a\.fst: the file is empty"),
+        ("\n \n", r"a\.fst: the file is empty"),
+        ("0 1 a 1\n1 2 b c d e\n2\n", r"a\.fst:2: 6 fields; expected 'from to label \[weight\]', or 'state"),
+        ("0 1 a b 1\n1 2 b\n2\n", r"a\.fst:2: 3 fields; expected 'from to input output \[weight\]'"),
+        ("0 1 a 1\n1 x b 2\n2\n", r"a\.fst:2: state 'x'; expected a whole number from 0"),
+        ("-1 1 a 1\n1 2 b 2\n2\n", r"a\.fst:1: state '-1'; expected a whole number"),
+        ("0 1 a 1\n1 9999999999999999999 b 2\n2\n", r"a\.fst:2: state '9999999999999999999'"),
+        ("0 1 a 1\n1 2 b nan\n2\n", r"a\.fst:2: the weight 'nan'; expected a finite number"),
+        ("0 1 a 1\n1 2 b Infinity\n2\n", r"a\.fst:2: the weight 'Infinity'; expected a finite number"),
+        ("0 1 a 1\n1 2 b 1e999\n2\n", r"a\.fst:2: the weight '1e999'; expected a finite number"),
+        ("0 1 a 1\n1 -Infinity\n", r"a\.fst:2: the weight '-Infinity'"),
+        ("0 1 a 1\n1 zwei\n", r"a\.fst:2: the weight 'zwei'; expected a finite number"),
+        ("0 1 a 1,2\n1 3\n", r"a\.fst:2: the weight '3'; expected numbers with commas"),
+        ("0 1 a 1,2\n1 2 b 1,\n2\n", r"a\.fst:2: the weight ''; expected a finite number"),
+        ("0 1 a 0,2,5\n1 2 b 0,2\n2\n", r"a\.fst:2: the weight '0,2'; expected '0,key,value"),
+        ("0 1 a 0,2,5\n1 2 b 0,x,2\n2\n", r"a\.fst:2: the weight '0,x,2'; expected '0,key,value"),
+        ("0 1 a 0,2,5\n1 2 b 0,0,2\n2\n", r"a\.fst:2: the weight '0,0,2'; expected '0,key,value"),
+        (
+            "0 1 a 0,2,5\n1 2 b 1,3,2\n2\n",
+            r"a\.fst:2: the weight begins with 1.0, the value of features that are left out",
+        ),
+        ("0 1 a 1\n1 2 b 1\n", r"a\.fst: no final state; expected a line 'state"),
+        ("0 1 a 1\n1 Infinity\n", r"a\.fst: no final state"),
+        ("0 1 a 1\n1 2\n1 3\n", r"a\.fst:3: state 1 is final for a second time"),
+        ("0 1 a 1\n1 0 b 1\n1\n", r"a\.fst: the forest has a cycle: 0 → 1 → 0"),
+        ("9999 1 a 1\n1 7777 b 1\n7777 1 b 1\n7777\n", r"a\.fst: the forest has a cycle: 1 → 7777 → 1"),
+        ("0 1 a 1\n2 3 b 1\n3\n", r"a\.fst: no path leads from the start state"),
+    ],
+)
+def test_text_files_at_fault(file: Path, content: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        text(file, content)
+
+
+def test_text_that_is_no_utf8(file: Path) -> None:
+    with pytest.raises(InputError, match=r"a\.fst:2: not UTF-8"):
+        read_all(read_openfst_text, file, b"0 1 a 1\n1 2 \xe9 1\n2\n")
+
+
+@settings(max_examples=80, deadline=None)
+@given(lattices(st.sampled_from(["a", "b", "<eps>", "é"]), st.just(0.0), 0), st.data())
+def test_the_same_paths_as_a_slow_reader(
+    tmp_path_factory: pytest.TempPathFactory, lattice: Lattice, data: st.DataObject
+) -> None:
+    transducer, width = data.draw(st.booleans()), data.draw(st.integers(1, 2))
+    weight = st.lists(numerals, min_size=width, max_size=width).map(",".join)
+    first = [arc for arc in lattice.arcs if arc[0] == lattice.start]
+    arcs = first + [arc for arc in lattice.arcs if arc[0] != lattice.start]
+    lines = [f"{s} {t} {'in ' if transducer else ''}{word} {data.draw(weight)}" for s, t, word, _ in arcs]
+    lines += [f"{state} {data.draw(weight)}" for state in lattice.finals]
+    content = "\n".join(lines)
+    if not arcs:
+        return
+    file = tmp_path_factory.mktemp("fst") / "a.txt"
+    slow = slow_fst_text(content, transducer=transducer, width=width, nothing="<eps>")
+    assert forest_paths(text(file, content)) == slow.paths()

@@ -1,0 +1,339 @@
+"""What all formats share: sniffing, compression, added scores, built-in features, alignment with references."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hulltune import InputError, envelopes
+from hulltune.formats import (
+    FORMATS,
+    CandidateLists,
+    add_builtin_features,
+    match_references,
+    read_lists,
+    read_references,
+    sniff,
+)
+from hulltune.formats.streams import written_atomically
+
+MOSES = "0 ||| a b ||| x= 1 ||| 3\n0 ||| c ||| x= 2 ||| 2\n0 ||| a b ||| x= 1 ||| 1\n1 ||| d e f ||| x= 5 ||| 0\n"
+
+
+@pytest.fixture
+def moses(tmp_path: Path) -> Path:
+    path = tmp_path / "nbest"
+    path.write_text(MOSES)
+    return path
+
+
+def column(lists: CandidateLists, name: str) -> list[float]:
+    values: list[float] = lists.features[:, lists.feature_names.index(name)].tolist()
+    return values
+
+
+@pytest.mark.parametrize("package", ["gzip", "bz2", "lzma", "zstandard"])
+def test_compressed_files_are_told_by_their_content(moses: Path, package: str) -> None:
+    compress = pytest.importorskip(package).compress
+    whole = compress(MOSES.encode() * 3) + compress(b"2 ||| z ||| x= 1 ||| 0\n")
+    moses.write_bytes(whole)
+    assert read_lists(moses).rows == 4
+    moses.write_bytes(whole[:-12])
+    with pytest.raises(InputError, match="cut off or damaged"):
+        read_lists(moses)
+
+
+def test_zstd_without_a_module_says_what_to_install(moses: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib
+
+    def absent(name: str) -> object:
+        raise ImportError(name)
+
+    moses.write_bytes(b"\x28\xb5\x2f\xfd....")
+    monkeypatch.setattr(importlib, "import_module", absent)
+    with pytest.raises(InputError, match=r"hulltune\[zstd\]"):
+        read_lists(moses)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a", MOSES, "moses"),
+        ("a", "\ufeff" + MOSES, "moses"),
+        ("a", '{"id": 0, "candidates": []}', "jsonl"),
+        ("a", '{"sentence_id": 0, "translation": "x"}', "sockeye"),
+        ("a", '{"audio_filepath": "x", "text": "|||"}', "nemo"),
+        ("a", "id\ttext\tlm\n", "tsv"),
+        ("a", '"id","text",lm\n', "csv"),
+        ("a", "loading\nS-0\ta\nH-0\t-1\tb\n", "fairseq"),
+        ("a", "-1 -2 3 a b c\n", "srilm"),
+        ("a", "NBestList1.0\n", "srilm"),
+        ("a", "some words\t-1.5\n", "nemo"),
+        ("a.csv", "text;lm\n", "csv"),
+    ],
+)
+def test_sniffing(tmp_path: Path, name: str, content: str, expected: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert sniff(tmp_path / name) == expected
+    assert expected in FORMATS
+
+
+def test_what_cannot_be_sniffed_or_opened(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("just words\n")
+    with pytest.raises(InputError, match="cannot tell the format"):
+        read_lists(tmp_path / "a")
+    (tmp_path / "a").write_text("\n \n")
+    with pytest.raises(InputError, match="the file is empty"):
+        read_lists(tmp_path / "a")
+    with pytest.raises(InputError, match="no such file"):
+        read_lists(tmp_path / "b")
+    with pytest.raises(InputError, match="did you mean 'moses'"):
+        read_lists(tmp_path / "a", format="mose")
+    with pytest.raises(InputError, match="at least one file"):
+        read_lists([])
+    with pytest.raises(InputError, match="expected the name of a file"):
+        read_lists([3])
+    with pytest.raises(InputError, match="missing"):
+        read_lists(tmp_path / "a", missing=1)
+    with pytest.raises(InputError, match="dtype"):
+        read_lists(tmp_path / "a", dtype=np.int32)
+    with pytest.raises(InputError, match="unknown way to handle errors"):
+        read_lists(tmp_path / "a", on_error="ignore")
+
+
+def test_different_formats_together(moses: Path, tmp_path: Path) -> None:
+    (tmp_path / "j").write_text('{"id": 0, "candidates": []}')
+    with pytest.raises(InputError, match="different formats"):
+        read_lists([moses, tmp_path / "j"])
+
+
+def test_scores_are_added_by_line_before_duplicates_collapse(moses: Path, tmp_path: Path) -> None:
+    (tmp_path / "s").write_text("0.1\n0.2\n0.1\n0.4\n")
+    lists = read_lists(moses, add=[(tmp_path / "s", "comet")])
+    assert column(lists, "comet") == [0.1, 0.2, 0.4]
+    (tmp_path / "s").write_text("0.1\n0.2\n0.3\n0.4\n")
+    assert read_lists(moses, add=[(tmp_path / "s", "comet")]).duplicates == 0
+
+
+def test_scores_are_added_by_id_and_rank(moses: Path, tmp_path: Path) -> None:
+    for base in (0, 1):
+        (tmp_path / "s").write_text(
+            "".join(f"{i} {r + base} {v}\n" for i, r, v in [(1, 0, 9), (0, 2, 3), (0, 0, 1), (0, 1, 2)])
+        )
+        assert column(read_lists(moses, add=[(tmp_path / "s", "s")]), "s") == [1, 2, 3, 9]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "the file is empty"),
+        ("1\n2\n3\n", "3 scores, but the lists have 4 hypotheses"),
+        ("1\n2\n3\n4\n5\n", "5 scores, but the lists have 4"),
+        ("1\nx\n3\n4\n", "s:2: got 'x'"),
+        ("1\n\n3\n4\n", "s:2: got ''"),
+        ("1\nnan\n3\n4\n", "s:2: got 'nan'"),
+        ("1 2\n", "s:1: got '1 2'"),
+        ("0 0 1\n0 0 2\n", "occurs twice"),
+        ("0 0 1\n0 1 2\n1 0 3\n", "no score for id 0 rank 2"),
+        ("0 0 1\n0 1 2\n0 2 2\n1 0 3\n7 0 1\n", "a score for id 7 rank 0"),
+        ("0 a 1\n", "expected 'id rank value'"),
+    ],
+)
+def test_added_scores_at_fault(moses: Path, tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "s").write_text(content)
+    with pytest.raises(InputError) as caught:
+        read_lists(moses, add=[(tmp_path / "s", "s")])
+    assert message in str(caught.value)
+
+
+def test_added_scores_stay_with_their_hypotheses_when_lines_are_skipped(moses: Path, tmp_path: Path) -> None:
+    moses.write_text("0 ||| a ||| x= 1\nbroken\n0 ||| b ||| x= nan\n\n0 ||| c ||| x= 2\n")
+    (tmp_path / "s").write_text("1\n2\n3\n4\n5\n")
+    assert column(read_lists(moses, add=[(tmp_path / "s", "s")], on_error="skip"), "s") == [1, 5]
+    (tmp_path / "j").write_text('{"candidates": [{"text": "a"}]}\nbroken\n')
+    with pytest.raises(InputError, match="an unknown number of hypotheses was skipped"):
+        read_lists(tmp_path / "j", add=[(tmp_path / "s", "s")], on_error="skip")
+
+
+def test_built_in_features(moses: Path) -> None:
+    lists = read_lists(moses, builtin_features=["words", "chars", "rank", "consensus", "log_length"])
+    assert lists.feature_names == ("x", "words", "chars", "rank", "consensus", "log_length")
+    assert column(lists, "words") == [2, 1, 3]
+    assert column(lists, "chars") == [3, 1, 5]
+    assert column(lists, "rank") == [1, 2, 1]
+    assert column(lists, "consensus") == [2, 1, 1]
+    assert column(lists, "log_length") == pytest.approx([math.log(3), math.log(2), math.log(4)], rel=1e-15)
+    assert lists.features.flags.f_contiguous
+    with pytest.raises(InputError, match="already have a feature 'words'"):
+        add_builtin_features(lists, ["words"])
+    with pytest.raises(InputError, match="unknown built-in feature 'word'; did you mean 'words'"):
+        add_builtin_features(lists, ["word"])
+
+
+def test_consensus_counts_texts_whatever_their_features(tmp_path: Path) -> None:
+    (tmp_path / "n").write_text("0 ||| é ||| x=1\n0 ||| é ||| x=2\n0 ||| é ||| x=1\n0 ||| a ||| x=1\n1 ||| é ||| x=1\n")
+    lists = read_lists(tmp_path / "n", builtin_features=["consensus", "chars"])
+    assert column(lists, "consensus") == [3, 3, 1, 1]
+    assert column(lists, "chars") == [1, 1, 1, 1]
+
+
+def test_the_corpus_has_a_node_a_sentence_and_an_edge_a_row(tmp_path: Path) -> None:
+    (tmp_path / "n").write_text("0 ||| a ||| x=1 y=0\n2 ||| b ||| x=2 y=1\n2 ||| c ||| x=3 y=0\n")
+    lists = read_lists(tmp_path / "n")
+    corpus = lists.corpus()
+    assert (len(corpus), corpus.nodes, corpus.edges) == (3, 3, 3)
+    assert [forest.edges for forest in corpus] == [1, 0, 2]
+    assert corpus[2].edge_ids.tolist() == [0, 1]
+    assert corpus.features.values is lists.features
+    found = envelopes(corpus, [0, 1], [[1, 0]])
+    assert len(found.envelope(0)) == 1
+    assert [segment.slope for segment in found.envelope(2)] == [2, 3]
+    assert lists.hypothesis(2, 1) == "c"
+    with pytest.raises(IndexError):
+        lists.hypothesis(1, 0)
+
+
+def test_references_belong_to_ids(tmp_path: Path) -> None:
+    (tmp_path / "n").write_text("3 ||| d ||| x=1\n0 ||| a ||| x=1\n1 ||| b ||| x=1\n")
+    (tmp_path / "r").write_text("ref 0\n\nref 2\nref 3\nref 4\n")
+    lists, references = match_references(read_lists(tmp_path / "n"), read_references(tmp_path / "r"))
+    assert [lists.hypothesis(i, 0) if i in (0, 1, 3) else None for i in range(5)] == ["a", "b", None, "d", None]
+    assert lists.empty_ids == (2, 4)
+    assert references[1] == ("",)
+    assert references[3] == ("ref 3",)
+
+
+def test_too_few_references_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "n").write_text("0 ||| a ||| x=1\n3 ||| b ||| x=1\n")
+    (tmp_path / "r").write_text("1\n2\n3\n")
+    with pytest.raises(
+        InputError, match="up to sentence id 3, but there are only 3 reference lines; expected at least 4"
+    ):
+        match_references(read_lists(tmp_path / "n"), read_references(tmp_path / "r"))
+    (tmp_path / "n").write_text("1 ||| a ||| x=1\n3 ||| b ||| x=1\n")
+    with pytest.raises(InputError, match="ids count from 0, these start at 1"):
+        match_references(read_lists(tmp_path / "n"), read_references(tmp_path / "r"))
+    (tmp_path / "n").write_text("u ||| a ||| x=1\nv ||| b ||| x=1\n")
+    with pytest.raises(InputError, match="2 sentences, but the references 3 lines"):
+        match_references(read_lists(tmp_path / "n"), read_references(tmp_path / "r"))
+
+
+def test_far_flung_ids_are_aligned_too(tmp_path: Path) -> None:
+    (tmp_path / "n").write_text("150000 ||| b ||| x=1\n2 ||| a ||| x=1\n")
+    lists = read_lists(tmp_path / "n")
+    assert len(lists) == 2
+    aligned = lists.aligned_to(150_001)
+    assert aligned.hypothesis(2, 0) == "a"
+    assert aligned.hypothesis(150_000, 0) == "b"
+
+
+def test_reference_files_must_agree(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1\n2\n")
+    (tmp_path / "b").write_bytes(gzip.compress(b"x\r\ny"))
+    assert read_references([tmp_path / "a", tmp_path / "b"]) == (("1", "x"), ("2", "y"))
+    (tmp_path / "b").write_text("x\n")
+    with pytest.raises(InputError, match=r"b has 1 line, but .*a has 2"):
+        read_references([tmp_path / "a", tmp_path / "b"])
+    (tmp_path / "b").write_bytes(b"x\n\xe9\n")
+    with pytest.raises(InputError, match="b:2: not UTF-8"):
+        read_references(tmp_path / "b")
+    with pytest.raises(InputError, match="at least one file"):
+        read_references([])
+    (tmp_path / "b").write_text("")
+    with pytest.raises(InputError, match="the file is empty"):
+        read_references(tmp_path / "b")
+
+
+def test_references_within_the_lists(tmp_path: Path) -> None:
+    (tmp_path / "j").write_text('{"id": 1, "refs": ["r"], "candidates": [{"text": "a"}]}\n')
+    lists, references = match_references(read_lists(tmp_path / "j"))
+    assert references == ((), ("r",))
+    (tmp_path / "j").write_text(
+        '{"id": 1, "refs": ["r"], "candidates": [{"text": "a"}]}\n{"id": 0, "candidates": [{"text": "a"}]}\n'
+    )
+    with pytest.raises(InputError, match="sentence 0 has hypotheses but no reference"):
+        match_references(read_lists(tmp_path / "j"))
+    (tmp_path / "n").write_text(MOSES)
+    with pytest.raises(InputError, match="no references"):
+        match_references(read_lists(tmp_path / "n"))
+    assert len(lists) == 2
+
+
+@pytest.mark.parametrize("words", [["a b", "", "c"], ["ä ö", "", "日本", "c"]])
+def test_many_texts_at_once(tmp_path: Path, words: list[str]) -> None:
+    file = tmp_path / "lists"
+    file.write_text("".join(f"0 ||| {text} ||| f=1\n" for text in words), encoding="utf-8")
+    lists = read_lists(file)
+    rows = np.array([2, 0, 1, 2])
+    assert lists.some_texts(rows) == [lists.text(row) for row in rows.tolist()]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_pipe_is_read_like_a_file(tmp_path: Path, compressed: bool) -> None:
+    data = b"0 ||| a ||| f=1\n0 ||| b ||| f=2\n"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(gzip.compress(data) if compressed else data))
+    writer.start()
+    lists = read_lists(pipe)
+    writer.join()
+    assert list(lists.texts) == ["a", "b"]
+
+
+def test_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hulltune.formats.streams._pipes", {"-": b"0 ||| a ||| f=1\n"})
+    assert list(read_lists("-").texts) == ["a"]
+
+
+def test_a_folder_is_no_file_to_write(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a folder; expected the name of a file"), written_atomically(tmp_path):
+        pass
+
+
+def test_a_dash_is_the_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    with written_atomically("-") as file:
+        file.write(b"all of it")
+    assert capfdbinary.readouterr().out == b"all of it"
+    assert not Path("-").exists()
+
+
+def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder" / "file")
+    with written_atomically(tmp_path / "link") as file:
+        file.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "folder" / "file").read_bytes() == b"new"
+    assert [entry.name for entry in (tmp_path / "folder").iterdir()] == ["file"]
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    with written_atomically(pipe) as file:
+        file.write(b"all of it")
+    reader.join()
+    assert read == [b"all of it"]
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\x7fELF\x02\x01\x01\x00", bytes(range(256)), b"\x1b[31m red\n", b"\xff\xfe\x00\n", "a\u202eb".encode(), b"\x00"],
+)
+def test_bytes_that_are_no_text_are_not_shown_as_such(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "junk").write_bytes(data)
+    with pytest.raises(
+        InputError, match=r"cannot tell the format from the bytes [0-9a-f ]+ …, which are no text"
+    ) as caught:
+        read_lists(tmp_path / "junk")
+    assert str(caught.value).isprintable()

@@ -1,0 +1,135 @@
+"""Real forests: 150 of a hierarchical decoder with the n-best lists it printed, and two with known envelopes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hulltune import Forest
+from hulltune.data.features import DenseFeatures
+from hulltune.data.vocabulary import Vocabulary
+from hulltune.formats import forest_text, read_lists
+from hulltune.formats.cdec_json import read_cdec_json
+from hulltune.formats.forest_files import ForestOptions, NamedForest
+from hulltune.formats.forest_text import read_forest_text, write_forest_text
+from hulltune.formats.joshua import read_joshua
+from hulltune.formats.travatar import read_travatar
+from hulltune.lines import decode, envelope
+from hulltune.lines.result import Envelope
+from tests.formats import forest_writers
+from tests.formats.forest_text_oracle import forest_text as plain_parser
+from tests.formats.plain_forests import EVERYTHING, assert_same, plain, read_all
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="no ../shared/data beside the checkout")
+
+DE_EN, CDEC = DATA / "de_en", DATA / "cdec_two_forests"
+ORIGIN = {
+    "WordPenalty": 4.25, "LanguageModel": -1.1165, "PhraseModel_0": -0.96, "PhraseModel_1": -0.65,
+    "PhraseModel_2": -0.77, "PassThrough": -10.0,
+}  # fmt: skip
+WORD = float(np.log10(np.e))
+"""The penalty of one word, of which the files have some digits."""
+
+
+def read(path: Path) -> Forest:
+    (named,) = read_forest_text(path, EVERYTHING, Vocabulary())
+    return named.forest
+
+
+def test_decoding_gives_what_the_decoder_printed() -> None:
+    """Rank 1 of the n-best list, but for ties."""
+    lines = (DE_EN / "decoding.weights").read_text(encoding="utf-8").splitlines()
+    weights = {name: float(value) for name, value in (line.split() for line in lines)}
+    lists = read_lists(DE_EN / "nbest.txt.gz")
+    files = sorted((DE_EN / "forests").glob("*.hg.gz"))
+    assert len(files) == 150
+    same = 0
+    for file in files:
+        forest = read(file)
+        best = decode(forest, {name: weights[name] for name in forest.feature_names}, threads=1)
+        same += best.outputs()[0][0] == lists.hypothesis(int(file.name[:4]), 0)
+    assert same >= 143
+
+
+@cache
+def along_the_word_penalty(number: int, exact: bool) -> Envelope:
+    """The envelope of one of the two forests from ORIGIN along WordPenalty, as written or with exact word counts."""
+    forest = read(CDEC / f"{number}.hg.gz")
+    penalty = forest.feature_names.index("WordPenalty")
+    scale = 1.0
+    if exact:
+        words = np.diff(np.concatenate([[0], np.cumsum(forest.labels >= 0)])[forest.label_offsets])
+        values = forest.features.toarray()
+        assert np.allclose(values[:, penalty], words * WORD, atol=1e-5)
+        values[:, penalty] = words
+        forest = replace(forest, features=DenseFeatures(np.asfortranarray(values)))
+        scale = WORD
+    origin = {name: ORIGIN.get(name, 0.0) for name in forest.feature_names}
+    origin["WordPenalty"] *= scale
+    return envelope(forest, origin, {"WordPenalty": scale})
+
+
+def test_the_two_forests_of_cdec_have_their_known_envelopes() -> None:
+    one, two = along_the_word_penalty(0, exact=True), along_the_word_penalty(1, exact=True)
+    assert (one.forest.nodes, one.forest.edges, two.forest.nodes, two.forest.edges) == (351, 1027, 2198, 14142)
+    assert (len(one), len(two)) == (7, 20)
+    # Decimals that differ in their last digit split equal slopes.
+    assert len(along_the_word_penalty(0, exact=False)) > 7
+    assert len(along_the_word_penalty(1, exact=False)) > 20
+
+
+def test_the_best_interval_is_there_and_decoding_in_it_gives_its_outputs() -> None:
+    envelopes = [along_the_word_penalty(number, exact=True) for number in (0, 1)]
+    breakpoints = np.unique(np.concatenate([each.breakpoints for each in envelopes]))
+    right = int(np.searchsorted(breakpoints, -7.31069))
+    assert breakpoints[right - 1 : right + 1] == pytest.approx([-8.186, -6.436], abs=5e-4)
+    assert breakpoints[right - 1 : right + 1].mean() == pytest.approx(-7.31069, abs=2e-5)
+    for number, exact in enumerate(envelopes):
+        forest = read(CDEC / f"{number}.hg.gz")
+        weights = {name: ORIGIN.get(name, 0.0) for name in forest.feature_names}
+        weights["WordPenalty"] += -7.31069
+        tokens = exact.tokens(exact.index_at(-7.31069))
+        assert decode(forest, weights, threads=1).outputs()[0][0] == " ".join(tokens)
+
+
+def test_reading_back_what_was_written_and_the_plain_parser(tmp_path: Path) -> None:
+    files = [*sorted((DE_EN / "forests").glob("*.hg.gz"))[:5], CDEC / "0.hg.gz"]
+    forests = [NamedForest(read(file), file.name) for file in files]
+    write_forest_text(tmp_path / "all.hg", forests)
+    back = list(read_forest_text(tmp_path / "all.hg", EVERYTHING, Vocabulary()))
+    assert [named.name for named in back] == [file.name for file in files]
+    for one, other in zip(forests, back, strict=True):
+        assert other.forest.feature_names == one.forest.feature_names
+        assert np.array_equal(other.forest.features.toarray(), one.forest.features.toarray())
+        assert_same(other.forest, one.forest)
+    for one, plainly in zip(forests, plain_parser((tmp_path / "all.hg").read_text(encoding="utf-8")), strict=True):
+        assert_same(one.forest, plainly.build())
+
+
+def test_a_real_forest_in_the_other_formats(tmp_path: Path) -> None:
+    forest = read(CDEC / "0.hg.gz")
+    (cdec,) = read_all(read_cdec_json, tmp_path / "cdec", forest_writers.cdec_json(plain(forest)))
+    assert_same(cdec.forest, forest)
+    (joshua,) = read_all(read_joshua, tmp_path / "joshua", forest_writers.joshua(plain(forest)))
+    assert (joshua.forest.nodes, joshua.forest.edges) == (forest.nodes, forest.edges)
+    (travatar,) = read_all(read_travatar, tmp_path / "travatar", forest_writers.travatar_json(plain(forest)))
+    weights = {name: ORIGIN.get(name, 0.0) for name in forest.feature_names}
+    best = decode(forest, weights, threads=1)
+    for other in (travatar.forest, cdec.forest):
+        again = decode(other, {name: ORIGIN.get(name, 0.0) for name in other.feature_names}, threads=1)
+        assert again.outputs() == best.outputs()
+        assert float(again.intercepts[0]) == pytest.approx(float(best.intercepts[0]), rel=1e-12)
+
+
+def test_no_word_is_dropped_by_default_and_files_are_told_by_their_content() -> None:
+    for file in (DE_EN / "forests" / "0000.hg.gz", CDEC / "1.hg.gz"):
+        (default,) = read_forest_text(file, ForestOptions(), Vocabulary())
+        assert_same(default.forest, read(file))
+        from hulltune.formats.streams import head
+
+        assert forest_text.looks_like(head(file))
