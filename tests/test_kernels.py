@@ -40,11 +40,16 @@ def test_far_and_near_lie_beyond_all_crossings() -> None:
     assert Fraction(exact.NEAR) < Fraction(1, 2**53)
 
 
-def test_cached_kernels_carry_the_stamp_of_the_whole_room() -> None:
+def test_cached_kernels_carry_the_stamp_of_all_they_may_call() -> None:
     """If this fails, Numba's internals have moved, and a change in one kernel file no longer recompiles the others."""
     compiled: Any
-    for compiled in (lanes.viterbi_pass, scores.score_dense):
-        assert compiled._cache._cache_file._source_stamp == _jit._room_stamp()
+    for compiled, module in ((lanes.viterbi_pass, "lanes"), (scores.score_dense, "scores")):
+        assert compiled._cache._cache_file._source_stamp == _jit.source_stamp(module)
+
+
+def test_a_stamp_follows_imports() -> None:
+    assert {"exact", "simd", "_jit"} <= _jit._imported("lanes") | _jit._imported("segments")
+    assert _jit.source_stamp("lanes") != _jit.source_stamp("simd")
 
 
 def test_kernels_work_where_nothing_can_be_cached(tmp_path: Path) -> None:

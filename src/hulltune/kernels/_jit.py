@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+
+_IMPORT = re.compile(r"^ *from hulltune\.kernels(?:\.(\w+))? import (\([^)]*\)|.*)", re.MULTILINE)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -36,18 +40,40 @@ def inlined(function: Function) -> Function:
 
 
 def _stamp_with_the_room(compiled: Any) -> None:
-    """Make a cached kernel stale when any file of this room changes.
+    """Make a cached kernel stale when a file of this room that it may call changes.
 
     Numba looks only at the file of the kernel itself, so a kernel would go on calling the old version of a helper
     that has changed in another file. If Numba's internals move, the worst that is lost is this protection.
     """
     cache_file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if cache_file is not None and hasattr(cache_file, "_source_stamp"):
-        cache_file._source_stamp = _room_stamp()
+        cache_file._source_stamp = source_stamp(Path(compiled.py_func.__code__.co_filename).stem)
 
 
 @functools.cache
-def _room_stamp() -> tuple[float, int]:
-    """Newest change and total size of the files in this room: what Numba's own stamp is for one file."""
-    stats = [path.stat() for path in Path(__file__).parent.glob("*.py")]
-    return max(stat.st_mtime for stat in stats), sum(stat.st_size for stat in stats)
+def source_stamp(module: str) -> str:
+    """A hash of the contents of a module of this room and of all those that it imports, directly or not."""
+    reached: set[str] = set()
+    waiting = {module}
+    while waiting:
+        reached |= waiting
+        waiting = set().union(*(_imported(name) for name in waiting)) - reached
+    digest = hashlib.sha256()
+    for name in sorted(reached):
+        digest.update(f"{name}\n".encode() + _source(name) + b"\0")
+    return digest.hexdigest()
+
+
+@functools.cache
+def _source(module: str) -> bytes:
+    file = Path(__file__).parent / f"{module}.py"
+    return file.read_bytes() if file.exists() else b""
+
+
+@functools.cache
+def _imported(module: str) -> frozenset[str]:
+    """The modules of this room that a module imports. By a pattern: a parser takes ten times as long."""
+    found = {"_jit"}
+    for name, names in _IMPORT.findall(_source(module).decode()):
+        found.update([name] if name else re.findall(r"\w+", names))
+    return frozenset(found)
