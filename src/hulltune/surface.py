@@ -76,8 +76,8 @@ class ErrorSurface:
     def from_rows(
         offsets: NDArray[np.int64], lefts: Floats, rows: NDArray[np.int64], table: NDArray[Any]
     ) -> ErrorSurface:
-        """The same from segments laid end to end: those of sentence i are ``offsets[i]`` up to ``offsets[i + 1]``, and
-        segment j has the statistics ``table[rows[j]]`` from ``lefts[j]`` on.
+        """The surface of segments laid end to end: those of sentence i are ``offsets[i]`` up to ``offsets[i + 1]``,
+        and segment j has the statistics ``table[rows[j]]`` from ``lefts[j]`` on.
 
         One sort of the places where a row changes, then running sums: O(n log n) for n segments.
         """
@@ -89,6 +89,30 @@ class ErrorSurface:
         if table.dtype == np.int64 and reached > LARGEST_SUM:
             raise InputError("statistics: sums exceed 2^62 and would not stay exact integers; use smaller units")
         return ErrorSurface(breakpoints=breakpoints, statistics=totals)
+
+    @staticmethod
+    def along(
+        low: float,
+        lefts: Floats,
+        outputs: NDArray[np.int32],
+        row_of: NDArray[np.int64],
+        other_rows: NDArray[np.int64],
+        table: NDArray[Any],
+        compact: NDArray[np.int32] | None,
+    ) -> ErrorSurface:
+        """The surface of segments laid end to end, of which the first of each sentence begins at ``low``.
+
+        Segment j has the statistics ``table[row_of[outputs[j]]]`` from ``lefts[j]`` on; ``other_rows`` are those of
+        further sentences that have but one. ``compact`` is the table in 32 bits, where sums fit (see Memory.compact):
+        the answer is the same, in a third of the time. O(n) for n segments as line searches have them.
+        """
+        if compact is not None:
+            from hulltune.kernels.line_surface import line_surface
+
+            return ErrorSurface(*line_surface(lefts, outputs, row_of, low, other_rows, compact, table.shape[1]))
+        offsets = np.append(np.flatnonzero(lefts == low), len(lefts) + np.arange(len(other_rows) + 1))
+        rows = np.concatenate([row_of[outputs], other_rows])
+        return ErrorSurface.from_rows(offsets, np.concatenate([lefts, np.full(len(other_rows), low)]), rows, table)
 
     def at(self, eta: float) -> NDArray[Any]:
         """The corpus statistics at η (at a breakpoint, those to its right)."""

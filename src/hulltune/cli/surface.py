@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hulltune.search.interface import Problem
+    from hulltune.search.problem import Problem
 
 USAGE = "LISTS… --weights FILE --feature A|--to FILE|--plane A B"
 EXAMPLE = "  hulltune surface dev.gz --ref dev.en --weights w.json --feature lm"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,15 @@ from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
 
 Floats = NDArray[np.float64]
-T = TypeVar("T")
+Block: TypeAlias = tuple[int, int]
+"""A range of sentences: the first, and the one after the last."""
+Answer: TypeAlias = tuple[Any, ...]
+"""A kernel's answer: offsets of segments by direction and sentence, segments (left end, slope, intercept), offsets and
+edges of derivations, Viterbi passes.
+"""
 
 METHODS = ("auto", "scan", "lanes", "hull")
-SHARD_SCORES = 1 << 18
+BLOCK_SCORES = 1 << 18
 """Edge scores (edges × directions) computed at a time: 2 MB, which stays in the cache until it is searched."""
 
 
@@ -72,7 +77,7 @@ def envelopes(
     corpus = as_corpus(corpus)
     if not hasattr(directions, "__len__") or len(directions) == 0:
         raise InputError(f"directions: expected a list of at least one direction, got {directions!r}")
-    intervals = _check_intervals(interval, len(directions))
+    intervals = check_intervals(interval, len(directions))
     if method not in METHODS:
         raise unknown_name("method", str(method), METHODS)
     if scorer is not None and scorer.corpus is not corpus:
@@ -86,57 +91,48 @@ def envelopes(
     ]
     weights = np.stack(rows)
     scorer = EdgeScorer(corpus) if scorer is None else scorer
-    parts = search_shards(
-        scorer, weights, intervals, method=method, derivations=derivations, threads=threads, then=lambda _, part: part
-    )
+    scorer.prepare()
+    threads = check_threads(threads)
+    workplace = threading.local()
+
+    def search(block: Block) -> Answer:
+        if not hasattr(workplace, "room"):
+            workplace.room = room_for_scores()
+        return search_block(scorer, block, weights, intervals, workplace.room, method=method, derivations=derivations)
+
+    blocks = blocks_of(corpus, len(weights), threads, by_kind=method == "auto")
+    if threads == 1 or len(blocks) == 1:
+        parts = [search(block) for block in blocks]
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            parts = list(pool.map(search, blocks))
     return _gather(corpus, intervals, parts, derivations or bool(np.all(np.diff(corpus.node_offsets) == 1)))
 
 
-def search_shards(
+def room_for_scores() -> Floats:
+    """Memory for the edge scores of a block: to be used again by the next one, as fresh memory costs as much."""
+    return np.empty(2 * BLOCK_SCORES)
+
+
+def search_block(
     scorer: EdgeScorer,
+    block: Block,
     weights: Floats,
     intervals: Floats,
+    room: Floats,
     *,
     method: str = "auto",
     derivations: bool = True,
-    threads: int | None = None,
-    then: Callable[[tuple[int, int], tuple[Any, ...]], T],
-) -> list[T]:
-    """What ``then`` makes of the kernel's answer for each range of sentences, in order.
+) -> Answer:
+    """The kernel's answer for a range of sentences, which are all lists or all forests where the method is "auto".
 
-    ``weights`` has the origin, then the directions. An answer may be large (derivations most of all): ``then`` turns it
-    into what is needed while it is still in the cache, and may be called by several threads at once.
+    ``weights`` has the origin, then the directions. An answer may be large, its derivations most of all: turn it into
+    what is needed while it is still in the cache.
     """
     corpus = scorer.corpus
-    threads = check_threads(threads)
-    scorer.prepare()
-    shards = shard_sentences(corpus, len(weights), threads, by_kind=method == "auto")
-    workplace = threading.local()
-
-    def search(shard: tuple[int, int]) -> T:
-        if not hasattr(workplace, "room"):
-            workplace.room = np.empty(2 * SHARD_SCORES)
-        scores, exponents = scorer.scores(*shard, weights, workplace.room)
-        return then(shard, _search_shard(corpus, shard, scores, exponents, intervals, method, derivations))
-
-    if threads == 1 or len(shards) == 1:
-        return [search(shard) for shard in shards]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(search, shards))
-
-
-def _search_shard(
-    corpus: Corpus,
-    shard: tuple[int, int],
-    scores: Floats,
-    exponents: NDArray[np.int64],
-    intervals: Floats,
-    method: str,
-    derivations: bool,
-) -> tuple[Any, ...]:
-    """The kernel's answer for a range of sentences, which are all lists or all forests where the method is "auto"."""
-    first, last = shard
-    found: tuple[Any, ...]
+    first, last = block
+    scores, exponents = scorer.scores(first, last, weights, room)
+    found: Answer
     if method == "scan" or (method == "auto" and corpus.node_offsets[first + 1] - corpus.node_offsets[first] == 1):
         from hulltune.kernels.list_envelopes import list_envelopes
 
@@ -185,7 +181,7 @@ def _gather(
     parts: Sequence[tuple[Any, ...]],
     has_derivations: bool,
 ) -> CorpusEnvelopes:
-    """One result from those of the shards: the same arrays, ordered by direction, then sentence."""
+    """One result from those of the blocks: the same arrays, ordered by direction, then sentence."""
     directions = len(intervals)
     if len(parts) == 1:
         ends, segments, derivation_offsets, derivation_edges, _ = parts[0]
@@ -207,7 +203,7 @@ def _gather(
 
 
 def _in_order(parts: Sequence[tuple[Any, ...]], directions: int) -> tuple[Any, Any, Any, Any]:
-    """The arrays of all shards, each ordered by direction and then sentence, as one that is."""
+    """The arrays of all blocks, each ordered by direction and then sentence, as one that is."""
     bases = np.cumsum([0, *(len(part[1]) for part in parts)])
     counts = np.concatenate([np.diff(part[0]).reshape(directions, -1) for part in parts], axis=1).ravel()
     starts = np.concatenate(
@@ -222,25 +218,28 @@ def _in_order(parts: Sequence[tuple[Any, ...]], directions: int) -> tuple[Any, A
     return ends, segments, derivation_offsets, np.concatenate([part[3] for part in parts])[edges]
 
 
-def shard_sentences(corpus: Corpus, rows: int, threads: int, *, by_kind: bool) -> list[tuple[int, int]]:
-    """Ranges of sentences of about equal work: small enough for the cache, and enough of them for the threads. With
-    ``by_kind`` none has both lists and other forests.
+def blocks_of(
+    corpus: Corpus, rows: int, threads: int, *, by_kind: bool, first: int = 0, last: int | None = None
+) -> list[Block]:
+    """Ranges of about equal work of the sentences from ``first`` to ``last``: small enough for the cache, and enough
+    of them for the threads. With ``by_kind`` none has both lists and other forests.
     """
     edges: NDArray[np.int64] = corpus.sentence_edges
+    last = len(corpus) if last is None else last
     is_list = np.diff(corpus.node_offsets) == 1
     kind_ends = np.append(np.flatnonzero(is_list[1:] != is_list[:-1]) + 1, len(corpus)) if by_kind else [len(corpus)]
-    size = min(SHARD_SCORES // rows, int(edges[-1]) // (4 * threads) if threads > 1 else SHARD_SCORES)
-    shards = []
-    first = 0
-    while first < len(corpus):
-        last = int(np.searchsorted(edges, edges[first] + max(size, 1), side="right")) - 1
-        last = min(max(last, first + 1), int(kind_ends[np.searchsorted(kind_ends, first, side="right")]))
-        shards.append((first, last))
-        first = last
-    return shards
+    size = min(BLOCK_SCORES // rows, int(edges[-1]) // (4 * threads) if threads > 1 else BLOCK_SCORES)
+    blocks = []
+    while first < last:
+        end = int(np.searchsorted(edges, edges[first] + max(size, 1), side="right")) - 1
+        end = min(max(end, first + 1), int(kind_ends[np.searchsorted(kind_ends, first, side="right")]), last)
+        blocks.append((first, end))
+        first = end
+    return blocks
 
 
-def _check_intervals(interval: Any, directions: int) -> Floats:
+def check_intervals(interval: Any, directions: int) -> Floats:
+    """Low and high ends for each direction, from one pair for all or a pair for each."""
     try:
         ends = np.array(interval, dtype=np.float64)
     except (TypeError, ValueError):

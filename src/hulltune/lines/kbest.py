@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import Forest, feature_vector
 from hulltune.errors import InputError
-from hulltune.lines.compute import as_corpus, check_threads, shard_sentences
+from hulltune.lines.compute import Block, as_corpus, blocks_of, check_threads
 from hulltune.lines.derivations import DerivationLists, gather
 from hulltune.lines.scoring import EdgeScorer
 
@@ -69,21 +69,21 @@ def search_derivations(
     scorer = EdgeScorer(corpus) if scorer is None else scorer
     scorer.prepare()
 
-    def work(shard: tuple[int, int]) -> tuple[Any, ...]:
-        scores, exponents = scorer.scores(*shard, vector[None, :])
+    def work(block: Block) -> tuple[Any, ...]:
+        scores, exponents = scorer.scores(*block, vector[None, :])
         try:
-            return search(*shard, scores[0], exponents[0])
+            return search(*block, scores[0], exponents[0])
         except MemoryError:
             raise InputError(
-                f"sentences {shard[0]} to {shard[1] - 1}: out of memory; ask for fewer derivations"
+                f"sentences {block[0]} to {block[1] - 1}: out of memory; ask for fewer derivations"
             ) from None
 
-    shards = shard_sentences(corpus, 1, threads, by_kind=False)
-    if threads == 1 or len(shards) == 1:
-        parts = [work(shard) for shard in shards]
+    blocks = blocks_of(corpus, 1, threads, by_kind=False)
+    if threads == 1 or len(blocks) == 1:
+        parts = [work(block) for block in blocks]
     else:
         with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(work, shards))
+            parts = list(pool.map(work, blocks))
     return gather(corpus, *zip(*parts, strict=True))
 
 

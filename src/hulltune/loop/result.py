@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hulltune.formats.result_files import as_record, load_record, save_record
-from hulltune.tuning.options import Progress
+from hulltune.tuning.tune import Progress
 
 FORMAT = "hulltune loop result 1"
 

@@ -39,11 +39,10 @@ from hulltune.loop.winners import winning_outputs
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
-from hulltune.search.interface import Problem
 from hulltune.search.policies import Policy
-from hulltune.tuning.api import tune
+from hulltune.search.problem import Problem
+from hulltune.tuning.tune import Progress, tune
 from hulltune.tuning.inputs import ReferencesLike, WeightsLike, as_references, as_weights, tuning_data
-from hulltune.tuning.options import Progress
 
 Floats = NDArray[np.float64]
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from hulltune.metrics.fmeasure import FMeasure as FMeasure
     from hulltune.metrics.given import Given as Given
     from hulltune.metrics.given import ScoreTable as ScoreTable
-    from hulltune.metrics.lazy import LazyStatistics as LazyStatistics
+    from hulltune.metrics.memory import Memory as Memory
+    from hulltune.metrics.memory import Texts as Texts
     from hulltune.metrics.meteor import Meteor as Meteor
     from hulltune.metrics.pending import NotYet as NotYet
     from hulltune.metrics.pending import Question as Question
@@ -45,7 +46,8 @@ _MODULES = {
     "Combination": "combination",
     "FMeasure": "fmeasure",
     "Given": "given",
-    "LazyStatistics": "lazy",
+    "Memory": "memory",
+    "Texts": "memory",
     "Mer": "wer",
     "Meteor": "meteor",
     "Metric": "base",

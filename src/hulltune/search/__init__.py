@@ -1,18 +1,35 @@
-"""Line search and its policies, directions, and climbing to a local optimum."""
+"""Search: the problem in shards, line search and its policies, constraints, and a class for each strategy."""
 
 from hulltune.search.certified.certificate import Certificate
-from hulltune.search.line import LineSearch, error_surface, line_search
-from hulltune.search.policies import Choice, Policy
+from hulltune.search.certified.strategy import Certified
+from hulltune.search.climb import Climb
+from hulltune.search.constraints import Constraints
+from hulltune.search.coordinate import Coordinate
+from hulltune.search.gradient import GradientClimb
+from hulltune.search.line import LineSearch, line_search
+from hulltune.search.policies import Policy
+from hulltune.search.powell import Powell
+from hulltune.search.problem import Problem
 from hulltune.search.pruning import EnvelopeShare, Pruning, prune
+from hulltune.search.strategies import STRATEGIES, get_strategy
+from hulltune.search.strategy import Strategy
 
 __all__ = [
+    "STRATEGIES",
     "Certificate",
-    "Choice",
+    "Certified",
+    "Climb",
+    "Constraints",
+    "Coordinate",
     "EnvelopeShare",
+    "GradientClimb",
     "LineSearch",
     "Policy",
+    "Powell",
+    "Problem",
     "Pruning",
-    "error_surface",
+    "Strategy",
+    "get_strategy",
     "line_search",
     "prune",
 ]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError, unknown_name
 from hulltune.search.directions import inverse_units
 
@@ -23,25 +24,44 @@ FARTHEST_WEIGHT = 1e6
 
 @dataclass(frozen=True)
 class Constraints:
-    """Constraints by feature name. They restrict the interval of every line search; nothing is clipped afterwards.
+    """Constraints by feature name. They restrict the interval of every line search; nothing is clipped afterwards."""
 
-    ``scale`` says how weights are written where only their direction matters: "l1" or "l2" norm 1. A weight that is
-    fixed, or bounded by anything but 0, sets the scale itself; weights are then left as they are.
-    """
-
-    fixed: Mapping[str, float] = field(default_factory=dict)
-    minimum: Mapping[str, float] = field(default_factory=dict)
-    maximum: Mapping[str, float] = field(default_factory=dict)
-    signs: Mapping[str, str] = field(default_factory=dict)
+    fix: Mapping[str, float] = field(default_factory=dict)
+    """Weights that do not change."""
+    free: Sequence[str] | None = None
+    """The only weights that are tuned; others that are not fixed stay at the start, or at 0 without one."""
+    min: Mapping[str, float] = field(default_factory=dict)
+    max: Mapping[str, float] = field(default_factory=dict)
+    sign: Mapping[str, str] = field(default_factory=dict)
     """"+" for a weight of at least 0, "-" for one of at most 0."""
-    tied: Sequence[Sequence[str]] = ()
+    tie: Sequence[Sequence[str]] = ()
     """Groups of features that share one weight."""
     scale: str = "l1"
+    """The norm that weights are written with where only their direction matters: "l1" or "l2" norm 1, or "none".
+
+    A weight that is fixed, or bounded by anything but 0, sets the scale itself; weights are then left as they are.
+    """
+
+    def __post_init__(self) -> None:
+        if self.scale not in SCALES:
+            raise unknown_name("scale", self.scale, SCALES)
+
+    def holding(self, names: Sequence[str], start: Mapping[str, float] | Sequence[float] | None) -> Constraints:
+        """The constraints with all weights but the free ones fixed: as they are given, at the start, or at 0."""
+        if self.free is None:
+            return self
+        for name in self.free:
+            if name not in names:
+                raise unknown_name("feature in free:", name, names)
+            if name in self.fix:
+                raise InputError(f"free, fix: {name!r} cannot be both")
+        values = np.zeros(len(names)) if start is None else feature_vector(start, tuple(names), "start")
+        held = {name: float(value) for name, value in zip(names, values, strict=True) if name not in self.free}
+        return replace(self, free=None, fix={**held, **self.fix})
 
     def compile(self, names: Sequence[str]) -> CompiledConstraints:
         """The constraints over these features, checked against each other."""
-        if self.scale not in SCALES:
-            raise unknown_name("scale", self.scale, SCALES)
+        assert self.free is None  # see ``holding``
         column = {name: k for k, name in enumerate(names)}
 
         def place(name: str, what: str) -> int:
@@ -50,20 +70,20 @@ class Constraints:
             return column[name]
 
         lower, upper = np.full(len(names), -math.inf), np.full(len(names), math.inf)
-        for name, sign in self.signs.items():
+        for name, sign in self.sign.items():
             if sign not in ("+", "-"):
-                raise InputError(f"signs: the sign of {name!r} is {sign!r}; expected '+' or '-'")
-            (lower if sign == "+" else upper)[place(name, "signs")] = 0.0
+                raise InputError(f"sign: the sign of {name!r} is {sign!r}; expected '+' or '-'")
+            (lower if sign == "+" else upper)[place(name, "sign")] = 0.0
         for what, given, bound, pick in (
-            ("minimum", self.minimum, lower, max),
-            ("maximum", self.maximum, upper, min),
+            ("min", self.min, lower, max),
+            ("max", self.max, upper, min),
         ):
             for name, value in given.items():
                 k = place(name, what)
                 bound[k] = pick(float(bound[k]), _number(value, what, name))
-        for name, value in self.fixed.items():
-            k = place(name, "fixed")
-            number = _number(value, "fixed", name)
+        for name, value in self.fix.items():
+            k = place(name, "fix")
+            number = _number(value, "fix", name)
             if not lower[k] <= number <= upper[k]:
                 raise InputError(f"{name!r} is fixed at {number:g}, outside its bounds [{lower[k]:g}, {upper[k]:g}]")
             lower[k] = upper[k] = number
@@ -75,18 +95,18 @@ class Constraints:
             low, high = float(lower[group].max()), float(upper[group].min())
             if low > high:
                 tied = ", ".join(names[k] for k in group)
-                raise InputError(f"tied: no weight fits all of {tied}: at least {low:g} and at most {high:g}")
+                raise InputError(f"tie: no weight fits all of {tied}: at least {low:g} and at most {high:g}")
             lower[group], upper[group] = low, high
         return CompiledConstraints(tuple(names), lower, upper, groups, self.scale)
 
     def _groups(self, column: Mapping[str, int], place: Any) -> tuple[NDArray[np.int64], ...]:
         taken: dict[int, str] = {}
         groups = []
-        for names in self.tied:
-            members = sorted({place(name, "tied") for name in names})
+        for names in self.tie:
+            members = sorted({place(name, "tie") for name in names})
             for k in members:
                 if k in taken:
-                    raise InputError(f"tied: a feature stands in two groups ({taken[k]} and {', '.join(names)})")
+                    raise InputError(f"tie: a feature stands in two groups ({taken[k]} and {', '.join(names)})")
                 taken[k] = ", ".join(names)
             groups.append(np.array(members, dtype=np.int64))
         groups += [np.array([k], dtype=np.int64) for k in column.values() if k not in taken]
@@ -137,7 +157,7 @@ class CompiledConstraints:
     def intervals(
         self, weights: Floats, directions: Floats, reach: Floats | None = None
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """The same for each row of directions: lower and upper ends, and where there is room to move."""
+        """The steps η of each row of directions (see ``interval``): lower and upper ends, and where there is room."""
         lower, upper = self.lower, self.upper
         if reach is not None and not self.only_direction_matters:
             lower = np.where(np.isinf(lower), -reach, lower)
@@ -195,6 +215,6 @@ def _number(value: Any, what: str, name: str) -> float:
         number = float(value)
     except (TypeError, ValueError):
         raise InputError(f"{what}: {name!r} is {value!r}; expected a number") from None
-    if math.isnan(number) or (what == "fixed" and math.isinf(number)):
+    if math.isnan(number) or (what == "fix" and math.isinf(number)):
         raise InputError(f"{what}: {name!r} is {number}; expected a finite number")
     return number

@@ -1,14 +1,30 @@
-"""The direction in which the expected metric rises fastest: one good direction where features are many."""
+"""The climb with gradients: one good direction where features are many, that in which the expected metric rises."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.search.climb import Climb
+from hulltune.search.climbing import Climber
 from hulltune.search.directions import inverse_units
-from hulltune.search.interface import Problem
+from hulltune.search.problem import Problem
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GradientClimb(Climb):
+    """Climbs with the gradient of the expected metric among the directions of every round: for many features."""
+
+    name: ClassVar[str] = "gradient"
+
+    def further_lines(self, climber: Climber, weights: Floats) -> list[Floats]:
+        """The direction in which the expected metric rises fastest."""
+        return [expected_metric_direction(climber.setting.problem, weights, units=climber.setting.units)]
 
 
 def loss_gradient(problem: Problem, total: NDArray[np.generic]) -> Floats:
@@ -30,7 +46,7 @@ def expected_metric_direction(problem: Problem, weights: Floats, *, units: Float
     sentence, so that the answer does not depend on the scale of the weights. The gradient is taken over scaled
     features. O(candidates × (features + statistics)).
     """
-    offsets, candidates, values = problem.rivals(weights, units)
+    offsets, outputs, values = problem.rivals(weights, units)
     sizes = np.diff(offsets)
     starts = offsets[:-1][sizes > 0]
     sizes = sizes[sizes > 0]
@@ -40,7 +56,7 @@ def expected_metric_direction(problem: Problem, weights: Floats, *, units: Float
     likelihood = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
     likelihood /= np.repeat(np.add.reduceat(likelihood, starts), sizes)
     slope = loss_gradient(problem, problem.picks(weights).total)
-    rows = problem.rows(candidates)  # before the table, which grows by what is asked for
+    rows = problem.rows(outputs)  # before the table, which grows by what is asked for
     losses = problem.table[rows] @ slope
     expected = np.add.reduceat(likelihood * losses, starts)
     pull = likelihood * (losses - np.repeat(expected, sizes))

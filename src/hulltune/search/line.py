@@ -1,28 +1,24 @@
-"""The exact line search: envelopes of all sentences, their statistics, the error surface, and a step."""
+"""The exact line search: the error surface along one line, and a step to its best interval."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.data.corpus import Corpus
-from hulltune.data.forest import Forest, feature_vector
+from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
-from hulltune.lines.compute import as_corpus, decode, envelopes
-from hulltune.lines.result import CorpusEnvelopes
-from hulltune.lines.scoring import EdgeScorer
-from hulltune.search.policies import Policy, choose
-from hulltune.surface import ErrorSurface, Loss
+from hulltune.lines.compute import check_intervals
+from hulltune.search.policies import Policy, choose, policy_of
+from hulltune.search.problem import Problem
+from hulltune.search.shards import runner_of
+from hulltune.surface import ErrorSurface
 from hulltune.wording import counted
 
 Floats = NDArray[np.float64]
-StatisticsOf = Callable[[NDArray[np.int64], Sequence[str]], NDArray[Any]]
-"""From sentence numbers and as many output texts to rows of statistics (as PreparedMetric.statistics)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,104 +49,50 @@ class LineSearch:
 
 
 def line_search(
-    corpus: Corpus | Forest,
+    problem: Problem,
     origin: Any,
     direction: Any,
-    statistics: StatisticsOf,
-    loss: Loss,
     *,
     policy: Policy | str = "middle",
     interval: tuple[float, float] = (-math.inf, math.inf),
-    method: str = "auto",
     threads: int | None = None,
-    scorer: EdgeScorer | None = None,
 ) -> LineSearch:
-    """Minimise ``loss`` of the corpus statistics of the winning outputs along w = origin + η · direction, exactly.
+    """Minimise the loss of what wins along w = origin + η · direction, exactly.
 
-    ``statistics`` is asked once for each distinct output of a sentence that wins anywhere on the line. The origin is
-    left only for a strictly smaller loss, which decoding with the new weights confirms.
+    The origin is left only for a strictly smaller loss, which decoding with the new weights confirms. The problem keeps
+    what depends on its features alone, and the statistics of every output that was met: searches after the first one
+    cost what those of ``tune`` cost.
     """
-    corpus = as_corpus(corpus)
-    if not isinstance(policy, Policy):
-        policy = Policy(str(policy))
-    start = feature_vector(origin, corpus.feature_names, "origin")
-    along = feature_vector(direction, corpus.feature_names, "direction")
-    statistics = _ask_once(statistics)
-    found = envelopes(corpus, start, [along], interval=interval, method=method, threads=threads, scorer=scorer)
-    surface = error_surface(found, statistics)
-    losses = surface.losses(loss)
-    ends = (float(found.intervals[0, 0]), float(found.intervals[0, 1]))
-
-    def loss_at(weights: Floats) -> float:
-        decoded = decode(corpus, weights, threads=threads, scorer=scorer)
-        return float(error_surface(decoded, statistics).losses(loss)[0])
-
-    current_loss = loss_at(start) if ends[0] <= 0.0 <= ends[1] else None
+    policy = policy_of(policy)
+    start = feature_vector(origin, problem.feature_names, "origin")
+    along = feature_vector(direction, problem.feature_names, "direction")
+    ends = check_intervals(interval, 1)
+    if not problem.corpus.edges:
+        raise InputError("corpus: no sentence has a derivation, so there is nothing to tune")
+    runner = runner_of(threads)
+    (surface,) = problem.surfaces(start, along[None, :], ends, runner=runner)
+    losses = surface.losses(problem.metric.loss)
+    low, high = ends[0].tolist()
+    current_loss = problem.loss(start, runner=runner) if low <= 0.0 <= high else None
     size = float(np.linalg.norm(along))
     scale = float(np.linalg.norm(start)) / size if size > 0.0 and np.any(start) else 1.0
     closed = np.zeros(len(losses), dtype=bool)
     while True:
-        choice = choose(
-            surface.breakpoints,
-            losses,
-            policy=policy,
-            interval=ends,
-            current_loss=current_loss,
-            scale=scale,
-            closed=closed,
-        )
-        weights = start + choice.eta * along
+        step = choose(
+            surface.breakpoints, losses,
+            policy=policy, interval=(low, high), current_loss=current_loss, scale=scale, closed=closed,
+        )  # fmt: skip
+        weights = start + step.eta * along
         # Decoding has the last word: near a breakpoint, rounding of the weights may put them on its other side.
-        if choice.eta == 0.0 or loss_at(weights) <= choice.loss + 1e-12 * abs(choice.loss):
+        if step.eta == 0.0 or problem.loss(weights, runner=runner) <= step.loss + 1e-12 * abs(step.loss):
             break
-        closed[int(np.searchsorted(surface.breakpoints, choice.eta, side="right"))] = True
+        closed[int(np.searchsorted(surface.breakpoints, step.eta, side="right"))] = True
     return LineSearch(
-        eta=choice.eta,
+        eta=step.eta,
         weights=weights,
-        loss=choice.loss,
+        loss=step.loss,
         current_loss=current_loss,
-        left=choice.left,
-        right=choice.right,
+        left=step.left,
+        right=step.right,
         surface=surface,
     )
-
-
-def _ask_once(statistics: StatisticsOf) -> StatisticsOf:
-    """The same, remembering its answers: decoding at the origin meets outputs that the line has met."""
-    known: dict[tuple[int, str], NDArray[Any]] = {}
-
-    def remembered(sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[Any]:
-        asked = list(zip(sentences.tolist(), outputs, strict=True))
-        missing = [i for i, key in enumerate(asked) if key not in known]
-        if len(missing) == len(asked):  # an answer of the wrong shape is the caller's to refuse
-            rows = np.asarray(statistics(sentences, outputs))
-            known.update(zip(asked, rows, strict=False))
-            return rows
-        if missing:
-            rows = statistics(sentences[missing], [outputs[i] for i in missing])
-            known.update(zip([asked[i] for i in missing], rows, strict=True))
-        return np.stack([known[key] for key in asked])
-
-    return remembered
-
-
-def error_surface(found: CorpusEnvelopes, statistics: StatisticsOf, direction: int = 0) -> ErrorSurface:
-    """The error surface along one direction, from statistics of each distinct output."""
-    texts = found.outputs(direction)
-    requests: dict[tuple[int, str], int] = {}
-    rows = [
-        requests.setdefault((sentence, text), len(requests))
-        for sentence, outputs in enumerate(texts)
-        for text in outputs
-    ]
-    if not requests:
-        raise InputError("corpus: no sentence has a derivation, so there is nothing to tune")
-    sentences = np.array([sentence for sentence, _ in requests], dtype=np.int64)
-    table = np.asarray(statistics(sentences, [text for _, text in requests]))
-    if table.ndim != 2 or len(table) != len(requests):
-        raise InputError(
-            f"statistics: expected a row for each of {len(requests)} outputs, got an array of shape {table.shape}"
-        )
-    offsets = found.offsets[direction]
-    lefts = found.lefts[offsets[0] : offsets[-1]]
-    return ErrorSurface.from_rows(offsets - offsets[0], lefts, np.array(rows, dtype=np.int64), table)

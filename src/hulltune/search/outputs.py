@@ -1,23 +1,25 @@
-"""The distinct outputs that searches over forests have met, each with a number."""
+"""The outputs of sentences, each with a number: hypotheses of lists, and what searches over forests have met."""
 
 from __future__ import annotations
 
 import threading
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.data.corpus import Corpus
-from hulltune.data.features import gather_rows
-from hulltune.data.vocabulary import Vocabulary
+from hulltune.data.features import gather_rows, ranges
+from hulltune.errors import InputError
 
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
-
 Bools = NDArray[np.bool_]
 
 FIRST_SLOTS = 1 << 12
+MOST_OUTPUTS = 2**31 - 1
+"""Kernels number outputs with 32 bits."""
 
 
 def in_order(corpus: Corpus) -> Bools:
@@ -28,71 +30,141 @@ def in_order(corpus: Corpus) -> Bools:
 
 
 class Outputs:
-    """A growing, one-to-one numbering of (sentence, tokens) from 0; numbers never change. Threads may share one.
+    """Numbers of the outputs of a corpus. Numbers never change, and threads may share one object.
 
-    A derivation that puts out what another did before costs one look-up; its tokens become a text only when somebody
-    asks for it.
+    A hypothesis of a list has the number of its edge in the corpus, so that the kernels of lists need no translation.
+    The outputs of forests are numbered in the order in which they are met, after the edges if there is any list; equal
+    ones of a sentence get one number. A derivation that puts out what another did before costs one look-up. Words
+    become a text only when somebody asks for it.
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
+    def __init__(self, corpus: Corpus) -> None:
+        self.corpus = corpus
+        self.is_list: Bools = np.diff(corpus.node_offsets) == 1
+        self.closed = bool(self.is_list.all())
+        self._first_met = corpus.edges if self.is_list.any() else 0
+        if self._first_met > MOST_OUTPUTS:
+            raise InputError(f"{corpus.edges:,} hypotheses; expected at most {MOST_OUTPUTS:,}: tune on a part of them")
+        self._met = _Met()
         self._lock = threading.Lock()
-        self._slots = np.full(FIRST_SLOTS, -1, dtype=np.int64)
-        self._hashes = np.empty(FIRST_SLOTS // 2, dtype=np.int64)
-        self._sentences = np.empty(FIRST_SLOTS // 2, dtype=np.int64)
-        self._offsets = np.zeros(FIRST_SLOTS // 2, dtype=np.int64)
-        self._tokens = np.empty(FIRST_SLOTS * 8, dtype=np.int32)
-        self._count = 0
 
     def __len__(self) -> int:
-        return self._count
+        return self._first_met + self._met.count
 
-    def numbers(
-        self,
-        corpus: Corpus,
-        simple: Bools,
-        first: int,
-        names: Int64s,
-        cells: Int64s,
-        derivation_offsets: Int64s,
-        derivation_edges: Int32s,
+    def of_derivations(
+        self, corpus: Corpus, in_order: Bools, first: int, names: Int64s, cells: Int64s, offsets: Int64s, edges: Int32s
     ) -> Int64s:
-        """The number of what each derivation puts out.
+        """The number of what each derivation puts out, of forests of ``corpus``: this one, or some sentences of it.
 
-        The derivations are those of sentences ``first`` on of ``corpus``, once for each direction: ``cells`` are their
-        offsets by direction, then sentence. Here the sentences are called by their ``names``. ``simple`` is what
-        ``in_order`` says of the corpus. Linear in their edges.
+        The derivations are those of sentences ``first`` on, which are called ``names`` here, once for each direction:
+        ``cells`` are their offsets by direction, then sentence; ``offsets`` and ``edges`` say what they are made of.
+        ``in_order`` is what the function of this name says of the corpus. Linear in the edges.
         """
-        from hulltune.kernels.output import number_outputs
-
         with self._lock:
-            (
-                numbers, self._slots, self._hashes, self._sentences, self._offsets, self._tokens, self._count,
-            ) = number_outputs(
-                cells, first, names, simple, corpus.sentence_edges, derivation_offsets, derivation_edges,
-                corpus.tail_offsets, corpus.label_offsets, corpus.labels,
-                self._slots, self._hashes, self._sentences, self._offsets, self._tokens, self._count,
-            )  # fmt: skip
-        return numbers
+            numbers = self._met.numbers(corpus, in_order, first, names, cells, offsets, edges)
+            if self._first_met + self._met.count > MOST_OUTPUTS:
+                raise InputError(f"more than {MOST_OUTPUTS:,} outputs were met; tune on fewer sentences at a time")
+        return numbers + self._first_met
+
+    def described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
+        """The sentence and the text of each output: its words with spaces between them."""
+        sentences = self.sentences(numbers)
+        if not self._first_met:
+            return sentences, self._texts(*self._met.labels(numbers))
+        if self.closed:
+            return sentences, self._texts(*self._labels_of_edges(numbers))
+        texts = np.empty(len(numbers), dtype=object)
+        listed = numbers < self._first_met
+        texts[listed] = self._texts(*self._labels_of_edges(numbers[listed]))
+        texts[~listed] = self._texts(*self._met.labels(numbers[~listed] - self._first_met))
+        return sentences, texts.tolist()
 
     def sentences(self, numbers: Int64s) -> Int64s:
         """The sentence of each output."""
-        found: Int64s = self._sentences[numbers]
+        listed = numbers < self._first_met
+        found = np.empty(len(numbers), dtype=np.int64)
+        found[listed] = np.searchsorted(self.corpus.sentence_edges, numbers[listed], side="right") - 1
+        found[~listed] = self._met.sentences[numbers[~listed] - self._first_met]
         return found
 
-    def texts(self, numbers: Int64s) -> list[str]:
-        """The text of each output: its tokens with spaces between them."""
-        with self._lock:
-            known, tokens = self._offsets, self._tokens  # of one moment: they grow together
-        offsets, places = gather_rows(known, numbers)
-        words = self._vocabulary.words(tokens[places].tolist())
+    def text(self, number: int) -> str:
+        """The text of an output; nothing for −1."""
+        return self.described(np.array([number]))[1][0] if number >= 0 else ""
+
+    def first_equals(self, numbers: Int64s) -> Int64s:
+        """For each output the first one of its sentence with the same words."""
+        firsts: Int64s = numbers.copy()
+        listed = numbers < self._first_met
+        firsts[listed] = self._first_of_equal_edges[numbers[listed]]
+        return firsts
+
+    @cached_property
+    def _first_of_equal_edges(self) -> Int64s:
+        """For each edge the first one of its sentence with the same labels; meant for lists. O(labels)."""
+        from hulltune.kernels import texts
+
+        corpus = self.corpus
+        as_bytes = np.ascontiguousarray(corpus.labels).view(np.uint8)
+        offsets = corpus.label_offsets * corpus.labels.itemsize
+        hashes = texts.hash_texts(as_bytes, offsets)
+        nothing = np.zeros((corpus.edges, 0), order="F")
+        return texts.first_equals(as_bytes, offsets, nothing, hashes, corpus.sentence_edges)
+
+    def by_sentence(self) -> tuple[Int64s, Int64s]:
+        """All hypotheses of lists in their order, and all outputs of forests met so far, by text: offsets by sentence,
+        and numbers. The order does not depend on when an output was met.
+        """
+        edges = self.corpus.sentence_edges
+        if self.closed:
+            return edges, np.arange(self.corpus.edges, dtype=np.int64)
+        numbers = np.arange(self._first_met, len(self), dtype=np.int64)
+        owners, words = self.described(numbers)
+        order = sorted(range(len(numbers)), key=lambda k: (owners[k], words[k]))
+        met = numbers[np.array(order, dtype=np.int64)]
+        met_sizes = np.bincount(owners, minlength=len(self.is_list))
+        starts = np.where(self.is_list, edges[:-1], self._first_met + np.cumsum(met_sizes) - met_sizes)
+        sizes = np.where(self.is_list, np.diff(edges), met_sizes)
+        offsets, places = ranges(starts, sizes)
+        every = np.concatenate([np.arange(self._first_met, dtype=np.int64), met])
+        return offsets, every[places]
+
+    def _labels_of_edges(self, edges: Int64s) -> tuple[Int64s, Int32s]:
+        offsets, places = gather_rows(self.corpus.label_offsets, edges)
+        return offsets, self.corpus.labels[places]
+
+    def _texts(self, offsets: Int64s, labels: Int32s) -> list[str]:
+        words = self.corpus.vocabulary.words(labels.tolist())
         return [" ".join(words[begin:end]) for begin, end in pairwise(offsets.tolist())]
 
-    def of_sentences(self, count: int) -> tuple[Int64s, Int64s]:
-        """All outputs by sentence, in an order that does not depend on when they were met: offsets and numbers."""
-        numbers = np.arange(self._count, dtype=np.int64)
-        sentences = self.sentences(numbers)
-        texts = self.texts(numbers)
-        order = sorted(numbers.tolist(), key=lambda number: (sentences[number], texts[number]))
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(sentences, minlength=count))]).astype(np.int64)
-        return offsets, np.array(order, dtype=np.int64)
+
+class _Met:
+    """A growing, one-to-one numbering of (sentence, words) from 0."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.sentences = np.empty(FIRST_SLOTS // 2, dtype=np.int64)
+        self._slots = np.full(FIRST_SLOTS, -1, dtype=np.int64)
+        self._hashes = np.empty(FIRST_SLOTS // 2, dtype=np.int64)
+        self._offsets = np.zeros(FIRST_SLOTS // 2, dtype=np.int64)
+        self._tokens = np.empty(FIRST_SLOTS * 8, dtype=np.int32)
+
+    def numbers(
+        self, corpus: Corpus, in_order: Bools, first: int, names: Int64s, cells: Int64s, offsets: Int64s, edges: Int32s
+    ) -> Int64s:
+        """The number of what each derivation puts out; see Outputs.of_derivations."""
+        from hulltune.kernels.output import number_outputs
+
+        (
+            numbers, self._slots, self._hashes, self.sentences, self._offsets, self._tokens, self.count,
+        ) = number_outputs(
+            cells, first, names, in_order, corpus.sentence_edges, offsets, edges,
+            corpus.tail_offsets, corpus.label_offsets, corpus.labels,
+            self._slots, self._hashes, self.sentences, self._offsets, self._tokens, self.count,
+        )  # fmt: skip
+        return numbers
+
+    def labels(self, numbers: Int64s) -> tuple[Int64s, Int32s]:
+        """The words of each output: offsets and labels."""
+        tokens = self._tokens  # a longer array may take its place meanwhile, with the same beginning
+        offsets, places = gather_rows(self._offsets, numbers)
+        return offsets, tokens[places]

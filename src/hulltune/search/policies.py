@@ -46,8 +46,17 @@ class Policy:
             raise InputError(f"window: expected an odd number of intervals such as 3, got {self.window}")
 
 
+def policy_of(policy: str | Policy, smoothing: str = "none") -> Policy:
+    """The policy of a name and a smoothing; a policy as it is, if the smoothing does not contradict it."""
+    if isinstance(policy, Policy):
+        if smoothing not in ("none", policy.smoothing):
+            raise InputError(f"smoothing: got {smoothing!r}, but the policy has {policy.smoothing!r}")
+        return policy
+    return Policy(policy, smoothing=smoothing)
+
+
 @dataclass(frozen=True)
-class Choice:
+class Step:
     """A point, its loss, and the interval of equal loss around it."""
 
     eta: float
@@ -76,7 +85,7 @@ def choose(
     current_loss: float | None = None,
     scale: float = 1.0,
     closed: NDArray[np.bool_] | None = None,
-) -> Choice:
+) -> Step:
     """The point to step to on a surface with these losses (one more than the breakpoints, all inside ``interval``).
 
     The current point 0, if it lies in the interval, is left only for a strictly smaller (smoothed) loss. Its own is
@@ -99,7 +108,7 @@ def choose(
             loss = current_loss if current_loss is not None else float(losses[here])
             same = np.flatnonzero((smoothed != smoothed[here]) & inside)
             left, right = same[same < here], same[same > here]
-            return Choice(
+            return Step(
                 0.0, loss, float(rights[left[-1]]) if len(left) else interval[0],
                 float(lefts[right[0]]) if len(right) else interval[1],
             )  # fmt: skip
@@ -120,7 +129,7 @@ def choose(
     if not enterable[index] or eta == lefts[index]:  # on a sliver between equals: the middle of the part beside it
         index = int(firsts[pick])
         eta = float(middles[index])
-    return Choice(eta, float(losses[index]), float(lefts[firsts[pick]]), float(rights[lasts[pick]]))
+    return Step(eta, float(losses[index]), float(lefts[firsts[pick]]), float(rights[lasts[pick]]))
 
 
 def choose_among(
@@ -131,7 +140,7 @@ def choose_among(
     policy: Policy,
     interval: tuple[float, float] = (-math.inf, math.inf),
     scale: float = 1.0,
-) -> Choice | None:
+) -> Step | None:
     """What ``choose`` answers without smoothing when ``best`` are all intervals of the smallest loss, in order, and it
     is smaller than the current one. In the usual case without looking at the others; None otherwise.
     """
@@ -147,7 +156,7 @@ def choose_among(
     if place < len(breakpoints) and eta == breakpoints[place]:  # the middle of the first interval, then
         end = high if first == len(breakpoints) else min(float(breakpoints[first]), high)
         eta = low + (end - low) / 2
-    return Choice(eta, loss, left, right)
+    return Step(eta, loss, left, right)
 
 
 def _enterable(lefts: Floats, rights: Floats, near_left: Floats, near_right: Floats, scale: float) -> NDArray[np.bool_]:

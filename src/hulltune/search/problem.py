@@ -1,38 +1,42 @@
-"""What is tuned: candidates with features, and a metric that knows the statistics of each."""
+"""The problem that is tuned on: sentences with things to choose from, and a metric of what is chosen."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.data.corpus import Corpus
-from hulltune.lines.compute import decode, envelopes
-from hulltune.lines.result import CorpusEnvelopes
+from hulltune.errors import InputError
+from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Metric, References
-from hulltune.metrics.lazy import LazyStatistics
-from hulltune.search.list_surfaces import CompactTable, list_surfaces, list_winners
-from hulltune.search.sentences import check_references, rows_of_empty, surface_beside_empty
+from hulltune.metrics.memory import Memory
+from hulltune.metrics.store import Store
+from hulltune.search.directions import axes
+from hulltune.search.outputs import Outputs
+from hulltune.search.shards import HERE, WHOLE_LINE, Changes, Derivations, Runner, Sentences, Shard, cut
 from hulltune.surface import ErrorSurface
+from hulltune.wording import counted
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 Int32s = NDArray[np.int32]
 
-MANY = 1000
-"""Candidates that are new in one request, from which on it is worth a look whether all are known."""
+CUTS = 4
+"""Shards of forests for each thread: sentences differ in work, and whoever is done takes the next."""
 
 
 @dataclass(frozen=True, eq=False)
 class Picks:
-    """One candidate for each sentence (−1 where there is none), and the statistics of each sentence's output."""
+    """One output for each sentence (−1 where there is none), and the statistics of each sentence's output."""
 
-    candidates: Int64s
+    outputs: Int64s
     statistics: NDArray[Any]
 
     @property
@@ -41,191 +45,263 @@ class Picks:
         return exact_sum(self.statistics)
 
 
-class ListProblem:
-    """n-best lists, their references and a metric.
+@dataclass(frozen=True, eq=False)
+class Line:
+    """What all sentences of a problem put out along one line: segments laid end to end, sentence by sentence.
 
-    Statistics are asked for once per distinct text of a sentence, when a candidate first wins somewhere. A sentence
-    without candidates counts as an empty output, as it would in the file that reranking writes. ``some_texts`` gives
-    many texts at once, where that is faster than one by one.
+    The first segment of a sentence begins at ``low``, the end of the interval; the others begin later and later.
+    """
+
+    low: float
+    lefts: Floats
+    outputs: Int32s
+
+    @property
+    def changes(self) -> Floats:
+        """The places where some sentence begins to put out something else, in order."""
+        places: Floats = np.unique(self.lefts[self.lefts != self.low])
+        return places
+
+
+class Problem:
+    """Sentences, their references and a metric, searched in shards.
+
+    What is chosen of a sentence is an output, called by its number (see Outputs). Statistics are asked for once per
+    distinct output of a sentence, when it first wins somewhere (see Memory). A sentence with nothing to choose from
+    counts as an empty output. Results do not depend on who runs the shards, nor on how many there are.
     """
 
     def __init__(
         self,
         corpus: Corpus,
-        text: Callable[[int], str],
         metric: Metric,
         references: References,
         *,
         sources: Sequence[str] | None = None,
-        totals: Floats | None = None,
-        statistics: LazyStatistics | None = None,
-        some_texts: Callable[[Int64s], list[str]] | None = None,
+        first_choices: Int64s | None = None,
+        outputs: Outputs | None = None,
+        store: Store | None = None,
+        questions: str | Path | None = None,
     ) -> None:
-        check_references(references, corpus)
-        self.corpus = corpus
+        """``first_choices`` has the edge (within its sentence) that a list puts first itself, and −1 for a forest; by
+        default the first edge of every list. ``outputs`` may be shared with a problem over the same corpus.
+        """
+        if len(references) != len(corpus):
+            raise InputError(
+                f"references: got {counted(len(references), 'line')}, expected one for each of "
+                f"{counted(len(corpus), 'sentence')}"
+            )
         self.metric = metric
         self.references = references
-        self.totals = totals
-        self.scorer = EdgeScorer(corpus)
-        self._text = text
-        self._some_texts = some_texts or (lambda candidates: [text(candidate) for candidate in candidates.tolist()])
-        self._statistics = LazyStatistics(metric, references, sources) if statistics is None else statistics
-        self._rows = np.full(corpus.edges, -1, dtype=np.int64)
-        self._complete = False
-        self.empty_rows = rows_of_empty(corpus, self._statistics)
-        """The row of the empty output, for sentences without candidates."""
-        self._compact = CompactTable(len(corpus))
-        self.rooms: list[tuple[Floats, Int32s]] = []
-        """Memory of past searches (list_surfaces.py): as many pieces as there were searches at one time."""
+        self.outputs = Outputs(corpus) if outputs is None else outputs
+        self.memory = Memory(metric, references, sources, outputs=self.outputs, store=store, questions=questions)
+        self._sentences = Sentences(corpus, self.outputs, np.arange(len(corpus), dtype=np.int64))
+        self._first_choices = _first_edges(corpus) if first_choices is None else first_choices
+        self._empty_rows = self._rows_of_empty()
+        self._shards: dict[int, list[Shard]] = {}
+
+    @property
+    def corpus(self) -> Corpus:
+        """The sentences as packed forests."""
+        return self._sentences.corpus
+
+    @property
+    def scorer(self) -> EdgeScorer:
+        """The scorer of the corpus's edges."""
+        return self._sentences.scorer
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The names of the weights."""
         return self.corpus.feature_names
 
-    def text(self, candidate: int) -> str:
-        """The text of a candidate of the corpus, or nothing for −1."""
-        return self._text(candidate) if candidate >= 0 else ""
-
-    def rows(self, candidates: Int64s | Int32s) -> Int64s:
-        """Rows of ``table`` for candidates of the corpus; asks the metric for those not seen before."""
-        rows: Int64s = self.rows_with(candidates)[candidates]
-        return rows
-
-    def rows_with(self, candidates: Int64s | Int32s) -> Int64s:
-        """The row of every candidate of the corpus, −1 for those not seen yet; ``candidates`` are among those seen."""
-        if not self._complete:
-            missing = np.unique(candidates[self._rows[candidates] < 0]).astype(np.int64)
-            if len(missing):
-                self._rows[missing] = self._new_rows(missing)
-                # Looked up after large requests alone: beside a small one it would take the longest.
-                self._complete = len(missing) > MANY and bool(self._rows.min() >= 0)
-        return self._rows
-
-    def _new_rows(self, candidates: Int64s) -> Int64s:
-        sentences = np.searchsorted(self.corpus.sentence_edges, candidates, side="right") - 1
-        return self._statistics.rows(sentences, self._some_texts(candidates))
+    # What is chosen, and its statistics.
 
     @property
     def table(self) -> NDArray[Any]:
         """The statistics behind the rows."""
-        return self._statistics.table
+        return self.memory.table
+
+    def rows(self, outputs: Int64s | Int32s) -> Int64s:
+        """Rows of ``table`` for outputs; asks the metric for those not seen before."""
+        return self.memory.rows(outputs)
+
+    def text(self, output: int) -> str:
+        """The text of an output, or nothing for −1."""
+        return self.outputs.text(output)
+
+    def picks(self, weights: Floats, *, runner: Runner = HERE) -> Picks:
+        """What wins under ``weights``: the highest score, and of equals the first."""
+        return self.picked(np.concatenate(runner.ask(self._cut(runner), "winners", weights)))
+
+    def picked(self, outputs: Int64s) -> Picks:
+        """The statistics of given picks."""
+        rows = self._empty_rows.copy()
+        chosen = outputs >= 0
+        rows[chosen] = self.rows(outputs[chosen])
+        return Picks(outputs, self.table[rows])
+
+    def score(self, weights: Floats, *, runner: Runner = HERE) -> float:
+        """The metric of what wins under ``weights``."""
+        return float(self.metric.score(self.picks(weights, runner=runner).total))
+
+    def loss(self, weights: Floats, *, runner: Runner = HERE) -> float:
+        """The loss of what wins under ``weights``."""
+        return float(self.metric.loss(self.picks(weights, runner=runner).total))
+
+    # Along lines.
+
+    def search(self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE) -> list[Line]:
+        """What is put out along several directions, each within its interval."""
+        shards = self._cut(runner)
+        found = runner.ask(shards, "changes", np.vstack([origin, directions]), intervals)
+        return _joined(found, intervals)
+
+    def surface(self, line: Line) -> ErrorSurface:
+        """The error surface along a line: the statistics of the corpus on every interval of it."""
+        row_of = self.memory.row_of(line.outputs)
+        others = self._empty_rows[self._empty_rows >= 0]
+        compact = self.memory.compact()  # after the rows were asked for: the table may have grown
+        return ErrorSurface.along(line.low, line.lefts, line.outputs, row_of, others, self.table, compact)
 
     def surfaces(
-        self, origin: Floats, directions: Floats, intervals: Floats, *, threads: int = 1
+        self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE
     ) -> list[ErrorSurface]:
         """The error surfaces along several directions, each within its interval."""
-        surfaces = list_surfaces(self, self._compact, origin, directions, intervals, threads)
-        if surfaces is None:
-            found = self.search(origin, directions, intervals, threads=threads)
-            surfaces = [self.surface(found, direction) for direction in range(len(directions))]
+        shards = self._cut(runner)
+        found = runner.ask(shards, "changes", np.vstack([origin, directions]), intervals)
+        surfaces = [self.surface(line) for line in _joined(found, intervals)]
+        for shard, changes in zip(shards, found, strict=True):
+            shard.release(changes)
         return surfaces
 
-    def surface(self, found: CorpusEnvelopes, direction: int) -> ErrorSurface:
-        """The error surface along one of the directions that were searched."""
-        offsets = found.offsets[direction]
-        begin, end = int(offsets[0]), int(offsets[-1])
-        winners = found.derivation_edges[found.derivation_offsets[begin] : found.derivation_offsets[end]]
-        starts = np.repeat(self.corpus.sentence_edges[:-1], np.diff(offsets))
-        rows = self.rows(winners + starts)
-        return surface_beside_empty(offsets - begin, found.lefts[begin:end], rows, self.empty_rows, self.table)
+    def derivations(
+        self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE
+    ) -> Derivations:
+        """The derivations that win somewhere along the directions, with the sums of their features."""
+        found = runner.ask(self._cut(runner), "derivations", np.vstack([origin, directions]), intervals)
+        return Derivations(
+            outputs=np.concatenate([each.outputs for each in found]),
+            sentences=np.concatenate([each.sentences for each in found]),
+            sums=np.concatenate([each.sums for each in found]),
+        )
 
-    def search(self, origin: Floats, directions: Floats, intervals: Floats, *, threads: int = 1) -> CorpusEnvelopes:
-        """The envelopes of all sentences along several directions, each within its interval."""
-        return envelopes(self.corpus, origin, directions, interval=intervals, threads=threads, scorer=self.scorer)
+    # What there is to choose from.
 
-    def picks(self, weights: Floats, *, threads: int = 1) -> Picks:
-        """What reranking with ``weights`` picks: the highest score, of equals the first in the list."""
-        winners = list_winners(self, weights)
-        if winners is not None:
-            return self.picked(winners)
-        found = decode(self.corpus, weights, threads=threads, scorer=self.scorer)
-        candidates = np.full(len(self.corpus), -1, dtype=np.int64)
-        filled = np.diff(found.offsets[0]) > 0
-        candidates[filled] = found.derivation_edges + self.corpus.sentence_edges[:-1][filled]
-        return self.picked(candidates)
+    @property
+    def is_lists(self) -> bool:
+        """Whether all sentences are n-best lists, whose hypotheses are all there is to choose from."""
+        return bool(self._sentences.is_list.all())
 
-    def picked(self, candidates: Int64s) -> Picks:
-        """The statistics of given picks."""
-        rows = self.empty_rows.copy()
-        chosen = candidates >= 0
-        rows[chosen] = self.rows(candidates[chosen])
-        return Picks(candidates, self.table[rows])
+    def choices(self) -> tuple[Int64s, Int64s]:
+        """Every hypothesis of a list, and of a forest the outputs met so far: offsets by sentence, and outputs."""
+        offsets, outputs = self.outputs.by_sentence()
+        names = self._sentences.names
+        if self.corpus is self.outputs.corpus:
+            return offsets, outputs
+        from hulltune.data.features import gather_rows
+
+        offsets, places = gather_rows(offsets, names)
+        return offsets, outputs[places]
+
+    def meet(self, weights: Floats, *, k: int, threads: int | None = None) -> None:
+        """Count the ``k`` best distinct outputs of every forest under ``weights`` among those met."""
+        found = kbest(self.corpus, weights, k, distinct=True, threads=threads, scorer=self.scorer)
+        sentences = self._sentences
+        self.outputs.of_derivations(
+            self.corpus, sentences.in_order, 0, sentences.names, found.offsets, found.edge_offsets, found.edges
+        )
+
+    def rivals(self, weights: Floats, units: Floats) -> tuple[Int64s, Int64s, Floats]:
+        """Outputs to compare around ``weights``: offsets by sentence, the outputs, and their features.
+
+        Of lists all hypotheses; of forests those that win on a line through the weights along an axis, each with its
+        best derivation among those met.
+        """
+        if self.is_lists:
+            return *self.choices(), np.asarray(self.corpus.features.matrix(), dtype=np.float64)
+        lines = np.array(axes(tuple(np.arange(len(units))[:, None]), units))
+        found = self.derivations(weights, lines, np.repeat(WHOLE_LINE, len(lines), axis=0))
+        order = np.lexsort((-(found.sums @ weights), found.outputs, found.sentences))
+        best = order[np.append(True, np.diff(found.outputs[order]) != 0)[: len(order)]]
+        # The numbers of outputs depend on the threads, the order of sentences and derivations does not.
+        best = best[np.lexsort((best, found.sentences[best]))]
+        sizes = np.bincount(found.sentences[best], minlength=len(self.corpus))
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return offsets, found.outputs[best].astype(np.int64), found.sums[best]
+
+    # The choice that data make themselves.
 
     @property
     def has_own_choice(self) -> bool:
-        """Whether there is a baseline without weights: lists have an order of their own."""
-        return True
+        """Whether there is a baseline without weights: every sentence is a list, with an order of its own."""
+        return bool(np.all((self._first_choices >= 0) | (np.diff(self.corpus.sentence_edges) == 0)))
 
     @property
     def has_some_own_choice(self) -> bool:
-        """The same of some sentences."""
-        return True
+        """Whether some sentence is a list."""
+        return bool(np.any(self._first_choices >= 0))
 
     def baseline(self, weights: Floats | None = None) -> Picks:
-        """The list's own first choice: the highest total score where there is one, otherwise the first hypothesis.
+        """The own first choice of lists; of forests, which have no order, the best under ``weights``."""
+        if weights is None and not self.has_own_choice:
+            raise InputError("a forest has no first choice of its own: give weights to compare with")
+        lists = np.flatnonzero(self._first_choices >= 0)
+        outputs = np.full(len(self.corpus), -1, dtype=np.int64)
+        if weights is not None and not self.has_own_choice:
+            outputs = self.picks(weights).outputs
+        edges = self.corpus.sentence_edges[:-1][lists] + self._first_choices[lists]
+        outputs[lists] = self._sentences.outputs_of_edges(edges)
+        return self.picked(outputs)
 
-        ``weights`` do not matter here; forests, which have no order, take their best under them.
-        """
-        edges = self.corpus.sentence_edges
-        candidates = np.where(np.diff(edges) > 0, edges[:-1], -1)
-        if self.totals is not None:
-            for sentence in np.flatnonzero(candidates >= 0):
-                first, last = edges[sentence], edges[sentence + 1]
-                candidates[sentence] = first + int(np.argmax(self.totals[first:last]))
-        return self.picked(candidates)
+    def subset(self, sentences: Int64s) -> Problem:
+        """The problem of some of the sentences, in the order given; outputs and statistics are shared."""
+        part = object.__new__(Problem)
+        part.metric = self.metric
+        part.references = [self.references[int(sentence)] for sentence in sentences]
+        part.outputs, part.memory = self.outputs, self.memory
+        corpus = Corpus.pack([self.corpus[int(sentence)] for sentence in sentences])
+        part._sentences = Sentences(corpus, self.outputs, self._sentences.names[sentences])
+        part._first_choices = self._first_choices[sentences]
+        part._empty_rows = self._empty_rows[sentences]
+        part._shards = {}
+        return part
 
-    def score(self, weights: Floats, *, threads: int = 1) -> float:
-        """The metric of what reranking with ``weights`` picks."""
-        return float(self.metric.score(self.picks(weights, threads=threads).total))
+    def _cut(self, runner: Runner) -> list[Shard]:
+        parts = runner.parts if runner.parts == 1 or self.is_lists else CUTS * runner.parts
+        if parts not in self._shards:
+            self._shards[parts] = cut(self._sentences, parts)
+        return self._shards[parts]
 
-    def choices(self) -> tuple[Int64s, Int64s]:
-        """All candidates, by sentence: those of sentence i are ``candidates[offsets[i]:offsets[i + 1]]``."""
-        return self.corpus.sentence_edges, np.arange(self.corpus.edges, dtype=np.int64)
-
-    @property
-    def choices_are_all(self) -> bool:
-        """Whether ``choices`` leaves out nothing that could be picked."""
-        return True
-
-    def rivals(self, weights: Floats, units: Floats) -> tuple[Int64s, Int64s, Floats]:
-        """Candidates to compare around ``weights``: offsets by sentence, their numbers, and their features: all."""
-        return *self.choices(), np.asarray(self.corpus.features.matrix(), dtype=np.float64)
-
-    def subset(self, sentences: Int64s) -> ListProblem:
-        """The same over some of the sentences, in the order given."""
-        return Subset(self, sentences)
+    def _rows_of_empty(self) -> Int64s:
+        """The row of the empty output for each sentence with nothing to choose from, and −1 for the others."""
+        rows = np.full(len(self.corpus), -1, dtype=np.int64)
+        empty = np.flatnonzero(np.diff(self.corpus.sentence_edges) == 0)
+        if len(empty):
+            rows[empty] = self.memory.ask(empty, [""] * len(empty))
+        return rows
 
 
-class Subset(ListProblem):
-    """Some sentences of a problem, in the order given; statistics are shared with the whole."""
+def _first_edges(corpus: Corpus) -> Int64s:
+    has_edges = np.diff(corpus.sentence_edges) > 0
+    return np.where((np.diff(corpus.node_offsets) == 1) & has_edges, 0, -1).astype(np.int64)
 
-    def __init__(self, whole: ListProblem, sentences: Int64s) -> None:
-        edges = whole.corpus.sentence_edges
-        self._whole = whole
-        self._candidates = np.concatenate([np.arange(edges[i], edges[i + 1]) for i in sentences] or [edges[:0]])
-        self.corpus = Corpus.pack([whole.corpus[int(i)] for i in sentences])
-        self.metric = whole.metric
-        self.references = [whole.references[int(i)] for i in sentences]
-        self.totals = None if whole.totals is None else whole.totals[self._candidates]
-        self.scorer = EdgeScorer(self.corpus)
-        self.empty_rows = whole.empty_rows[sentences]
-        self._rows = np.full(self.corpus.edges, -1, dtype=np.int64)
-        self._complete = False
-        self._compact = CompactTable(len(sentences))
-        self.rooms = []
 
-    def text(self, candidate: int) -> str:
-        """The text of a candidate of the subset."""
-        return self._whole.text(int(self._candidates[candidate]) if candidate >= 0 else -1)
-
-    def _new_rows(self, candidates: Int64s) -> Int64s:
-        return self._whole.rows(self._candidates[candidates])
-
-    @property
-    def table(self) -> NDArray[Any]:
-        """The whole's table."""
-        return self._whole.table
+def _joined(found: Sequence[Changes], intervals: Floats) -> list[Line]:
+    """The answers of all shards, by direction."""
+    if len(found) == 1:
+        pairs = zip(found[0].lefts, found[0].outputs, strict=True)
+        return [
+            Line(low, lefts, outputs) for low, (lefts, outputs) in zip(intervals[:, 0].tolist(), pairs, strict=True)
+        ]
+    return [
+        Line(
+            low=low,
+            lefts=np.concatenate([each.lefts[direction] for each in found]),
+            outputs=np.concatenate([each.outputs[direction] for each in found]),
+        )
+        for direction, low in enumerate(intervals[:, 0].tolist())
+    ]
 
 
 def exact_sum(statistics: NDArray[Any]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Exact line searches along many directions at once, and the best step they find."""
+"""Exact line searches along many directions at once, and the best step that they find."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 
 from hulltune.metrics.base import Metric
 from hulltune.search.constraints import CompiledConstraints
-from hulltune.search.interface import Problem
 from hulltune.search.policies import Policy, choose, choose_among
+from hulltune.search.problem import Problem
+from hulltune.search.shards import HERE, Runner
 from hulltune.surface import ErrorSurface
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """Where one line search would go."""
+class Move:
+    """What one line search offers: weights, their loss as the surface has it, and the direction that leads there."""
 
     weights: Floats
-    direction: Floats
-    eta: float
     loss: float
+    direction: Floats
 
 
 def search_lines(
@@ -36,11 +36,11 @@ def search_lines(
     policy: Policy,
     *,
     reach: Floats | None = None,
-    threads: int = 1,
-) -> list[Step]:
-    """The step that each direction offers, within the constraints; all share one pass over the features.
+    runner: Runner = HERE,
+) -> list[Move]:
+    """The move that each direction offers, within the constraints; all share one pass over the features.
 
-    Directions are restricted to what may move; those with no room are left out, as are steps that rounding would
+    Directions are restricted to what may move; those with no room are left out, as are moves that rounding would
     carry over a bound.
     """
     if not len(directions):
@@ -50,19 +50,19 @@ def search_lines(
     lines, intervals = lines[room], intervals[room]
     if not len(lines):
         return []
-    surfaces = problem.surfaces(origin, lines, intervals, threads=threads)
+    surfaces = problem.surfaces(origin, lines, intervals, runner=runner)
     scales = _sizes_beside(origin, lines).tolist()
-    steps = []
+    moves = []
     for surface, direction, (low, high), scale in zip(surfaces, lines, intervals.tolist(), scales, strict=True):
         eta, loss = _best_step(problem.metric, surface, policy, (low, high), current_loss, scale)
         if eta == 0.0:
-            steps.append(Step(origin, direction, eta, loss))
+            moves.append(Move(origin, loss, direction))
             continue
         with np.errstate(over="ignore", invalid="ignore"):  # a step too far is left out below
             weights = origin + eta * direction
         if constraints.violation(weights) is None and np.any(weights) and np.all(np.isfinite(weights)):
-            steps.append(Step(weights, direction, eta, loss))
-    return steps
+            moves.append(Move(weights, loss, direction))
+    return moves
 
 
 def _sizes_beside(origin: Floats, directions: Floats) -> Floats:
@@ -92,8 +92,8 @@ def _best_step(
         quick = choose_among(surface.breakpoints, best, loss, policy=policy, interval=interval, scale=scale)
         if quick is not None:
             return quick.eta, quick.loss
-    choice = choose(
+    step = choose(
         surface.breakpoints, surface.losses(metric.loss),
         policy=policy, interval=interval, current_loss=current_loss, scale=scale,
     )  # fmt: skip
-    return choice.eta, choice.loss
+    return step.eta, step.loss

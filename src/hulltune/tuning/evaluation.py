@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from hulltune.metrics.base import Metric
 from hulltune.search.gradient import loss_gradient
-from hulltune.search.interface import Problem
-from hulltune.search.problem import Picks
+from hulltune.search.problem import Picks, Problem
 
 Floats = NDArray[np.float64]
 
@@ -59,9 +58,9 @@ def oracle(problem: Problem, start: Picks, *, rounds: int = 30) -> Picks:
         lowest = np.repeat(np.minimum.reduceat(gains, edges[:-1][filled]), np.diff(edges)[filled])
         at_best = np.flatnonzero(gains == lowest)
         first = at_best[np.searchsorted(at_best, edges[:-1][filled])]
-        candidates = np.full(len(problem.corpus), -1, dtype=np.int64)
-        candidates[filled] = choices[first]
-        picks = problem.picked(candidates)
+        outputs = np.full(len(problem.corpus), -1, dtype=np.int64)
+        outputs[filled] = choices[first]
+        picks = problem.picked(outputs)
         loss = float(problem.metric.loss(picks.total))
         if not loss < best_loss:
             break

@@ -24,15 +24,12 @@ from hulltune.formats.references import match_references, read_references
 from hulltune.formats.table import is_frame
 from hulltune.formats.weights import read_weights
 from hulltune.metrics.base import Metric
-from hulltune.metrics.lazy import LazyStatistics
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
-from hulltune.search.forest_problem import ForestProblem
 from hulltune.search.outputs import Outputs
-from hulltune.search.problem import ListProblem, exact_sum
-from hulltune.tuning.reranking import best_outputs, best_rows
+from hulltune.search.problem import Problem
+from hulltune.tuning.reranking import best_outputs
 from hulltune.tuning.result import TuneResult
-from hulltune.wording import counted
 
 ListsLike: TypeAlias = Any
 """CandidateLists, the name of a file or several, a data frame, or records of the native format; or a ForestSet, a
@@ -46,124 +43,61 @@ WeightsLike: TypeAlias = Mapping[str, float] | Sequence[float] | str | os.PathLi
 
 
 @dataclass(frozen=True)
-class ListData:
-    """Lists and references with sentence i of both at place i."""
-
-    lists: CandidateLists
-    references: tuple[tuple[str, ...], ...]
-
-    def problem(
-        self, metric: Metric | str, *, store: Store | None = None, questions: str | Path | None = None
-    ) -> ListProblem:
-        """What tuning works on. Statistics are shared through the store, if one is given."""
-        metric = get_metric(metric)
-        return ListProblem(
-            self.lists.corpus(),
-            self.lists.text,
-            metric,
-            self.references,
-            totals=self.lists.scores,
-            statistics=_statistics(metric, self.references, self.lists.sources, store, questions),
-            some_texts=self.lists.some_texts,
-        )
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The names of the weights."""
-        return self.lists.feature_names
-
-    @property
-    def model(self) -> None:
-        """None: lists have an order of their own, which is what they are compared with."""
-
-    def like(self, heldout: ListsLike, references: ReferencesLike) -> ListData | ForestData:
-        """Held-out data with the features of these, matched by name."""
-        if are_forests(heldout):
-            return ForestData.of(as_forests(heldout).with_features(self.feature_names), references)
-        same = with_features(as_lists(heldout), self.feature_names, may_lack=self.lists.omitted)
-        return list_data(same, references)
-
-    def score_anew(self, problem: ListProblem, weights: Mapping[str, float]) -> float:
-        """The score of reranking from scratch."""
-        return float(problem.metric.score(problem.picked(best_rows(self.lists, weights)).total))
-
-
-@dataclass(frozen=True)
 class ForestData:
-    """Forests and references with sentence i of both at place i."""
+    """SHIM"""
 
     forests: ForestSet
     references: tuple[tuple[str, ...], ...]
+    omitted: Any = ()
 
     @cached_property
     def _outputs(self) -> Outputs:
-        return Outputs(self.forests.corpus.vocabulary)
+        return Outputs(self.forests.corpus)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """The names of the weights."""
         return self.forests.feature_names
 
     @property
     def model(self) -> Mapping[str, float] | None:
-        """The weights by which the decoder itself ranks, where they are known."""
         return self.forests.model
 
     def problem(
         self, metric: Metric | str, *, store: Store | None = None, questions: str | Path | None = None
-    ) -> ForestProblem:
-        """What tuning works on. Outputs are shared with the problems of other metrics, statistics through the store."""
-        metric = get_metric(metric)
-        return ForestProblem(
+    ) -> Problem:
+        sources = self.forests.sources
+        return Problem(
             self.forests.corpus,
-            metric,
+            get_metric(metric),
             self.references,
             first_choices=self.forests.first_choices,
-            statistics=_statistics(metric, self.references, self.forests.sources, store, questions),
+            sources=None if sources is None or not any(sources) else [source or "" for source in sources],
             outputs=self._outputs,
+            store=store,
+            questions=questions,
         )
 
-    def like(self, heldout: ListsLike, references: ReferencesLike) -> ForestData:
-        """Held-out data with the features of these: one that they lack is 0. Lists alone have a reference line each:
-        nothing tells that further lines are of sentences that were left out on purpose.
-        """
-        texts = as_references(references)
+    def like(self, heldout: Any, references: Any = None) -> ForestData:
         if not are_forests(heldout):
-            heldout = as_lists(heldout)
-            if texts is not None and len(texts) != len(heldout):
-                raise InputError(
-                    f"held-out references: got {counted(len(texts), 'line')}, expected one for each of "
-                    f"{counted(len(heldout), 'sentence')} of the held-out lists"
-                )
+            return list_data(with_features(as_lists(heldout), self.feature_names, may_lack=self.omitted), references)
+        texts = as_references(references)
         return ForestData.of(as_forests(heldout).with_features(self.feature_names), texts)
 
-    def score_anew(self, problem: ForestProblem, weights: Mapping[str, float]) -> float:
-        """The score of decoding from scratch: nothing is taken from the search but the statistics of texts."""
-        texts = best_outputs(self.forests, weights)
-        rows = problem.rows_of_texts(texts)
-        return float(problem.metric.score(exact_sum(problem.table[rows])))
+    def best_texts(self, weights: Any) -> list[str]:
+        return best_outputs(self.forests, weights)
 
     @staticmethod
     def of(forests: ForestSet, references: ReferencesLike) -> ForestData:
-        """Forests with their references: those given, or those that lists among them carry."""
         matched, texts = forests.matched(as_references(references))
         if not matched.corpus.edges:
             raise InputError("forests: no sentence has a derivation, so there is nothing to choose from")
         return ForestData(matched, texts)
 
 
-def _statistics(
-    metric: Metric,
-    references: tuple[tuple[str, ...], ...],
-    sources: Sequence[str | None] | None,
-    store: Store | None,
-    questions: str | Path | None,
-) -> LazyStatistics:
-    known = None if sources is None or not any(sources) else [source or "" for source in sources]
-    return LazyStatistics(metric, references, known, store=store, questions=questions)
+DataLike: TypeAlias = Any
 
 
-def tuning_data(lists: ListsLike, references: ReferencesLike = None) -> ListData | ForestData:
+def tuning_data(lists: ListsLike, references: ReferencesLike = None) -> ForestData:
     """Whatever is to be tuned on, with its references."""
     if are_forests(lists):
         return ForestData.of(as_forests(lists), references)
@@ -202,7 +136,7 @@ def as_forests(forests: ListsLike) -> ForestSet:
     return read_forests(forests)
 
 
-def list_data(lists: ListsLike, references: ReferencesLike = None) -> ListData:
+def list_data(lists: ListsLike, references: ReferencesLike = None) -> ForestData:
     """Lists with their references: those given, or those that the lists carry.
 
     A sentence of which neither a candidate nor a reference is known is left out; one with a reference alone stays, and
@@ -223,7 +157,7 @@ def list_data(lists: ListsLike, references: ReferencesLike = None) -> ListData:
         texts = tuple(each for each, keep in zip(texts, known, strict=True) if keep)
     if not matched.rows:
         raise InputError("lists: no sentence has a candidate, so there is nothing to choose from")
-    return ListData(matched, texts)
+    return ForestData(as_forests(matched), texts, matched.omitted)
 
 
 def as_lists(lists: ListsLike) -> CandidateLists:

@@ -11,18 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.data.corpus import Corpus
-from hulltune.data.features import DenseFeatures
-from hulltune.data.forest import Pruned
+from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric, References
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.wer import Cer, Wer
-from hulltune.search.forest_problem import ForestProblem
-from hulltune.search.interface import Problem
-from hulltune.search.problem import ListProblem, Picks
-from hulltune.search.sentences import check_references
+from hulltune.search.problem import Picks, Problem
 from hulltune.tuning.evaluation import oracle
 from hulltune.tuning.nearest import Nearest, nearest_outputs
 from hulltune.wording import counted
@@ -70,7 +66,6 @@ def best_reachable(
     search (all candidates, where all sentences are lists).
     """
     metric = get_metric(metric)
-    check_references(references, corpus)
     if isinstance(metric, (Wer, Cer)):
         return _error_rate(corpus, references, metric, weights, k, threads)
     candidates = _Candidates(corpus, weights, k, threads)
@@ -82,7 +77,7 @@ def best_reachable(
         kind=f"greedy, {'all candidates' if candidates.are_all else f'the {k} best distinct outputs'}",
         exact=False,
         bound=None,
-        texts=tuple(problem.text(candidate) for candidate in best.candidates.tolist()),
+        texts=tuple(problem.text(output) for output in best.outputs.tolist()),
     )
 
 
@@ -93,8 +88,9 @@ def oracle_around(problem: Problem, tuned: Picks, weights: NDArray[np.float64], 
     for WER and CER over lattices, all derivations.
     """
     kind = "all candidates"
-    if isinstance(problem, ForestProblem) and not problem.choices_are_all:
-        if isinstance(problem.metric, (Wer, Cer)) and problem.is_lattices:
+    if not problem.is_lists:
+        is_lattices = int(np.diff(problem.corpus.tail_offsets).max(initial=0)) <= 1
+        if isinstance(problem.metric, (Wer, Cer)) and is_lattices:
             found = best_reachable(problem.corpus, problem.references, problem.metric, weights=weights, threads=threads)
             if found.exact:
                 return found.score, found.kind
@@ -134,7 +130,7 @@ def _error_rate(
         kind=kind,
         exact=score == bound,
         bound=bound,
-        texts=tuple(problem.text(candidate) for candidate in best.candidates.tolist()),
+        texts=tuple(problem.text(output) for output in best.outputs.tolist()),
     )
 
 
@@ -214,22 +210,11 @@ class _Candidates:
         return [found.texts[first:last] for first, last in pairwise(bounds)]
 
 
-def _problem(texts: Sequence[Sequence[str]], metric: Metric, references: References) -> ListProblem:
-    """Lists of texts without features."""
-    flat = [text for each in texts for text in each]
-    nothing = np.zeros(len(flat) + 1, dtype=np.int64)
-    offsets = np.concatenate([[0], np.cumsum([len(each) for each in texts])]).astype(np.int64)
-    corpus = Corpus(
-        node_offsets=np.arange(len(texts) + 1, dtype=np.int64),
-        edge_offsets=offsets,
-        tail_offsets=nothing,
-        tails=np.zeros(0, dtype=np.int32),
-        features=DenseFeatures(np.zeros((len(flat), 0), order="F")),
-        feature_names=(),
-        label_offsets=nothing,
-        labels=np.zeros(0, dtype=np.int32),
-        vocabulary=Vocabulary(),
-        edge_ids=np.arange(len(flat), dtype=np.int64),
-        pruned=(Pruned(),) * len(texts),
-    )
-    return ListProblem(corpus, flat.__getitem__, metric, references)
+def _problem(texts: Sequence[Sequence[str]], metric: Metric, references: References) -> Problem:
+    """Lists of texts without features; a text is one word, so that it comes out as it was."""
+    vocabulary = Vocabulary()
+    lists = [
+        Forest.from_nbest([(text,) if text else () for text in each], np.zeros((len(each), 0)), vocabulary=vocabulary)
+        for each in texts
+    ]
+    return Problem(Corpus.pack(lists), metric, references)

@@ -13,7 +13,7 @@ from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
-from hulltune.search.interface import Problem
+from hulltune.search.problem import Problem
 
 Floats = NDArray[np.float64]
 View = tuple[float, float, float, float]
@@ -80,9 +80,9 @@ def metric_plane(
     if columns[0] == columns[1]:
         raise InputError(f"plane: expected two different features, got {features[0]!r} twice")
     held = {name: float(weights[k]) for k, name in enumerate(problem.feature_names) if k not in columns}
-    constraints = Constraints(fixed=held, scale="none").compile(problem.feature_names)
+    constraints = Constraints(fix=held, scale="none").compile(problem.feature_names)
     found = certify(
-        problem, constraints, feature_units(problem.corpus), limits or Limits(gap=0.0, seconds=30.0),
+        problem, constraints, feature_units(problem.corpus), limits or Limits(gap=0.0, time=30.0),
         start=weights if np.any(weights) else None, threads=threads,
     )  # fmt: skip
     best = (float(found.weights[columns[0]]), float(found.weights[columns[1]]))
@@ -126,7 +126,7 @@ def _row(problem: Problem, weights: Floats, columns: list[int], height: float, v
     """Breakpoints and scores at one height, from left to right."""
     origin, direction = _at(weights, columns, (0.0, height)), np.zeros(len(weights))
     direction[columns[0]] = 1.0
-    surface = problem.surface(problem.search(origin, direction[None], np.array([view[:2]])), 0)
+    (surface,) = problem.surfaces(origin, direction[None], np.array([view[:2]]))
     return surface.breakpoints, np.asarray(problem.metric.score(surface.statistics), dtype=np.float64)
 
 

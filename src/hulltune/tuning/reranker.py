@@ -7,9 +7,10 @@ from typing import Any
 
 from hulltune.errors import unknown_name
 from hulltune.metrics.base import Metric
-from hulltune.tuning.api import rerank, score, tune
+from hulltune.tuning.api import rerank, score
 from hulltune.tuning.inputs import ListsLike, ReferencesLike
 from hulltune.tuning.result import TuneResult
+from hulltune.tuning.tune import tune
 
 _OPTIONS = tuple(
     name for name, parameter in inspect.signature(tune).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY

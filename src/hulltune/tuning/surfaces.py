@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError, unknown_name
-from hulltune.search.interface import Problem
+from hulltune.search.problem import Problem
 
 Floats = NDArray[np.float64]
 
@@ -91,8 +91,7 @@ def between(problem: Problem, weights: Floats, others: Floats) -> MetricSurface:
 def _surface(
     problem: Problem, origin: Floats, direction: Floats, axis: str, marks: tuple[tuple[str, float], ...]
 ) -> MetricSurface:
-    found = problem.search(origin, direction[None, :], np.array([[-math.inf, math.inf]]))
-    surface = problem.surface(found, 0)
+    (surface,) = problem.surfaces(origin, direction[None, :], np.array([[-math.inf, math.inf]]))
     scores = np.asarray(problem.metric.score(surface.statistics), dtype=np.float64)
     return MetricSurface(
         axis, surface.breakpoints, scores, marks, problem.metric.signature, problem.metric.higher_is_better

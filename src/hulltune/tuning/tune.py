@@ -1,11 +1,13 @@
-"""Tune weights over lists or forests: many climbs from many starts, the best of them checked and described."""
+"""Tune weights: a strategy over data and a metric, the result checked by reranking anew, and described."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,237 +16,328 @@ from numpy.typing import NDArray
 from hulltune._version import __version__
 from hulltune.errors import InputError
 from hulltune.interrupts import interrupts_set, is_interrupt
-from hulltune.lines.compute import available_cpus
-from hulltune.search.certified.certify import certify
-from hulltune.search.certified.search import State
-from hulltune.search.interface import Problem
-from hulltune.search.problem import Picks, exact_sum
+from hulltune.lines.compute import check_threads
+from hulltune.metrics.base import Metric
+from hulltune.metrics.registry import get_metric
+from hulltune.metrics.store import Store
+from hulltune.search.constraints import Constraints
+from hulltune.search.problem import Picks, Problem
+from hulltune.search.strategies import get_strategy
+from hulltune.search.strategy import Found, Report, Setting, Start, Status, Strategy
 from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
-from hulltune.tuning.options import Found, Ground, Progress, Step, TuneOptions
+from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_weights, tuning_data
 from hulltune.tuning.oracle import oracle_around
-from hulltune.tuning.race import climb_from_many_starts
-from hulltune.tuning.result import HeldOut, TuneResult
+from hulltune.tuning.result import Replicates, TuneResult
+from hulltune.tuning.validation import check_folds, cross_validate, held_out
 
 Floats = NDArray[np.float64]
 
+TEXT_METRICS = ("bleu", "chrf", "ter", "wer")
+"""Shown beside each other: whoever tunes for one of them wants to know what it did to the rest."""
 
-def tune_problem(
-    problem: Problem,
-    options: TuneOptions,
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is: for a progress bar."""
+
+    starts_done: int
+    starts: int
+    line_searches: int
+    seconds: float
+    best_score: float
+    baseline: float
+    bound: float | None = None
+    """What no weights score better than, as far as it is proven; None if nothing is."""
+    boxes: int = 0
+    """Boxes of weights that a certified search has looked at."""
+
+
+ShowProgress = Callable[[Progress], None]
+
+
+def tune(
+    data: DataLike,
+    references: ReferencesLike = None,
     *,
-    start: Mapping[str, float] | Sequence[float] | None = None,
-    model: Mapping[str, float] | None = None,
-    heldout: Problem | None = None,
+    metric: str | Metric = "bleu",
+    start: WeightsLike | None = None,
+    search: str | Strategy = "random",
+    constraints: Constraints | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    heldout: DataLike | None = None,
     folds: int = 0,
-    others: Sequence[Problem] = (),
-    progress: Callable[[Progress], None] | None = None,
+    replicates: int = 1,
+    also: Sequence[str | Metric] | None = None,
+    oracle: bool = True,
+    store: Store | str | Path | None = None,
+    questions: str | Path | None = None,
+    progress: ShowProgress | None = None,
 ) -> TuneResult:
-    """Tune the weights of ``problem`` and describe the result.
+    """Tune the weights of a linear model over candidate lists, lattices or hypergraphs, exactly, against a metric.
 
-    ``model`` are the weights of the decoder, whose choice is the baseline of forests where no start is given.
-    ``heldout`` is scored with the tuned weights; ``folds`` tunes on all but one fold in turn and scores the rest;
-    ``others`` are the same lists under metrics that were not tuned on. An interrupt (Ctrl-C) ends the search with the
-    best so far. The seed alone decides the result: not the number of threads.
+    Data: ``data`` is a Dataset, or anything that ``read`` takes; ``references`` a file (several as Path objects) or
+    texts, or None where the data carry them. ``metric`` is a name, an expression or a Metric.
+
+    Search: ``start`` are the first weights (equal ones over scaled features by default), ``constraints`` what weights
+    may be. ``search`` is a strategy, or the name of one with its default options: "random" (Climb), "coordinate",
+    "powell", "gradient" or "certified", which proves that no weights are better (``result.certificate``). The seed
+    alone decides the result, whatever ``threads``.
+
+    Answer: ``heldout`` data (with their own references) are scored with the weights; ``folds`` cross-validates.
+    ``replicates`` runs as many seeds from ``seed`` on; the result is that of the first, and ``result.replicates`` says
+    how the others fared. ``also`` are metrics that are shown but not tuned on (None: the common text metrics, if
+    ``metric`` is one). Without ``oracle`` the best picks are not looked for. ``store`` keeps statistics across runs;
+    ``questions`` is where a metric that waits for answers puts its questions. Ctrl-C ends the search with the best so
+    far (``result.interrupted``).
     """
     began = time.perf_counter()
-    if folds:
-        _check_folds(folds, len(problem.corpus))
-    if options.oracle and not problem.metric.waits and problem.choices_are_all:
-        problem.rows(problem.choices()[1])  # all are asked for in the end, and at once that is far faster
-    ground = Ground.of(problem, options, start, model)
-    baseline = problem.baseline(ground.compared)
-    report = _reporter(problem, baseline.total, progress, began)
-    found = _search(problem, options, ground, report)
-    stop = threading.Event()
-    with interrupts_set(stop):
-        tuned, result = _result(problem, options, ground, baseline, found)
-    if stop.is_set():
-        result = replace(result, interrupted=True)
-    searched = time.perf_counter()
-    try:  # an interrupt from here on costs the description, never the weights
-        result = _described(result, problem, options, baseline, tuned, others)
-        if heldout is not None:
-            result = replace(result, heldout=_held_out(heldout, found.weights, ground.compared, options))
-        if folds and not result.interrupted:
-            result = replace(result, heldout=cross_validate(problem, options, folds, start=start, model=model))
-    except (KeyboardInterrupt, SystemError) as error:
-        if not is_interrupt(error):
-            raise
-        result = replace(result, interrupted=True)
-    ended = time.perf_counter()
-    timings = {"searching": searched - began, "describing": ended - searched}
-    return replace(result, seconds=ended - began, timings=timings)
-
-
-def _result(
-    problem: Problem, options: TuneOptions, ground: Ground, baseline: Picks, found: Found
-) -> tuple[Picks, TuneResult]:
-    """What the weights pick, and what is known of them by that alone."""
-    tuned = problem.picks(found.weights)
-    score = float(problem.metric.score(tuned.total))
-    if float(problem.metric.loss(tuned.total)) != found.loss:  # the invariant that all rests on
-        raise AssertionError(f"reranking scores {score}, but the search saw {found.loss}")
-    names = problem.feature_names
-    return tuned, TuneResult(
-        weights=dict(zip(names, found.weights.tolist(), strict=True)),
-        start=dict(zip(names, found.start.tolist(), strict=True)),
-        score=score,
-        baseline=float(problem.metric.score(baseline.total)),
-        baseline_kind=baseline_kind(problem, by_model=ground.model is not None),
-        start_score=problem.metric.score_of(found.start_loss),
-        oracle=None,
-        metric=problem.metric.signature,
-        higher_is_better=problem.metric.higher_is_better,
-        seed=options.seed,
-        sentences=len(problem.corpus),
-        candidates=problem.corpus.edges,
-        line_searches=found.line_searches,
-        seconds=0.0,
-        version=__version__,
-        history=found.history,
-        interrupted=found.interrupted,
-        certificate=found.certificate,
+    if replicates < 1:
+        raise InputError(f"replicates: expected at least 1, got {replicates}")
+    if heldout is not None and folds:
+        raise InputError("heldout, folds: give one of them; held-out data are not tuned on anyway")
+    run = Run(
+        strategy=get_strategy(search),
+        constraints=constraints or Constraints(),
+        seed=seed,
+        threads=check_threads(threads),
+        oracle=oracle,
     )
-
-
-def _described(
-    result: TuneResult,
-    problem: Problem,
-    options: TuneOptions,
-    baseline: Picks,
-    tuned: Picks,
-    others: Sequence[Problem],
-) -> TuneResult:
-    """The result with all that is known of its weights. A metric that waits for answers is not asked for more."""
-    weights = np.array(list(result.weights.values()))
-    best, kind = None, None
-    if options.oracle and not problem.metric.waits:
-        best, kind = oracle_around(problem, tuned, weights, threads=options.threads or available_cpus())
-    return replace(
-        result,
-        gain=paired_bootstrap(
-            problem.metric, baseline.statistics, tuned.statistics, samples=options.samples, seed=options.seed
-        ),
-        oracle=best,
-        oracle_kind=kind,
-        without={} if problem.metric.waits else without_each_feature(problem, weights),
-        others={
-            other.metric.signature: (
-                float(other.metric.score(other.picked(baseline.candidates).total)),
-                float(other.metric.score(other.picked(tuned.candidates).total)),
+    chosen = get_metric(metric)
+    with ExitStack() as stack:
+        kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
+        tuned_on = tuning_data(data, references)
+        problem = tuned_on.problem(chosen, store=kept, questions=questions)
+        unseen = None if heldout is None else tuned_on.like(heldout).problem(chosen, store=kept, questions=questions)
+        others = [tuned_on.problem(other, store=kept) for other in _other_metrics(chosen, also)]
+        read = time.perf_counter()
+        first = None if start is None else as_weights(start)
+        result = run.tune(
+            problem, start=first, model=tuned_on.model, heldout=unseen, folds=folds, others=others,
+            progress=_of_several(progress, 0, replicates),
+        )  # fmt: skip
+        stop = threading.Event()
+        with interrupts_set(stop):  # an interrupt does not cost the check, nor the check the weights
+            _check_reranking(tuned_on, problem, result)
+        if stop.is_set():
+            result = replace(result, interrupted=True)
+        if replicates > 1 and not result.interrupted:
+            result = run.replicate(
+                result, problem, replicates, start=first, model=tuned_on.model, heldout=unseen, progress=progress
             )
-            for other in others
-        },
-    )
+    reading = read - began
+    return replace(result, seconds=time.perf_counter() - began, timings={"reading": reading, **result.timings})
 
 
-def cross_validate(
-    problem: Problem,
-    options: TuneOptions,
-    folds: int,
-    *,
-    start: Mapping[str, float] | Sequence[float] | None = None,
-    model: Mapping[str, float] | None = None,
-) -> HeldOut:
-    """Every sentence scored with weights tuned on the folds it is not in. Folds are drawn at random by the seed."""
-    sentences = len(problem.corpus)
-    _check_folds(folds, sentences)
-    fold_of = np.random.default_rng([options.seed, 7]).permutation(sentences) % folds
-    statistics = problem.baseline(Ground.of(problem, options, start, model).compared).statistics
-    tuned = statistics.copy()
-    for fold in range(folds):
-        inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-        training = problem.subset(inside)
-        found = _search(training, options, Ground.of(training, options, start), None)
-        if found.interrupted:  # a part of the folds says nothing
-            raise KeyboardInterrupt
-        tuned[outside] = problem.subset(outside).picks(found.weights).statistics
-    return _compare(problem, statistics, tuned, options, "folds")
+def _other_metrics(metric: Metric, also: Sequence[str | Metric] | None) -> list[Metric]:
+    """The metrics to be shown; the tuned one is left out."""
+    if also is None:
+        also = TEXT_METRICS if metric.name in TEXT_METRICS else ()
+    return [other for other in map(get_metric, also) if other.signature != metric.signature]
 
 
-def _check_folds(folds: int, sentences: int) -> None:
-    if sentences < 2:
-        raise InputError(f"folds: got {folds}, but there is only one sentence; expected at least two")
-    if not 2 <= folds <= sentences:
-        raise InputError(f"folds: expected 2 to {sentences} (one sentence a fold), got {folds}")
+def _check_reranking(data: Any, problem: Problem, result: TuneResult) -> None:
+    """Rerank the data anew, with the weights as the result states them: the outputs must be those of the search."""
+    picks = problem.picks(np.array(list(result.weights.values()))).outputs
+    texts = np.full(len(picks), "", dtype=object)
+    texts[picks >= 0] = problem.outputs.described(picks[picks >= 0])[1]
+    for sentence, (again, text) in enumerate(zip(data.best_texts(result.weights), texts.tolist(), strict=True)):
+        if again != text:
+            raise RuntimeError(
+                f"reranking with the tuned weights picks {again[:80]!r} for sentence {sentence}, "
+                f"but the search had {text[:80]!r}"
+            )
 
 
-def _held_out(problem: Problem, weights: Floats, compared: Floats, options: TuneOptions) -> HeldOut:
-    baseline = problem.baseline(compared)
-    return _compare(problem, baseline.statistics, problem.picks(weights).statistics, options, "file")
+@dataclass(frozen=True)
+class Run:
+    """All that can be chosen about a run but its data."""
+
+    strategy: Strategy
+    constraints: Constraints
+    seed: int = 1
+    threads: int = 1
+    oracle: bool = True
+    """Whether to look for the best picks, which asks the metric for every candidate."""
+    samples: int = 1000
+    """Bootstrap samples."""
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise InputError(f"seed: expected a whole number of at least 0, got {self.seed}")
+
+    def setting(self, problem: Problem, start: Start, model: Any = None) -> Setting:
+        """The setting in which the strategy searches a problem."""
+        return Setting.of(problem, self.constraints, start, model)
+
+    def find(self, setting: Setting, report: Report | None = None) -> Found:
+        """What the strategy finds."""
+        return self.strategy.find(setting, seed=self.seed, threads=self.threads, report=report)
+
+    def tune(
+        self,
+        problem: Problem,
+        *,
+        start: Start = None,
+        model: Any = None,
+        heldout: Problem | None = None,
+        folds: int = 0,
+        others: Sequence[Problem] = (),
+        progress: ShowProgress | None = None,
+    ) -> TuneResult:
+        """Tune the weights of ``problem`` and describe the result.
+
+        ``model`` are the weights of the decoder, whose choice is the baseline of forests where no start is given.
+        ``others`` are the same sentences under metrics that are not tuned on. An interrupt ends the search with the
+        best so far.
+        """
+        began = time.perf_counter()
+        if not problem.feature_names:
+            raise InputError("lists: the candidates have no features, so there is nothing to weigh; add some")
+        if folds:
+            check_folds(folds, len(problem.corpus))
+        if self.oracle and not problem.metric.waits and problem.is_lists:
+            problem.rows(problem.choices()[1])  # all are asked for in the end, and at once that is far faster
+        setting = self.setting(problem, start, model)
+        baseline = problem.baseline(setting.compared)
+        found = self.find(setting, _reporter(problem.metric, baseline, progress, began))
+        stop = threading.Event()
+        with interrupts_set(stop):
+            tuned, result = self._result(setting, baseline, found)
+        if stop.is_set():
+            result = replace(result, interrupted=True)
+        searched = time.perf_counter()
+        try:  # an interrupt from here on costs the description, never the weights
+            result = self._described(result, problem, baseline, tuned, others)
+            if heldout is not None:
+                unseen = held_out(heldout, found.weights, setting.compared, samples=self.samples, seed=self.seed)
+                result = replace(result, heldout=unseen)
+            if folds and not result.interrupted:
+                result = replace(result, heldout=cross_validate(self, problem, folds, start=start, model=model))
+        except (KeyboardInterrupt, SystemError) as error:
+            if not is_interrupt(error):
+                raise
+            result = replace(result, interrupted=True)
+        ended = time.perf_counter()
+        timings = {"searching": searched - began, "describing": ended - searched}
+        return replace(result, seconds=ended - began, timings=timings)
+
+    def replicate(
+        self,
+        result: TuneResult,
+        problem: Problem,
+        count: int,
+        *,
+        start: Start,
+        model: Any,
+        heldout: Problem | None,
+        progress: ShowProgress | None,
+    ) -> TuneResult:
+        """The result with those of further seeds: their scores, mean and standard deviation (Clark et al. 2011)."""
+        runs, seeds = [result], [self.seed]
+        for number in range(1, count):
+            again = replace(self, seed=self.seed + number, oracle=False, samples=1)
+            try:
+                found = again.tune(
+                    problem, start=start, model=model, heldout=heldout, progress=_of_several(progress, number, count)
+                )
+            except (KeyboardInterrupt, SystemError) as error:  # before or after its search
+                if not is_interrupt(error):
+                    raise
+                return replace(result, interrupted=True)
+            if found.interrupted:
+                return replace(result, interrupted=True)
+            runs.append(found)
+            seeds.append(again.seed)
+        scores = [run.score for run in runs]
+        unseen = tuple(run.heldout.score for run in runs if run.heldout is not None) if heldout is not None else ()
+        mean, deviation = float(np.mean(scores)), float(np.std(scores, ddof=1))
+        return replace(result, replicates=Replicates(tuple(seeds), tuple(scores), mean, deviation, unseen))
+
+    def _result(self, setting: Setting, baseline: Picks, found: Found) -> tuple[Picks, TuneResult]:
+        """What the weights pick, and what is known of them by that alone."""
+        problem = setting.problem
+        tuned = problem.picks(found.weights)
+        score = float(problem.metric.score(tuned.total))
+        if float(problem.metric.loss(tuned.total)) != found.loss:  # the invariant that all rests on
+            raise AssertionError(f"reranking scores {score}, but the search saw {found.loss}")
+        names = problem.feature_names
+        return tuned, TuneResult(
+            weights=dict(zip(names, found.weights.tolist(), strict=True)),
+            start=dict(zip(names, found.start.tolist(), strict=True)),
+            score=score,
+            baseline=float(problem.metric.score(baseline.total)),
+            baseline_kind=baseline_kind(problem, by_model=setting.model is not None),
+            start_score=problem.metric.score_of(found.start_loss),
+            oracle=None,
+            metric=problem.metric.signature,
+            higher_is_better=problem.metric.higher_is_better,
+            seed=self.seed,
+            sentences=len(problem.corpus),
+            candidates=problem.corpus.edges,
+            line_searches=found.line_searches,
+            seconds=0.0,
+            version=__version__,
+            history=found.history,
+            interrupted=found.interrupted,
+            certificate=found.certificate,
+        )
+
+    def _described(
+        self, result: TuneResult, problem: Problem, baseline: Picks, tuned: Picks, others: Sequence[Problem]
+    ) -> TuneResult:
+        """The result with all that is known of its weights. A metric that waits for answers is not asked for more."""
+        weights = np.array(list(result.weights.values()))
+        best, kind = None, None
+        if self.oracle and not problem.metric.waits:
+            best, kind = oracle_around(problem, tuned, weights, threads=self.threads)
+        return replace(
+            result,
+            gain=paired_bootstrap(
+                problem.metric, baseline.statistics, tuned.statistics, samples=self.samples, seed=self.seed
+            ),
+            oracle=best,
+            oracle_kind=kind,
+            without={} if problem.metric.waits else without_each_feature(problem, weights),
+            others={
+                other.metric.signature: (
+                    float(other.metric.score(other.picked(baseline.outputs).total)),
+                    float(other.metric.score(other.picked(tuned.outputs).total)),
+                )
+                for other in others
+            },
+        )
 
 
-def _compare(problem: Problem, baseline: NDArray[Any], tuned: NDArray[Any], options: TuneOptions, how: str) -> HeldOut:
-    return HeldOut(
-        how=how,
-        sentences=len(baseline),
-        baseline=float(problem.metric.score(exact_sum(baseline))),
-        score=float(problem.metric.score(exact_sum(tuned))),
-        gain=paired_bootstrap(problem.metric, baseline, tuned, samples=options.samples, seed=options.seed),
-    )
-
-
-def _reporter(
-    problem: Problem, baseline: NDArray[Any], progress: Callable[[Progress], None] | None, began: float
-) -> Callable[[Step], None] | None:
+def _reporter(metric: Metric, baseline: Picks, progress: ShowProgress | None, began: float) -> Report | None:
+    """What turns the status of a search, in losses, into progress, in scores."""
     if progress is None:
         return None
-    baseline_score = float(problem.metric.score(baseline))
+    baseline_score = float(metric.score(baseline.total))
 
-    def report(step: Step) -> None:
-        bound = None if step.bound is None else problem.metric.score_of(step.bound)
+    def report(status: Status) -> None:
         progress(
             Progress(
-                starts_done=step.done,
-                starts=step.starts,
-                line_searches=step.line_searches,
+                starts_done=status.done,
+                starts=status.starts,
+                line_searches=status.line_searches,
                 seconds=time.perf_counter() - began,
-                best_score=problem.metric.score_of(step.loss),
+                best_score=metric.score_of(status.loss),
                 baseline=baseline_score,
-                bound=bound,
-                boxes=step.boxes,
+                bound=None if status.bound is None else metric.score_of(status.bound),
+                boxes=status.boxes,
             )
         )
 
     return report
 
 
-def _certified(problem: Problem, options: TuneOptions, ground: Ground, report: Callable[[Step], None] | None) -> Found:
-    """The best weights there are within the constraints, with the proof."""
+def _of_several(progress: ShowProgress | None, number: int, count: int) -> ShowProgress | None:
+    """Progress of run ``number`` of ``count`` runs as progress of all of them."""
+    if progress is None or count == 1:
+        return progress
 
-    def show(state: State) -> None:
-        if report is not None and np.isfinite(state.loss):
-            report(Step(0, 1, state.line_searches, state.loss, state.bound, state.boxes))
+    def report(step: Progress) -> None:
+        progress(replace(step, starts_done=number * step.starts + step.starts_done, starts=count * step.starts))
 
-    start_loss = float(problem.metric.loss(problem.picks(ground.first).total))
-    found = certify(
-        problem, ground.constraints, ground.units, options.limits, start=ground.first,
-        threads=options.threads or available_cpus(), progress=show,
-    )  # fmt: skip
-    outcome = found.outcome
-    if report is not None:
-        report(Step(1, 1, outcome.line_searches, found.loss, outcome.bound, outcome.boxes))
-    return Found(
-        weights=found.weights,
-        start=ground.first,
-        start_loss=start_loss,
-        loss=found.loss,
-        line_searches=outcome.line_searches,
-        history=tuple(
-            {"start": 0, "boxes": boxes, "line_searches": spent, "score": problem.metric.score_of(loss)}
-            for boxes, spent, loss in outcome.history
-        ),
-        interrupted=outcome.stopped == "interrupt",
-        certificate=found.certificate if np.isfinite(outcome.bound) else None,  # interrupted before there is a bound
-    )
-
-
-def _search(
-    problem: Problem,
-    options: TuneOptions,
-    ground: Ground,
-    report: Callable[[Step], None] | None,
-) -> Found:
-    if options.search.search == "certified":
-        return _certified(problem, options, ground, report)
-    return climb_from_many_starts(problem, options, ground, report)
+    return report

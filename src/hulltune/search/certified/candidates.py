@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hulltune.errors import InputError
 from hulltune.search.certified.pool import Pool
 from hulltune.search.certified.space import Space
-from hulltune.search.interface import Problem
+from hulltune.search.problem import Problem
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]

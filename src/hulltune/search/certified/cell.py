@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.search.constraints import CompiledConstraints
-from hulltune.search.interface import Problem
+from hulltune.search.problem import Problem
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +37,7 @@ def middle_of_cell(
         for line in lines:
             moved = _centred(problem, weights, line, scales, constraints)
             if moved is not None and constraints.violation(moved[0]) is None:
-                new_loss = decoded_loss(problem, moved[0])
+                new_loss = problem.loss(moved[0])
                 if new_loss <= loss or moved[1]:
                     weights, loss = moved[0], new_loss
         if np.array_equal(before, weights):
@@ -53,14 +52,14 @@ def _centred(
     interval = constraints.interval(weights, line)
     if interval is None:
         return None
-    found = problem.search(weights, line[None], np.array([interval]))
-    ends = np.concatenate([[interval[0]], changes(found), [interval[1]]])
+    (found,) = problem.search(weights, line[None], np.array([interval]))
+    ends = np.concatenate([[interval[0]], found.changes, [interval[1]]])
     used = scales > 0.0
     size = HAIR * max(float(np.max(np.abs(weights[used]) / scales[used])), math.ulp(0.0))
     around = np.flatnonzero((ends[:-1] <= size) & (ends[1:] >= -size) & (ends[1:] - ends[:-1] > 2.0 * size))
     if not len(around):
         return None
-    surface = problem.surface(found, 0)
+    surface = problem.surface(found)
     moving = line != 0.0
     zero = -float(np.mean(weights[moving] / line[moving]))  # where the weights that move are 0
     middles = [_middle(float(ends[k]), float(ends[k + 1]), zero) for k in around]
@@ -79,13 +78,6 @@ def _middle(left: float, right: float, zero: float) -> float:
     return left + max(abs(left - zero), 1.0) if math.isinf(right) else left + (right - left) / 2.0
 
 
-def changes(found: Any) -> Floats:
-    """Where any sentence begins to pick another candidate, in order."""
-    lefts = found.lefts
-    places: Floats = np.unique(lefts[np.isfinite(lefts)])
-    return places
-
-
 def extents(
     problem: Problem, weights: Floats, lines: dict[str, Floats], constraints: CompiledConstraints
 ) -> dict[str, tuple[float | None, float | None]]:
@@ -97,14 +89,9 @@ def extents(
         if interval is None:
             found[name] = (float(weights[k]), float(weights[k]))
             continue
-        breakpoints = changes(problem.search(weights, line[None], np.array([interval])))
+        breakpoints = problem.search(weights, line[None], np.array([interval]))[0].changes
         place = int(np.searchsorted(breakpoints, 0.0, side="right"))
         steps = np.concatenate([[interval[0]], breakpoints, [interval[1]]])[place : place + 2]
         ends = [float(weights[k] + step * line[k]) if math.isfinite(step) else None for step in steps]
         found[name] = (ends[0], ends[1])
     return found
-
-
-def decoded_loss(problem: Problem, weights: Floats) -> float:
-    """The loss of what the weights pick."""
-    return float(problem.metric.loss(problem.picks(weights).total))

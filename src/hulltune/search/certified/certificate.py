@@ -30,7 +30,7 @@ class Certificate:
     metric: str
     """The metric's signature."""
     stopped: str
-    """Why the search ended: "gap", "time", "boxes", "memory", "rounding" or "interrupt"."""
+    """Why the search ended: "gap", "time", "memory", "rounding" or "interrupt"."""
     exact: bool = True
     """Whether all statistics are whole numbers. The sums of others round, and a gap of 0 is one up to that."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,9 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.errors import InputError
 from hulltune.interrupts import interrupts_set
-from hulltune.search.certified.cell import decoded_loss, extents
+from hulltune.search.certified.cell import extents
 from hulltune.search.certified.certificate import Certificate
 from hulltune.search.certified.forest_pool import forest_pool
 from hulltune.search.certified.on_a_line import best_on_the_line, is_a_line
@@ -20,14 +18,13 @@ from hulltune.search.certified.pool import Pool, list_pool
 from hulltune.search.certified.search import Limits, Outcome, State, branch_and_bound
 from hulltune.search.certified.space import Space, space_of
 from hulltune.search.constraints import CompiledConstraints
-from hulltune.search.forest_problem import ForestProblem
-from hulltune.search.interface import Problem
+from hulltune.search.problem import Problem
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Certified:
+class Proven:
     """Weights in the middle of their cell, their loss, and what is proven."""
 
     weights: Floats
@@ -45,12 +42,8 @@ def certify(
     start: Floats | None = None,
     threads: int = 1,
     progress: Callable[[State], None] | None = None,
-) -> Certified:
+) -> Proven:
     """The best weights within constraints, proven to be so to within ``limits.gap``, or as near as the limits allow."""
-    if not limits.gap >= 0.0 or math.isinf(limits.gap):
-        raise InputError(f"gap: expected a number of at least 0, got {limits.gap}")
-    if not limits.seconds > 0.0:
-        raise InputError(f"time: expected a positive number of seconds, got {limits.seconds}")
     space = space_of(constraints, units)
     if is_a_line(space):
         outcome = best_on_the_line(problem, space, limits)
@@ -63,14 +56,12 @@ def certify(
         certificate = _certificate(problem, outcome, weights, space)
     if stop.is_set():
         outcome = replace(outcome, stopped="interrupt")
-    return Certified(weights, outcome.loss, certificate, outcome)
+    return Proven(weights, outcome.loss, certificate, outcome)
 
 
 def pool_of(problem: Problem, space: Space) -> Pool:
     """The hypotheses of lists; of forests all outputs that can win in the space."""
-    if isinstance(problem, ForestProblem) and not problem.choices_are_all:
-        return forest_pool(problem, space)
-    return list_pool(problem)
+    return list_pool(problem) if problem.is_lists else forest_pool(problem, space)
 
 
 def _certificate(problem: Problem, outcome: Outcome, weights: Floats, space: Space) -> Certificate:
@@ -102,6 +93,6 @@ def _cells(
 def _normalised(problem: Problem, outcome: Outcome, constraints: CompiledConstraints) -> Floats:
     """The weights on the scale that the constraints say, unless its rounding changes an output."""
     weights = constraints.normalised(outcome.weights)
-    if constraints.violation(weights) is None and decoded_loss(problem, weights) == outcome.loss:
+    if constraints.violation(weights) is None and problem.loss(weights) == outcome.loss:
         return weights
     return outcome.weights

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.geometry.hulls import upper_envelope
-from hulltune.lines.compute import search_shards
 from hulltune.search.certified.pool import Pool
 from hulltune.search.certified.space import Faces, Space
-from hulltune.search.forest_problem import ForestProblem
+from hulltune.search.problem import Problem
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
@@ -31,12 +30,12 @@ MOST_FREE = 3
 """Free weights beside a fixed one: corners in more dimensions are too many."""
 
 
-def forest_pool(problem: ForestProblem, space: Space) -> Pool:
+def forest_pool(problem: Problem, space: Space) -> Pool:
     """A pool for each sentence that is complete over the faces of the space."""
     if space.axes.shape[1] > MOST_FREE + 1:
         raise InputError(
             f"certify: {len(space.moving)} weights of forests are free; expected at most {MOST_FREE} "
-            "(hold others with free or fixed, or certify lists)"
+            "(hold others with free or fix, or certify lists)"
         )
     numbers, features, sizes = [], [], []
     for sentence in range(len(problem.corpus)):
@@ -51,7 +50,7 @@ def forest_pool(problem: ForestProblem, space: Space) -> Pool:
 class _SentencePool:
     """The derivations of one sentence met so far: their outputs, summed features, and scores over the coordinates."""
 
-    def __init__(self, problem: ForestProblem, space: Space) -> None:
+    def __init__(self, problem: Problem, space: Space) -> None:
         self.problem, self.space = problem, space
         self.outputs = np.empty(0, dtype=np.int64)
         self.sums = np.empty((0, len(problem.feature_names)))
@@ -82,12 +81,11 @@ class _SentencePool:
 
     def _meet(self, corners: Floats) -> bool:
         """Decode at some points; whether anything scores more than the pool there."""
-        weights = np.concatenate([np.zeros((1, len(self.space.axes))), corners @ self.space.axes.T])
         # From the origin along the weights every score is a multiple of its own: one decoding for each direction.
         intervals = np.tile([1.0, 2.0], (len(corners), 1))
-        parts = search_shards(self.problem.scorer, weights, intervals, threads=1, then=self.problem._with_features)
-        outputs, _, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
-        snapped = self._snapped(sums)
+        nothing = np.zeros(len(self.space.axes))
+        found = self.problem.derivations(nothing, corners @ self.space.axes.T, intervals)
+        snapped = self._snapped(found.sums)
         new = snapped @ self.space.axes
         before = (corners @ self.points.T).max(axis=1) if len(self.points) else np.full(len(corners), -np.inf)
         scores = corners @ new.T
@@ -96,7 +94,7 @@ class _SentencePool:
         fresh = np.flatnonzero(better)
         _, first = np.unique(new[fresh], axis=0, return_index=True)
         fresh = fresh[np.sort(first)]
-        self.outputs = np.concatenate([self.outputs, outputs[fresh]])
+        self.outputs = np.concatenate([self.outputs, found.outputs[fresh]])
         self.sums = np.concatenate([self.sums, snapped[fresh]])
         self.points = np.concatenate([self.points, new[fresh]])
         return bool(len(fresh))

@@ -8,10 +8,10 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.search.certified.cell import HAIR, changes, decoded_loss
+from hulltune.search.certified.cell import HAIR
 from hulltune.search.certified.search import FINEST_GAP, Limits, Outcome
 from hulltune.search.certified.space import Space
-from hulltune.search.interface import Problem
+from hulltune.search.problem import Problem
 
 Floats = NDArray[np.float64]
 
@@ -32,9 +32,9 @@ def best_on_the_line(problem: Problem, space: Space, limits: Limits) -> Outcome:
     """
     began = time.perf_counter()
     low, high = _ends(space)
-    found = problem.search(space.axes[:, 0], space.lines[0][None], np.array([[low, high]]))
-    surface = problem.surface(found, 0)
-    places = changes(found)
+    (found,) = problem.search(space.axes[:, 0], space.lines[0][None], np.array([[low, high]]))
+    surface = problem.surface(found)
+    places = found.changes
     ends = np.concatenate([[low], places[(places > low) & (places < high)], [high]])
     # Of the weight itself, not of its unit: an outlier makes that so large that all other cells are slivers in it.
     thick = np.diff(ends) > HAIR * np.maximum(np.abs(ends[:-1]), np.abs(ends[1:]))
@@ -48,7 +48,7 @@ def best_on_the_line(problem: Problem, space: Space, limits: Limits) -> Outcome:
         if not losses[cell] < loss:
             break
         middle = space.weights(np.array([1.0, middles[cell]]))
-        decoded = decoded_loss(problem, middle)
+        decoded = problem.loss(middle)
         if decoded < loss:
             weights, loss = middle, decoded
     bound = min(bound, loss)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.search.interface import Problem
-from hulltune.search.problem import ListProblem
+from hulltune.search.problem import Problem
 
 Int64s = NDArray[np.int64]
 
@@ -31,8 +30,4 @@ class Pool:
 
 def list_pool(problem: Problem) -> Pool:
     """All hypotheses of lists."""
-    features = problem.corpus.features.matrix()
-    if isinstance(problem, ListProblem):
-        return Pool(problem.corpus.sentence_edges, np.arange(len(features)), features)
-    offsets, numbers = problem.choices()
-    return Pool(offsets, numbers, features)
+    return Pool(*problem.choices(), problem.corpus.features.matrix())

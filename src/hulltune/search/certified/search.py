@@ -13,15 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.defaults import GAP
+from hulltune.errors import InputError
 from hulltune.interrupts import is_interrupt
 from hulltune.search.certified.boxes import Box, Queue
 from hulltune.search.certified.candidates import candidates_of
-from hulltune.search.certified.cell import decoded_loss, middle_of_cell
+from hulltune.search.certified.cell import middle_of_cell
 from hulltune.search.certified.evaluate import first_boxes, split
 from hulltune.search.certified.pool import Pool
 from hulltune.search.certified.space import Space
-from hulltune.search.interface import Problem
 from hulltune.search.policies import Policy
+from hulltune.search.problem import Problem
 from hulltune.search.steps import search_lines
 
 Floats = NDArray[np.float64]
@@ -37,11 +38,16 @@ FINEST_GAP = 2.0**-40
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop."""
+    """Where a search stops: at a gap between value and bound (in the unit of the metric), or after some seconds."""
 
     gap: float = GAP
-    seconds: float = math.inf
-    boxes: float = math.inf
+    time: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.gap < math.inf:
+            raise InputError(f"gap: expected a number of at least 0, got {self.gap}")
+        if not self.time > 0.0:
+            raise InputError(f"time: expected a positive number of seconds, got {self.time}")
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class Outcome:
     line_searches: int
     seconds: float
     stopped: str
-    """"gap", "time", "boxes", "memory", "rounding" or "interrupt"."""
+    """"gap", "time", "memory", "rounding" or "interrupt"."""
     history: tuple[tuple[int, int, float], ...]
     """Every improvement: boxes and line searches spent, loss."""
 
@@ -112,32 +118,32 @@ class _Search:
         """Take weights that decode to a smaller loss, and climb from there along the axes."""
         if self.space.constraints.violation(weights) is not None:
             return
-        loss = decoded_loss(self.problem, weights)
+        loss = self.problem.loss(weights)
         if not loss < self.loss:
             return
         self.best = weights, loss
         constraints = self.space.constraints
         for _ in range(ROUNDS):
-            steps = search_lines(
+            moves = search_lines(
                 self.problem, self.weights, self.loss, self.lines, constraints, Policy(), reach=self.reach
             )
-            self.line_searches += len(steps)
+            self.line_searches += len(moves)
             before = self.loss
-            for step in sorted(steps, key=lambda step: step.loss):
-                if not step.loss < self.loss:
+            for move in sorted(moves, key=lambda move: move.loss):
+                if not move.loss < self.loss:
                     break
-                loss = decoded_loss(self.problem, step.weights)
+                loss = self.problem.loss(move.weights)
                 if loss < self.loss:
-                    self.best = step.weights, loss
+                    self.best = move.weights, loss
                     break
             if not self.loss < before:
                 break
         self.history.append((self.boxes, self.line_searches, self.loss))
 
     def offer_start(self, weights: Floats) -> None:
-        """The same for weights that may lie on a tie: these belong to no cell, so they are moved off it first."""
+        """Offer weights that may lie on a tie: these belong to no cell, so they are moved off it first."""
         if self.space.constraints.violation(weights) is None:
-            loss = decoded_loss(self.problem, weights)
+            loss = self.problem.loss(weights)
             self.offer(self._centred(weights, loss)[0])
 
     def settle(self) -> None:
@@ -228,8 +234,6 @@ def _reason(search: _Search, limits: Limits, seconds: float) -> str | None:
         return "gap"
     if not search.queue.bound < search.target(limits):
         return "rounding"
-    if seconds >= limits.seconds:
+    if seconds >= limits.time:
         return "time"
-    if search.boxes >= limits.boxes:
-        return "boxes"
     return "memory" if search.queue.held > MOST_HELD else None

@@ -158,15 +158,3 @@ def _scaled(
 
 def _power_of_two(value: float) -> float:
     return math.ldexp(1.0, max(min(math.frexp(value)[1], 1000), -1000))
-
-
-def space_through(origin: Floats, directions: Floats, units: Floats, constraints: CompiledConstraints) -> Space:
-    """The plane (or more) through weights along some directions, in which constraints need not hold everywhere."""
-    size = float(np.abs(origin) @ units)
-    axes = [origin]
-    for direction in directions:
-        extent = float(np.abs(direction) @ units)
-        if size > 0.0 and extent > 0.0:
-            axes.append(direction * _power_of_two(size / extent))
-    faces = _cube(np.full(len(axes) - 1, -1.0), np.full(len(axes) - 1, 1.0), True)
-    return Space(np.array(axes).T, True, faces, constraints, ())

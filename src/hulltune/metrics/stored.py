@@ -28,10 +28,10 @@ def bind(
     """
     if isinstance(metric, Combination):
         return PreparedCombination([bind(part, references, sources, store=store) for part in metric.metrics])
-    return _Remembered(metric, references, sources, store if metric.storable else None)
+    return _Stored(metric, references, sources, store if metric.storable else None)
 
 
-class _Remembered(PreparedMetric):
+class _Stored(PreparedMetric):
     """One metric's answers: from the store, or else from the metric, checked, and then stored."""
 
     def __init__(

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.data.forest import feature_vector
-from hulltune.errors import InputError
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.directions import random_directions
-from hulltune.search.interface import Problem
 
 Floats = NDArray[np.float64]
 
 WAY = (0.2, 0.6)
 """How far from the best towards another a start may lie."""
 CANCELLED = 0.1  # of the size of the best: shorter weights are what two opposite ones leave of each other
-
-
-def first_weights(
-    problem: Problem,
-    constraints: CompiledConstraints,
-    units: Floats,
-    start: Mapping[str, float] | Sequence[float] | None,
-) -> Floats:
-    """Those given, if they are within the constraints; otherwise equal ones over scaled features."""
-    if start is None:
-        weights = constraints.start(units)
-        if not np.any(weights):
-            raise InputError("constraints: every weight is fixed at 0, or no feature differs between candidates")
-        return weights
-    weights = feature_vector(start, problem.feature_names, "start")
-    violation = constraints.violation(weights)
-    if violation is not None:
-        raise InputError(f"start: {violation}")
-    if not np.any(weights):
-        raise InputError("start: all weights are 0, which ties all candidates; give at least one another value")
-    return weights
 
 
 def random_start(constraints: CompiledConstraints, units: Floats, rng: np.random.Generator) -> Floats:

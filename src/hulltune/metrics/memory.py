@@ -1,0 +1,242 @@
+"""The memory of statistics: asked for once per distinct output, in batches, when somebody first needs them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.metrics.base import Metric, References, Statistics
+from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions
+from hulltune.metrics.store import Store
+from hulltune.metrics.stored import bind
+
+Int64s = NDArray[np.int64]
+Int32s = NDArray[np.int32]
+
+MANY = 1000
+"""New outputs in one request, from which on it is worth a look whether all outputs are known."""
+LARGEST_SUM = 2**31 - 1
+"""Sums over sentences that are kept in 32 bits do not exceed it."""
+
+
+class Numbered(Protocol):
+    """Outputs of sentences, each with a number."""
+
+    def __len__(self) -> int:
+        """How many numbers there are; it may grow."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether no further outputs will get a number."""
+
+    def first_equals(self, numbers: Int64s) -> Int64s:
+        """For each output the first one of its sentence with the same words."""
+
+    def described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
+        """The sentence and the text of each output."""
+
+
+class Memory:
+    """A table of statistics that grows by what is asked for, and the row of every output in it.
+
+    Rows never move or change, so that callers may keep their numbers. A known output costs one look into an array. For
+    unknown ones the metric is asked in batches of at most ``batch_size``; each finished batch is in ``store`` (if one
+    is given) before the next is begun. Threads may share one memory.
+
+    If the metric answers NotYet, all outputs of the call are still tried; then the questions are kept in the store,
+    written to ``questions`` (if a path is given), and Unanswered is raised.
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        references: References,
+        sources: Sequence[str] | None = None,
+        *,
+        outputs: Numbered,
+        store: Store | None = None,
+        questions: str | Path | None = None,
+        batch_size: int = 1024,
+    ) -> None:
+        if batch_size < 1:
+            raise InputError(f"batch_size is {batch_size}; expected at least 1")
+        self.metric = metric
+        self._outputs = outputs
+        self._prepared = bind(metric, references, sources, store=store)
+        self._store = store
+        self._questions_path = questions
+        self._batch_size = batch_size
+        self._rows = np.full(max(len(outputs), 1), -1, dtype=np.int64)
+        self._complete = False
+        self._table: Statistics = np.empty((0, len(metric.columns)), dtype=np.int64)
+        self._count = 0
+        self._lock = threading.Lock()
+        self._compact = _CompactTable(len(references))
+
+    def __len__(self) -> int:
+        """The number of rows: distinct outputs that have statistics."""
+        return self._count
+
+    @property
+    def table(self) -> Statistics:
+        """The statistics of all rows so far: a view, (rows, columns), int64 as long as all are integers."""
+        return self._table[: self._count]
+
+    def compact(self) -> Int32s | None:
+        """The table as 32-bit rows that fill whole cache lines, end to end; None if a sum over all sentences may not
+        fit. O(rows since the last call).
+        """
+        return self._compact.of(self.table)
+
+    def rows(self, numbers: Int64s | Int32s) -> Int64s:
+        """The row of each output; the metric is asked for those not seen before."""
+        rows: Int64s = self.row_of(numbers)[numbers]
+        return rows
+
+    def row_of(self, numbers: Int64s | Int32s) -> Int64s:
+        """The row of every output by its number, −1 for those not seen yet; ``numbers`` are among those seen."""
+        if self._complete:
+            return self._rows
+        if numbers.max(initial=-1) >= len(self._rows):
+            with self._lock:
+                self._grow()
+        unknown = self._rows[numbers] < 0
+        if unknown.any():
+            self._learn(np.unique(numbers[unknown]).astype(np.int64))
+        return self._rows
+
+    def ask(self, sentences: Int64s, texts: Sequence[str]) -> Int64s:
+        """The rows of texts that have no number: asked for now, whatever was asked before."""
+        with self._lock:
+            rows, questions = self._ask(sentences, texts)
+        self._refuse_unanswered(questions)
+        return rows
+
+    def _learn(self, missing: Int64s) -> None:
+        with self._lock:
+            missing = missing[self._rows[missing] < 0]  # another thread may have asked meanwhile
+            firsts = self._outputs.first_equals(missing)
+            new = np.unique(firsts[self._rows[firsts] < 0])
+            found, questions = self._ask(*self._outputs.described(new))
+            self._rows[new] = found
+            self._rows[missing] = self._rows[firsts]
+            # Looked up after large requests alone: beside a small one it would take the longest.
+            if len(missing) > MANY and self._outputs.closed:
+                self._complete = bool(self._rows.min() >= 0)
+        self._refuse_unanswered(questions)
+
+    def _grow(self) -> None:
+        """Make room for all outputs there are; readers see the rows before or after, never half of them."""
+        if len(self._rows) < len(self._outputs):
+            more = np.full(2 * len(self._outputs) - len(self._rows), -1, dtype=np.int64)
+            self._rows = np.concatenate([self._rows, more])
+
+    def _ask(self, sentences: Int64s, texts: Sequence[str]) -> tuple[Int64s, dict[str, Question]]:
+        """New rows for texts, −1 where there is no answer yet, and the questions by id: equal ones come once."""
+        rows = np.full(len(texts), -1, dtype=np.int64)
+        questions: dict[str, Question] = {}
+        for start in range(0, len(texts), self._batch_size):
+            batch = slice(start, start + self._batch_size)
+            answered: Int64s = np.arange(start, min(start + self._batch_size, len(texts)))
+            try:
+                statistics = self._prepared.statistics(sentences[batch], texts[batch])
+            except NotYet as answer:
+                still_open = np.arange(len(answered)) if answer.unanswered is None else answer.unanswered
+                statistics = np.asarray(answer.statistics)
+                closed = np.ones(len(answered), dtype=np.bool_)
+                closed[still_open] = False
+                answered, statistics = answered[closed], statistics[closed]
+                for question in answer.questions:
+                    questions.setdefault(question.id, question)
+            rows[answered] = self._append(statistics)
+        return rows, questions
+
+    def _append(self, statistics: Statistics) -> Int64s:
+        """The numbers of new rows at the end of the table, which doubles when it is full."""
+        end = self._count + len(statistics)
+        dtype = np.result_type(self._table.dtype, statistics.dtype)
+        if end > len(self._table) or dtype != self._table.dtype:
+            size = max(end, 2 * len(self._table)) if end > len(self._table) else len(self._table)
+            grown = np.empty((size, self._table.shape[1]), dtype=dtype)
+            grown[: self._count] = self._table[: self._count]
+            self._table = grown
+        self._table[self._count : end] = statistics
+        first, self._count = self._count, end
+        return np.arange(first, end)
+
+    def _refuse_unanswered(self, questions: dict[str, Question]) -> None:
+        if questions:
+            if self._questions_path is not None:
+                export_questions(questions.values(), self._questions_path, store=self._store)
+            raise Unanswered(tuple(questions.values()), path=self._questions_path, stored=self._store is not None)
+
+
+class Texts:
+    """Numbers for texts of sentences in the order in which they come; equal ones of a sentence share one."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, str], int] = {}
+        self._pairs: list[tuple[int, str]] = []
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def numbers(self, sentences: Sequence[int] | Int64s, texts: Sequence[str]) -> Int64s:
+        """The number of each text; new ones get the next."""
+        found = []
+        for pair in zip(np.asarray(sentences).tolist(), texts, strict=True):
+            number = self._numbers.setdefault(pair, len(self._pairs))
+            if number == len(self._pairs):
+                self._pairs.append(pair)
+            found.append(number)
+        return np.array(found, dtype=np.int64)
+
+    def first_equals(self, numbers: Int64s) -> Int64s:
+        """The numbers themselves: no two are of the same text."""
+        return numbers
+
+    def described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
+        """The sentence and the text of each number."""
+        pairs = [self._pairs[number] for number in numbers.tolist()]
+        return np.array([sentence for sentence, _ in pairs], dtype=np.int64), [text for _, text in pairs]
+
+
+class _CompactTable:
+    """A growing table of integer statistics as 32-bit rows that fill whole cache lines, for sums over a corpus."""
+
+    def __init__(self, sentences: int) -> None:
+        self._sentences = sentences
+        self._rows = np.zeros((0, 0), dtype=np.int32)
+        self._done = 0
+        self._fits = True
+        self._lock = threading.Lock()
+
+    def of(self, table: Statistics) -> Int32s | None:
+        """The rows of ``table``, which is that of the last call or has further rows; None if a sum may not fit."""
+        from hulltune.kernels.simd import LANES
+
+        if table.dtype.kind not in "iu":
+            return None
+        with self._lock:
+            new = table[self._done :]
+            if len(new) and self._fits:
+                largest = max(abs(int(new.max(initial=0))), abs(int(new.min(initial=0))))
+                self._fits = largest * (self._sentences + 1) <= LARGEST_SUM
+                width = -(-table.shape[1] // LANES) * LANES
+                if self._fits and len(table) > len(self._rows):
+                    rows = np.zeros((2 * len(table), width), dtype=np.int32)
+                    if self._done:
+                        rows[: self._done] = self._rows[: self._done]
+                    self._rows = rows
+                if self._fits:
+                    self._rows[self._done : len(table), : table.shape[1]] = new
+                    self._done = len(table)
+            return self._rows.reshape(-1) if self._fits else None

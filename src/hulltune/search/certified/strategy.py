@@ -1,0 +1,51 @@
+"""Certified search as a strategy: the best weights there are within the constraints, with the proof."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hulltune.search.certified.certify import certify
+from hulltune.search.certified.search import Limits, State
+from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
+
+
+@dataclass(frozen=True)
+class Certified(Limits, Strategy):
+    """Branch and bound over all weights, for a few free ones: it ends when no weights are better, to within ``gap``
+    (in the unit of the metric), or after ``time`` seconds with what is proven until then.
+    """
+
+    name: ClassVar[str] = "certified"
+
+    def find(self, setting: Setting, *, seed: int, threads: int, report: Report | None = None) -> Found:
+        """The best weights and their certificate. Nothing is random here: the seed does not matter."""
+        problem = setting.problem
+
+        def show(state: State) -> None:
+            if report is not None and np.isfinite(state.loss):
+                report(Status(0, 1, state.line_searches, state.loss, state.bound, state.boxes))
+
+        start_loss = problem.loss(setting.first)
+        found = certify(
+            problem, setting.constraints, setting.units, self, start=setting.first, threads=threads, progress=show
+        )
+        outcome = found.outcome
+        if report is not None:
+            report(Status(1, 1, outcome.line_searches, found.loss, outcome.bound, outcome.boxes))
+        return Found(
+            weights=found.weights,
+            start=setting.first,
+            start_loss=start_loss,
+            loss=found.loss,
+            line_searches=outcome.line_searches,
+            history=tuple(
+                {"start": 0, "boxes": boxes, "line_searches": spent, "score": problem.metric.score_of(loss)}
+                for boxes, spent, loss in outcome.history
+            ),
+            interrupted=outcome.stopped == "interrupt",
+            # Interrupted before there is a bound, there is nothing to certify.
+            certificate=found.certificate if np.isfinite(outcome.bound) else None,
+        )

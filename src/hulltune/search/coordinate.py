@@ -1,0 +1,33 @@
+"""Och's coordinate search: every round searches one line for each weight, and takes the best step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.search.climbing import Climber, Climbing, Position
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Coordinate(Climbing):
+    """Climbs along the axes and the way of the last step; a round without gain ends a climb (Och 2003)."""
+
+    name: ClassVar[str] = "coordinate"
+
+    def climb(self, climber: Climber, position: Position) -> Iterator[Position]:
+        """Search all axes, take the best step, and again."""
+        way: list[Floats] = []
+        for _ in range(self.max_rounds):
+            moved, _ = climber.best_step(position, climber.axes + way)
+            gained = moved.loss < position.loss
+            way = [moved.weights - position.weights]
+            position = moved
+            yield position
+            if not gained:
+                return

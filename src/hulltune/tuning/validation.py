@@ -1,0 +1,62 @@
+"""Scores on sentences that were not tuned on: held-out data, and folds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+from hulltune.metrics.base import Metric
+from hulltune.search.problem import Problem, exact_sum
+from hulltune.search.strategy import Start
+from hulltune.tuning.evaluation import paired_bootstrap
+from hulltune.tuning.result import HeldOut
+
+if TYPE_CHECKING:
+    from hulltune.tuning.tune import Run
+
+Floats = NDArray[np.float64]
+
+
+def held_out(problem: Problem, weights: Floats, compared: Floats, *, samples: int, seed: int) -> HeldOut:
+    """The scores of weights on held-out sentences, beside their own choice or that of the weights ``compared``."""
+    baseline, tuned = problem.baseline(compared).statistics, problem.picks(weights).statistics
+    return _compared(problem.metric, baseline, tuned, "file", samples, seed)
+
+
+def cross_validate(run: Run, problem: Problem, folds: int, *, start: Start = None, model: Any = None) -> HeldOut:
+    """Every sentence scored with weights tuned on the folds it is not in. Folds are drawn at random by the seed."""
+    sentences = len(problem.corpus)
+    check_folds(folds, sentences)
+    fold_of = np.random.default_rng([run.seed, 7]).permutation(sentences) % folds
+    baseline = problem.baseline(run.setting(problem, start, model).compared).statistics
+    tuned = baseline.copy()
+    for fold in range(folds):
+        inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+        found = run.find(run.setting(problem.subset(inside), start))
+        if found.interrupted:  # a part of the folds says nothing
+            raise KeyboardInterrupt
+        tuned[outside] = problem.subset(outside).picks(found.weights).statistics
+    return _compared(problem.metric, baseline, tuned, "folds", run.samples, run.seed)
+
+
+def check_folds(folds: int, sentences: int) -> None:
+    """Refuse a number of folds that cannot be made of so many sentences."""
+    if sentences < 2:
+        raise InputError(f"folds: got {folds}, but there is only one sentence; expected at least two")
+    if not 2 <= folds <= sentences:
+        raise InputError(f"folds: expected 2 to {sentences} (one sentence a fold), got {folds}")
+
+
+def _compared(
+    metric: Metric, baseline: NDArray[Any], tuned: NDArray[Any], how: str, samples: int, seed: int
+) -> HeldOut:
+    return HeldOut(
+        how=how,
+        sentences=len(baseline),
+        baseline=float(metric.score(exact_sum(baseline))),
+        score=float(metric.score(exact_sum(tuned))),
+        gain=paired_bootstrap(metric, baseline, tuned, samples=samples, seed=seed),
+    )
