@@ -1,4 +1,4 @@
-"""Speed of METEOR, F-measure, AER, accuracy, given scores and lazy statistics, synthetic sentences, one core.
+"""Speed of METEOR, F-measure, AER, accuracy, given scores and memory statistics, synthetic sentences, one core.
 
     python benchmarks/metrics_other.py
 
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from hulltune.metrics import Accuracy, FMeasure, Given, LazyStatistics, Metric, ScoreTable, Store, get_metric
+from hulltune.metrics import Accuracy, FMeasure, Given, TextMemory, Metric, ScoreTable, Store, get_metric
 
 SENTENCES, OUTPUTS_EACH = 100, 50
 
@@ -98,16 +98,16 @@ def time_nltk(references: list[list[str]], numbers: np.ndarray[Any, Any], output
 
 def time_lazy(references: list[str], numbers: np.ndarray[Any, Any], outputs: list[str]) -> None:
     groups = [[reference] for reference in references]
-    lazy = LazyStatistics(Accuracy(), groups)
-    first = best_of(lambda: lazy.rows(numbers, outputs), 1)
-    again = best_of(lambda: lazy.rows(numbers, outputs), 7)
-    print(f"{'lazy: first time':34}{1e6 * first / len(outputs):10.2f} µs/output")
-    print(f"{'lazy: known':34}{1e6 * again / len(outputs):10.2f} µs/output")
+    memory = TextMemory(Accuracy(), groups)
+    first = best_of(lambda: memory.rows_of(numbers, outputs), 1)
+    again = best_of(lambda: memory.rows_of(numbers, outputs), 7)
+    print(f"{'memory: first time':34}{1e6 * first / len(outputs):10.2f} µs/output")
+    print(f"{'memory: known':34}{1e6 * again / len(outputs):10.2f} µs/output")
     with tempfile.TemporaryDirectory() as folder:
-        for label in ("lazy: computed and stored", "lazy: read from the store"):
+        for label in ("memory: computed and stored", "memory: read from the store"):
             with Store(Path(folder) / "store.sqlite") as store:
-                stored = LazyStatistics(Accuracy(), groups, store=store)
-                seconds = best_of(partial(stored.rows, numbers, outputs), 1)
+                stored = TextMemory(Accuracy(), groups, store=store)
+                seconds = best_of(partial(stored.rows_of, numbers, outputs), 1)
             print(f"{label:34}{1e6 * seconds / len(outputs):10.2f} µs/output")
 
 

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune import Corpus, Forest, line_search
-from hulltune.metrics import Ask, LazyStatistics, Store, Unanswered, import_answers
+from hulltune import Corpus, Forest, Problem, line_search
+from hulltune.metrics import Ask, Store, Unanswered, import_answers
 
 # For each source its candidates: a text, and the scores of a translation, a language and a length model.
 CANDIDATES: dict[str, list[tuple[str, tuple[float, float, float]]]] = {
@@ -77,12 +77,12 @@ def run(folder: Path) -> NDArray[np.float64]:
     )
     with Store(folder / "ratings.sqlite") as store:
         references: list[list[str]] = [[] for _ in SOURCES]
-        ratings = LazyStatistics(metric, references, SOURCES, store=store, questions=folder / "questions.jsonl")
+        problem = Problem(
+            corpus, metric, references, sources=SOURCES, store=store, questions=folder / "questions.jsonl"
+        )
         weights = np.array([1.0, 0.0, 0.0])
         for feature in FEATURES[1:]:
-            found = line_search(
-                corpus, weights, {feature: 1.0}, ratings.statistics, metric.loss, interval=(0.0, np.inf)
-            )
+            found = line_search(problem, weights, {feature: 1.0}, interval=(0.0, np.inf))
             weights = found.weights
             print(f"weights {np.round(weights, 3).tolist()}: mean rating {-found.loss:.2f}")
         candidates = sum(map(len, CANDIDATES.values()))

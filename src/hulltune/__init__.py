@@ -36,7 +36,20 @@ if TYPE_CHECKING:
         sample,
     )
     from hulltune.loop import CommandDecoder, DecoderError, LoopProgress, LoopResult, tune_loop
-    from hulltune.search import Certificate, LineSearch, Policy, line_search, prune
+    from hulltune.search import (
+        Certificate,
+        Certified,
+        Climb,
+        Constraints,
+        Coordinate,
+        GradientClimb,
+        LineSearch,
+        Policy,
+        Powell,
+        Problem,
+        line_search,
+        prune,
+    )
     from hulltune.surface import ErrorSurface
     from hulltune.tuning import Progress, Reranker, TuneResult, best_reachable, rerank, score, tune
 
@@ -55,7 +68,20 @@ _ROOMS = {
     ),
     "hulltune.inference": ("inside", "outside"),
     "hulltune.data": ("Corpus", "Forest", "ForestBuilder", "Vocabulary"),
-    "hulltune.search": ("Certificate", "LineSearch", "Policy", "line_search", "prune"),
+    "hulltune.search": (
+        "Certificate",
+        "Certified",
+        "Climb",
+        "Constraints",
+        "Coordinate",
+        "GradientClimb",
+        "LineSearch",
+        "Policy",
+        "Powell",
+        "Problem",
+        "line_search",
+        "prune",
+    ),
     "hulltune.surface": ("ErrorSurface",),
     "hulltune.formats": (
         "CandidateLists",
@@ -74,7 +100,11 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = [
     "CandidateLists",
     "Certificate",
+    "Certified",
+    "Climb",
     "CommandDecoder",
+    "Constraints",
+    "Coordinate",
     "Corpus",
     "CorpusEnvelopes",
     "DecoderError",
@@ -85,11 +115,14 @@ __all__ = [
     "Forest",
     "ForestBuilder",
     "ForestSet",
+    "GradientClimb",
     "InputError",
     "LineSearch",
     "LoopProgress",
     "LoopResult",
     "Policy",
+    "Powell",
+    "Problem",
     "Progress",
     "Reranker",
     "Segment",

@@ -11,7 +11,7 @@ from hulltune.errors import InputError
 from hulltune.metrics.ask import Ask
 from hulltune.metrics.base import PreparedMetric, Statistics
 from hulltune.metrics.combination import Combination
-from hulltune.metrics.lazy import LazyStatistics
+from hulltune.metrics.memory import TextMemory
 from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions, import_answers
 from hulltune.metrics.store import Store
 from tests.metrics.fake_metrics import Length
@@ -38,8 +38,8 @@ def test_a_person_is_the_metric(store: Store, tmp_path: Path) -> None:
     metric = Ask(question="fluent?")
 
     def run() -> list[list[float]]:
-        lazy = LazyStatistics(metric, REFERENCES, SOURCES, store=store, questions=path, batch_size=2)
-        rows: list[list[float]] = lazy.statistics(np.array([0, 1, 1, 0]), ["a", "b", "ü", "a"]).tolist()
+        memory = TextMemory(metric, REFERENCES, SOURCES, store=store, questions=path, batch_size=2)
+        rows: list[list[float]] = memory.statistics(np.array([0, 1, 1, 0]), ["a", "b", "ü", "a"]).tolist()
         return rows
 
     with pytest.raises(Unanswered) as stop:
@@ -78,67 +78,67 @@ def test_a_person_is_the_metric(store: Store, tmp_path: Path) -> None:
 def test_answers_are_kept_under_the_question(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "questions.jsonl"
     for question in ("fluent?", "right?"):
-        lazy = LazyStatistics(Ask(question=question), REFERENCES, store=store, questions=path)
+        memory = TextMemory(Ask(question=question), REFERENCES, store=store, questions=path)
         with pytest.raises(Unanswered):
-            lazy.rows(np.array([0]), ["a"])
+            memory.rows_of(np.array([0]), ["a"])
         fill_in(path, {"a": 1})
         import_answers(store, path)
-        assert lazy.statistics(np.array([0]), ["a"]).tolist() == [[1, 1]]
+        assert memory.statistics(np.array([0]), ["a"]).tolist() == [[1, 1]]
 
 
 def test_what_is_answered_is_kept_and_the_rest_is_still_tried(store: Store) -> None:
     metric = Length(unanswered="?")
-    lazy = LazyStatistics(metric, REFERENCES, store=store, batch_size=2)
+    memory = TextMemory(metric, REFERENCES, store=store, batch_size=2)
     outputs = ["a?", "bb", "ccc", "d?d"]
     with pytest.raises(Unanswered, match="2 outputs have no answer yet; export the questions, import") as stop:
-        lazy.rows(np.zeros(4, dtype=np.int64), outputs)
+        memory.rows_of(np.zeros(4, dtype=np.int64), outputs)
     assert [question.output for question in stop.value.questions] == ["a?", "d?d"]
     assert [question.source for question in stop.value.questions] == [None, None]
     assert len(metric.asked) == 2
-    assert lazy.statistics(np.array([0, 0]), ["ccc", "bb"]).tolist() == [[3, 1], [2, 1]]
+    assert memory.statistics(np.array([0, 0]), ["ccc", "bb"]).tolist() == [[3, 1], [2, 1]]
     assert len(metric.asked) == 2
     assert store.count(metric.signature) == 2
     metric.unanswered = ""
-    assert lazy.statistics(np.zeros(4, dtype=np.int64), outputs)[:, 0].tolist() == [2, 2, 3, 3]
+    assert memory.statistics(np.zeros(4, dtype=np.int64), outputs)[:, 0].tolist() == [2, 2, 3, 3]
     assert store.questions() == []  # the metric itself has answered them
 
 
 def test_without_a_store() -> None:
-    lazy = LazyStatistics(Length(unanswered="?"), REFERENCES)
+    memory = TextMemory(Length(unanswered="?"), REFERENCES)
     with pytest.raises(Unanswered, match="run again with a store to keep them"):
-        lazy.rows(np.array([0]), ["a?"])
+        memory.rows_of(np.array([0]), ["a?"])
 
 
 def test_a_person_as_a_part_of_a_combination(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "questions.jsonl"
     metric = Combination([(1.0, Ask()), (0.5, Length())])
-    lazy = LazyStatistics(metric, REFERENCES, store=store, questions=path)
+    memory = TextMemory(metric, REFERENCES, store=store, questions=path)
     with pytest.raises(Unanswered) as stop:
-        lazy.rows(np.array([0, 1]), ["a", "bb"])
+        memory.rows_of(np.array([0, 1]), ["a", "bb"])
     assert {question.metric for question in stop.value.questions} == {Ask().signature}
     fill_in(path, {"a": 2, "bb": 3})
     import_answers(store, path)
-    assert lazy.statistics(np.array([0, 1]), ["a", "bb"]).tolist() == [[2, 1, 1, 1], [3, 1, 2, 1]]
+    assert memory.statistics(np.array([0, 1]), ["a", "bb"]).tolist() == [[2, 1, 1, 1], [3, 1, 2, 1]]
     # The same answers serve the metric alone.
-    assert LazyStatistics(Ask(), REFERENCES, store=store).statistics(np.array([1]), ["bb"]).tolist() == [[3, 1]]
+    assert TextMemory(Ask(), REFERENCES, store=store).statistics(np.array([1]), ["bb"]).tolist() == [[3, 1]]
 
 
 def test_stored_and_open_outputs_in_one_batch(store: Store) -> None:
-    LazyStatistics(Length(), REFERENCES, store=store).rows(np.array([0]), ["known"])
+    TextMemory(Length(), REFERENCES, store=store).rows_of(np.array([0]), ["known"])
     metric = Length(unanswered="?")
-    lazy = LazyStatistics(metric, REFERENCES, store=store)
+    memory = TextMemory(metric, REFERENCES, store=store)
     with pytest.raises(Unanswered) as stop:
-        lazy.rows(np.zeros(3, dtype=np.int64), ["x?", "known", "new"])
+        memory.rows_of(np.zeros(3, dtype=np.int64), ["x?", "known", "new"])
     assert [question.output for question in stop.value.questions] == ["x?"]
     assert metric.asked == [[(0, "x?"), (0, "new")]]
-    assert lazy.statistics(np.array([0, 0]), ["known", "new"])[:, 0].tolist() == [5, 3]
+    assert memory.statistics(np.array([0, 0]), ["known", "new"])[:, 0].tolist() == [5, 3]
 
 
 def open_questions(store: Store, path: Path, **options: Any) -> list[str]:
     """Ask two questions of a metric with the statistics (characters, count); their ids."""
-    lazy = LazyStatistics(Length(unanswered="?", **options), REFERENCES, store=store, questions=path)
+    memory = TextMemory(Length(unanswered="?", **options), REFERENCES, store=store, questions=path)
     with pytest.raises(Unanswered) as stop:
-        lazy.rows(np.array([0, 0]), ["?", "??"])
+        memory.rows_of(np.array([0, 0]), ["?", "??"])
     return [question.id for question in stop.value.questions]
 
 
@@ -148,7 +148,7 @@ def test_answers_with_several_statistics(store: Store, tmp_path: Path, answer: A
     open_questions(store, path)
     fill_in(path, {"?": answer})
     import_answers(store, path)
-    rows = LazyStatistics(Length(unanswered="?"), REFERENCES, store=store).statistics(np.array([0]), ["?"])
+    rows = TextMemory(Length(unanswered="?"), REFERENCES, store=store).statistics(np.array([0]), ["?"])
     assert rows.tolist() == [[7, 1]]
     assert rows.dtype == np.int64
 
@@ -199,7 +199,7 @@ def test_importing_twice_and_correcting(store: Store, tmp_path: Path) -> None:
     for value in (1, 1, 2):
         path.write_text(json.dumps({"id": name, "answer": [value, 1]}))
         assert import_answers(store, path).answered == 1
-        rows = LazyStatistics(Length(unanswered="?"), REFERENCES, store=store).statistics(np.array([0]), ["?"])
+        rows = TextMemory(Length(unanswered="?"), REFERENCES, store=store).statistics(np.array([0]), ["?"])
         assert rows.tolist() == [[value, 1]]
 
 
@@ -209,7 +209,7 @@ def test_an_export_never_loses_answers(store: Store, tmp_path: Path) -> None:
     fill_in(path, {"?": [1, 1]})
     content = path.read_text()
     with pytest.raises(InputError, match=r"questions.jsonl:1: has an answer that is not imported; import"):
-        LazyStatistics(Length(unanswered="?"), REFERENCES, store=store, questions=path).rows(np.array([0]), ["?"])
+        TextMemory(Length(unanswered="?"), REFERENCES, store=store, questions=path).rows_of(np.array([0]), ["?"])
     with pytest.raises(InputError, match="not imported"):
         export_questions(store.questions(), path)
     assert path.read_text() == content
@@ -233,12 +233,12 @@ def test_not_yet_needs_the_other_rows() -> None:
 
 def test_sentences_with_the_same_content_ask_once(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "questions.jsonl"
-    lazy = LazyStatistics(Ask(), [["r"], ["r"]], ["s", "s"], store=store, questions=path, batch_size=1)
+    memory = TextMemory(Ask(), [["r"], ["r"]], ["s", "s"], store=store, questions=path, batch_size=1)
     with pytest.raises(Unanswered, match="1 output has no answer yet"):
-        lazy.rows(np.array([0, 1]), ["out", "out"])
+        memory.rows_of(np.array([0, 1]), ["out", "out"])
     fill_in(path, {"out": 2})
     import_answers(store, path)
-    assert lazy.statistics(np.array([0, 1]), ["out", "out"]).tolist() == [[2, 1], [2, 1]]
+    assert memory.statistics(np.array([0, 1]), ["out", "out"]).tolist() == [[2, 1], [2, 1]]
 
 
 def test_not_yet_with_positions_that_do_not_exist() -> None:
@@ -251,7 +251,7 @@ def test_not_yet_with_positions_that_do_not_exist() -> None:
             return Prepared()
 
     with pytest.raises(InputError, match=r"length: NotYet names the positions \[5\] of a batch of 1 outputs"):
-        LazyStatistics(Wrong(), REFERENCES).rows(np.array([0]), ["out"])
+        TextMemory(Wrong(), REFERENCES).rows_of(np.array([0]), ["out"])
 
 
 def test_ask_needs_something_to_show() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hulltune.errors import InputError
-from hulltune.metrics.lazy import LazyStatistics
+from hulltune.metrics.memory import TextMemory
 from hulltune.metrics.store import Store, output_ids, sentence_key
 from tests.metrics.fake_metrics import Length
 
@@ -64,24 +64,24 @@ def test_keys_are_equal_only_for_equal_content(
 def test_the_key_is_the_content_and_not_the_number(tmp_path: Path) -> None:
     store = Store(tmp_path / "store.sqlite")
     first = Length()
-    LazyStatistics(first, [["a"], ["b"]], ["x", "y"], store=store).rows(np.array([1]), ["out"])
+    TextMemory(first, [["a"], ["b"]], ["x", "y"], store=store).rows_of(np.array([1]), ["out"])
     again = Length()
-    lazy = LazyStatistics(again, [["b"], ["b"], ["b"]], ["y", "x", "y"], store=store)
-    lazy.rows(np.array([0, 2]), ["out", "out"])
+    memory = TextMemory(again, [["b"], ["b"], ["b"]], ["y", "x", "y"], store=store)
+    memory.rows_of(np.array([0, 2]), ["out", "out"])
     assert again.asked == []
-    lazy.rows(np.array([1]), ["out"])
+    memory.rows_of(np.array([1]), ["out"])
     assert again.asked == [[(1, "out")]]
     other_options = Length(scale=2)
-    LazyStatistics(other_options, [["b"]], ["y"], store=store).rows(np.array([0]), ["out"])
+    TextMemory(other_options, [["b"]], ["y"], store=store).rows_of(np.array([0]), ["out"])
     assert other_options.asked == [[(0, "out")]]
 
 
 def test_integers_stay_integers_across_runs(tmp_path: Path) -> None:
     for _ in range(2):
         with Store(tmp_path / "store.sqlite") as store:
-            lazy = LazyStatistics(Length(), [["r"]], store=store)
-            assert lazy.statistics(np.array([0]), ["abc"]).tolist() == [[3, 1]]
-            assert lazy.table.dtype == np.int64
+            memory = TextMemory(Length(), [["r"]], store=store)
+            assert memory.statistics(np.array([0]), ["abc"]).tolist() == [[3, 1]]
+            assert memory.table.dtype == np.int64
 
 
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_forked_process_opens_the_store_for_itself(tmp_path: Path) -> None:
 WORKER = """
 import sys, time
 import numpy as np
-from hulltune.metrics import LazyStatistics, Store
+from hulltune.metrics import TextMemory, Store
 from tests.metrics.fake_metrics import Length, _PreparedLength
 
 path, first, count, batch, pause = sys.argv[1], *map(int, sys.argv[2:5]), float(sys.argv[5])
@@ -207,9 +207,9 @@ class SlowLength(Length):
         return Slow(self)
 
 metric = SlowLength()
-lazy = LazyStatistics(metric, [["r"]], store=Store(path), batch_size=batch)
+memory = TextMemory(metric, [["r"]], store=Store(path), batch_size=batch)
 outputs = ["x" * k for k in range(first, first + count)]
-rows = lazy.statistics(np.zeros(count, dtype=np.int64), outputs)
+rows = memory.statistics(np.zeros(count, dtype=np.int64), outputs)
 assert rows[:, 0].tolist() == list(range(first, first + count))
 print("done", sum(map(len, metric.asked)), flush=True)
 """
@@ -238,8 +238,8 @@ def test_two_processes_share_a_store(tmp_path: Path) -> None:
     with Store(path) as store:
         assert store.count() == 300
         metric = Length()
-        lazy = LazyStatistics(metric, [["r"]], store=store)
-        rows = lazy.statistics(np.zeros(300, dtype=np.int64), ["x" * k for k in range(300)])
+        memory = TextMemory(metric, [["r"]], store=store)
+        rows = memory.statistics(np.zeros(300, dtype=np.int64), ["x" * k for k in range(300)])
         assert rows[:, 0].tolist() == list(range(300))
         assert metric.asked == []
 

@@ -41,8 +41,8 @@ from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
 from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
-from hulltune.tuning.tune import Progress, tune
 from hulltune.tuning.inputs import ReferencesLike, WeightsLike, as_references, as_weights, tuning_data
+from hulltune.tuning.tune import Progress, tune
 
 Floats = NDArray[np.float64]
 

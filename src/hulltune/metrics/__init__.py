@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hulltune.metrics.given import Given as Given
     from hulltune.metrics.given import ScoreTable as ScoreTable
     from hulltune.metrics.memory import Memory as Memory
-    from hulltune.metrics.memory import Texts as Texts
+    from hulltune.metrics.memory import TextMemory as TextMemory
     from hulltune.metrics.meteor import Meteor as Meteor
     from hulltune.metrics.pending import NotYet as NotYet
     from hulltune.metrics.pending import Question as Question
@@ -47,7 +47,7 @@ _MODULES = {
     "FMeasure": "fmeasure",
     "Given": "given",
     "Memory": "memory",
-    "Texts": "memory",
+    "TextMemory": "memory",
     "Mer": "wer",
     "Meteor": "meteor",
     "Metric": "base",

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.errors import InputError
+from hulltune.metrics._common import checked_sentences
 from hulltune.metrics.base import Metric, References, Statistics
 from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions
 from hulltune.metrics.store import Store
@@ -113,8 +114,9 @@ class Memory:
 
     def ask(self, sentences: Int64s, texts: Sequence[str]) -> Int64s:
         """The rows of texts that have no number: asked for now, whatever was asked before."""
+        rows = np.full(len(texts), -1, dtype=np.int64)
         with self._lock:
-            rows, questions = self._ask(sentences, texts)
+            questions = self._ask(sentences, texts, rows)
         self._refuse_unanswered(questions)
         return rows
 
@@ -123,9 +125,12 @@ class Memory:
             missing = missing[self._rows[missing] < 0]  # another thread may have asked meanwhile
             firsts = self._outputs.first_equals(missing)
             new = np.unique(firsts[self._rows[firsts] < 0])
-            found, questions = self._ask(*self._outputs.described(new))
-            self._rows[new] = found
-            self._rows[missing] = self._rows[firsts]
+            rows = np.full(len(new), -1, dtype=np.int64)
+            try:
+                questions = self._ask(*self._outputs.described(new), rows)
+            finally:  # what was answered before an error is kept
+                self._rows[new] = rows
+                self._rows[missing] = self._rows[firsts]
             # Looked up after large requests alone: beside a small one it would take the longest.
             if len(missing) > MANY and self._outputs.closed:
                 self._complete = bool(self._rows.min() >= 0)
@@ -137,9 +142,10 @@ class Memory:
             more = np.full(2 * len(self._outputs) - len(self._rows), -1, dtype=np.int64)
             self._rows = np.concatenate([self._rows, more])
 
-    def _ask(self, sentences: Int64s, texts: Sequence[str]) -> tuple[Int64s, dict[str, Question]]:
-        """New rows for texts, −1 where there is no answer yet, and the questions by id: equal ones come once."""
-        rows = np.full(len(texts), -1, dtype=np.int64)
+    def _ask(self, sentences: Int64s, texts: Sequence[str], rows: Int64s) -> dict[str, Question]:
+        """Put the new row of each text into ``rows``, and leave those that have no answer yet; the questions about them
+        by id: equal ones come once.
+        """
         questions: dict[str, Question] = {}
         for start in range(0, len(texts), self._batch_size):
             batch = slice(start, start + self._batch_size)
@@ -155,7 +161,7 @@ class Memory:
                 for question in answer.questions:
                     questions.setdefault(question.id, question)
             rows[answered] = self._append(statistics)
-        return rows, questions
+        return questions
 
     def _append(self, statistics: Statistics) -> Int64s:
         """The numbers of new rows at the end of the table, which doubles when it is full."""
@@ -177,7 +183,42 @@ class Memory:
             raise Unanswered(tuple(questions.values()), path=self._questions_path, stored=self._store is not None)
 
 
-class Texts:
+class TextMemory(Memory):
+    """The memory of texts that come from anywhere: what a search of one's own asks for statistics.
+
+    Equal texts of a sentence are asked for once; a known one costs a look into a dictionary.
+    """
+
+    def __init__(
+        self,
+        metric: Metric,
+        references: References,
+        sources: Sequence[str] | None = None,
+        *,
+        store: Store | None = None,
+        questions: str | Path | None = None,
+        batch_size: int = 1024,
+    ) -> None:
+        self._texts = _Texts()
+        self._sentences = len(references)
+        super().__init__(
+            metric, references, sources,
+            outputs=self._texts, store=store, questions=questions, batch_size=batch_size,
+        )  # fmt: skip
+
+    def rows_of(self, sentences: Int64s, texts: Sequence[str]) -> Int64s:
+        """The row of each text as an output of its sentence; the metric is asked for those not seen before."""
+        numbers = checked_sentences(sentences, texts, self._sentences)
+        return self.rows(self._texts.numbers(numbers, texts))
+
+    def statistics(self, sentences: Int64s, texts: Sequence[str]) -> Statistics:
+        """The statistics of each text."""
+        rows = self.rows_of(sentences, texts)  # before the table, which may be another one afterwards
+        chosen: Statistics = self.table[rows]
+        return chosen
+
+
+class _Texts:
     """Numbers for texts of sentences in the order in which they come; equal ones of a sentence share one."""
 
     closed = False
@@ -185,18 +226,22 @@ class Texts:
     def __init__(self) -> None:
         self._numbers: dict[tuple[int, str], int] = {}
         self._pairs: list[tuple[int, str]] = []
+        self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._pairs)
 
-    def numbers(self, sentences: Sequence[int] | Int64s, texts: Sequence[str]) -> Int64s:
+    def numbers(self, sentences: Sequence[int], texts: Sequence[str]) -> Int64s:
         """The number of each text; new ones get the next."""
-        found = []
-        for pair in zip(np.asarray(sentences).tolist(), texts, strict=True):
-            number = self._numbers.setdefault(pair, len(self._pairs))
-            if number == len(self._pairs):
-                self._pairs.append(pair)
-            found.append(number)
+        pairs = list(zip(sentences, texts, strict=True))
+        found = [self._numbers.get(pair, -1) for pair in pairs]
+        if -1 in found:
+            with self._lock:
+                for place, pair in enumerate(pairs):
+                    if found[place] < 0:
+                        found[place] = self._numbers.setdefault(pair, len(self._pairs))
+                        if found[place] == len(self._pairs):
+                            self._pairs.append(pair)
         return np.array(found, dtype=np.int64)
 
     def first_equals(self, numbers: Int64s) -> Int64s:

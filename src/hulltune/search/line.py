@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,9 @@ def line_search(
             surface.breakpoints, losses,
             policy=policy, interval=(low, high), current_loss=current_loss, scale=scale, closed=closed,
         )  # fmt: skip
+        if step.eta == 0.0 and current_loss is not None and step.loss < current_loss:
+            # The origin ties outputs that differ on both sides of it alike: its own interval is better beside it.
+            step = replace(step, eta=_beside_zero(step.left, step.right, scale))
         weights = start + step.eta * along
         # Decoding has the last word: near a breakpoint, rounding of the weights may put them on its other side.
         if step.eta == 0.0 or problem.loss(weights, runner=runner) <= step.loss + 1e-12 * abs(step.loss):
@@ -96,3 +99,10 @@ def line_search(
         right=step.right,
         surface=surface,
     )
+
+
+def _beside_zero(left: float, right: float, scale: float) -> float:
+    """A point between the ends of an interval around 0, but not 0 itself."""
+    if right < math.inf:
+        return right / 2
+    return left / 2 if left > -math.inf else scale

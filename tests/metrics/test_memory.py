@@ -13,7 +13,7 @@ from hulltune.errors import InputError
 from hulltune.metrics.base import Metric, PreparedMetric, Statistics
 from hulltune.metrics.combination import Combination
 from hulltune.metrics.given import Given, ScoreTable
-from hulltune.metrics.lazy import LazyStatistics
+from hulltune.metrics.memory import TextMemory
 from hulltune.metrics.store import Store
 from tests.metrics.fake_metrics import Length, LowerLength
 
@@ -26,29 +26,29 @@ def test_each_output_is_asked_for_once_in_batches(
     wanted: list[list[tuple[int, str]]], batch_size: int, floats: bool
 ) -> None:
     metric = Length(floats=floats)
-    lazy = LazyStatistics(metric, [["r"]] * 3, batch_size=batch_size)
+    memory = TextMemory(metric, [["r"]] * 3, batch_size=batch_size)
     first_rows: dict[tuple[int, str], int] = {}
     for pairs in wanted:
         sentences = np.array([number for number, _ in pairs], dtype=np.int64)
         outputs = [output for _, output in pairs]
-        rows = lazy.rows(sentences, outputs)
+        rows = memory.rows_of(sentences, outputs)
         expected = np.array([[len(o), 1] for o in outputs]).reshape(-1, 2) + 0.5 * floats
-        assert np.array_equal(lazy.table[rows], expected)
-        assert np.array_equal(lazy.statistics(sentences, outputs), expected)
+        assert np.array_equal(memory.table[rows], expected)
+        assert np.array_equal(memory.statistics(sentences, outputs), expected)
         for pair, row in zip(pairs, rows.tolist(), strict=True):
             assert first_rows.setdefault(pair, row) == row
     asked = [pair for batch in metric.asked for pair in batch]
     assert sorted(asked) == sorted(first_rows)
     assert all(len(batch) <= batch_size for batch in metric.asked)
-    assert len(lazy) == len(lazy.table) == len(first_rows)
-    assert lazy.table.dtype == (np.float64 if floats and first_rows else np.int64)
+    assert len(memory) == len(memory.table) == len(first_rows)
+    assert memory.table.dtype == (np.float64 if floats and first_rows else np.int64)
 
 
 def test_nothing_is_asked_before_it_is_wanted() -> None:
     metric = Length()
-    lazy = LazyStatistics(metric, [["r"]])
-    assert lazy.rows(np.array([], dtype=np.int64), []).shape == (0,)
-    assert lazy.table.shape == (0, 2)
+    memory = TextMemory(metric, [["r"]])
+    assert memory.rows_of(np.array([], dtype=np.int64), []).shape == (0,)
+    assert memory.table.shape == (0, 2)
     assert metric.asked == []
 
 
@@ -66,10 +66,10 @@ def test_what_was_computed_before_an_error_is_kept() -> None:
             return Prepared()
 
     metric = Fails()
-    lazy = LazyStatistics(metric, [["r"]], batch_size=2)
+    memory = TextMemory(metric, [["r"]], batch_size=2)
     with pytest.raises(RuntimeError, match="no network"):
-        lazy.rows(np.zeros(4, dtype=np.int64), ["a", "b", "bad", "c"])
-    assert lazy.rows(np.zeros(2, dtype=np.int64), ["b", "a"]).tolist() == [1, 0]
+        memory.rows_of(np.zeros(4, dtype=np.int64), ["a", "b", "bad", "c"])
+    assert memory.rows_of(np.zeros(2, dtype=np.int64), ["b", "a"]).tolist() == [1, 0]
     assert len(metric.asked) == 1
 
 
@@ -83,14 +83,14 @@ def test_what_was_computed_before_an_error_is_kept() -> None:
     ],
 )
 def test_bad_input(sentences: list[int], outputs: list[str], message: str) -> None:
-    lazy = LazyStatistics(Length(), [["r"]] * 2)
+    memory = TextMemory(Length(), [["r"]] * 2)
     with pytest.raises(InputError, match=message):
-        lazy.rows(np.array(sentences), outputs)
+        memory.rows_of(np.array(sentences), outputs)
 
 
 def test_a_batch_of_nothing() -> None:
     with pytest.raises(InputError, match="batch_size is 0; expected at least 1"):
-        LazyStatistics(Length(), [["r"]], batch_size=0)
+        TextMemory(Length(), [["r"]], batch_size=0)
 
 
 @pytest.mark.parametrize(
@@ -115,17 +115,17 @@ def test_a_metric_that_answers_nonsense(answer: Statistics, message: str) -> Non
             return Prepared()
 
     with pytest.raises(InputError, match=message):
-        LazyStatistics(Nonsense(), [["r"]]).rows(np.array([0]), ["out"])
+        TextMemory(Nonsense(), [["r"]]).rows_of(np.array([0]), ["out"])
 
 
 def test_parts_of_a_combination_are_stored_each_for_itself(tmp_path: object) -> None:
     store = Store(f"{tmp_path}/store.sqlite")
     alone = Length()
-    LazyStatistics(alone, [["r"]], store=store).rows(np.array([0]), ["out"])
+    TextMemory(alone, [["r"]], store=store).rows_of(np.array([0]), ["out"])
     part, other = Length(), LowerLength()
     metric = Combination([(1.0, part), (-1.0, other)])
-    lazy = LazyStatistics(metric, [["r"]], store=store)
-    assert lazy.statistics(np.array([0, 0]), ["out", "x"]).tolist() == [[3, 1, 3, 1], [1, 1, 1, 1]]
+    memory = TextMemory(metric, [["r"]], store=store)
+    assert memory.statistics(np.array([0, 0]), ["out", "x"]).tolist() == [[3, 1, 3, 1], [1, 1, 1, 1]]
     assert part.asked == [[(0, "x")]]
     assert other.asked == [[(0, "out"), (0, "x")]]
     assert store.count(part.signature) == 2
@@ -135,14 +135,14 @@ def test_given_scores_are_never_stored(tmp_path: object) -> None:
     # The two sentences have the same content, but not the same score.
     store = Store(f"{tmp_path}/store.sqlite")
     metric: Metric = Given(scores=ScoreTable([0, 1], ["out", "out"], [1.0, 2.0]))
-    lazy = LazyStatistics(metric, [["r"], ["r"]], store=store)
-    assert lazy.statistics(np.array([0, 1]), ["out", "out"])[:, 0].tolist() == [1.0, 2.0]
+    memory = TextMemory(metric, [["r"], ["r"]], store=store)
+    assert memory.statistics(np.array([0, 1]), ["out", "out"])[:, 0].tolist() == [1.0, 2.0]
     assert store.count() == 0
 
 
 def test_threads_share_the_table() -> None:
     metric = Length()
-    lazy = LazyStatistics(metric, [["r"]] * 4, batch_size=7)
+    memory = TextMemory(metric, [["r"]] * 4, batch_size=7)
     failures: list[BaseException] = []
 
     def work(seed: int) -> None:
@@ -151,7 +151,7 @@ def test_threads_share_the_table() -> None:
             for _ in range(30):
                 sentences = random.integers(0, 4, 20)
                 outputs = ["x" * int(k) for k in random.integers(0, 60, 20)]
-                assert lazy.statistics(sentences, outputs)[:, 0].tolist() == [len(output) for output in outputs]
+                assert memory.statistics(sentences, outputs)[:, 0].tolist() == [len(output) for output in outputs]
         except BaseException as error:
             failures.append(error)
 
@@ -162,4 +162,4 @@ def test_threads_share_the_table() -> None:
         thread.join()
     assert not failures
     asked = [pair for batch in metric.asked for pair in batch]
-    assert len(asked) == len(set(asked)) == len(lazy)
+    assert len(asked) == len(set(asked)) == len(memory)

@@ -11,22 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune import Corpus, Forest, InputError, Policy, decode, line_search
-from hulltune.search import error_surface
-from hulltune.search.line import StatisticsOf
+from hulltune import Corpus, Forest, InputError, Policy, line_search
+from hulltune.lines.compute import decode
 from hulltune.search.policies import choose, smooth
+from tests.search.function_metric import FunctionMetric, hits, problem_of, right
 from tests.strategies import counts, forests, lists, reals, vectors
 
 Floats = NDArray[np.float64]
 
 
-def hits(sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
-    """A trivial metric: how often "a" and "h7" occur, and the length."""
-    return np.array([[text.split().count("a") + ("7" in text), len(text.split()) + 1] for text in outputs])
-
-
-def misses(statistics: NDArray[np.int64]) -> Floats:
-    return 1.0 - statistics[..., 0] / np.maximum(statistics[..., 1], 1)
+def decoded_loss(corpus: Corpus, weights: Sequence[float] | Floats) -> float:
+    """The loss of what decoding puts out, by way of texts: an oracle of all that a problem does."""
+    metric = FunctionMetric(hits)
+    texts = [(sentence, each[0]) for sentence, each in enumerate(decode(corpus, weights).outputs()) if each]
+    texts += [(sentence, "") for sentence, forest in enumerate(corpus) if not forest.edges]
+    return float(metric.loss(hits(np.array([s for s, _ in texts]), [text for _, text in texts]).sum(axis=0)))
 
 
 some_corpora = st.lists(
@@ -47,11 +46,10 @@ def test_no_point_of_a_grid_beats_the_search_and_decoding_agrees(
     parts: list[Forest], origin: list[float], direction: list[float], policy: Policy
 ) -> None:
     corpus = Corpus.pack([_renamed(forest) for forest in parts])
-    found = line_search(corpus, origin, direction, hits, misses, policy=policy)
+    found = line_search(problem_of(corpus), origin, direction, policy=policy)
 
     def loss_at(eta: float) -> float:
-        weights = np.array(origin) + eta * np.array(direction)
-        return float(error_surface(decode(corpus, weights), hits).losses(misses)[0])
+        return decoded_loss(corpus, np.array(origin) + eta * np.array(direction))
 
     assert found.loss == loss_at(found.eta)
     assert found.current_loss == loss_at(0.0)
@@ -84,33 +82,29 @@ def test_decoding_agrees_also_where_lines_meet(
 ) -> None:
     corpus = Corpus.pack(parts)
     line = [1.0, 0.0, 0.0] if along_an_axis else direction
-    found = line_search(corpus, origin, line, hits, misses, policy=policy)
-    assert found.loss == float(error_surface(decode(corpus, found.weights), hits).losses(misses)[0])
-    assert found.current_loss == float(error_surface(decode(corpus, origin), hits).losses(misses)[0])
+    found = line_search(problem_of(corpus), origin, line, policy=policy)
+    assert found.loss == decoded_loss(corpus, found.weights)
+    assert found.current_loss == decoded_loss(corpus, origin)
     assert found.loss <= found.current_loss
-
-
-def right(answer: str) -> StatisticsOf:
-    return lambda sentences, outputs: np.array([[output == answer, 1] for output in outputs], dtype=np.int64)
 
 
 class TestTies:
     def test_a_sliver_that_only_rounding_makes_is_not_entered(self) -> None:
         rows = [[-0.39631458987390566, 0.1, -0.54], [0.3771906632801799, 0.1, -0.54], [1.9212679513298463, 0.1, -0.54]]
         forest = Forest.from_nbest(["low", "middle", "high"], rows)
-        found = line_search(forest, [0.362, 1.304, 0.947], [1, 0, 0], right("middle"), misses)
+        found = line_search(problem_of(forest, right("middle")), [0.362, 1.304, 0.947], [1, 0, 0])
         assert (found.eta, found.loss) == (0.0, 1.0)
 
     @pytest.mark.parametrize(("answer", "current", "best"), [("y", 1.0, 0.0), ("x", 0.0, 0.0)])
     def test_the_origin_is_a_tie_without_a_breakpoint(self, answer: str, current: float, best: float) -> None:
         """On both sides of 0 the output is "y", but at 0 itself, where all tie, it is the first: "x"."""
         forest = Forest.from_nbest(["x", "y", "y"], [[0.0], [-1.0], [1.0]])
-        found = line_search(forest, [0.0], [1.0], right(answer), misses)
+        found = line_search(problem_of(forest, right(answer)), [0.0], [1.0])
         assert (found.current_loss, found.loss) == (current, best)
 
     def test_the_origin_is_an_end_of_the_interval(self) -> None:
         forest = Forest.from_nbest(["x", "y"], [[0.0], [1.0]])
-        found = line_search(forest, [0.0], [1.0], right("y"), misses, interval=(0.0, math.inf))
+        found = line_search(problem_of(forest, right("y")), [0.0], [1.0], interval=(0.0, math.inf))
         assert (found.current_loss, found.loss) == (1.0, 0.0)
         assert found.eta > 0.0
 
@@ -127,9 +121,9 @@ def test_the_interval_is_respected(
     parts: list[Forest], origin: list[float], direction: list[float], policy: Policy, interval: tuple[float, float]
 ) -> None:
     corpus = Corpus.pack([_renamed(forest) for forest in parts])
-    found = line_search(corpus, origin, direction, hits, misses, policy=policy, interval=interval)
+    found = line_search(problem_of(corpus), origin, direction, policy=policy, interval=interval)
     assert interval[0] <= found.eta <= interval[1]
-    whole = line_search(corpus, origin, direction, hits, misses, policy=policy)
+    whole = line_search(problem_of(corpus), origin, direction, policy=policy)
     assert whole.loss <= found.loss
 
 
@@ -220,22 +214,20 @@ def test_statistics_are_asked_once_for_each_distinct_output() -> None:
         asked.extend(zip(sentences.tolist(), outputs, strict=True))
         return hits(sentences, outputs)
 
-    line_search(corpus, [1.0], [1.0], spy, misses)
+    line_search(problem_of(corpus, spy), [1.0], [1.0])
     assert sorted(asked) == [(0, "a"), (0, "b"), (1, "a"), (1, "b")]
     asked.clear()
-    line_search(corpus, [0.0], [1.0], spy, misses)  # the origin is a tie, and is decoded as well
+    line_search(problem_of(corpus, spy), [0.0], [1.0])  # the origin is a tie, and is decoded as well
     assert sorted(asked) == [(0, "a"), (0, "b"), (1, "a"), (1, "b")]
 
 
 def test_errors() -> None:
     empty = Corpus.pack([Forest.from_nbest([], np.zeros((0, 1)))])
     with pytest.raises(InputError, match="no sentence has a derivation"):
-        line_search(empty, [1.0], [1.0], hits, misses)
+        line_search(problem_of(empty), [1.0], [1.0])
     corpus = Corpus.pack([Forest.from_nbest(["a"], [[1.0]])])
-    with pytest.raises(
-        InputError, match=r"statistics: expected a row for each of 1 outputs, got an array of shape \(2,\)"
-    ):
-        line_search(corpus, [1.0], [1.0], lambda sentences, outputs: np.zeros(2), misses)
+    with pytest.raises(InputError, match=r"its statistics are float64 of shape \(2,\); expected shape \(1, 2\)"):
+        line_search(problem_of(corpus, lambda sentences, outputs: np.zeros(2)), [1.0], [1.0])
 
 
 def test_breakpoints_at_the_edge_of_the_double_range() -> None:

@@ -1,4 +1,4 @@
-"""Line searches over forests: against the enumeration of all derivations, and against lists."""
+"""One problem for lists, lattices and hypergraphs: against the enumeration of all derivations."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 from hulltune import Corpus, Forest, ForestBuilder, envelopes
 from hulltune.metrics import get_metric
 from hulltune.search.directions import feature_units
-from hulltune.search.forest_problem import ForestProblem
 from hulltune.search.outputs import Outputs, in_order
+from hulltune.search.problem import Problem
+from hulltune.search.shards import Threads
 from hulltune.tuning.evaluation import oracle
 from tests.oracles import derivations, output_of
+from tests.search.function_metric import hits
+from tests.search.function_metric import problem_of as function_problem
 from tests.strategies import counts, forests, lists, reals
 
 WHOLE = np.array([[-np.inf, np.inf]])
@@ -25,9 +28,9 @@ REFERENCES = ["a b c", "c", "b b a", "a"]
 tame = st.one_of(counts, reals)
 
 
-def problem_of(given: Sequence[Forest], metric: str = "wer") -> ForestProblem:
+def problem_of(given: Sequence[Forest], metric: str = "wer") -> Problem:
     references = [(REFERENCES[i % len(REFERENCES)],) for i in range(len(given))]
-    return ForestProblem(Corpus.pack(given), get_metric(metric), references)
+    return Problem(Corpus.pack(given), get_metric(metric), references)
 
 
 def best_output(forest: Forest, weights: np.ndarray[tuple[int], np.dtype[np.float64]]) -> set[str]:
@@ -55,8 +58,7 @@ def test_the_surface_is_what_enumeration_says(
 ) -> None:
     problem = problem_of(given, metric)
     start, way = np.array(origin), np.array(direction)
-    found = problem.search(start, way[None, :], WHOLE)
-    surface = problem.surface(found, 0)
+    (surface,) = problem.surfaces(start, way[None, :], WHOLE)
     prepared = problem.metric.prepare(problem.references)
     ends = np.concatenate([[-1e3], surface.breakpoints, [1e3]])
     for left, right in pairwise(ends.tolist()):
@@ -77,7 +79,7 @@ def test_the_surface_is_what_enumeration_says(
 def test_picks_are_what_decoding_puts_out(given: list[Forest], weights: list[float]) -> None:
     problem = problem_of(given)
     picks = problem.picks(np.array(weights))
-    for forest, candidate in zip(given, picks.candidates.tolist(), strict=True):
+    for forest, candidate in zip(given, picks.outputs.tolist(), strict=True):
         if candidate < 0:
             assert forest.edges == 0
         assert problem.text(candidate) in (best_output(forest, np.array(weights)) or {""})
@@ -90,17 +92,16 @@ def test_searches_along_many_directions_are_those_along_each(
 ) -> None:
     lines = np.array(directions)
     together = problem_of(given)
-    found = together.search(np.ones(3), lines, np.tile(WHOLE, (len(lines), 1)), threads=threads)
+    found = together.search(np.ones(3), lines, np.tile(WHOLE, (len(lines), 1)), runner=Threads(threads))
     whole = envelopes(together.corpus, np.ones(3), lines)
     for number, line in enumerate(lines):
         alone = problem_of(given)
-        one = alone.surface(alone.search(np.ones(3), line[None, :], WHOLE), 0)
-        several = together.surface(found, number)
+        (one,) = alone.surfaces(np.ones(3), line[None, :], WHOLE)
+        several = together.surface(found[number])
         assert several.breakpoints.tolist() == one.breakpoints.tolist()
         assert several.statistics.tolist() == one.statistics.tolist()
-        for sentence, texts in enumerate(whole.outputs(number)):
-            mine = found.outputs[found.offsets[number, sentence] : found.offsets[number, sentence + 1]]
-            assert together.outputs.texts(mine) == texts
+        texts = [text for each in whole.outputs(number) for text in each]
+        assert together.outputs.described(found[number].outputs.astype(np.int64))[1] == texts
 
 
 @settings(deadline=None, max_examples=60)
@@ -146,40 +147,36 @@ def many_outputs(size: int) -> Forest:
 def test_the_table_of_outputs_grows_and_finds_everything_again() -> None:
     forest = many_outputs(8)
     corpus = Corpus.pack([forest, forest])
-    outputs = Outputs(corpus.vocabulary)
+    outputs = Outputs(corpus)
     every = [np.array(edges, dtype=np.int32) for edges in derivations(forest)][:20_000]
     offsets = np.concatenate([[0], np.cumsum([len(edges) for edges in every])])
     cells = np.array([0, 9_000, len(every)])
     names = np.array([0, 1])
     simple = in_order(corpus)
     assert simple.all()
-    first = outputs.numbers(corpus, simple, 0, names, cells, offsets, np.concatenate(every))
+    first = outputs.of_derivations(corpus, simple, 0, names, cells, offsets, np.concatenate(every))
     assert first.tolist() == list(range(len(every)))  # each is new: 4 ** 8 different texts, or another sentence
-    again = outputs.numbers(corpus, simple, 0, names, cells, offsets, np.concatenate(every))
+    again = outputs.of_derivations(corpus, simple, 0, names, cells, offsets, np.concatenate(every))
     assert again.tolist() == first.tolist()
     assert len(outputs) == len(every)
-    texts = outputs.texts(first)
+    sentences, texts = outputs.described(first)
     assert texts == [" ".join(output_of(forest, tuple(edges.tolist()))) for edges in every]
-    assert outputs.sentences(first).tolist() == [0] * 9_000 + [1] * (len(every) - 9_000)
+    assert sentences.tolist() == [0] * 9_000 + [1] * (len(every) - 9_000)
 
 
 def test_the_metric_is_asked_once_for_each_output() -> None:
-    from hulltune.metrics.lazy import LazyStatistics
-
     asked: list[tuple[int, str]] = []
 
-    class Counting(LazyStatistics):
-        def rows(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
-            asked.extend(zip(sentences.tolist(), outputs, strict=True))
-            return super().rows(sentences, outputs)
+    def spy(sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+        asked.extend(zip(sentences.tolist(), outputs, strict=True))
+        return hits(sentences, outputs)
 
     forest = many_outputs(6)
-    metric, references = get_metric("wer"), [("a b c d",), ("d c b a",)]
-    corpus = Corpus.pack([forest, forest])
-    problem = ForestProblem(corpus, metric, references, statistics=Counting(metric, references))
+    listed = Forest.from_nbest(["a", "b", "a"], np.eye(3), feature_names=["x", "y", "z"])
+    problem = function_problem(Corpus.pack([forest, listed, forest]), spy)
     rng = np.random.default_rng(1)
     for _ in range(3):
-        problem.search(rng.normal(size=3), rng.normal(size=(5, 3)), np.tile(WHOLE, (5, 1)))
+        problem.surfaces(rng.normal(size=3), rng.normal(size=(5, 3)), np.tile(WHOLE, (5, 1)))
         problem.picks(rng.normal(size=3))
     assert len(asked) == len(set(asked)) > 20
 
@@ -189,7 +186,7 @@ def test_rivals_are_winners_around_the_weights() -> None:
     weights = np.array([0.5, -0.2, 1.0])
     offsets, candidates, features = problem.rivals(weights, feature_units(problem.corpus))
     assert offsets[-1] == len(candidates) == len(features)
-    picks = problem.picks(weights).candidates
+    picks = problem.picks(weights).outputs
     for sentence in range(2):
         mine = slice(offsets[sentence], offsets[sentence + 1])
         assert len(set(candidates[mine].tolist())) == offsets[sentence + 1] - offsets[sentence] > 2
@@ -200,7 +197,7 @@ def test_the_oracle_of_a_list_is_over_all_of_it_and_of_a_forest_over_what_was_me
     listed = Forest.from_nbest(["x", "a b c", "y"], [[0.0, 0, 0], [0, 0, 0], [1, 0, 0]], feature_names=["x", "y", "z"])
     forest = many_outputs(3)
     problem = problem_of([listed, forest])
-    assert not problem.choices_are_all
+    assert not problem.is_lists
     offsets, candidates = problem.choices()
     assert [problem.text(number) for number in candidates.tolist()] == ["x", "a b c", "y"]
     assert offsets.tolist() == [0, 3, 3]
@@ -208,8 +205,8 @@ def test_the_oracle_of_a_list_is_over_all_of_it_and_of_a_forest_over_what_was_me
     offsets, candidates = problem.choices()
     assert offsets.tolist() == [0, 3, 4]
     best = oracle(problem, start)
-    assert problem.text(int(best.candidates[0])) == "a b c"
-    assert best.candidates[1] == start.candidates[1]
+    assert problem.text(int(best.outputs[0])) == "a b c"
+    assert best.outputs[1] == start.outputs[1]
 
 
 def test_lists_keep_their_own_first_choice() -> None:
@@ -222,11 +219,41 @@ def test_lists_keep_their_own_first_choice() -> None:
     empty = Forest.from_nbest([], np.zeros((0, 1)), feature_names=["x"])
     corpus = Corpus.pack([listed, forest, empty])
     metric = get_metric("wer")
-    problem = ForestProblem(corpus, metric, [("a",)] * 3, first_choices=np.array([1, -1, -1]))
+    problem = Problem(corpus, metric, [("a",)] * 3, first_choices=np.array([1, -1, -1]))
     for weights, expected in (([1.0], ["two", "l s", ""]), ([-1.0], ["two", "l r", ""])):
-        picks = problem.baseline(np.array(weights)).candidates.tolist()
+        picks = problem.baseline(np.array(weights)).outputs.tolist()
         assert [problem.text(number) for number in picks] == expected
     assert not problem.has_own_choice
     with pytest.raises(ValueError, match="no first choice of its own"):
         problem.baseline()
     assert problem.subset(np.array([0, 2])).has_own_choice
+
+
+@settings(deadline=None, max_examples=40)
+@given(corpora, st.lists(st.lists(tame, min_size=3, max_size=3), min_size=1, max_size=3), st.integers(1, 5))
+def test_the_cut_into_shards_changes_nothing(given: list[Forest], directions: list[list[float]], threads: int) -> None:
+    lines, ends = np.array(directions), np.tile(WHOLE, (len(directions), 1))
+    one, many = problem_of(given), problem_of(given)
+    runner = Threads(threads)
+    for here, there in zip(
+        one.surfaces(np.ones(3), lines, ends), many.surfaces(np.ones(3), lines, ends, runner=runner), strict=True
+    ):
+        assert here.breakpoints.tolist() == there.breakpoints.tolist()
+        assert here.statistics.tolist() == there.statistics.tolist()
+    weights = lines[0]
+    assert one.picks(weights).statistics.tolist() == many.picks(weights, runner=runner).statistics.tolist()
+
+
+@settings(deadline=None, max_examples=40)
+@given(corpora, st.data())
+def test_the_surfaces_of_a_subset_are_those_of_its_own_problem(given: list[Forest], data: st.DataObject) -> None:
+    chosen = np.array(data.draw(st.permutations(range(len(given)))))[: max(1, len(given) - 1)]
+    direction = np.array([data.draw(st.lists(tame, min_size=3, max_size=3))])
+    problem = problem_of(given)
+    problem.surfaces(np.ones(3), direction, WHOLE)  # outputs of all sentences are known before
+    part = problem.subset(chosen)
+    references = [problem.references[int(sentence)] for sentence in chosen]
+    alone = Problem(Corpus.pack([given[int(sentence)] for sentence in chosen]), problem.metric, references)
+    (mine,), (own,) = part.surfaces(np.ones(3), direction, WHOLE), alone.surfaces(np.ones(3), direction, WHOLE)
+    assert mine.breakpoints.tolist() == own.breakpoints.tolist()
+    assert mine.statistics.tolist() == own.statistics.tolist()

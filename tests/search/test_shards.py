@@ -1,4 +1,4 @@
-"""The fast path of tuning on lists gives what envelopes, surfaces, decoding and policies give, to the bit."""
+"""The fast kernels of lists give what the general ones give, to the bit, however a problem is cut into shards."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from hulltune.data.features import DenseFeatures
 from hulltune.lines.compute import decode
 from hulltune.metrics import get_metric
 from hulltune.metrics.bleu import Bleu
-from hulltune.search.list_surfaces import CompactTable, list_surfaces, list_winners
+from hulltune.metrics.memory import _CompactTable
 from hulltune.search.policies import POLICIES, Policy, choose, choose_among
-from hulltune.search.problem import ListProblem
+from hulltune.search.problem import Line, Problem
+from hulltune.search.shards import Shard, Threads, cut
+from hulltune.surface import ErrorSurface
+from tests.search.function_metric import FunctionMetric
 from tests.strategies import counts, lists, reals, values, vectors
 
 WIDTH = 3
@@ -34,26 +37,39 @@ def corpora(draw: st.DrawFn, elements: st.SearchStrategy[float] = values) -> Cor
     return Corpus.pack(parts)
 
 
-def problem_of(corpus: Corpus) -> ListProblem:
-    return ListProblem(
-        corpus, lambda row: WORDS[row % 3], get_metric("wer"), [(f"a b {k % 2}",) for k in range(len(corpus))]
-    )
+def problem_of(corpus: Corpus) -> Problem:
+    return Problem(corpus, get_metric("wer"), [(f"a b {k % 2}",) for k in range(len(corpus))])
 
 
-def assert_surfaces_agree(problem: ListProblem, origin: Any, directions: Any, intervals: Any, threads: int = 1) -> bool:
-    """The fast path, where it is taken, gives what the general one gives; whether it was taken."""
+def whole(problem: Problem) -> Shard:
+    (shard,) = cut(problem._sentences, 1)
+    return shard
+
+
+def slow_surface(problem: Problem, line: Line) -> ErrorSurface:
+    """The surface without the table of 32 bits."""
+    others = problem._empty_rows[problem._empty_rows >= 0]
+    row_of = problem.memory.row_of(line.outputs)
+    return ErrorSurface.along(line.low, line.lefts, line.outputs, row_of, others, problem.table, None)
+
+
+def assert_surfaces_agree(problem: Problem, origin: Any, directions: Any, intervals: Any, threads: int = 1) -> bool:
+    """The fast kernel, where it is taken, gives what the general one gives; whether it was taken."""
     origin, directions, intervals = np.array(origin), np.array(directions), np.array(intervals)
-    fast = list_surfaces(problem, CompactTable(len(problem.corpus)), origin, directions, intervals, threads)
-    if fast is None:
-        return False
-    found = problem.search(origin, directions, intervals)
-    for number, surface in enumerate(fast):
-        slow = problem.surface(found, number)
+    shard, weights = whole(problem), np.vstack([origin, directions])
+    fast = shard._list_lines(weights, intervals)
+    general = shard._envelopes(weights, intervals)
+    surfaces = problem.surfaces(origin, directions, intervals, runner=Threads(threads))
+    for number, surface in enumerate(surfaces):
+        if fast is not None:
+            np.testing.assert_array_equal(fast.lefts[number], general.lefts[number])
+            np.testing.assert_array_equal(fast.outputs[number], general.outputs[number])
+        slow = slow_surface(problem, Line(intervals[number, 0], general.lefts[number], general.outputs[number]))
         np.testing.assert_array_equal(surface.breakpoints, slow.breakpoints)
         assert np.all(np.diff(surface.breakpoints) > 0)
         np.testing.assert_array_equal(surface.statistics, slow.statistics)
         assert surface.statistics.dtype == slow.statistics.dtype
-    return True
+    return fast is not None
 
 
 ends = st.floats(-5, 5) | st.sampled_from([math.inf, -math.inf, 0.0])
@@ -88,7 +104,7 @@ def test_surfaces_of_long_lists(dtype: type[np.float64], size: int) -> None:
     matrix[: size // 2] = matrix[0]  # a crowd of equals, for the sort by buckets
     corpus = Corpus.pack(
         [
-            Forest.from_nbest([f"{k}" for k in range(size)], DenseFeatures(matrix[i * size : (i + 1) * size]))
+            Forest.from_nbest([WORDS[k % 3] for k in range(size)], DenseFeatures(matrix[i * size : (i + 1) * size]))
             for i in range(sentences)
         ]
     )
@@ -98,7 +114,9 @@ def test_surfaces_of_long_lists(dtype: type[np.float64], size: int) -> None:
 
 def test_intervals_that_end_at_a_breakpoint_or_leave_out_the_start() -> None:
     rng = np.random.default_rng(3)
-    corpus = Corpus.pack([Forest.from_nbest([str(k) for k in range(30)], rng.normal(size=(30, 4))) for _ in range(25)])
+    corpus = Corpus.pack(
+        [Forest.from_nbest([WORDS[k % 3] for k in range(30)], rng.normal(size=(30, 4))) for _ in range(25)]
+    )
     problem, origin, direction = problem_of(corpus), rng.normal(size=4), rng.normal(size=4)
     whole = problem.surfaces(origin, np.array([direction]), np.array([[-math.inf, math.inf]]))[0]
     near = whole.breakpoints[np.abs(whole.breakpoints) < 3.0]
@@ -110,21 +128,22 @@ def test_intervals_that_end_at_a_breakpoint_or_leave_out_the_start() -> None:
 
 def test_a_hull_of_all_hypotheses() -> None:
     x = np.linspace(-3, 3, 200)
-    corpus = Corpus.pack([Forest.from_nbest([str(k) for k in range(200)], np.stack([x, -x * x], axis=1))])
+    corpus = Corpus.pack([Forest.from_nbest([WORDS[k % 3] for k in range(200)], np.stack([x, -x * x], axis=1))])
     directions = [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]
     assert assert_surfaces_agree(problem_of(corpus), [0.0, 1.0], directions, [(-math.inf, math.inf)] * 3)
 
 
 def assert_winners_agree(corpus: Corpus, weights: list[float]) -> bool:
-    """The fast path, where it is taken, picks what decoding picks; whether it was taken."""
-    fast = list_winners(problem_of(corpus), np.array(weights))
-    if fast is None:
-        return False
+    """The fast kernel, where it is taken, picks what decoding picks; whether it was taken."""
+    shard = whole(problem_of(corpus))
+    fast = shard._list_winners(np.array(weights))
     found = decode(corpus, weights)
     filled = np.diff(corpus.sentence_edges) > 0
-    np.testing.assert_array_equal(fast[filled], found.derivation_edges + corpus.sentence_edges[:-1][filled])
-    assert np.all(fast[~filled] == -1)
-    return True
+    for winners in (shard.winners(np.array(weights)), fast):
+        if winners is not None:
+            np.testing.assert_array_equal(winners[filled], found.derivation_edges + corpus.sentence_edges[:-1][filled])
+            assert np.all(winners[~filled] == -1)
+    return fast is not None
 
 
 @given(corpora(), vectors(WIDTH))
@@ -140,34 +159,26 @@ def test_winners_with_many_ties_take_the_fast_path(corpus: Corpus, weights: list
 def test_numbers_of_any_size_are_left_to_the_general_path() -> None:
     corpus = Corpus.pack([Forest.from_nbest(["a", "b", "c"], [[1e-250, 0.0], [1e-250, 0.0], [2e-250, 0.0]])])
     problem = problem_of(corpus)
-    assert list_winners(problem, np.array([1.0, 0.0])) is None
-    assert problem.picks(np.array([1.0, 0.0])).candidates.tolist() == [2]
+    assert whole(problem)._list_winners(np.array([1.0, 0.0])) is None
+    assert problem.picks(np.array([1.0, 0.0])).outputs.tolist() == [2]
     surfaces = problem.surfaces(np.array([1.0, 0.0]), np.array([[-1.0, 0.0]]), np.array([[-math.inf, math.inf]]))
     assert [surface.breakpoints.tolist() for surface in surfaces] == [[1.0]]
-
-
-class Tenths(ListProblem):
-    """Statistics that are no integers."""
-
-    @property
-    def table(self) -> NDArray[Any]:
-        return np.asarray(super().table / 10)
 
 
 def test_real_statistics_are_summed_as_by_the_general_path() -> None:
     rng = np.random.default_rng(4)
     lists_ = [Forest.from_nbest([str(k) for k in range(9)], rng.normal(size=(9, 2))) for _ in range(12)]
     lists_.insert(5, Forest.from_nbest([], np.zeros((0, 2)), feature_names=lists_[0].feature_names))
-    problem = Tenths(
-        Corpus.pack(lists_), lambda row: WORDS[row % 3], get_metric("wer"), [("a b",)] * len(lists_)
-    )  # fmt: skip
+    metric = FunctionMetric(lambda sentences, outputs: np.array([[len(text) / 10, 0.3] for text in outputs]))
+    problem = Problem(Corpus.pack(lists_), metric, [("a b",)] * len(lists_))
     assert assert_surfaces_agree(
         problem, [1.0, 0.5], rng.normal(size=(5, 2)), [(-math.inf, math.inf), (-1.0, 2.0)] * 2 + [(0.5, 1.0)]
     )
+    assert problem.table.dtype == np.float64
 
 
 def test_statistics_that_do_not_fit_are_left_to_the_general_path() -> None:
-    compact = CompactTable(2)
+    compact = _CompactTable(2)
     table = np.array([[1, 2], [-3, 4]])
     rows = compact.of(table)
     assert rows is not None
@@ -177,7 +188,7 @@ def test_statistics_that_do_not_fit_are_left_to_the_general_path() -> None:
     assert rows is not None
     assert rows.reshape(-1, 16)[: len(grown), :2].tolist() == grown.tolist()
     assert compact.of(np.vstack([grown, [[0, 2**31 // 3 + 1]]])) is None
-    assert CompactTable(2).of(np.array([[0.5]])) is None
+    assert _CompactTable(2).of(np.array([[0.5]])) is None
 
 
 @given(
