@@ -59,7 +59,8 @@ def line_search(
 ) -> LineSearch:
     """Minimise the loss of what wins along w = origin + η · direction, exactly.
 
-    The origin is left only for a strictly smaller loss, which decoding with the new weights confirms. The problem keeps
+    The origin is left only for a strictly smaller loss, which decoding with the new weights confirms: the loss of the
+    result is that of decoding. The problem keeps
     what depends on its features alone, and the statistics of every output that was met: searches after the first one
     cost what those of ``tune`` cost.
     """
@@ -87,13 +88,14 @@ def line_search(
             step = replace(step, eta=_beside_zero(step.left, step.right, scale))
         weights = start + step.eta * along
         # Decoding has the last word: near a breakpoint, rounding of the weights may put them on its other side.
-        if step.eta == 0.0 or problem.loss(weights, runner=runner) <= step.loss + 1e-12 * abs(step.loss):
+        loss = step.loss if step.eta == 0.0 else problem.loss(weights, runner=runner)
+        if loss <= step.loss:
             break
         closed[int(np.searchsorted(surface.breakpoints, step.eta, side="right"))] = True
     return LineSearch(
         eta=step.eta,
         weights=weights,
-        loss=step.loss,
+        loss=loss,
         current_loss=current_loss,
         left=step.left,
         right=step.right,
