@@ -14,7 +14,7 @@ from hulltune import CommandDecoder, DecoderError, tune_loop
 from hulltune.cli import main
 from hulltune.errors import InputError
 from hulltune.formats import read_forests
-from hulltune.loop import Reading
+from hulltune.formats import Reading
 from tests.loop import lattice_decoders
 from tests.loop.decoders import START, references, shown
 from tests.loop.test_command import PYTHON, python

@@ -42,7 +42,7 @@ _ARRAYS = {
     "first_choices": ("<i8", 1), "scores": ("<f8", 1), "copies": ("<i4", 1), "token_bytes": ("|u1", 1),
     "token_offsets": ("<i8", 1), "value_offsets": ("<i8", 1), "value_columns": ("<i4", 1), "values": ("", 0),
 }  # fmt: skip
-"""The type and the number of dimensions of each array. Values are "<f8" or "<f4", in a matrix, or in a row if sparse."""
+"""The type and the number of dimensions of each array. Values are "<f8" or "<f4": a matrix, or a row if sparse."""
 _OPTIONAL = {
     "node_offsets", "tail_offsets", "tails", "label_offsets", "edge_ids", "pruned", "scores", "copies",
     "value_offsets", "value_columns",
@@ -207,7 +207,8 @@ class Packed:
         ids_by = described.text("ids_by")
         if ids_by not in IDS:
             raise _DamageError(f"ids by {ids_by!r}")
-        if is_lists and (corpus.nodes != count or described["members"] is not None):
+        is_flat = corpus.nodes == count and not len(corpus.tails) and np.diff(corpus.label_offsets).max(initial=0) <= 1
+        if is_lists and not is_flat:
             raise _DamageError("lists that are none")
         return Dataset(
             ids=_ids(described, count),
@@ -371,6 +372,11 @@ class _CheckedDense(DenseFeatures):
         """Edges and features."""
         return self._values.shape  # type: ignore[attr-defined,no-any-return]
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values."""
+        return self._values.dtype  # type: ignore[attr-defined,no-any-return]
+
     def __reduce__(self) -> Any:
         return DenseFeatures, (self.values,)
 
@@ -391,6 +397,11 @@ class _CheckedSparse(SparseFeatures):
         """The values, checked."""
         self._check()  # type: ignore[attr-defined]
         return self._values  # type: ignore[attr-defined,no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values."""
+        return self._values.dtype  # type: ignore[attr-defined,no-any-return]
 
     def __reduce__(self) -> Any:
         return SparseFeatures, (self.offsets, self.columns, self.values, self.width)

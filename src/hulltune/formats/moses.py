@@ -15,17 +15,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.formats.candidates import SentenceId
+from hulltune.data.dataset import SentenceId
 from hulltune.formats.growing import GrowingArray
 from hulltune.formats.numbers import plain_number, sentence_id
 from hulltune.formats.problems import Problems
 from hulltune.formats.rows import Integers, Rows
-from hulltune.formats.streams import blocks, not_utf8, open_bytes
+from hulltune.formats.streams import blocks, first_line, not_utf8, open_bytes
 from hulltune.wording import counted
 
 EXPECTED = "expected 'id ||| text ||| features ||| score'"
 UNNAMED = b"feature"
 """The name of values that have none."""
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is a Moses list."""
+    first = first_line(head)
+    return "|||" in first and not first.lstrip().startswith("{")
 
 
 class MosesReader:

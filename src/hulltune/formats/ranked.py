@@ -6,19 +6,20 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from hulltune.data.dataset import Dataset
 from hulltune.errors import InputError
-from hulltune.formats.candidates import CandidateLists
 from hulltune.formats.streams import written_atomically
 
 _LINE_BREAK = re.compile(r"[\r\n]+")
 
 
 class Rankable(Protocol):
-    """Rows with a text and features each, of sentences with names: candidate lists, or derivations of forests."""
+    """Rows with a text and features each, of sentences with names: hypotheses of lists, or derivations of forests."""
 
     @property
     def ids(self) -> Sequence[int | str]:
@@ -28,12 +29,37 @@ class Rankable(Protocol):
     def feature_names(self) -> tuple[str, ...]:
         """The names of the features."""
 
-    @property
-    def features(self) -> NDArray[Any]:
-        """Rows by features."""
+    def values(self, row: int) -> list[float]:
+        """The features of a row."""
 
     def text(self, row: int) -> str:
         """The text of a row."""
+
+
+@dataclass(frozen=True)
+class ListRows:
+    """The hypotheses of lists as rows."""
+
+    lists: Dataset
+
+    @property
+    def ids(self) -> Sequence[int | str]:
+        """The names of the sentences."""
+        return self.lists.ids
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return self.lists.feature_names
+
+    def values(self, row: int) -> list[float]:
+        """The features of a hypothesis."""
+        values: list[float] = self.lists.corpus.features.rows(row, row + 1).matrix()[0].tolist()
+        return values
+
+    def text(self, row: int) -> str:
+        """The text of a hypothesis."""
+        return self.lists.text(row)
 
 
 def ranked_lines(
@@ -63,7 +89,7 @@ def ranked_lines(
 
 
 def _features(lists: Rankable, row: int) -> dict[str, float]:
-    return dict(zip(lists.feature_names, lists.features[row].tolist(), strict=True))
+    return dict(zip(lists.feature_names, lists.values(row), strict=True))
 
 
 def _moses_line(lists: Rankable, name: int | str, row: int, score: float) -> str:
@@ -78,10 +104,11 @@ def _moses_line(lists: Rankable, name: int | str, row: int, score: float) -> str
     return f"{name} ||| {text} ||| {' '.join(values)} ||| {score!r}"
 
 
-def write_moses(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
+def write_moses(lists: Dataset, path: str | os.PathLike[str]) -> None:
     """Write lists in the Moses format, with their own total scores or else 0; atomically."""
+    rows, edges = ListRows(lists), lists.corpus.sentence_edges.tolist()
     with written_atomically(path) as file:
         for sentence, name in enumerate(lists.ids):
-            for row in range(int(lists.offsets[sentence]), int(lists.offsets[sentence + 1])):
+            for row in range(edges[sentence], edges[sentence + 1]):
                 score = 0.0 if lists.scores is None else float(lists.scores[row])
-                file.write(f"{_moses_line(lists, name, row, score)}\n".encode())
+                file.write(f"{_moses_line(rows, name, row, score)}\n".encode())

@@ -16,14 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune._version import __version__
+from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
 from hulltune.defaults import DIRECTIONS, RESTARTS
 from hulltune.errors import InputError
+from hulltune.formats.reading import Reading
 from hulltune.interrupts import is_interrupt
 from hulltune.loop import places
 from hulltune.loop.decoding import Decoder, Decodings
 from hulltune.loop.folder import RunFolder, State, iteration_name
-from hulltune.loop.hypotheses import Found, Hypotheses, Reading, known_weights
+from hulltune.loop.hypotheses import Hypotheses, known_weights
 from hulltune.loop.result import (
     INTERRUPTED,
     ITERATIONS,
@@ -42,7 +44,7 @@ from hulltune.metrics.store import Store
 from hulltune.search.interface import Problem
 from hulltune.search.policies import Policy
 from hulltune.tuning.api import tune
-from hulltune.tuning.inputs import ReferencesLike, WeightsLike, as_references, as_weights, tuning_data
+from hulltune.tuning.inputs import ReferencesLike, WeightsLike, as_references, as_weights, problem_of
 from hulltune.tuning.options import Progress
 
 Floats = NDArray[np.float64]
@@ -89,7 +91,7 @@ def tune_loop(
     With a ``folder`` the run can be stopped at any point, and goes on where it was when it is started again the same
     way; ``settings`` are further things that must be the same then. ``heldout`` decodes sentences that are not tuned
     on, with the first and with the best weights. ``reading`` says how a command's output is read; a function reads its
-    own, by ``read_forests`` say. All other options are those of ``tune``. A decoder that fails raises DecoderError,
+    own, by ``read`` say. All other options are those of ``tune``. A decoder that fails raises DecoderError,
     and everything found before is kept. Ctrl-C ends the loop with the best so far.
     """
     if iterations < 1:
@@ -243,8 +245,8 @@ class _Loop:
         self._save(record)
         return record
 
-    def _problem(self, found: Found, references: tuple[tuple[str, ...], ...]) -> Problem:
-        problem: Problem = tuning_data(found, references).problem(self.metric, store=self.tuning["store"])
+    def _problem(self, found: Dataset, references: tuple[tuple[str, ...], ...]) -> Problem:
+        problem: Problem = problem_of(found.matched(references), self.metric, store=self.tuning["store"])
         return problem
 
     def _new_winners(self, before: Hypotheses, weights: Mapping[str, float], others: Mapping[str, float] | None) -> int:

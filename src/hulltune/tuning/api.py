@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
 from hulltune.defaults import DIRECTIONS, GAP, RESTARTS
 from hulltune.errors import InputError, unknown_name
+from hulltune.formats.read import read
 from hulltune.interrupts import interrupts_set, is_interrupt
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
@@ -26,19 +28,17 @@ from hulltune.search.interface import Problem
 from hulltune.search.optimise import SearchOptions
 from hulltune.search.policies import Policy
 from hulltune.tuning.inputs import (
-    ForestData,
-    ListData,
-    ListsLike,
+    DataLike,
     ReferencesLike,
     WeightsLike,
-    are_forests,
-    as_forests,
-    as_lists,
+    as_dataset,
     as_weights,
-    tuning_data,
+    like,
+    problem_of,
+    score_anew,
 )
 from hulltune.tuning.options import Progress, TuneOptions
-from hulltune.tuning.reranking import best_outputs, best_rows
+from hulltune.tuning.reranking import best_outputs
 from hulltune.tuning.result import Replicates, TuneResult
 from hulltune.tuning.tune import tune_problem
 
@@ -47,7 +47,7 @@ TEXT_METRICS = ("bleu", "chrf", "ter", "wer")
 
 
 def tune(
-    lists: ListsLike,
+    lists: DataLike,
     references: ReferencesLike = None,
     *,
     metric: str | Metric = "bleu",
@@ -68,7 +68,7 @@ def tune(
     seconds: float = math.inf,
     seed: int = 1,
     threads: int | None = None,
-    heldout: ListsLike | None = None,
+    heldout: DataLike | None = None,
     heldout_references: ReferencesLike = None,
     folds: int = 0,
     replicates: int = 1,
@@ -80,8 +80,8 @@ def tune(
 ) -> TuneResult:
     """Tune the weights of a linear model over candidate lists or forests, exactly, against a metric.
 
-    Data: ``lists`` is whatever ``read_lists`` or ``read_forests`` take, or what they returned, or Forests;
-    ``references`` a file (several as Path objects) or texts, or None where the lists carry them.
+    Data: ``lists`` is a Dataset, or whatever ``read`` takes; ``references`` a file (several as Path objects) or texts,
+    or None where the lists carry them.
 
     Model: ``start`` are the first weights (equal ones over scaled features by default). ``fixed``, ``minimum``,
     ``maximum``, ``signs`` ("+" or "-") and ``tied`` constrain weights by feature name; ``scale`` is "l1", "l2" or
@@ -120,14 +120,14 @@ def tune(
     )
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
-        data = tuning_data(lists, references)
+        data = as_dataset(lists, references)
         if not data.feature_names:
             raise InputError("lists: the candidates have no features, so there is nothing to weigh; add some")
-        problem = data.problem(metric, store=kept, questions=questions)
+        problem = problem_of(data, metric, store=kept, questions=questions)
         unseen = None
         if heldout is not None:
-            unseen = data.like(heldout, heldout_references).problem(metric, store=kept, questions=questions)
-        read = time.perf_counter()
+            unseen = problem_of(like(data, heldout, heldout_references), metric, store=kept, questions=questions)
+        was_read = time.perf_counter()
         first = None if start is None else as_weights(start)
         if free is not None:
             held = _held(free, fixed or {}, first, data.feature_names)
@@ -139,7 +139,7 @@ def tune(
             model=data.model,
             heldout=unseen,
             folds=folds,
-            others=_others(data, metric, others, kept),
+            others=_others(data, problem, others, kept),
             progress=_of_several(progress, 0, replicates),
         )
         stop = threading.Event()
@@ -149,12 +149,12 @@ def tune(
             result = replace(result, interrupted=True)
         if replicates > 1 and not result.interrupted:
             result = _replicated(result, problem, options, replicates, first, data.model, unseen, progress)
-    reading = read - began
+    reading = was_read - began
     return replace(result, seconds=time.perf_counter() - began, timings={"reading": reading, **result.timings})
 
 
 def score(
-    lists: ListsLike,
+    lists: DataLike,
     weights: WeightsLike,
     references: ReferencesLike = None,
     *,
@@ -162,23 +162,20 @@ def score(
     threads: int | None = None,
 ) -> float:
     """The metric of what reranking with ``weights`` picks: exactly what ``tune`` reports for its own."""
-    problem = tuning_data(lists, references).problem(metric)
+    problem = problem_of(as_dataset(lists, references), metric)
     return problem.score(feature_vector(as_weights(weights), problem.feature_names, "weights"), threads=threads or 1)
 
 
-def rerank(lists: ListsLike, weights: WeightsLike) -> list[str]:
+def rerank(lists: DataLike, weights: WeightsLike) -> list[str]:
     """The best text of every sentence under ``weights``; of equals the first in its list (in a forest: by the order of
     edges, from the root down), and "" where there is nothing to choose from.
     """
-    if are_forests(lists):
-        return best_outputs(as_forests(lists), as_weights(weights))
-    candidates = as_lists(lists)
-    return [candidates.text(row) if row >= 0 else "" for row in best_rows(candidates, as_weights(weights)).tolist()]
+    return best_outputs(read(lists), as_weights(weights))
 
 
-def _check_reranking(data: ListData | ForestData, problem: Any, result: TuneResult) -> None:
+def _check_reranking(data: Dataset, problem: Any, result: TuneResult) -> None:
     """Rerank the data anew, with the weights as the result states them: the score must be the same to the bit."""
-    again = data.score_anew(problem, result.weights)
+    again = score_anew(data, problem, result.weights)
     if again != result.score:
         raise RuntimeError(f"reranking with the tuned weights scores {again!r}, but {result.score!r} was reported")
 
@@ -208,14 +205,15 @@ def _policy(policy: str | Policy, smoothing: str) -> Policy:
     return Policy(policy, smoothing=smoothing)
 
 
-def _others(
-    data: ListData | ForestData, metric: Metric, others: Sequence[str | Metric] | None, store: Store | None
-) -> list[Problem]:
-    """The same lists under other metrics; the tuned one is left out."""
+def _others(data: Dataset, problem: Any, others: Sequence[str | Metric] | None, store: Store | None) -> list[Problem]:
+    """Problems over the same dataset under other metrics; the tuned one is left out."""
+    metric = problem.metric
     if others is None:
         others = TEXT_METRICS if metric.name in TEXT_METRICS else ()
     found = [get_metric(other) for other in others]
-    return [data.problem(other, store=store) for other in found if other.signature != metric.signature]
+    return [
+        problem_of(data, other, store=store, beside=problem) for other in found if other.signature != metric.signature
+    ]
 
 
 def _replicated(

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.data.features import DenseFeatures
-from hulltune.formats.candidates import CandidateLists, SentenceId
-from hulltune.formats.forest_set import ForestSet
+from hulltune.data.lists import packed_texts
 from hulltune.formats.ranked import ranked_lines
-from hulltune.formats.rows import Rows, to_lists
+from hulltune.formats.rows import Rows, to_dataset
 from hulltune.lines.derivations import DerivationLists
 from hulltune.search.pruning import Pruning, prune
 from hulltune.tuning.reranking import RankedDerivations
@@ -42,10 +42,10 @@ def derivation_lines(
         yield from ranked_lines(rows, np.array([0, len(places)]), places, found.scores[first:last][places], output)
 
 
-def candidate_lists(ids: Sequence[SentenceId], found: DerivationLists) -> CandidateLists:
+def candidate_lists(ids: Sequence[SentenceId], found: DerivationLists) -> Dataset:
     """Derivations as candidate lists with their model scores; those with the same output and features count once."""
-    texts = [text.encode("utf-8") for text in found.texts]
-    names, values = _dense_sums(found, 0, len(texts))
+    text, offsets = packed_texts(found.texts)
+    names, values = _dense_sums(found, 0, len(found.texts))
 
     def fill(matrix: NDArray[Any], destination: NDArray[np.int64]) -> None:
         matrix[destination] = values
@@ -55,11 +55,11 @@ def candidate_lists(ids: Sequence[SentenceId], found: DerivationLists) -> Candid
         keys=found.sentences,
         feature_names=names,
         fill=fill,
-        text=np.frombuffer(bytearray(b"".join(texts)), dtype=np.uint8),
-        text_lengths=np.array([len(text) for text in texts], dtype=np.int64),
+        text=text,
+        text_lengths=np.diff(offsets),
         scores=found.scores.copy(),
     )
-    return to_lists(rows)
+    return to_dataset(rows)
 
 
 def _dense_sums(found: DerivationLists, first: int, last: int) -> tuple[tuple[str, ...], Floats]:
@@ -75,21 +75,28 @@ def _dense_sums(found: DerivationLists, first: int, last: int) -> tuple[tuple[st
 
 
 def prune_forests(
-    forests: ForestSet,
+    dataset: Dataset,
     weights: Any,
     *,
     beam: float | None = None,
     density: float | None = None,
     share: bool = True,
     threads: int | None = None,
-) -> tuple[ForestSet, Pruning]:
-    """The forests without edges that only bad derivations use (see prune), and what that kept."""
-    pruning = prune(forests.corpus, weights, beam=beam, density=density, share=share, threads=threads)
-    edges = forests.corpus.sentence_edges
-    before = np.concatenate([[0], np.cumsum(pruning.kept)])
-    choices = np.full(len(forests), -1, dtype=np.int64)
-    for sentence in np.flatnonzero(forests.first_choices >= 0):
-        edge = edges[sentence] + forests.first_choices[sentence]
-        if pruning.kept[edge]:
+) -> tuple[Dataset, Pruning]:
+    """The dataset without edges that only bad derivations use (see prune), and what that kept."""
+    pruning = prune(dataset.corpus, weights, beam=beam, density=density, share=share, threads=threads)
+    kept, edges = pruning.kept, dataset.corpus.sentence_edges
+    before = np.concatenate([[0], np.cumsum(kept)])
+    choices = np.full(len(dataset), -1, dtype=np.int64)
+    for sentence in np.flatnonzero(dataset.first_choices >= 0):
+        edge = edges[sentence] + dataset.first_choices[sentence]
+        if kept[edge]:
             choices[sentence] = before[edge] - before[edges[sentence]]
-    return replace(forests, corpus=pruning.corpus, first_choices=choices), pruning
+    smaller = replace(
+        dataset,
+        corpus=pruning.corpus,
+        first_choices=choices,
+        scores=None if dataset.scores is None else dataset.scores[kept],
+        copies=None if dataset.copies is None else dataset.copies[kept],
+    )
+    return smaller, pruning

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
-from hulltune.formats.candidates import CandidateLists, SentenceId
-from hulltune.formats.forest_set import ForestSet
 from hulltune.lines.compute import decode
 from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
@@ -21,7 +20,7 @@ Int64s = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Rows of candidate lists from best to worst, sentence by sentence, and their model scores."""
+    """Hypotheses or derivations from best to worst, sentence by sentence, and their model scores."""
 
     offsets: Int64s
     """The rows of sentence i are ``rows[offsets[i]:offsets[i + 1]]``."""
@@ -29,31 +28,36 @@ class Ranked:
     scores: NDArray[np.float64]
 
 
-def best_rows(lists: CandidateLists, weights: Mapping[str, float] | Sequence[float]) -> Int64s:
-    """The best row of each sentence, of equals the first; −1 where the list is empty. O(rows × features)."""
-    found = decode(lists.corpus(), feature_vector(weights, lists.feature_names, "weights"))
+def best_rows(lists: Dataset, weights: Mapping[str, float] | Sequence[float]) -> Int64s:
+    """The best hypothesis of each list (its edge in the whole corpus), of equals the first; −1 where it is empty."""
+    found = decode(lists.corpus, feature_vector(weights, lists.feature_names, "weights"))
     rows = np.full(len(lists), -1, dtype=np.int64)
     filled = np.diff(found.offsets[0]) > 0
-    rows[filled] = found.derivation_edges + lists.offsets[:-1][filled]
+    rows[filled] = found.derivation_edges + lists.corpus.sentence_edges[:-1][filled]
     return rows
 
 
-def best_outputs(forests: ForestSet, weights: Mapping[str, float] | Sequence[float]) -> list[str]:
+def best_outputs(dataset: Dataset, weights: Mapping[str, float] | Sequence[float]) -> list[str]:
     """The output of the best derivation of each sentence, of equals the first by the order of edges; "" where there is
     none. O(edges × features).
     """
-    found = decode(forests.corpus, feature_vector(weights, forests.feature_names, "weights"))
+    found = decode(dataset.corpus, feature_vector(weights, dataset.feature_names, "weights"))
     return [texts[0] if texts else "" for texts in found.outputs()]
 
 
 @dataclass(frozen=True, eq=False)
 class RankedDerivations:
-    """The best derivations of forests as rows with texts and features, like those of candidate lists."""
+    """The best derivations of forests as rows with texts and features, like the hypotheses of lists."""
 
-    ids: tuple[SentenceId, ...]
+    ids: Sequence[SentenceId]
     feature_names: tuple[str, ...]
     features: NDArray[np.float64]
     texts: Sequence[str]
+
+    def values(self, row: int) -> list[float]:
+        """The features of a derivation."""
+        values: list[float] = self.features[row].tolist()
+        return values
 
     def text(self, row: int) -> str:
         """The output of a derivation."""
@@ -61,7 +65,7 @@ class RankedDerivations:
 
 
 def rank_forests(
-    forests: ForestSet, weights: Mapping[str, float] | Sequence[float], *, best: int
+    forests: Dataset, weights: Mapping[str, float] | Sequence[float], *, best: int
 ) -> tuple[RankedDerivations, Ranked]:
     """The ``best`` derivations of each sentence, as rows and their order."""
     found = kbest(forests.corpus, weights, best)
@@ -69,19 +73,19 @@ def rank_forests(
     return rows, Ranked(found.offsets, np.arange(len(found.scores), dtype=np.int64), found.scores)
 
 
-def rank(lists: CandidateLists, weights: Mapping[str, float] | Sequence[float], *, best: int | None = None) -> Ranked:
-    """The ``best`` rows of each sentence (all by default); equals stay in the order of their list.
+def rank(lists: Dataset, weights: Mapping[str, float] | Sequence[float], *, best: int | None = None) -> Ranked:
+    """The ``best`` hypotheses of each list (all by default); equals stay in the order of their list.
 
-    O(n log n) for the n rows of a sentence.
+    O(n log n) for the n hypotheses of a list.
     """
     if best is not None and best < 1:
         raise InputError(f"best: expected at least 1, got {best}")
     vector = feature_vector(weights, lists.feature_names, "weights")
-    scorer = EdgeScorer(lists.corpus())
+    scorer, edges = EdgeScorer(lists.corpus), lists.corpus.sentence_edges.tolist()
     rows, scores, sizes = [], [], []
     grid, exponents = scorer.scores(0, len(lists), vector[None, :])
     for sentence in range(len(lists)):
-        first, last = int(lists.offsets[sentence]), int(lists.offsets[sentence + 1])
+        first, last = edges[sentence], edges[sentence + 1]
         order = np.argsort(-grid[0, first:last], kind="stable")[:best]
         rows.append(first + order)
         scores.append(np.ldexp(grid[0, first:last][order], exponents[0, sentence]))
