@@ -162,7 +162,7 @@ def score(
     threads: int | None = None,
 ) -> float:
     """The metric of what reranking with ``weights`` picks: exactly what ``tune`` reports for its own."""
-    problem = problem_of(as_dataset(lists, references), metric)
+    problem: Problem = problem_of(as_dataset(lists, references), metric)
     return problem.score(feature_vector(as_weights(weights), problem.feature_names, "weights"), threads=threads or 1)
 
 

@@ -81,9 +81,10 @@ def problem_of(
     store: Store | None = None,
     questions: str | Path | None = None,
     beside: ListProblem | ForestProblem | None = None,
-) -> ListProblem | ForestProblem:
-    """What tuning works on: a dataset with references, and a metric. Statistics are shared through the store.
+) -> Any:
+    """The ListProblem or ForestProblem that tuning works on: a dataset with references, and a metric.
 
+    Statistics are shared through the store.
     ``beside`` is a problem over the same dataset with another metric: what one picks means the same to the other.
     """
     metric = get_metric(metric)
