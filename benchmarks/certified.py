@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from benchmarks.lists import synthetic
 from benchmarks.timing import table, verdict, write_json
-from hulltune.formats import read_forests, read_weights
+from hulltune import Dataset, read
+from hulltune.formats import read_weights
 from hulltune.metrics import get_metric
 from hulltune.search.certified.certify import Certified, certify
 from hulltune.search.certified.search import Limits
@@ -34,7 +35,7 @@ from hulltune.search.directions import feature_units
 from hulltune.search.optimise import SearchOptions
 from hulltune.search.problem import ListProblem, Subset
 from hulltune.tuning import TuneOptions, tune_problem
-from hulltune.tuning.inputs import ListData, list_data, tuning_data
+from hulltune.tuning.inputs import as_dataset, problem_of
 
 Floats = NDArray[np.float64]
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
@@ -46,7 +47,7 @@ class Case:
     """A search: lists, metric, the weights that are free, and where the others are."""
 
     name: str
-    data: ListData
+    data: Dataset
     metric: str
     free: tuple[str, ...]
     held: dict[str, float]
@@ -58,11 +59,12 @@ class Case:
 
     def problem(self) -> ListProblem:
         """The problem, fresh: no statistics are known."""
-        return self.data.problem(self.metric)
+        problem: ListProblem = problem_of(self.data, self.metric)
+        return problem
 
     def constraints(self) -> Constraints:
         """All weights but the free ones held."""
-        others = {name: 0.0 for name in self.data.lists.feature_names if name not in self.free}
+        others = {name: 0.0 for name in self.data.feature_names if name not in self.free}
         held = {name: value for name, value in self.held.items() if name not in self.free}
         return Constraints(fixed={**others, **held})
 
@@ -76,14 +78,14 @@ class Case:
 def cases() -> list[Case]:
     found = []
     if (DATA / "asr_tts").exists():
-        speech = list_data(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt")
+        speech = as_dataset(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt")
         where = {"lm3": (0.0, 20.0), "lm1": (-5.0, 5.0), "words": (-40.0, 40.0), "fillers": (-40.0, 40.0)}
         for count, target in ((2, 0.3), (4, 2.0)):
             free: tuple[str, ...] = ("lm3", "words", "lm1", "fillers")[:count]
             ranges = tuple(where[name] for name in free)
             found.append(Case(f"speech, {len(free)} free", speech, "wer", free, {"am": 1.0}, 0.0, target, 60.0, ranges))
     if (DATA / "de_en").exists():
-        german = list_data(DATA / "de_en/nbest.txt.gz", DATA / "de_en/refs.txt")
+        german = as_dataset(DATA / "de_en/nbest.txt.gz", DATA / "de_en/refs.txt")
         held = read_weights(DATA / "de_en/decoding.weights")
         names = ("LanguageModel", "WordPenalty", "PhraseModel_0", "PhraseModel_1")
         around = {"LanguageModel": (0.0, 2.0), "WordPenalty": (-5.0, 5.0)}
@@ -177,11 +179,11 @@ def lattices() -> list[dict[str, Any]]:
     if not folder.exists():
         return []
     names = (folder / "ids.txt").read_text().split()
-    forests = read_forests([folder / f"slf/{name}.slf.gz" for name in names])
-    data = tuning_data(forests, (folder / "refs.txt").read_text().splitlines())
+    forests = read([folder / f"slf/{name}.slf.gz" for name in names])
+    data = as_dataset(forests, (folder / "refs.txt").read_text().splitlines())
     best, proof = float("inf"), None
     for _ in range(3):
-        problem = data.problem("wer")
+        problem = problem_of(data, "wer")
         compiled = Constraints(fixed={"acoustic": 1.0}).compile(problem.feature_names)
         before = time.process_time()
         proof = certify(problem, compiled, feature_units(problem.corpus), Limits(gap=0.0)).certificate
@@ -271,7 +273,7 @@ def main() -> None:
     result["lattices"] = lattices()
     translation = [case for case in selected if case.name.startswith("German")]
     if translation:
-        everything = translation[0].data.lists.feature_names
+        everything = translation[0].data.feature_names
         case = Case("German, all free", translation[0].data, "bleu", everything, {}, 0.001, None, 60.0, ())
         result["subspaces"] = subspaces(case, seconds=10.0 if quick else 30.0)
     plot(result["growth"])

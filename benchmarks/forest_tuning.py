@@ -27,12 +27,11 @@ from numpy.typing import NDArray
 
 from benchmarks import shapes
 from benchmarks.timing import table, verdict, write_json
-from hulltune import Forest, Vocabulary, read_forests
-from hulltune.formats.forest_set import ForestSet
+from hulltune import Dataset, Forest, Vocabulary, read
 from hulltune.lines import compute
 from hulltune.search.directions import feature_units, random_directions
 from hulltune.search.forest_problem import ForestProblem
-from hulltune.tuning.inputs import ForestData
+from hulltune.tuning.inputs import as_dataset, problem_of
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 DIRECTIONS = 16
@@ -63,15 +62,15 @@ def with_words(forest: Forest, rng: np.random.Generator, words: int = 500) -> Fo
     return replace(forest, label_offsets=offsets, labels=labels, vocabulary=vocabulary)
 
 
-def synthetic(make: Callable[[np.random.Generator], Forest], sentences: int) -> ForestData:
+def synthetic(make: Callable[[np.random.Generator], Forest], sentences: int) -> Dataset:
     """A corpus of forests of one shape; references are outputs of others, so that BLEU has something to count."""
     rng = np.random.default_rng(7)
-    forests = ForestSet.from_forests([with_words(make(rng), rng) for _ in range(sentences)])
+    forests = read([with_words(make(rng), rng) for _ in range(sentences)])
     references = [" ".join(f"w{i}" for i in rng.integers(0, 500, 40)) for _ in range(sentences)]
-    return ForestData.of(forests, references)
+    return as_dataset(forests, references)
 
 
-def real() -> dict[str, tuple[ForestData, str]]:
+def real() -> dict[str, tuple[Dataset, str]]:
     """The corpora of the shared data that are there, each with its metric."""
     if not DATA.exists():
         print(f"no data in {DATA.parent.name}/{DATA.name} beside the checkout: real lattices and forests are left out")
@@ -79,15 +78,15 @@ def real() -> dict[str, tuple[ForestData, str]]:
     names = (DATA / "asr_tts/ids.txt").read_text(encoding="utf-8").split()
     return {
         "ru_en lattices": (
-            ForestData.of(read_forests(DATA / "ru_en_lattices", ids="name1"), DATA / "ru_en_lattices/refs"),
+            as_dataset(read(DATA / "ru_en_lattices", ids="name1"), DATA / "ru_en_lattices/refs"),
             "bleu:tokenize=none",
         ),
         "de_en forests": (
-            ForestData.of(read_forests(DATA / "de_en/forests", ids="name"), DATA / "de_en/refs.txt"), "bleu",
+            as_dataset(read(DATA / "de_en/forests", ids="name"), DATA / "de_en/refs.txt"), "bleu",
         ),
         "asr_tts lattices": (
-            ForestData.of(
-                read_forests([DATA / f"asr_tts/slf/{name}.slf.gz" for name in names]), DATA / "asr_tts/refs.txt"
+            as_dataset(
+                read([DATA / f"asr_tts/slf/{name}.slf.gz" for name in names]), DATA / "asr_tts/refs.txt"
             ),
             "wer",
         ),
@@ -140,12 +139,12 @@ def one_search(problem: ForestProblem, seed: int) -> float:
     return time.thread_time() - before
 
 
-def measure(name: str, data: ForestData, metric: str) -> dict[str, Any]:
+def measure(name: str, data: Dataset, metric: str) -> dict[str, Any]:
     """Nanoseconds per edge and direction: a first search, later ones, and where the time of these goes."""
-    work = data.forests.corpus.edges * DIRECTIONS
-    one_search(replace(data).problem(metric), 0)  # compiled
-    first = min(one_search(replace(data).problem(metric), 1) for _ in range(3))
-    problem = replace(data).problem(metric)
+    work = data.corpus.edges * DIRECTIONS
+    one_search(problem_of(data, metric), 0)  # compiled
+    first = min(one_search(problem_of(data, metric), 1) for _ in range(3))
+    problem = problem_of(data, metric)
     later = [one_search(problem, seed) for seed in range(1, TURNS + 2)][1:]
     found = problem.search(*lines(problem, 1))
     clock = Clock(problem)
@@ -153,9 +152,9 @@ def measure(name: str, data: ForestData, metric: str) -> dict[str, Any]:
     clock.stop()
     return {
         "name": name,
-        "sentences": len(data.forests),
-        "edges per sentence": data.forests.corpus.edges / len(data.forests),
-        "segments": len(found.outputs) / DIRECTIONS / len(data.forests),
+        "sentences": len(data),
+        "edges per sentence": data.corpus.edges / len(data),
+        "segments": len(found.outputs) / DIRECTIONS / len(data),
         "first, ns": first / work * 1e9,
         "later, ns": min(later) / work * 1e9,
         "parts, ns": {part: clock.seconds.get(part, 0.0) / work * 1e9 for part in PARTS},
@@ -165,7 +164,7 @@ def measure(name: str, data: ForestData, metric: str) -> dict[str, Any]:
 
 
 def corpora() -> list[dict[str, Any]]:
-    cases: dict[str, tuple[ForestData, str]] = real()
+    cases: dict[str, tuple[Dataset, str]] = real()
     cases["CKY, 1k"] = synthetic(lambda rng: shapes.cky(13, 11, rng), 40), "bleu:tokenize=none"
     cases["CKY, 10k"] = synthetic(lambda rng: shapes.cky(40, 12, rng), 6), "bleu:tokenize=none"
     cases["lattice, 1k"] = synthetic(lambda rng: shapes.lattice(15, 10, 7, rng), 40), "bleu:tokenize=none"
@@ -199,9 +198,9 @@ def growth() -> dict[str, Any]:
     times, edges, memory = [], [], []
     for size in sizes:
         data = synthetic(partial(_same_envelope, size), 1)
-        problem = data.problem("bleu:tokenize=none")
+        problem = problem_of(data, "bleu:tokenize=none")
         times.append(min(one_search(problem, seed) for seed in range(1, 8)) / DIRECTIONS)
-        edges.append(data.forests.corpus.edges)
+        edges.append(data.corpus.edges)
         memory.append(_peak_memory(size))
     exponent = float(np.polyfit(np.log(edges), np.log(times), 1)[0])
     rows = [
@@ -219,9 +218,9 @@ from pathlib import Path
 from benchmarks import forest_tuning as bench, shapes
 def memory(what):
     return int(re.search(what + r":\\s+(\\d+)", Path("/proc/self/status").read_text()).group(1)) / 1024
-small = bench.synthetic(lambda rng: shapes.same_envelope(1000), 1).problem("bleu:tokenize=none")
+small = bench.problem_of(bench.synthetic(lambda rng: shapes.same_envelope(1000), 1), "bleu:tokenize=none")
 bench.one_search(small, 1)
-problem = bench.synthetic(lambda rng: shapes.same_envelope({size}), 1).problem("bleu:tokenize=none")
+problem = bench.problem_of(bench.synthetic(lambda rng: shapes.same_envelope({size}), 1), "bleu:tokenize=none")
 problem.scorer.prepare(); bench.lines(problem, 1)
 Path("/proc/self/clear_refs").write_text("5")  # forget the peak of building the forest
 before = memory("VmRSS")
@@ -240,7 +239,7 @@ def _peak_memory(size: int) -> float:
 def two_threads() -> dict[str, float]:
     """Two climbs at once, as tuning has them: both search the same problem."""
     data = synthetic(lambda rng: shapes.lattice(30, 12, 8, rng), 48)
-    problem = data.problem("bleu:tokenize=none")
+    problem = problem_of(data, "bleu:tokenize=none")
     one_search(problem, 0)
 
     def run(count: int) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -10,9 +10,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from hulltune.formats import CandidateLists
+from hulltune import Dataset
+from hulltune.data.dataset import own_first_choices
+from hulltune.data.features import DenseFeatures
+from hulltune.data.lists import list_corpus, lists_of_texts
 from hulltune.metrics import Metric
 from hulltune.search.problem import ListProblem
+from hulltune.tuning.inputs import problem_of
 
 WORDS = 20_000
 NOISE = 3.0  # of a feature, in errors: no feature alone finds the best hypothesis
@@ -23,7 +27,7 @@ WORD_COUNT = 1  # the feature that counts words, as decoders have one: whole num
 class Synthetic:
     """Lists that are all ``hypotheses`` long, and one reference for each."""
 
-    lists: CandidateLists
+    lists: Dataset
     references: tuple[tuple[str, ...], ...]
     hypotheses: int
 
@@ -40,27 +44,25 @@ class Synthetic:
         sentences, hypotheses = min(sentences or len(lists), len(lists)), hypotheses or self.hypotheses
         features = features or len(lists.feature_names)
         rows = (np.arange(sentences)[:, None] * self.hypotheses + np.arange(hypotheses)).reshape(-1)
-        part = replace(
-            lists,
-            offsets=np.arange(sentences + 1, dtype=np.int64) * hypotheses,
-            features=np.asfortranarray(lists.features[rows, :features]),
-            feature_names=lists.feature_names[:features],
-        )
         assert lists.scores is not None
-        return ListProblem(
-            part.corpus(),
-            lambda row: lists.text(int(rows[row])),
-            metric,
-            self.references[:sentences],
-            totals=lists.scores[rows],
+        part = lists_of_texts(
+            range(sentences),
+            np.arange(sentences + 1, dtype=np.int64) * hypotheses,
+            lists.texts(rows),
+            lists.corpus.features.matrix()[rows, :features],
+            lists.feature_names[:features],
+            scores=lists.scores[rows],
+            references=self.references[:sentences],
         )
+        problem: ListProblem = problem_of(part, metric)
+        return problem
 
     def write(self, lists: Path, references: Path) -> None:
         """The lists as Moses writes them, and the references."""
-        names, values, scores = self.lists.feature_names, self.lists.features, self.lists.scores
+        names, values, scores = self.lists.feature_names, self.lists.corpus.features.matrix(), self.lists.scores
         assert scores is not None
         with lists.open("w", encoding="utf-8") as file:
-            for row in range(self.lists.rows):
+            for row in range(self.lists.corpus.edges):
                 numbers = zip(names, values[row].tolist(), strict=True)
                 features = " ".join(f"{name}= {value:.4f}" for name, value in numbers)
                 text = self.lists.text(row)
@@ -85,15 +87,15 @@ def synthetic(sentences: int, hypotheses: int, features: int, *, seed: int = 1) 
         lengths.append(counts * spelling.shape[1] - 1)
         matrices.append(_features(errors, counts, features, rng))
     values = np.asfortranarray(np.concatenate(matrices))
-    lists = CandidateLists(
+    offsets = np.arange(sentences + 1, dtype=np.int64) * hypotheses
+    text_offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+    names = tuple(f"f{k}" for k in range(features))
+    scores = np.round(values.sum(axis=1), 4)  # as of a decoder whose weights are all 1
+    lists = Dataset(
         ids=range(sentences),
-        offsets=np.arange(sentences + 1, dtype=np.int64) * hypotheses,
-        features=values,
-        feature_names=tuple(f"f{k}" for k in range(features)),
-        text_bytes=np.concatenate(texts),
-        text_offsets=np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64),
-        scores=np.round(values.sum(axis=1), 4),  # as of a decoder whose weights are all 1
-        ranks=np.tile(np.arange(hypotheses, dtype=np.int32), sentences),
+        corpus=list_corpus(offsets, np.concatenate(texts), text_offsets, DenseFeatures(values), names),
+        first_choices=own_first_choices(offsets, scores),
+        scores=scores,
         copies=np.ones(len(values), dtype=np.int32),
     )
     return Synthetic(lists, tuple(reference_texts), hypotheses)

@@ -21,7 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 
 from benchmarks.timing import interleaved, table, verdict, write_json
-from hulltune.formats import CandidateLists, open_packed, pack, read_lists
+from hulltune import Dataset, read
+from hulltune.data.lists import lists_of_texts
+from hulltune.formats import open_packed, pack
 
 HYPOTHESES, LIST, FEATURES = 200_000, 100, 14
 SHARE = 10  # the plain parser reads this part of the lines, so that the turns do not take minutes
@@ -31,13 +33,12 @@ TURNS = 12  # on a machine that others use too, few turns find no quiet moment
 PEAK_MEMORY = """
 import re, sys; sys.path.insert(0, {root!r})
 from pathlib import Path
-from hulltune.formats import read_lists
-from benchmarks.reading import array_bytes
+from benchmarks.reading import array_bytes, read
 def status(name): return 1024 * int(re.search(name + r":\\s+([0-9]+)", Path("/proc/self/status").read_text())[1])
-read_lists({small!r})  # kernels are loaded
+read({small!r})  # kernels are loaded
 Path("/proc/self/clear_refs").write_text("5"); before = status("VmRSS")
 assert status("VmHWM") < before + 2**20
-lists = read_lists({large!r}); print((status("VmHWM") - before) / array_bytes(lists))
+lists = read({large!r}); print((status("VmHWM") - before) / array_bytes(lists))
 """
 
 
@@ -95,17 +96,11 @@ def plain_parser(path: Path) -> dict[int, list[tuple[str, dict[str, float], floa
     return lists
 
 
-def array_bytes(lists: CandidateLists) -> int:
-    arrays = (
-        lists.offsets,
-        lists.features,
-        lists.text_bytes,
-        lists.text_offsets,
-        lists.scores,
-        lists.ranks,
-        lists.copies,
-    )
-    return sum(values.nbytes for values in arrays if values is not None)
+def array_bytes(lists: Dataset) -> int:
+    """What a reader has to keep: without arrays that all lists have alike."""
+    corpus, (text, offsets) = lists.corpus, lists.corpus.vocabulary.as_packed()
+    arrays = (corpus.edge_offsets, corpus.features.values, text, offsets, lists.scores, lists.copies)
+    return sum(values.nbytes for values in arrays if values is not None) + corpus.edge_ids.nbytes // 2
 
 
 def speed(folder: Path) -> dict[str, Any]:
@@ -115,8 +110,8 @@ def speed(folder: Path) -> dict[str, Any]:
         large, part = folder / "large", folder / "part"
         generate(large, style)
         generate(part, style, HYPOTHESES // SHARE)
-        best = interleaved({"hulltune": partial(read_lists, large), "plain": partial(plain_parser, part)}, least=TURNS)
-        cpu = min(cpu_seconds(partial(read_lists, large)) for _ in range(TURNS))
+        best = interleaved({"hulltune": partial(read, large), "plain": partial(plain_parser, part)}, least=TURNS)
+        cpu = min(cpu_seconds(partial(read, large)) for _ in range(TURNS))
         ours, plain = HYPOTHESES / best["hulltune"], HYPOTHESES / SHARE / best["plain"]
         megabytes = large.stat().st_size / best["hulltune"] / 1e6
         cells = [f"{ours:,.0f}", f"{plain:,.0f}", f"{ours / plain:.0f}×", f"{megabytes:.0f}"]
@@ -156,27 +151,21 @@ def memory(folder: Path) -> dict[str, float]:
 def packed(folder: Path) -> dict[str, float]:
     """A million hypotheses: the lists repeated five times, as so many sentences."""
     generate(folder / "large", "name= v v v")
-    one = read_lists(folder / "large")
+    one = read(folder / "large")
     times = 5
-    offsets = np.concatenate([one.offsets[:-1] + k * one.rows for k in range(times)] + [[times * one.rows]])
-    texts = np.concatenate(
-        [one.text_offsets[:-1] + k * len(one.text_bytes) for k in range(times)] + [[times * len(one.text_bytes)]]
-    )
+    offsets = np.arange(times * len(one) + 1, dtype=np.int64) * LIST
     assert one.scores is not None
-    lists = CandidateLists(
-        ids=range(times * len(one)),
-        offsets=offsets.astype(np.int64),
-        features=np.asfortranarray(np.tile(one.features, (times, 1))),
-        feature_names=one.feature_names,
-        text_bytes=np.tile(one.text_bytes, times),
-        text_offsets=texts.astype(np.int64),
+    lists = lists_of_texts(
+        range(times * len(one)),
+        offsets,
+        one.texts(np.arange(one.corpus.edges)) * times,
+        np.tile(one.corpus.features.matrix(), (times, 1)),
+        one.feature_names,
         scores=np.tile(one.scores, times),
-        ranks=np.tile(one.ranks, times),
-        copies=np.tile(one.copies, times),
     )
     pack(lists, folder / "packed")
     best = interleaved({"open": partial(open_packed, folder / "packed")})["open"]
-    rows = [[f"open {lists.rows:,} hypotheses", f"{best:.4f}", verdict(best, 0.1)]]
+    rows = [[f"open {lists.corpus.edges:,} hypotheses", f"{best:.4f}", verdict(best, 0.1)]]
     print(table("Packed file, its pages in the cache of the system", ["", "seconds", "target"], rows))
     return {"seconds to open a million hypotheses": best}
 

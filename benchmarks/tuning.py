@@ -35,7 +35,6 @@ from benchmarks.lists import Synthetic, synthetic
 from benchmarks.rivals import RIVALS, Objective
 from benchmarks.timing import interleaved, table, verdict, write_json
 from hulltune.defaults import RESTARTS
-from hulltune.formats import match_references, read_lists, read_references
 from hulltune.metrics import get_metric
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import axes, feature_units, random_directions
@@ -44,6 +43,7 @@ from hulltune.search.policies import Policy
 from hulltune.search.problem import ListProblem, Subset
 from hulltune.search.steps import search_lines
 from hulltune.tuning import TuneOptions, tune_problem
+from hulltune.tuning.inputs import as_dataset, problem_of
 
 Floats = NDArray[np.float64]
 Shape = tuple[int, int, int]
@@ -61,13 +61,9 @@ SAME_TIME = "hulltune, the same time"
 WHOLE_RUN = """
 import json, sys
 import numpy as np
-from hulltune.formats import match_references, read_lists, read_references
-from hulltune.metrics import get_metric
-from hulltune.search.problem import ListProblem
 from hulltune.tuning import TuneOptions, tune_problem
-lists, references = match_references(read_lists(sys.argv[1]), read_references(sys.argv[2]))
-problem = ListProblem(lists.corpus(), lists.text, get_metric("bleu"), references, totals=lists.scores)
-result = tune_problem(problem, TuneOptions())
+from hulltune.tuning.inputs import as_dataset, problem_of
+result = tune_problem(problem_of(as_dataset(sys.argv[1], sys.argv[2]), "bleu"), TuneOptions())
 json.dump(result.weights, open(sys.argv[3], "w"))
 print(json.dumps({"score": result.score, "baseline": result.baseline, "line_searches": result.line_searches}))
 """
@@ -208,7 +204,7 @@ def whole_run(data: Synthetic) -> dict[str, Any]:
         "cpus": len(os.sched_getaffinity(0)), "score": found["score"], "baseline": found["baseline"],
         "line searches": found["line_searches"], "Moses, seconds": MOSES_SECONDS, "Z-MERT, seconds": ZMERT_SECONDS,
     }  # fmt: skip
-    full = data.lists.rows == 100_000
+    full = data.lists.corpus.edges == 100_000
     rows = [
         [name, f"{seconds:.2f}", *(
             [f"{MOSES_SECONDS / seconds:.1f}", verdict(MOSES_SECONDS / seconds, 10.0, at_least=True),
@@ -217,7 +213,7 @@ def whole_run(data: Synthetic) -> dict[str, Any]:
         for name, seconds in ((f"wall, {result['cpus']} CPUs", wall), ("CPU, all threads", cpu))
     ]  # fmt: skip
     title = (
-        f"Whole run at its defaults ({result['how']}), {data.lists.rows:,} hypotheses, {megabytes:.0f} MB of text, "
+        f"Whole run at its defaults ({how}), {data.lists.corpus.edges:,} hypotheses, {megabytes:.0f} MB of text, "
         f"{found['line_searches']:,} line searches: BLEU {found['baseline']:.2f} to {found['score']:.2f}"
     )
     header = ["", "seconds", f"× Moses ({MOSES_SECONDS:g} s)", "target", f"× Z-MERT ({ZMERT_SECONDS:g} s)"]
@@ -251,9 +247,7 @@ def sets(data: Synthetic) -> dict[str, tuple[ListProblem, float]]:
         if not (DATA / folder / file).exists():
             print(f"\n{folder}: left out, there is no ../shared/data/{folder}/{file} beside the checkout")
             continue
-        references = read_references(DATA / folder / "refs.txt")
-        lists, matched = match_references(read_lists(DATA / folder / file), references)
-        problem = ListProblem(lists.corpus(), lists.text, get_metric(metric), matched, totals=lists.scores)
+        problem: ListProblem = problem_of(as_dataset(DATA / folder / file, DATA / folder / "refs.txt"), metric)
         found[folder] = problem, 100.0 if metric == "wer" else 1.0
     found["synthetic"] = data.problem(get_metric("bleu"), features=14), 1.0
     return found

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from hulltune import InputError, rerank
-from hulltune.formats import read_forests
+from hulltune import InputError, read, rerank
 
 SCRIPT = Path(__file__).parents[1] / "examples" / "pocketsphinx" / "run.py"
 
@@ -67,7 +66,7 @@ def test_language_scores_are_added_word_by_word(example: Any, tmp_path: Path) ->
     model = Model()
     example.write_lattice(made, example.with_language_scores(example.read_lattice(raw), model, model))
     assert sorted(model.asked) == [["</s>", "read", "<s>"], ["</s>", "red", "<s>"], ["read", "<s>"], ["red", "<s>"]]
-    forests = read_forests(made)
+    forests = read(made)
     assert set(forests.feature_names) == {"acoustic", "language", "words"}
     assert rerank(made, {"acoustic": 1.0, "language": 0.0, "words": 0.0}) == ["read"]
     assert rerank(made, {"acoustic": 1.0, "language": 6.5, "words": 0.0}) == ["red"]
@@ -88,7 +87,7 @@ def test_a_lattice_without_a_path_is_refused(example: Any, tmp_path: Path) -> No
     path = tmp_path / "none.slf"
     example.write_lattice(path, [])
     with pytest.raises(InputError):
-        read_forests(path)
+        read(path)
 
 
 def test_the_whole_example(example: Any, tmp_path: Path, capsys: Any) -> None:

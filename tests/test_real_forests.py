@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hulltune import ForestSet, best_reachable, decode, envelopes, kbest, prune, read_forests, read_lists, read_weights
-from hulltune.formats import open_forests, pack_forests
+from hulltune import Dataset, best_reachable, decode, envelopes, kbest, prune, read, read_weights
+from hulltune.formats import open_packed, pack
 from hulltune.tuning.extraction import candidate_lists
-from hulltune.tuning.inputs import as_forests
+from tests.lists import as_forests
 
 DATA = Path(__file__).parents[1] / "../shared/data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="real data (../shared/data) is not there")
@@ -21,22 +21,22 @@ def lines(path: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def translations() -> tuple[ForestSet, dict[str, float]]:
-    forests = read_forests(DATA / "de_en/forests", ids="name")
+def translations() -> tuple[Dataset, dict[str, float]]:
+    forests = read(DATA / "de_en/forests", ids="name")
     weights = read_weights(DATA / "de_en/decoding.weights")
     return forests, {name: weight for name, weight in weights.items() if name in forests.feature_names}
 
 
 @pytest.fixture(scope="module")
-def utterances() -> tuple[ForestSet, list[list[str]]]:
+def utterances() -> tuple[Dataset, list[list[str]]]:
     files = [DATA / f"asr_tts/slf/{name}.slf.gz" for name in lines(DATA / "asr_tts/ids.txt")]
-    return read_forests(files), [[text] for text in lines(DATA / "asr_tts/refs.txt")]
+    return read(files), [[text] for text in lines(DATA / "asr_tts/refs.txt")]
 
 
-def test_the_oracle_of_lattices_is_below_that_of_their_lists(utterances: tuple[ForestSet, list[list[str]]]) -> None:
+def test_the_oracle_of_lattices_is_below_that_of_their_lists(utterances: tuple[Dataset, list[list[str]]]) -> None:
     forests, references = utterances
     found = best_reachable(forests.corpus, references, "wer")
-    lists = best_reachable(as_forests(read_lists(DATA / "asr_tts/nbest.txt.gz")).corpus, references, "wer")
+    lists = best_reachable(as_forests(read(DATA / "asr_tts/nbest.txt.gz")).corpus, references, "wer")
     assert (found.exact, lists.exact) == (True, True)
     assert lists.score == pytest.approx(0.07, abs=0.005)
     assert found.score == pytest.approx(0.0384, abs=0.0001)
@@ -45,7 +45,7 @@ def test_the_oracle_of_lattices_is_below_that_of_their_lists(utterances: tuple[F
     assert found.score <= best_reachable(smaller, references, "wer").score < lists.score
 
 
-def test_the_hundred_best_of_real_hypergraphs(translations: tuple[ForestSet, dict[str, float]]) -> None:
+def test_the_hundred_best_of_real_hypergraphs(translations: tuple[Dataset, dict[str, float]]) -> None:
     forests, weights = translations
     found = kbest(forests.corpus, weights, 100, distinct=True)
     assert found.complete.all()
@@ -61,14 +61,14 @@ def test_the_hundred_best_of_real_hypergraphs(translations: tuple[ForestSet, dic
     assert found.scores[found.offsets[:-1]].tobytes() == best.intercepts.tobytes()
 
 
-def test_a_list_from_a_forest_is_never_above_the_forest(translations: tuple[ForestSet, dict[str, float]]) -> None:
+def test_a_list_from_a_forest_is_never_above_the_forest(translations: tuple[Dataset, dict[str, float]]) -> None:
     """Its envelope lies on that of the forest or below, and meets it at the weights that it was made with."""
     forests, weights = translations
     lists = candidate_lists(range(len(forests)), kbest(forests.corpus, weights, 20))
     vector = np.array([weights.get(name, 0.0) for name in forests.feature_names])
     direction = np.random.default_rng(5).normal(size=len(vector)) * np.abs(vector)
     whole = envelopes(forests.corpus, vector, [direction])
-    part = envelopes(lists.corpus(), vector, [direction])
+    part = envelopes(lists.corpus, vector, [direction])
     for sentence in range(0, len(forests), 10):
         upper, lower = whole.envelope(sentence), part.envelope(sentence)
         assert len(lower) <= 20
@@ -77,10 +77,10 @@ def test_a_list_from_a_forest_is_never_above_the_forest(translations: tuple[Fore
         assert lower.at(0.0) == pytest.approx(upper.at(0.0), abs=1e-9)
 
 
-def test_real_forests_are_packed_and_opened(tmp_path: Path, translations: tuple[ForestSet, dict[str, float]]) -> None:
+def test_real_forests_are_packed_and_opened(tmp_path: Path, translations: tuple[Dataset, dict[str, float]]) -> None:
     forests, weights = translations
-    pack_forests(forests, tmp_path / "p.hull")
-    again = open_forests(tmp_path / "p.hull")
+    pack(forests, tmp_path / "p.hull")
+    again = open_packed(tmp_path / "p.hull")
     assert again.ids == forests.ids
     assert decode(again.corpus, weights).outputs() == decode(forests.corpus, weights).outputs()
     small = prune(forests.corpus, weights, beam=0.5)  # the decoder itself has pruned to about 2

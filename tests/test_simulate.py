@@ -7,6 +7,7 @@ import pytest
 
 from hulltune import InputError, rerank, score, tune
 from hulltune.simulate import made_up_words, simulated_task
+from tests.lists import all_texts, hypothesis
 
 
 def edit_distance(a: list[str], b: list[str]) -> int:
@@ -23,17 +24,17 @@ def test_the_known_weights_pick_the_fewest_errors_of_every_list() -> None:
     task = simulated_task(sentences=20, candidates=15, seed=3)
     picked = rerank(task.lists, task.optimum)
     for sentence, ((reference,), output) in enumerate(zip(task.references, picked, strict=True)):
-        texts = [task.lists.hypothesis(sentence, rank) for rank in range(15)]
+        texts = [hypothesis(task.lists, sentence, rank) for rank in range(15)]
         fewest = min(edit_distance(reference.split(), text.split()) for text in texts)
         assert edit_distance(reference.split(), output.split()) == fewest
 
 
 def test_the_features_are_what_they_are_said_to_be() -> None:
     task = simulated_task(sentences=10, candidates=20)
-    column = dict(zip(task.lists.feature_names, task.lists.features.T, strict=True))
+    column = dict(zip(task.lists.feature_names, task.lists.corpus.features.matrix().T, strict=True))
     errors = []
     for sentence, (reference,) in enumerate(task.references):
-        texts = [task.lists.hypothesis(sentence, rank) for rank in range(20)]
+        texts = [hypothesis(task.lists, sentence, rank) for rank in range(20)]
         errors += [edit_distance(reference.split(), text.split()) for text in texts]
         assert column["length"][20 * sentence] == len(texts[0].split())
     total = sum(weight * column[name] for name, weight in task.optimum.items())
@@ -56,9 +57,9 @@ def test_tuning_finds_the_optimum_of_the_simulated_task() -> None:
 
 def test_the_seed_decides_the_task() -> None:
     first, again, other = (simulated_task(sentences=3, candidates=3, seed=seed) for seed in (1, 1, 2))
-    assert np.array_equal(first.lists.features, again.lists.features)
-    assert list(first.lists.texts) == list(again.lists.texts)
-    assert list(first.lists.texts) != list(other.lists.texts)
+    assert np.array_equal(first.lists.corpus.features.matrix(), again.lists.corpus.features.matrix())
+    assert all_texts(first.lists) == all_texts(again.lists)
+    assert all_texts(first.lists) != all_texts(other.lists)
 
 
 def test_what_cannot_be_made() -> None:

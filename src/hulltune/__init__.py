@@ -12,16 +12,8 @@ from hulltune._version import __version__
 from hulltune.errors import InputError
 
 if TYPE_CHECKING:
-    from hulltune.data import Corpus, Forest, ForestBuilder, Vocabulary
-    from hulltune.formats import (
-        CandidateLists,
-        ForestSet,
-        read_forests,
-        read_lists,
-        read_references,
-        read_weights,
-        write_weights,
-    )
+    from hulltune.data import Corpus, Dataset, Forest, ForestBuilder, Vocabulary
+    from hulltune.formats import Reading, read, read_references, read_weights, write, write_weights
     from hulltune.inference import inside, outside
     from hulltune.lines import (
         CorpusEnvelopes,
@@ -67,7 +59,7 @@ _ROOMS = {
         "sample",
     ),
     "hulltune.inference": ("inside", "outside"),
-    "hulltune.data": ("Corpus", "Forest", "ForestBuilder", "Vocabulary"),
+    "hulltune.data": ("Corpus", "Dataset", "Forest", "ForestBuilder", "Vocabulary"),
     "hulltune.search": (
         "Certificate",
         "Certified",
@@ -83,22 +75,13 @@ _ROOMS = {
         "prune",
     ),
     "hulltune.surface": ("ErrorSurface",),
-    "hulltune.formats": (
-        "CandidateLists",
-        "ForestSet",
-        "read_forests",
-        "read_lists",
-        "read_references",
-        "read_weights",
-        "write_weights",
-    ),
+    "hulltune.formats": ("Reading", "read", "read_references", "read_weights", "write", "write_weights"),
     "hulltune.loop": ("CommandDecoder", "DecoderError", "LoopProgress", "LoopResult", "tune_loop"),
     "hulltune.tuning": ("Progress", "Reranker", "TuneResult", "best_reachable", "rerank", "score", "tune"),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
-    "CandidateLists",
     "Certificate",
     "Certified",
     "Climb",
@@ -107,6 +90,7 @@ __all__ = [
     "Coordinate",
     "Corpus",
     "CorpusEnvelopes",
+    "Dataset",
     "DecoderError",
     "DerivationLists",
     "EdgeScorer",
@@ -114,7 +98,6 @@ __all__ = [
     "ErrorSurface",
     "Forest",
     "ForestBuilder",
-    "ForestSet",
     "GradientClimb",
     "InputError",
     "LineSearch",
@@ -124,6 +107,7 @@ __all__ = [
     "Powell",
     "Problem",
     "Progress",
+    "Reading",
     "Reranker",
     "Segment",
     "TuneResult",
@@ -138,8 +122,7 @@ __all__ = [
     "line_search",
     "outside",
     "prune",
-    "read_forests",
-    "read_lists",
+    "read",
     "read_references",
     "read_weights",
     "rerank",
@@ -147,6 +130,7 @@ __all__ = [
     "score",
     "tune",
     "tune_loop",
+    "write",
     "write_weights",
 ]
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.dataset import Dataset, Provenance
+from hulltune.data.lists import lists_of_texts
 from hulltune.errors import InputError
-from hulltune.formats.candidates import CandidateLists, Provenance
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +37,7 @@ class SimulatedTask:
     and it is the oracle's. The lists' own score is forward alone.
     """
 
-    lists: CandidateLists
+    lists: Dataset
     references: tuple[tuple[str, ...], ...]
     optimum: Mapping[str, float]
 
@@ -60,10 +61,16 @@ def simulated_task(*, sentences: int = 200, candidates: int = 40, seed: int = 1)
     columns = [-errors + u, -errors - u + v, -v / 2.0, hint, length, rng.standard_normal(count)]
     order = np.lexsort((-columns[0], owner))  # as a decoder lists them: by its own score
     features = np.asfortranarray(np.column_stack(columns)[order])
-    lists = _packed(
-        [texts[k] for k in order], features, tuple(OPTIMUM), sentences, scores=features[:, 0].copy(),
+    lists = lists_of_texts(  # no two candidates are alike: their real-valued features differ
+        range(sentences),
+        np.arange(sentences + 1, dtype=np.int64) * candidates,
+        [texts[k] for k in order],
+        features,
+        tuple(OPTIMUM),
+        scores=features[:, 0].copy(),
         references=tuple(references),
-    )  # fmt: skip
+        provenance=(Provenance("simulated", "simulated"),),
+    )
     return SimulatedTask(lists, tuple(references), dict(OPTIMUM))
 
 
@@ -112,33 +119,6 @@ def _word_errors(references: Sequence[tuple[str, ...]], owner: NDArray[np.int64]
     wrong = [k for k, name in enumerate(metric.columns) if name != "hits"]
     errors: Floats = statistics[:, wrong].sum(axis=1).astype(np.float64)
     return errors
-
-
-def _packed(
-    texts: Sequence[str],
-    features: Floats,
-    names: tuple[str, ...],
-    sentences: int,
-    *,
-    scores: Floats,
-    references: tuple[tuple[str, ...], ...],
-) -> CandidateLists:
-    """Lists of equal length, of which no two candidates are alike: their real-valued features differ."""
-    encoded = [text.encode() for text in texts]
-    each = len(texts) // sentences
-    return CandidateLists(
-        ids=range(sentences),
-        offsets=np.arange(sentences + 1, dtype=np.int64) * each,
-        features=features,
-        feature_names=names,
-        text_bytes=np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        text_offsets=np.concatenate([[0], np.cumsum([len(text) for text in encoded])]).astype(np.int64),
-        scores=scores,
-        ranks=np.tile(np.arange(each, dtype=np.int32), sentences),
-        copies=np.ones(len(texts), dtype=np.int32),
-        references=references,
-        provenance=(Provenance("simulated", "simulated"),),
-    )
 
 
 def _check(**sizes: int) -> None:

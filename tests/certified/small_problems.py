@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.formats.records import lists_from_records
 from hulltune.metrics.base import Metric
 from hulltune.search.certified.certify import Certified, certify
 from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import ListProblem
-from hulltune.tuning.inputs import list_data
+from hulltune.tuning.inputs import as_dataset, problem_of
 
 Floats = NDArray[np.float64]
 WORDS = ["ba", "be", "bi", "bo", "bu"]
@@ -42,7 +41,8 @@ def small_problem(
             values = rng.integers(-4, 5, features) if whole else rng.normal(size=features)
             listed.append({"text": text, "features": {f"f{k}": float(v) for k, v in enumerate(values)}})
         records.append({"id": len(records), "refs": [" ".join(reference)], "candidates": listed})
-    return list_data(lists_from_records(records)).problem(metric)
+    problem: ListProblem = problem_of(as_dataset(records), metric)
+    return problem
 
 
 def certified(problem: ListProblem, *, gap: float = 0.0, threads: int = 1, **constraints: Any) -> Certified:

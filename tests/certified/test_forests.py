@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune import Corpus, Forest, ForestBuilder
+from hulltune import Corpus, Forest, ForestBuilder, read
 from hulltune.errors import InputError
 from hulltune.metrics import get_metric
 from hulltune.search.certified.certify import certify
@@ -22,6 +22,7 @@ from hulltune.search.certified.space import space_of
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.forest_problem import ForestProblem
+from hulltune.tuning import inputs
 from tests.oracles import derivations, output_of
 from tests.strategies import counts, forests, reals
 
@@ -121,13 +122,10 @@ def test_many_free_weights_of_forests_are_refused() -> None:
 
 @pytest.mark.skipif(not (DATA / "asr_tts").exists(), reason="the speech lattices in ../shared/data are missing")
 def test_real_lattices_in_a_plane() -> None:
-    from hulltune.formats import read_forests
-    from hulltune.tuning.inputs import tuning_data
-
     names = (DATA / "asr_tts/ids.txt").read_text().split()[:8]
     references = (DATA / "asr_tts/refs.txt").read_text().splitlines()[:8]
-    lattices = read_forests([DATA / f"asr_tts/slf/{name}.slf.gz" for name in names])
-    problem: Any = tuning_data(lattices, references).problem("wer")
+    lattices = read([DATA / f"asr_tts/slf/{name}.slf.gz" for name in names])
+    problem: Any = inputs.problem_of(inputs.as_dataset(lattices, references), "wer")
     constraints = Constraints(fixed={"acoustic": 1.0}).compile(problem.feature_names)
     found = certify(problem, constraints, feature_units(problem.corpus), Limits(gap=0.0))
     assert found.certificate.gap == 0.0

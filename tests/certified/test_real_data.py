@@ -14,7 +14,7 @@ from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import ListProblem
-from hulltune.tuning.inputs import list_data
+from hulltune.tuning.inputs import as_dataset, problem_of
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the real lists in ../shared/data are missing")
@@ -48,7 +48,7 @@ def assert_no_point_is_better(
 
 
 def test_speech_two_weights_to_the_last_error() -> None:
-    problem = list_data(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt").problem("wer")
+    problem = problem_of(as_dataset(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt"), "wer")
     found = certified(problem, {"am": 1.0, "lm1": 0.0, "fillers": 0.0}, 0.0)
     assert found.certificate.gap == 0.0
     assert found.certificate.boxes < 1000
@@ -56,14 +56,14 @@ def test_speech_two_weights_to_the_last_error() -> None:
 
 
 def test_speech_four_weights_to_the_last_error() -> None:
-    problem = list_data(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt").problem("wer")
+    problem = problem_of(as_dataset(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt"), "wer")
     found = certified(problem, {"am": 1.0}, 0.0)
     assert found.certificate.gap == 0.0
     assert_no_point_is_better(problem, found, ["lm3", "lm1", "words", "fillers"], np.array([8.0, 2.0, 10.0, 10.0]))
 
 
 def test_translation_two_weights_to_a_thousandth_of_bleu() -> None:
-    problem = list_data(DATA / "de_en/nbest.txt.gz", DATA / "de_en/refs.txt").problem("bleu")
+    problem = problem_of(as_dataset(DATA / "de_en/nbest.txt.gz", DATA / "de_en/refs.txt"), "bleu")
     held = read_weights(DATA / "de_en/decoding.weights")
     free = ["LanguageModel", "WordPenalty"]
     found = certified(problem, {name: weight for name, weight in held.items() if name not in free}, 0.001)
@@ -73,7 +73,7 @@ def test_translation_two_weights_to_a_thousandth_of_bleu() -> None:
 
 def test_counts_tie_so_much_that_the_gap_may_stay_open_but_the_bound_holds() -> None:
     lists, gold = DATA / "alignments_en_fr/nbest.txt.gz", DATA / "alignments_en_fr/gold.txt"
-    problem = list_data(lists, gold).problem("aer:reference_offset=1")
+    problem = problem_of(as_dataset(lists, gold), "aer:reference_offset=1")
     first, *free = problem.feature_names[:3]
     held = {name: float(name == first) for name in problem.feature_names if name not in free}
     found = certified(problem, held, 0.0)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import hulltune
 from hulltune.errors import InputError
-from hulltune.formats.records import lists_from_records
 from hulltune.search.certified import subspace
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits, State
@@ -23,8 +22,7 @@ from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.gradient import expected_metric_direction
 from hulltune.search.problem import ListProblem
-from hulltune.tuning import race
-from hulltune.tuning.inputs import list_data
+from hulltune.tuning import inputs, race
 from hulltune.tuning.result import TuneResult
 from tests.certified.small_problems import best_in_plane, certified, losses_at, small_problem
 from tests.tuning.corpora import random_lists
@@ -127,7 +125,8 @@ def one_list(*candidates: dict[str, Any], refs: str = "a b") -> list[dict[str, A
 
 
 def problem_of(records: list[dict[str, Any]], metric: str = "wer") -> ListProblem:
-    return list_data(lists_from_records(records)).problem(metric)
+    problem: ListProblem = inputs.problem_of(inputs.as_dataset(records), metric)
+    return problem
 
 
 def test_identical_candidates_and_ties() -> None:

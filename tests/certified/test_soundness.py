@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hulltune
-from hulltune.formats.records import lists_from_records
+from hulltune import read
 from hulltune.metrics import Given, Meteor, ScoreTable
 from hulltune.metrics.bounds import Ranges
 from hulltune.search.certified import search as search_module
@@ -25,7 +25,7 @@ from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import ListProblem
-from hulltune.tuning.inputs import list_data
+from hulltune.tuning import inputs
 from tests.certified.small_problems import certified, small_problem
 
 
@@ -39,7 +39,8 @@ def records_of(*lists: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def problem_of(*lists: list[dict[str, Any]], metric: Any = "wer") -> ListProblem:
-    return list_data(lists_from_records(records_of(*lists))).problem(metric)
+    problem: ListProblem = inputs.problem_of(inputs.as_dataset(records_of(*lists)), metric)
+    return problem
 
 
 def two_sentences(size: float) -> list[list[dict[str, Any]]]:
@@ -80,7 +81,7 @@ def test_an_interrupt_before_the_first_boxes_proves_nothing(monkeypatch: pytest.
     assert (found.outcome.stopped, found.outcome.bound) == ("interrupt", -np.inf)
     assert not found.certificate.is_optimal
     result = hulltune.tune(
-        lists_from_records(records_of(*two_sentences(1.0))), metric="wer", search="certified", others=(), oracle=False,
+        read(records_of(*two_sentences(1.0))), metric="wer", search="certified", others=(), oracle=False,
         start={"x": 1.0, "y": 2.0},
     )  # fmt: skip
     assert result.interrupted

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hulltune import TuneResult, read_lists, read_weights, tune
+from hulltune import TuneResult, read, read_weights, tune
 from hulltune.cli import main
 from hulltune.formats import write_jsonl
 from tests.cli.running import run, run_json
@@ -24,8 +24,12 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_jsonl(lists, tmp_path / "lists.jsonl")
     with (tmp_path / "lists.moses").open("w", encoding="utf-8") as file:
         for sentence in range(len(lists)):
-            for row in range(int(lists.offsets[sentence]), int(lists.offsets[sentence + 1])):
-                values = " ".join(f"f{k}= {value!r}" for k, value in enumerate(lists.features[row].tolist()))
+            for row in range(
+                int(lists.corpus.sentence_edges[sentence]), int(lists.corpus.sentence_edges[sentence + 1])
+            ):
+                values = " ".join(
+                    f"f{k}= {value!r}" for k, value in enumerate(lists.corpus.features.matrix()[row].tolist())
+                )
                 file.write(f"{sentence} ||| {lists.text(row)} ||| {values} ||| 0\n")
     (tmp_path / "refs.txt").write_text("".join(f"{texts[0]}\n" for texts in lists.references), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -139,11 +143,11 @@ def test_k_best_lists_can_be_read_again(data: Path, capsys: pytest.CaptureFixtur
         assert (
             main(["rerank", "lists.jsonl", "--weights", "w.txt", "--best", "3", "--as", output, "--out", output]) == 0
         )
-        best = read_lists(data / output)
-        assert (len(best), best.rows) == (12, 36)
+        best = read(data / output)
+        assert (len(best), best.corpus.edges) == (12, 36)
         for sentence in range(12):
-            rows = range(int(best.offsets[sentence]), int(best.offsets[sentence + 1]))
-            totals = [float(best.features[row] @ [1.0, -0.5, 0.25]) for row in rows]
+            rows = range(int(best.corpus.sentence_edges[sentence]), int(best.corpus.sentence_edges[sentence + 1]))
+            totals = [float(best.corpus.features.matrix()[row] @ [1.0, -0.5, 0.25]) for row in rows]
             assert best.scores is not None
             assert [float(best.scores[row]) for row in rows] == totals == sorted(totals, reverse=True)
     code, _, err = run(capsys, "rerank", "lists.jsonl", "--weights", "w.txt", "--best", "3", "--as", "text")

@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hulltune import Corpus, Forest, ForestBuilder, decode, kbest, read_forests, read_lists, sample
+from hulltune import Corpus, Forest, ForestBuilder, decode, kbest, read, sample
 from hulltune.data.vocabulary import Vocabulary
-from hulltune.formats import ForestSet, pack_forests
+from hulltune.formats import pack
 from hulltune.formats.forest_files import ForestOptions, NamedForest
 from hulltune.formats.forest_text import write_forest_text
 from hulltune.formats.openfst import read_openfst_text
 from hulltune.formats.slf import read_slf
 from tests.cli.running import run
+from tests.lists import all_texts
 
 WEIGHTS = {"score": 1.0, "words": -0.25}
 
@@ -48,15 +49,15 @@ def test_the_k_best_become_a_list_that_reads_back(data: Path, capsys: pytest.Cap
         capsys, "kbest", "dev.forest", "--weights", "w.json", "--k", "5", "--out", "k.nbest", "--quiet"
     )
     assert (code, out, err) == (0, "", "")
-    lists = read_lists("k.nbest")
-    found = kbest(read_forests("dev.forest").corpus, WEIGHTS, 5)
+    lists = read("k.nbest")
+    found = kbest(read("dev.forest").corpus, WEIGHTS, 5)
     assert lists.feature_names == ("score", "words")
-    assert list(lists.texts) == list(found.texts)
-    assert lists.features.tolist() == found.features.toarray().tolist()
+    assert all_texts(lists) == list(found.texts)
+    assert lists.corpus.features.matrix().tolist() == found.features.toarray().tolist()
     assert lists.scores is not None
     assert lists.scores.tolist() == found.scores.tolist()
     code, out, _ = run(capsys, "kbest", "dev.forest", "--weights", "w.json", "--k", "1", "--as", "text", "--quiet")
-    assert out.splitlines() == [texts[0] for texts in decode(read_forests("dev.forest").corpus, WEIGHTS).outputs()]
+    assert out.splitlines() == [texts[0] for texts in decode(read("dev.forest").corpus, WEIGHTS).outputs()]
     code, out, _ = run(capsys, "kbest", "dev.forest", "--weights", "w.json", "--k", "2", "--as", "jsonl", "--quiet")
     assert [len(json.loads(line)["candidates"]) for line in out.splitlines()] == [2, 2]
 
@@ -66,7 +67,7 @@ def test_samples_are_drawn_again_with_the_same_seed(data: Path, capsys: pytest.C
     outputs = [run(capsys, "kbest", "dev.forest", *options, "--seed", seed)[1] for seed in ("7", "7", "8")]
     assert outputs[0] == outputs[1] != outputs[2]
     assert len(outputs[0].splitlines()) == 40
-    drawn = sample(read_forests("dev.forest").corpus, WEIGHTS, 20, temperature=2.0, seed=7)
+    drawn = sample(read("dev.forest").corpus, WEIGHTS, 20, temperature=2.0, seed=7)
     assert [line.split(" ||| ")[1] for line in outputs[0].splitlines()] == list(drawn.texts)
     unique = run(capsys, "kbest", "dev.forest", *options, "--seed", "7", "--distinct")[1].splitlines()
     texts = [tuple(line.split(" ||| ")[:2]) for line in unique]
@@ -138,7 +139,7 @@ def same_derivations(one: Corpus, other: Corpus) -> bool:
 
 
 def test_forests_go_from_format_to_format(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole = read_forests("dev.forest")
+    whole = read("dev.forest")
     assert run(capsys, "pack", "dev.forest", "--out", "dev.hull", "--quiet") == (0, "", "")
     assert run(capsys, "convert", "dev.hull", "again.forest", "--to", "forest", "--quiet") == (0, "", "")
     assert (data / "again.forest").read_bytes() == (data / "dev.forest").read_bytes()
@@ -149,9 +150,9 @@ def test_forests_go_from_format_to_format(data: Path, capsys: pytest.CaptureFixt
     assert run(capsys, "convert", "dev.hull", "fst/", "--to", "openfst-text", "--quiet") == (0, "", "")
     options, vocabulary = ForestOptions(), Vocabulary()
     slf = [forest.forest for name in "ab" for forest in read_slf(data / "slf" / f"{name}.slf", options, vocabulary)]
-    assert same_derivations(whole.corpus, ForestSet.from_forests(slf).with_features(whole.feature_names).corpus)
+    assert same_derivations(whole.corpus, read(slf).with_features(whole.feature_names).corpus)
     fst = [f.forest for name in "ab" for f in read_openfst_text(data / "fst" / f"{name}.txt", options, vocabulary)]
-    renamed = ForestSet.from_forests(fst).corpus
+    renamed = read(fst).corpus
     found = kbest(renamed, list(WEIGHTS.values()), 1000, distinct=True)
     assert list(found.texts) == list(kbest(whole.corpus, WEIGHTS, 1000, distinct=True).texts)
 
@@ -165,20 +166,20 @@ def test_lists_go_from_format_to_format(data: Path, capsys: pytest.CaptureFixtur
         assert run(capsys, "convert", target, "again.nbest", "--quiet") == (0, "", "")
         assert (data / "again.nbest").read_text() == (data / "lists.nbest").read_text()
     assert run(capsys, "convert", "lists.nbest", "lists.forest", "--to", "forest", "--quiet") == (0, "", "")
-    forests = read_forests("lists.forest")
+    forests = read("lists.forest")
     assert list(kbest(forests.corpus, WEIGHTS, 10).texts) == ["a b", "a"]
 
 
 def test_pruning_tells_what_it_keeps(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, "convert", "dev.forest", "small.hull", "--beam", "0.5", "--weights", "w.json")
     assert code == 0
-    small, whole = read_forests("small.hull"), read_forests("dev.forest")
+    small, whole = read("small.hull"), read("dev.forest")
     assert f"{small.corpus.edges} of {whole.corpus.edges} edges" in err
     assert "the envelope keeps" in err
     assert decode(small.corpus, WEIGHTS).outputs() == decode(whole.corpus, WEIGHTS).outputs()
     code, _, err = run(capsys, "convert", "dev.forest", "thin.hull", "--density", "1", "--weights", "w.json", "--quiet")
     assert (code, err) == (0, "")
-    assert read_forests("thin.hull").corpus.edges < whole.corpus.edges
+    assert read("thin.hull").corpus.edges < whole.corpus.edges
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,7 @@ def test_convert_refuses_what_makes_no_sense(
 
 
 def test_a_damaged_packed_file_is_refused(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pack_forests(read_forests("dev.forest"), "p.hull")
+    pack(read("dev.forest"), "p.hull")
     (data / "p.hull").write_bytes((data / "p.hull").read_bytes()[:-100])
     code, _, err = run(capsys, "kbest", "p.hull", "--weights", "w.json", "--quiet")
     assert code == 2

@@ -90,7 +90,7 @@ def test_an_interrupt_while_describing_keeps_the_weights(
 
 
 @pytest.mark.parametrize(
-    "stage", ["hulltune.tuning.inputs.ListData.score_anew", "hulltune.search.problem.ListProblem.picks"]
+    "stage", ["hulltune.tuning.inputs.Dataset.score_anew", "hulltune.search.problem.ListProblem.picks"]
 )
 def test_an_interrupt_after_the_search_keeps_the_weights(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stage: str

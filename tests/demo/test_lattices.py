@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hulltune import Corpus, Forest, InputError, decode, kbest, read_forests
+from hulltune import Corpus, Forest, InputError, decode, kbest, read
 from hulltune.cli import main
 from hulltune.cli.decode import note_left_out
 from hulltune.data.union import with_common_features
@@ -91,7 +91,7 @@ def test_files_of_lattices_are_read_back(tmp_path: Path, capsys: pytest.CaptureF
     source.write_text("".join(f"{line}\n" for line in sources), encoding="utf-8")
     assert main(["decode", "--input", str(source), "--output", str(output), "--lattice", "--beam", "3"]) == 0
     assert sorted(path.name for path in output.iterdir()) == sorted(f"{n}.slf" for n in range(len(sources)))
-    found = read_forests(output)
+    found = read(output)
     assert set(found.corpus.feature_names) == set(FEATURES)
     expected = translate_to_forests(built_in_translator(beam=3), sources, START_WEIGHTS)
     for forest, lattice in zip(expected, found.corpus, strict=True):

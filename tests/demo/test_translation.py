@@ -150,17 +150,22 @@ def test_the_list_is_what_the_weights_say() -> None:
     assert lists.scores is not None
     assert lists.feature_names == FEATURES
     vector = np.array([weights[name] for name in FEATURES])
-    assert np.allclose(lists.features @ vector, lists.scores)
-    for first, last in zip(lists.offsets[:-1], lists.offsets[1:], strict=True):
+    assert np.allclose(lists.corpus.features.matrix() @ vector, lists.scores)
+    for first, last in zip(lists.corpus.sentence_edges[:-1], lists.corpus.sentence_edges[1:], strict=True):
         assert np.all(np.diff(lists.scores[first:last]) <= 0)
         texts = [lists.text(row) for row in range(first, last)]
         assert len(set(texts)) == len(texts)
-    for row in range(lists.rows):
+    for row in range(lists.corpus.edges):
         words = lists.text(row).split()
-        assert math.isclose(lists.features[row, 0], translator.model.sentence_log_probability(words), rel_tol=1e-9)
-        assert lists.features[row, FEATURES.index("words")] == len(words)
-    assert [lists.text(row) for row in range(lists.offsets[1], lists.offsets[2])] == [""]
-    assert {lists.text(row) for row in range(lists.offsets[2], lists.offsets[3])} == {"Quark", ""}
+        assert math.isclose(
+            lists.corpus.features.matrix()[row, 0], translator.model.sentence_log_probability(words), rel_tol=1e-9
+        )
+        assert lists.corpus.features.matrix()[row, FEATURES.index("words")] == len(words)
+    assert [lists.text(row) for row in range(lists.corpus.sentence_edges[1], lists.corpus.sentence_edges[2])] == [""]
+    assert {lists.text(row) for row in range(lists.corpus.sentence_edges[2], lists.corpus.sentence_edges[3])} == {
+        "Quark",
+        "",
+    }
     forests = list(translate_to_forests(translator, ["Anna liest"], weights))
     assert forests[0].feature_names == FEATURES
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from hulltune import InputError
-from hulltune.formats import CandidateLists, read_lists
+from hulltune import Dataset, InputError, read
 
 
 def write(path: Path, *lines: str) -> Path:
@@ -19,14 +18,14 @@ def write(path: Path, *lines: str) -> Path:
 
 def fault(path: Path, **options: Any) -> str:
     with pytest.raises(InputError) as caught:
-        read_lists(path, **options)
+        read(path, **options)
     return str(caught.value)
 
 
-def rows(lists: CandidateLists) -> list[tuple[Any, str, list[float]]]:
+def rows(lists: Dataset) -> list[tuple[Any, str, list[float]]]:
     """(id, text, features) of every hypothesis."""
     return [
-        (lists.ids[sentence], lists.text(row), lists.features[row].tolist())
+        (lists.ids[sentence], lists.text(row), lists.corpus.features.matrix()[row].tolist())
         for sentence in range(len(lists))
-        for row in range(lists.offsets[sentence], lists.offsets[sentence + 1])
+        for row in range(lists.corpus.sentence_edges[sentence], lists.corpus.sentence_edges[sentence + 1])
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hulltune.formats import read_lists
+from hulltune import read
 from tests.formats.list_files import fault, rows, write
 
 LINES = (
@@ -28,7 +28,7 @@ LINES = (
 
 
 def test_hypotheses_in_the_order_of_ids(tmp_path: Path) -> None:
-    lists = read_lists(write(tmp_path / "gen.out", *LINES))
+    lists = read(write(tmp_path / "gen.out", *LINES))
     assert lists.feature_names == ("score", "logprob", "length")
     assert rows(lists) == [(0, "", [-1, -1, 1]), (1, "ab", [-0.5, -1.5, 3]), (1, "a", [-0.75, -1.5, 2])]
     assert lists.references == ((), ("a b",))
@@ -58,4 +58,4 @@ def test_a_line_at_fault(tmp_path: Path, line: str, message: str) -> None:
 def test_a_hypothesis_without_p_line_among_others_with(tmp_path: Path) -> None:
     path = write(tmp_path / "gen.out", *LINES[:6], "H-1\t-2\tc")
     assert f"{path}:7: lacks feature 'logprob'" in fault(path)
-    assert rows(read_lists(path, on_error="skip")) == [(1, "ab", [-0.5, -1.5, 3])]
+    assert rows(read(path, on_error="skip")) == [(1, "ab", [-0.5, -1.5, 3])]

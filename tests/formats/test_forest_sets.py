@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Corpus, Forest, InputError, read_forests, read_lists
+from hulltune import Corpus, Dataset, Forest, InputError, read
+from hulltune.data import Member
 from hulltune.data.features import DenseFeatures, SparseFeatures
+from hulltune.data.joining import Piece, joined
 from hulltune.data.union import union, with_common_features
-from hulltune.formats.forest_set import ForestSet, Member, Piece
 from hulltune.formats.packed import pack
-from hulltune.formats.read_forests import natural_key
+from hulltune.formats.read import natural_key
 from hulltune.formats.sniff import sniff
 from tests.oracles import derivations, output_of
 from tests.strategies import forests
@@ -27,7 +28,7 @@ def forest_text(word: str, **features: float) -> str:
     return f"2 3\n1\n{word} ||| {values}\n2\n[0] ||| n=1\n[0] [0] ||| n=2\n"
 
 
-def outputs(found: ForestSet, sentence: int) -> list[str]:
+def outputs(found: Dataset, sentence: int) -> list[str]:
     forest = found.corpus[sentence]
     return [" ".join(output_of(forest, edges)) for edges in derivations(forest)]
 
@@ -42,20 +43,20 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_read_in_natural_order(folder: Path) -> None:
-    found = read_forests(folder)
+    found = read(folder)
     assert [outputs(found, i)[0] for i in range(3)] == ["w1", "w2", "w10"]
     assert found.ids == (0, 1, 2)
-    assert [Path(members[0].file).name for members in found.members] == ["1.hg", "2.hg", "10.hg"]
+    assert [Path(found.members_of(i)[0].file).name for i in range(3)] == ["1.hg", "2.hg", "10.hg"]
 
 
 def test_several_files_keep_their_order(folder: Path) -> None:
-    found = read_forests([folder / "10.hg", folder / "1.hg"])
+    found = read([folder / "10.hg", folder / "1.hg"])
     assert [outputs(found, i)[0] for i in range(2)] == ["w10", "w1"]
 
 
 @pytest.mark.parametrize(("ids", "expected"), [("order", (0, 1, 2)), ("name", (1, 2, 10)), ("name1", (0, 1, 9))])
 def test_ids(folder: Path, ids: str, expected: tuple[int, ...]) -> None:
-    found = read_forests(str(folder / "*.hg"), ids=ids)
+    found = read(str(folder / "*.hg"), ids=ids)
     assert found.ids == expected
     assert [outputs(found, i)[0] for i in range(3)] == ["w1", "w2", "w10"]
 
@@ -63,14 +64,14 @@ def test_ids(folder: Path, ids: str, expected: tuple[int, ...]) -> None:
 def test_the_last_number_of_a_name_counts(tmp_path: Path) -> None:
     path = tmp_path / "run3.sent_0042.hg.gz"
     path.write_bytes(gzip.compress(forest_text("w", a=1.0).encode()))
-    assert read_forests(path, ids="name").ids == (42,)
+    assert read(path, ids="name").ids == (42,)
 
 
 def test_forests_of_one_file_go_by_their_own_names(tmp_path: Path) -> None:
     path = tmp_path / "all.7.txt"
     path.write_text(f"# name utt-4\n{forest_text('x', a=1.0)}# name utt-2\n{forest_text('y', a=1.0)}")
-    assert read_forests(path).ids == (0, 1)
-    found = read_forests(path, ids="name")
+    assert read(path).ids == (0, 1)
+    found = read(path, ids="name")
     assert found.ids == (2, 4)
     assert outputs(found, 0) == ["y", "y y"]
 
@@ -87,23 +88,23 @@ def test_forests_of_one_file_go_by_their_own_names(tmp_path: Path) -> None:
 def test_ids_that_cannot_be(tmp_path: Path, name: str, text: str, ids: str, message: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=message):
-        read_forests(tmp_path / name, ids=ids)
+        read(tmp_path / name, ids=ids)
 
 
 def test_the_same_sentence_in_several_files_is_a_union(folder: Path, tmp_path: Path) -> None:
     second = tmp_path / "second"
     second.mkdir()
     (second / "2.hg").write_text(forest_text("other", b=1.0))
-    found = read_forests([folder, second], ids="name")
+    found = read([folder, second], ids="name")
     assert found.ids == (1, 2, 10)
     assert outputs(found, 1) == ["w2", "w2 w2", "other", "other other"]
-    assert [Path(member.file).parent.name for member in found.members[1]] == ["forests", "second"]
+    assert [Path(member.file).parent.name for member in found.members_of(1)] == ["forests", "second"]
     assert found.feature_names == ("a", "n", "b")
 
 
 def test_features_are_united_and_absent_ones_are_zero(folder: Path) -> None:
     (folder / "3.hg").write_text(forest_text("w3", z=5.0))
-    found = read_forests(folder)
+    found = read(folder)
     assert found.feature_names == ("a", "n", "z")
     third = found.corpus[2]
     assert third.features.toarray().tolist() == [[0, 0, 5], [0, 1, 0], [0, 2, 0]]
@@ -113,14 +114,14 @@ def test_features_are_united_and_absent_ones_are_zero(folder: Path) -> None:
 def test_many_rare_features_stay_sparse(tmp_path: Path) -> None:
     for number in range(100):
         (tmp_path / f"{number}.hg").write_text(forest_text("w", **{f"f{number}": 1.0}))
-    assert isinstance(read_forests(tmp_path).corpus.features, SparseFeatures)
+    assert isinstance(read(tmp_path).corpus.features, SparseFeatures)
 
 
 def test_what_is_no_forest_is_left_out_of_a_folder(folder: Path) -> None:
     (folder / "refs").write_text("3 4 5 6\n7 8 9 1\n")
     (folder / "LICENSE.txt").write_text("do what you like\n")
     (folder / ".hidden.hg").write_text("not a forest")
-    found = read_forests(folder)
+    found = read(folder)
     assert len(found) == 3
     assert sorted(Path(name).name for name in found.left_out) == ["LICENSE.txt", "refs"]
 
@@ -128,32 +129,34 @@ def test_what_is_no_forest_is_left_out_of_a_folder(folder: Path) -> None:
 def test_a_broken_forest_in_a_folder_is_an_error(folder: Path) -> None:
     (folder / "5.hg").write_text("nothing of the kind\n")
     with pytest.raises(InputError, match=r"5\.hg: cannot tell the format, but its name ends like"):
-        read_forests(folder)
+        read(folder)
 
 
 def test_no_match_and_no_forests(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no file matches"):
-        read_forests(str(tmp_path / "*.hg"))
+        read(str(tmp_path / "*.hg"))
     with pytest.raises(InputError, match="at least one file"):
-        read_forests([])
+        read([])
     with pytest.raises(InputError, match="no such file"):
-        read_forests(tmp_path / "none.hg")
+        read(tmp_path / "none.hg")
 
 
 def test_lists_are_not_forests_and_forests_no_lists(folder: Path, tmp_path: Path) -> None:
     assert sniff(folder) == sniff(folder / "1.hg") == "forest"
-    with pytest.raises(InputError, match="read_forests"):
-        read_lists(folder / "1.hg")
+    with pytest.raises(InputError, match="features: is for lists; forests are read as they are"):
+        read(folder / "1.hg", features=["words"])
     srilm = tmp_path / "srilm"
     srilm.mkdir()
     (srilm / "u1").write_text("-10 -2 2 a b\n-11 -2 2 a c\n")
     assert sniff(srilm) == "srilm"
+    with pytest.raises(InputError, match="negate: is for forests, and these are lists"):
+        read(srilm, negate=True)
 
 
 def test_lists_beside_forests(folder: Path, tmp_path: Path) -> None:
     lists = tmp_path / "lists.txt"
     lists.write_text("0 ||| a  b ||| n=1 q=2 ||| 0.5\n0 ||| c ||| n=3 q=4 ||| 0.7\n2 ||| d ||| n=1 q=1 ||| 1\n")
-    found = read_forests([lists, folder], ids="name")
+    found = read([lists, folder], ids="name")
     assert found.ids == (0, 1, 2, 10)
     assert found.feature_names == ("n", "q", "a")
     assert found.corpus[0].is_list
@@ -165,36 +168,36 @@ def test_lists_beside_forests(folder: Path, tmp_path: Path) -> None:
 
 def test_references_by_line(folder: Path) -> None:
     lines = tuple((f"line {number}",) for number in range(12))
-    by_name, chosen = read_forests(folder, ids="name").matched(lines)
-    assert [texts[0] for texts in chosen] == ["line 1", "line 2", "line 10"]
+    by_name = read(folder, lines, ids="name")
+    assert by_name.references == (lines[1], lines[2], lines[10])
     assert len(by_name) == 3
-    assert read_forests(folder).matched(lines[:3])[1] == lines[:3]
+    assert read(folder).matched(lines[:3]).references == lines[:3]
     with pytest.raises(InputError, match="3 sentences, but 12 reference lines"):
-        read_forests(folder).matched(lines)
+        read(folder).matched(lines)
     with pytest.raises(InputError, match="3 sentences, but 2 reference lines"):
-        read_forests(folder).matched(lines[:2])
+        read(folder).matched(lines[:2])
     (folder / "10.hg").rename(folder / "3.hg")
-    assert read_forests(folder).matched(lines)[1] == lines[:3]  # the names say the same as the order
+    assert read(folder).matched(lines).references == lines[:3]  # the names say the same as the order
     (folder / "3.hg").rename(folder / "10.hg")
     with pytest.raises(InputError, match="name1 counts from 1"):
-        read_forests(folder, ids="name").matched(lines[:10])
+        read(folder, ids="name").matched(lines[:10])
     with pytest.raises(InputError, match="the references have only 5 lines"):
-        read_forests(folder, ids="name1").matched(lines[:5])
+        read(folder, ids="name1").matched(lines[:5])
     with pytest.raises(InputError, match="no references"):
-        read_forests(folder).matched(None)
+        read(folder).matched(None)
 
 
 def test_signs_change_on_request(folder: Path) -> None:
-    assert read_forests(folder / "2.hg", negate=True).corpus.features.toarray().min() < 0
-    named = read_forests(folder / "2.hg", negate=["a"]).corpus
+    assert read(folder / "2.hg", negate=True).corpus.features.toarray().min() < 0
+    named = read(folder / "2.hg", negate=["a"]).corpus
     assert named.features.toarray()[:, named.feature_names.index("a")].tolist() == [-2, 0, 0]
     assert named.features.toarray()[:, named.feature_names.index("n")].min() == 0
     with pytest.raises(InputError, match="did you mean 'a'"):
-        read_forests(folder / "2.hg", negate=["A"])
+        read(folder / "2.hg", negate=["A"])
 
 
 def test_words_are_dropped_on_request(folder: Path) -> None:
-    assert outputs(read_forests(folder / "2.hg", drop=["w2"]), 0) == ["", ""]
+    assert outputs(read(folder / "2.hg", drop=["w2"]), 0) == ["", ""]
 
 
 def test_natural_order() -> None:
@@ -228,11 +231,11 @@ def test_features_move_by_name(forest: Forest, names: list[str]) -> None:
 def test_ids_from_a_file_of_names(folder: Path, tmp_path: Path) -> None:
     names = tmp_path / "names"
     names.write_text("10 spoken by ten\nnobody\n2\n1\n")
-    found = read_forests(folder, ids=str(names))
+    found = read(folder, ids=str(names))
     assert found.ids == (0, 2, 3)
     assert [outputs(found, i)[0] for i in range(3)] == ["w10", "w2", "w1"]
-    _, references = found.matched((("ten",), ("none",), ("two",), ("one",)))
-    assert references == (("ten",), ("two",), ("one",))
+    matched = found.matched((("ten",), ("none",), ("two",), ("one",)))
+    assert matched.references == (("ten",), ("two",), ("one",))
     with pytest.raises(InputError, match="the file of names has 4 lines, but the references have 3;"):
         found.matched((("ten",), ("none",), ("two",)))
 
@@ -249,7 +252,7 @@ def test_faults_in_a_file_of_names(folder: Path, tmp_path: Path, text: str, mess
     names = tmp_path / "names"
     names.write_text(text)
     with pytest.raises(InputError, match=message):
-        read_forests(folder, ids=str(names))
+        read(folder, ids=str(names))
 
 
 def test_a_folder_of_several_formats_is_read_whole(folder: Path, tmp_path: Path) -> None:
@@ -258,40 +261,40 @@ def test_a_folder_of_several_formats_is_read_whole(folder: Path, tmp_path: Path)
     (folder / "LICENCE").write_text("as you like\n")
     (folder / "refs").write_text("1 2 3\n4 5\n")  # looks like arcs
     (folder / "more").mkdir()
-    found = read_forests(folder, ids="name")
+    found = read(folder, ids="name")
     assert {"w1", "w2", "w3", "w4", "w10"} == {outputs(found, i)[0] for i in range(len(found)) if outputs(found, i)}
     assert [Path(name).name for name in found.left_out] == ["more", "LICENCE", "refs"]
 
 
 def test_a_table_of_words_that_is_not_there(folder: Path) -> None:
     with pytest.raises(InputError, match="nowhere: no such file; expected a table of words"):
-        read_forests(folder, symbols="nowhere")
+        read(folder, symbols="nowhere")
 
 
 def test_a_lone_file_with_a_1_is_not_taken_for_the_first_of_many(folder: Path) -> None:
     lines = (("zero",), ("one",), ("two",))
-    found = read_forests(folder / "1.hg")
-    assert found.matched(lines[:1])[1] == lines[:1]
+    found = read(folder / "1.hg")
+    assert found.matched(lines[:1]).references == lines[:1]
     with pytest.raises(InputError, match=r"1 sentence, but 3 reference lines; .*--ids name"):
         found.matched(lines)
-    assert read_forests(folder / "1.hg", ids="name").matched(lines)[1] == lines[1:2]
+    assert read(folder / "1.hg", ids="name").matched(lines).references == lines[1:2]
     (folder / "1.hg").rename(folder / "0.hg")
-    assert read_forests(folder / "0.hg").matched(lines)[1] == lines[:1]  # by name it is the same line
+    assert read(folder / "0.hg").matched(lines).references == lines[:1]  # by name it is the same line
     (folder / "10.hg").rename(folder / "3.hg")
     with pytest.raises(InputError, match="--ids name"):  # 2 and 3 follow each other, but nobody counts from 2
-        read_forests([folder / "2.hg", folder / "3.hg"]).matched(lines)
+        read([folder / "2.hg", folder / "3.hg"]).matched(lines)
 
 
 def test_numbers_that_neither_lists_nor_forests_name_are_no_sentences(folder: Path, tmp_path: Path) -> None:
     lists = tmp_path / "lists.txt"
     lists.write_text("4 ||| a ||| n=1 q=2 ||| 0.5\n")
-    found = read_forests([folder, lists], ids="name")
+    found = read([folder, lists], ids="name")
     assert found.ids == (1, 2, 4, 10)
     assert found.empty_ids == ()
     declared = tmp_path / "lists.jsonl"
     declared.write_text('{"id": 4, "candidates": [{"text": "a", "features": {"n": 1}}]}\n{"id": 3, "candidates": []}\n')
-    assert read_lists(declared).unnamed == (0, 1, 2)
-    found = read_forests([folder, declared], ids="name")
+    assert read(declared).unnamed == (0, 1, 2)
+    found = read([folder, declared], ids="name")
     assert found.ids == (1, 2, 3, 4, 10)
     assert found.empty_ids == (3,)
 
@@ -299,9 +302,9 @@ def test_numbers_that_neither_lists_nor_forests_name_are_no_sentences(folder: Pa
 def test_packed_lists_remember_what_no_file_names(folder: Path, tmp_path: Path) -> None:
     lists = tmp_path / "lists.txt"
     lists.write_text("4 ||| a ||| n=1 q=2 ||| 0.5\n")
-    pack(read_lists(lists), tmp_path / "lists.packed")
-    assert read_lists(tmp_path / "lists.packed").unnamed == (0, 1, 2, 3)
-    assert read_forests([folder, tmp_path / "lists.packed"], ids="name").ids == (1, 2, 4, 10)
+    pack(read(lists), tmp_path / "lists.packed")
+    assert read(tmp_path / "lists.packed").unnamed == (0, 1, 2, 3)
+    assert read([folder, tmp_path / "lists.packed"], ids="name").ids == (1, 2, 4, 10)
 
 
 @settings(deadline=None, max_examples=60)
@@ -310,14 +313,14 @@ def test_sentences_without_a_forest_are_there_and_empty(numbers: set[int], furth
     found = with_common_features([data.draw(forests(max_derivations=10)) for _ in numbers])
     pieces = [Piece(number, forest, Member("m")) for number, forest in zip(sorted(numbers), found, strict=True)]
     count = max(numbers) + 1 + further
-    aligned = ForestSet.from_pieces(pieces, ids_by="name").aligned_to(count)
-    assert aligned.ids == tuple(range(count))
+    aligned = joined(pieces, ids_by="name").aligned_to(count)
+    assert tuple(aligned.ids) == tuple(range(count))
     by_number = dict(zip(sorted(numbers), found, strict=True))
     for number in range(count):
         forest = by_number.get(number)
         mine = aligned.corpus[number]
         assert list(derivations(mine)) == ([] if forest is None else list(derivations(forest)))
-        assert len(aligned.members[number]) == (forest is not None)
+        assert len(aligned.members_of(number)) == (forest is not None)
         if forest is not None:
             assert np.array_equal(mine.features.toarray(), forest.features.toarray())
     if count > 1:
@@ -328,7 +331,7 @@ def test_sentences_without_a_forest_are_there_and_empty(numbers: set[int], furth
 def test_forests_by_order_are_as_many_as_there_are_sentences(folder: Path) -> None:
     (folder / "10.hg").rename(folder / "3.hg")
     with pytest.raises(InputError, match=r"3 sentences, but 4 reference lines; .*--ids name"):
-        read_forests(folder).aligned_to(4)  # whatever their names say
-    assert len(read_forests(folder).aligned_to(3)) == 3
-    (forest, *_) = read_forests(folder).corpus
-    assert ForestSet.from_forests([forest, [], [forest, forest]]).empty_ids == (1,)
+        read(folder).aligned_to(4)  # whatever their names say
+    assert len(read(folder).aligned_to(3)) == 3
+    (forest, *_) = read(folder).corpus
+    assert read([forest, [], [forest, forest]]).empty_ids == (1,)

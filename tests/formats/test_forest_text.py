@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hulltune import read
 from hulltune.data.features import SparseFeatures
-from hulltune.formats import read_forests
 from hulltune.formats.forest_files import ForestOptions
 from hulltune.formats.forest_text import read_forest_text
 from hulltune.formats.joshua import read_joshua
@@ -197,6 +197,6 @@ def test_a_forest_without_a_node_has_no_derivation_and_stays_in_its_place(
     tmp_path: Path, text: str, edges: list[int]
 ) -> None:
     (tmp_path / "forest.hg").write_text(text)
-    found = read_forests(tmp_path / "forest.hg")
+    found = read(tmp_path / "forest.hg")
     assert np.diff(found.corpus.sentence_edges).tolist() == edges
     assert found.empty_ids == tuple(place for place, count in enumerate(edges) if not count)

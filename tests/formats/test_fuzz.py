@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune.formats import CandidateLists, read_lists, read_references
+from hulltune import Dataset, read
+from hulltune.formats import read_references
 from tests.formats.refusals import refusal
+from tests.lists import all_texts
 
 json_values = st.recursive(
     st.one_of(
@@ -69,11 +71,11 @@ LINES: dict[str, st.SearchStrategy[str]] = {
 HEADERS = {"csv": "id,text,lm,score", "tsv": "id\ttext\tlm\tref"}
 
 
-def read_and_check(path: Path, **options: Any) -> CandidateLists:
-    lists = read_lists(path, **options)
-    assert np.all(np.isfinite(lists.features))
-    assert list(lists.texts) == [lists.text(row) for row in range(lists.rows)]
-    assert lists.corpus().edges == lists.rows
+def read_and_check(path: Path, **options: Any) -> Dataset:
+    lists = read(path, **options)
+    assert np.all(np.isfinite(lists.corpus.features.matrix()))
+    assert all_texts(lists) == [lists.text(row) for row in range(lists.corpus.edges)]
+    assert lists.corpus.edges == lists.corpus.edges
     return lists
 
 
@@ -140,7 +142,7 @@ def test_references_and_added_scores(tmp_path_factory: pytest.TempPathFactory, o
     (folder / "lists").write_text("0 ||| a ||| x=1\n")
     for call in (
         lambda: read_references([folder / "one", folder / "two"]),
-        lambda: read_lists(folder / "lists", add=[(folder / "one", "s")]),
+        lambda: read(folder / "lists", add=[(folder / "one", "s")]),
     ):
         message = refusal(call)
         assert message is None or str(folder) in message

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hulltune.formats import read_lists, write_jsonl
+from hulltune import read
+from hulltune.formats import write_jsonl
 from tests.formats.list_files import fault, rows, write
 
 LINE = '{"id": 1, "refs": ["a b"], "source": "x", "candidates": [{"text": "a", "features": {"lm": -1}, "score": 2}]}'
@@ -14,7 +15,7 @@ LINE = '{"id": 1, "refs": ["a b"], "source": "x", "candidates": [{"text": "a", "
 
 def test_everything_is_read(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", LINE, '{"id": 0, "candidates": []}')
-    lists = read_lists(path)
+    lists = read(path)
     assert lists.provenance[0].format == "jsonl"
     assert rows(lists) == [(1, "a", [-1.0])]
     assert lists.ids == range(2)
@@ -27,7 +28,7 @@ def test_everything_is_read(tmp_path: Path) -> None:
 
 def test_lines_without_ids_are_numbered(tmp_path: Path) -> None:
     line = '{"candidates": [{"text": "a"}]}'
-    assert rows(read_lists(write(tmp_path / "a", line, line))) == [(0, "a", []), (1, "a", [])]
+    assert rows(read(write(tmp_path / "a", line, line))) == [(0, "a", []), (1, "a", [])]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_a_line_at_fault(tmp_path: Path, line: str, message: str) -> None:
     path = write(tmp_path / "a.jsonl", LINE, line)
     assert message in fault(path)
     assert fault(path).startswith(f"{path}:2: ")
-    lists = read_lists(path, on_error="skip")
+    lists = read(path, on_error="skip")
     assert rows(lists) == [(1, "a", [-1.0])]
     assert message in lists.skipped[0].reason
 
@@ -71,7 +72,7 @@ def test_a_line_at_fault(tmp_path: Path, line: str, message: str) -> None:
 def test_numbers_and_names_as_ids(tmp_path: Path) -> None:
     """Once one id is a name, all are, and references stay with theirs."""
     path = write(tmp_path / "a", LINE, '{"id": "u", "refs": ["r"], "candidates": []}')
-    lists = read_lists(path)
+    lists = read(path)
     assert lists.ids == ("1", "u")
     assert lists.references == (("a b",), ("r",))
     assert lists.sources == ("x", None)
@@ -87,14 +88,14 @@ def test_half_a_character(tmp_path: Path, field: str) -> None:
 
 def test_what_is_missing_can_be_taken_as_zero(tmp_path: Path) -> None:
     other = '{"id": 2, "candidates": [{"text": "b", "features": {"tm": 4}, "score": 1}]}'
-    lists = read_lists(write(tmp_path / "a", LINE, other), missing=0)
+    lists = read(write(tmp_path / "a", LINE, other), missing=0)
     assert rows(lists) == [(1, "a", [-1.0, 0.0]), (2, "b", [0.0, 4.0])]
     assert lists.omitted == {"lm": 1, "tm": 1}
 
 
 def test_written_lists_read_back(tmp_path: Path) -> None:
-    lists = read_lists(write(tmp_path / "a", LINE, '{"id": "0", "candidates": []}'))
+    lists = read(write(tmp_path / "a", LINE, '{"id": "0", "candidates": []}'))
     write_jsonl(lists, tmp_path / "b")
-    again = read_lists(tmp_path / "b")
+    again = read(tmp_path / "b")
     assert rows(again) == rows(lists)
     assert (again.ids, again.references, again.sources) == (lists.ids, lists.references, lists.sources)

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import InputError
-from hulltune.formats import CandidateLists, read_lists
+from hulltune import Dataset, InputError, read
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.problems import Problems
 from tests.formats.moses_oracle import parse
 from tests.formats.refusals import refusal
+from tests.lists import all_texts
 
 
 @pytest.fixture
@@ -25,17 +25,17 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "nbest.txt"
 
 
-def lists(file: Path, content: str | bytes, **options: Any) -> CandidateLists:
+def lists(file: Path, content: str | bytes, **options: Any) -> Dataset:
     file.write_bytes(content.encode() if isinstance(content, str) else content)
-    return read_lists(file, format="moses", **options)
+    return read(file, format="moses", **options)
 
 
 def test_dense_names_with_several_values_are_numbered(file: Path) -> None:
     read = lists(file, "0 ||| a b ||| LM0= -1.5 TM0= 1 2 3 ||| -2\n0 ||| c ||| LM0= 0 TM0= 4 5 6 ||| -1e-3\n")
     assert read.feature_names == ("LM0", "TM0_0", "TM0_1", "TM0_2")
-    assert read.features.tolist() == [[-1.5, 1, 2, 3], [0, 4, 5, 6]]
-    assert read.features.flags.f_contiguous
-    assert list(read.texts) == ["a b", "c"]
+    assert read.corpus.features.matrix().tolist() == [[-1.5, 1, 2, 3], [0, 4, 5, 6]]
+    assert read.corpus.features.matrix().flags.f_contiguous
+    assert all_texts(read) == ["a b", "c"]
     assert read.scores is not None
     assert read.scores.tolist() == [-2, -1e-3]
     assert read.omitted == {}
@@ -44,24 +44,24 @@ def test_dense_names_with_several_values_are_numbered(file: Path) -> None:
 def test_sparse_names_left_out_are_zero_and_counted(file: Path) -> None:
     read = lists(file, "0 ||| a ||| x=1 y=2 ||| 0\n0 ||| b ||| y=3 ||| 0\n0 ||| c ||| z=4 x=-1 ||| 0\n")
     assert read.feature_names == ("x", "y", "z")
-    assert read.features.tolist() == [[1, 2, 0], [0, 3, 0], [-1, 0, 4]]
+    assert read.corpus.features.matrix().tolist() == [[1, 2, 0], [0, 3, 0], [-1, 0, 4]]
     assert read.omitted == {"x": 1, "y": 1, "z": 2}
 
 
 def test_sparse_names_after_dense_ones(file: Path) -> None:
     read = lists(file, "0 ||| a ||| D0= 1 2 sp_a=1 ||| 0\n0 ||| b ||| D0= 3 4 sp_b=1 sp_a=2 ||| 0\n")
     assert read.feature_names == ("D0_0", "D0_1", "sp_a", "sp_b")
-    assert read.features.tolist() == [[1, 2, 1, 0], [3, 4, 2, 1]]
+    assert read.corpus.features.matrix().tolist() == [[1, 2, 1, 0], [3, 4, 2, 1]]
 
 
 def test_an_omitted_feature_does_not_keep_the_value_of_the_hypothesis_before(file: Path) -> None:
     read = lists(file, "0 ||| a ||| x=5 ||| 0\n0 ||| b ||| ||| 0\n0 ||| c ||| x=5 ||| 0\n")
-    assert read.features[:, 0].tolist() == [5, 0, 5]
+    assert read.corpus.features.matrix()[:, 0].tolist() == [5, 0, 5]
 
 
 def test_no_space_before_the_first_bars_tabs_and_windows_line_ends(file: Path) -> None:
     read = lists(file, "0||| a b  |||\tx=1 |||2\r\n1|||c|||x=2|||3")
-    assert list(read.texts) == ["a b", "c"]
+    assert all_texts(read) == ["a b", "c"]
     assert read.scores is not None
     assert read.scores.tolist() == [2, 3]
 
@@ -74,20 +74,23 @@ def test_names_may_hold_an_equals_sign_and_other_alphabets(file: Path) -> None:
 
 def test_the_old_style_and_values_without_names(file: Path) -> None:
     assert lists(file, "0 ||| a ||| lm: -1 tm: 1 2 ||| 0\n").feature_names == ("lm", "tm_0", "tm_1")
-    assert lists(file, "0 ||| a ||| -1 2 ||| 0\n0 ||| b ||| 3 4 ||| 0\n").features.tolist() == [[-1, 2], [3, 4]]
+    assert lists(file, "0 ||| a ||| -1 2 ||| 0\n0 ||| b ||| 3 4 ||| 0\n").corpus.features.matrix().tolist() == [
+        [-1, 2],
+        [3, 4],
+    ]
 
 
 def test_further_fields_are_passed_over_and_the_score_may_be_absent(file: Path) -> None:
-    assert lists(file, "0 ||| a ||| x=1 ||| 0 ||| 0-0 1-1 ||| fwd\n").rows == 1
+    assert lists(file, "0 ||| a ||| x=1 ||| 0 ||| 0-0 1-1 ||| fwd\n").corpus.edges == 1
     assert lists(file, "0 ||| a ||| x=1\n0 ||| b ||| x=2\n").scores is None
 
 
 def test_ids_in_any_order_are_grouped_and_gaps_are_empty_lists(file: Path) -> None:
     read = lists(file, "3 ||| d ||| x=1\n0 ||| a ||| x=2\n3 ||| e ||| x=3\n1 ||| b ||| x=4\n0 ||| f ||| x=5\n")
     assert read.ids == range(4)
-    assert read.offsets.tolist() == [0, 2, 3, 3, 5]
-    assert list(read.texts) == ["a", "f", "b", "d", "e"]
-    assert read.features[:, 0].tolist() == [2, 5, 4, 1, 3]
+    assert read.corpus.sentence_edges.tolist() == [0, 2, 3, 3, 5]
+    assert all_texts(read) == ["a", "f", "b", "d", "e"]
+    assert read.corpus.features.matrix()[:, 0].tolist() == [2, 5, 4, 1, 3]
     assert read.empty_ids == (2,)
 
 
@@ -95,13 +98,13 @@ def test_names_as_ids_keep_the_order_of_first_appearance(file: Path) -> None:
     long = "u" * 400
     read = lists(file, f"utt-b ||| x ||| f=1\nutt-a ||| y ||| f=2\n{long} ||| w ||| f=0\nutt-b ||| z ||| f=3\n")
     assert read.ids == ("utt-b", "utt-a", long)
-    assert list(read.texts) == ["x", "z", "y", "w"]
+    assert all_texts(read) == ["x", "z", "y", "w"]
 
 
 def test_numbers_far_apart_are_names(file: Path) -> None:
     read = lists(file, "20231112 ||| a ||| f=1\n7 ||| b ||| f=1\n")
     assert read.ids == (7, 20231112)
-    assert read.offsets.tolist() == [0, 1, 2]
+    assert read.corpus.sentence_edges.tolist() == [0, 1, 2]
 
 
 def test_equal_hypotheses_collapse_and_distinct_ones_never_do(file: Path) -> None:
@@ -110,9 +113,9 @@ def test_equal_hypotheses_collapse_and_distinct_ones_never_do(file: Path) -> Non
         "0 ||| a ||| x=1 ||| 1\n0 ||| a ||| x=2 ||| 1\n0 ||| a ||| x=1 ||| 7\n1 ||| a ||| x=1 ||| 1\n"
         "0 ||| a ||| x=-0 ||| 1\n0 ||| a ||| x=0.0 ||| 1\n",
     )
-    assert read.features[:, 0].tolist() == [1, 2, 0, 1]
-    assert read.ranks.tolist() == [0, 1, 3, 0]
-    assert read.copies.tolist() == [2, 1, 2, 1]
+    assert read.corpus.features.matrix()[:, 0].tolist() == [1, 2, 0, 1]
+    assert read.corpus.edge_ids.tolist() == [0, 1, 3, 0]
+    assert np.asarray(read.copies).tolist() == [2, 1, 2, 1]
     assert read.duplicates == 2
     assert read.scores is not None
     assert read.scores.tolist() == [7, 1, 1, 1]  # the best of equal ones
@@ -120,7 +123,7 @@ def test_equal_hypotheses_collapse_and_distinct_ones_never_do(file: Path) -> Non
 
 def test_an_empty_text_is_a_hypothesis(file: Path) -> None:
     read = lists(file, "0 |||  ||| x=1 ||| 0\n0 |||||| x=2 ||| 0\n0 ||| a ||| x=3 ||| 0\n")
-    assert list(read.texts) == ["", "", "a"]
+    assert all_texts(read) == ["", "", "a"]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +162,7 @@ def test_a_line_at_fault_is_named_and_can_be_skipped(file: Path, line: str, mess
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     read = lists(file, content, on_error="skip")
-    assert list(read.texts) == ["first", "last"]
+    assert all_texts(read) == ["first", "last"]
     assert [(fault.line, message in fault.reason) for fault in read.skipped] == [(2, True)]
     assert read.feature_names == ("x", "y_0", "y_1")
 
@@ -169,7 +172,7 @@ def test_text_that_is_not_utf8(file: Path) -> None:
     with pytest.raises(InputError, match=r":2: not UTF-8 \(byte 0xff\)"):
         lists(file, content)
     read = lists(file, content, on_error="skip")
-    assert list(read.texts) == ["é", "ü"]
+    assert all_texts(read) == ["é", "ü"]
     assert read.skipped[0].line == 2
 
 
@@ -177,7 +180,7 @@ def test_missing_zero_fills_the_dense_style(file: Path) -> None:
     content = "0 ||| a ||| x= 1 y= 2 ||| 0\n0 ||| b ||| y= 3 4 ||| 0\n0 ||| c ||| x= 5 z= 6 ||| 0\n"
     read = lists(file, content, missing=0)
     assert read.feature_names == ("x", "y_0", "y_1", "z")
-    assert read.features.tolist() == [[1, 2, 0, 0], [0, 3, 4, 0], [5, 0, 0, 6]]
+    assert read.corpus.features.matrix().tolist() == [[1, 2, 0, 0], [0, 3, 4, 0], [5, 0, 0, 6]]
     assert read.omitted == {"x": 1, "y_0": 1, "y_1": 2, "z": 2}
 
 
@@ -197,16 +200,16 @@ def test_several_files_share_names_and_join_lists(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     one.write_text("0 ||| a ||| x= 1 ||| 0\n1 ||| b ||| x= 2 ||| 0\n")
     two.write_text("0 ||| a ||| x= 1 ||| 0\n0 ||| c ||| x= 3 ||| 0\n")
-    read = read_lists([one, two])
-    assert list(read.texts) == ["a", "c", "b"]
-    assert read.duplicates == 1
+    both = read([one, two])
+    assert all_texts(both) == ["a", "c", "b"]
+    assert both.duplicates == 1
     two.write_text("0 ||| a ||| x= 1 ||| 0\n0 ||| c ||| w= 3 ||| 0\n")
     with pytest.raises(InputError, match=r"two:2: feature 'w'|two:2: lacks"):
-        read_lists([one, two])
+        read([one, two])
 
 
 def test_float32(file: Path) -> None:
-    assert lists(file, "0 ||| a ||| x=0.1\n", dtype="float32").features.dtype == np.float32
+    assert lists(file, "0 ||| a ||| x=0.1\n", dtype="float32").corpus.features.matrix().dtype == np.float32
     with pytest.raises(InputError, match="too large for float32"):
         lists(file, "0 ||| a ||| x=1e300\n", dtype="float32")
 
@@ -215,10 +218,10 @@ def test_lines_longer_than_a_block_and_many_blocks(file: Path) -> None:
     long = "word " * 500_000
     content = f"0 ||| {long} ||| x= 1 ||| 0\n" + "".join(f"{i} ||| t{i} ||| x= {i}.5 ||| 0\n" for i in range(60_000))
     read = lists(file, content + "60000 ||| " + long + "||| x= 1 ||| 0")
-    assert read.rows == 60_002
+    assert read.corpus.edges == 60_002
     assert read.text(0) == long.strip()
-    assert read.text(read.rows - 1) == long.strip()
-    assert read.features[1:-1, 0].tolist() == [i + 0.5 for i in range(60_000)]
+    assert read.text(read.corpus.edges - 1) == long.strip()
+    assert read.corpus.features.matrix()[1:-1, 0].tolist() == [i + 0.5 for i in range(60_000)]
 
 
 def test_many_names_many_layouts_and_many_uncertain_numbers(file: Path) -> None:
@@ -230,8 +233,8 @@ def test_many_names_many_layouts_and_many_uncertain_numbers(file: Path) -> None:
     read = lists(file, content)
     column = {name: number for number, name in enumerate(read.feature_names)}
     for i, row in enumerate(rows):
-        assert {k: read.features[i, column[k]] for k in row} == {k: float(v) for k, v in row.items()}
-        assert np.count_nonzero(read.features[i]) == len(row)
+        assert {k: read.corpus.features.matrix()[i, column[k]] for k in row} == {k: float(v) for k, v in row.items()}
+        assert np.count_nonzero(read.corpus.features.matrix()[i]) == len(row)
 
 
 names = st.sampled_from(["x", "y", "lm", "LM0", "a=", "é", "feature", "d:"])
@@ -306,5 +309,5 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
     path = tmp_path_factory.getbasetemp() / "bytes.moses"
     path.write_bytes(content)
     for on_error in ("raise", "skip"):
-        message = refusal(partial(read_lists, path, format="moses", on_error=on_error))
+        message = refusal(partial(read, path, format="moses", on_error=on_error))
         assert message is None or str(path) in message

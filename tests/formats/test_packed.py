@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import InputError
-from hulltune.formats import CandidateLists, open_packed, pack, read_lists, sniff
+from hulltune import Dataset, InputError, read
+from hulltune.data.lists import lists_of_texts
+from hulltune.formats import open_packed, pack, sniff
 from hulltune.formats.packed import VERSION
 from tests.formats.refusals import refusal
 
@@ -24,16 +25,26 @@ JSON = """\
 """
 
 
-def make(tmp_path: Path, **options: Any) -> CandidateLists:
+def make(tmp_path: Path, **options: Any) -> Dataset:
     (tmp_path / "j").write_text(JSON, encoding="utf-8")
-    return read_lists(tmp_path / "j", on_error="skip", **options)
+    return read(tmp_path / "j", on_error="skip", **options)
 
 
-def assert_same(one: CandidateLists, other: CandidateLists) -> None:
-    for name in ("offsets", "features", "text_bytes", "text_offsets", "scores", "ranks", "copies"):
-        a, b = getattr(one, name), getattr(other, name)
+def assert_same(one: Dataset, other: Dataset) -> None:
+    for name in ("node_offsets", "edge_offsets", "tail_offsets", "tails", "label_offsets", "labels", "edge_ids"):
+        np.testing.assert_array_equal(getattr(one.corpus, name), getattr(other.corpus, name), err_msg=name)
+    assert one.corpus.vocabulary.tokens == other.corpus.vocabulary.tokens
+    np.testing.assert_array_equal(one.first_choices, other.first_choices)
+    assert one.is_lists
+    assert other.is_lists
+    for a, b in (
+        (one.corpus.features.matrix(), other.corpus.features.matrix()),
+        (one.scores, other.scores),
+        (one.copies, other.copies),
+    ):
         assert (a is None) == (b is None)
         if a is not None:
+            assert b is not None
             assert a.dtype == b.dtype
             np.testing.assert_array_equal(a, b)
     for name in ("ids", "feature_names", "references", "sources", "omitted", "skipped", "provenance"):
@@ -47,15 +58,15 @@ def test_a_packed_file_gives_the_lists_back(tmp_path: Path, dtype: str) -> None:
     pack(lists, tmp_path / "p")
     assert_same(open_packed(tmp_path / "p"), lists)
     assert sniff(tmp_path / "p") == "packed"
-    again = read_lists(tmp_path / "p", builtin_features=["words"])
+    again = read(tmp_path / "p", features=["words"])
     assert again.feature_names == ("x", "y", "words")
-    assert open_packed(tmp_path / "p").features.flags.f_contiguous
-    assert open_packed(tmp_path / "p").corpus().edges == 2
+    assert open_packed(tmp_path / "p").corpus.features.matrix().flags.f_contiguous
+    assert open_packed(tmp_path / "p").corpus.edges == 2
 
 
 def test_numbers_as_ids_and_no_scores(tmp_path: Path) -> None:
     (tmp_path / "n").write_text("5 ||| a ||| x=1\n")
-    lists = read_lists(tmp_path / "n")
+    lists = read(tmp_path / "n")
     pack(lists, tmp_path / "p")
     assert open_packed(tmp_path / "p").ids == range(6)
     assert_same(open_packed(tmp_path / "p"), lists)
@@ -64,7 +75,7 @@ def test_numbers_as_ids_and_no_scores(tmp_path: Path) -> None:
 def test_writing_to_the_arrays_leaves_the_file_alone(tmp_path: Path) -> None:
     pack(make(tmp_path), tmp_path / "p")
     before = (tmp_path / "p").read_bytes()
-    open_packed(tmp_path / "p").features[0, 0] = 7
+    open_packed(tmp_path / "p").corpus.features.matrix()[0, 0] = 7
     assert (tmp_path / "p").read_bytes() == before
 
 
@@ -95,7 +106,7 @@ def test_a_flipped_byte_is_noticed_or_harmless(tmp_path_factory: pytest.TempPath
     whole = bytearray((folder / "p").read_bytes())
     whole[data.draw(st.integers(0, len(whole) - 1))] ^= data.draw(st.integers(1, 255))
     (folder / "d").write_bytes(whole)
-    message = refusal(lambda: open_packed(folder / "d").corpus())
+    message = refusal(lambda: open_packed(folder / "d").corpus)
     assert message is None or str(folder / "d") in message
 
 
@@ -119,31 +130,28 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path, monkeyp
 def test_packed_files_are_read_alone(tmp_path: Path) -> None:
     pack(make(tmp_path), tmp_path / "p")
     with pytest.raises(InputError, match="read alone"):
-        read_lists([tmp_path / "p", tmp_path / "j"])
+        read([tmp_path / "p", tmp_path / "j"])
     with pytest.raises(InputError, match="original lists"):
-        read_lists(tmp_path / "p", add=[(tmp_path / "j", "s")])
+        read(tmp_path / "p", add=[(tmp_path / "j", "s")])
     with pytest.raises(InputError, match="pack it again as float32"):
-        read_lists(tmp_path / "p", dtype="float32")
+        read(tmp_path / "p", dtype="float32")
 
 
 def test_a_million_hypotheses_open_in_no_time(tmp_path: Path) -> None:
     rows, size = 1_000_000, 100
-    lists = CandidateLists(
-        ids=range(rows // size),
-        offsets=np.arange(0, rows + 1, size, dtype=np.int64),
-        features=np.zeros((rows, 4), order="F"),
-        feature_names=("a", "b", "c", "d"),
-        text_bytes=np.full(5 * rows, 97, dtype=np.uint8),
-        text_offsets=np.arange(0, 5 * rows + 1, 5, dtype=np.int64),
+    lists = lists_of_texts(
+        range(rows // size),
+        np.arange(0, rows + 1, size, dtype=np.int64),
+        [f"{number:06d}" for number in range(rows)],
+        np.zeros((rows, 14), order="F"),
+        tuple(f"f{k}" for k in range(14)),
         scores=np.zeros(rows),
-        ranks=np.zeros(rows, dtype=np.int32),
-        copies=np.ones(rows, dtype=np.int32),
         references=(("a reference of some length",),) * (rows // size),
     )
     pack(lists, tmp_path / "p")
     times = []
     for _ in range(5):
         start = time.perf_counter()
-        assert open_packed(tmp_path / "p").rows == rows
+        assert open_packed(tmp_path / "p").corpus.edges == rows
         times.append(time.perf_counter() - start)
     assert min(times) < 0.1

@@ -11,17 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hulltune import InputError, envelopes
-from hulltune.formats import (
-    FORMATS,
-    CandidateLists,
-    add_builtin_features,
-    match_references,
-    read_lists,
-    read_references,
-    sniff,
-)
+from hulltune import Dataset, InputError, envelopes, read
+from hulltune.formats import FORMATS, add_builtin_features, read_references, sniff
 from hulltune.formats.streams import written_atomically
+from tests.lists import all_texts, hypothesis
 
 MOSES = "0 ||| a b ||| x= 1 ||| 3\n0 ||| c ||| x= 2 ||| 2\n0 ||| a b ||| x= 1 ||| 1\n1 ||| d e f ||| x= 5 ||| 0\n"
 
@@ -33,8 +26,8 @@ def moses(tmp_path: Path) -> Path:
     return path
 
 
-def column(lists: CandidateLists, name: str) -> list[float]:
-    values: list[float] = lists.features[:, lists.feature_names.index(name)].tolist()
+def column(lists: Dataset, name: str) -> list[float]:
+    values: list[float] = lists.corpus.features.matrix()[:, lists.feature_names.index(name)].tolist()
     return values
 
 
@@ -43,10 +36,10 @@ def test_compressed_files_are_told_by_their_content(moses: Path, package: str) -
     compress = pytest.importorskip(package).compress
     whole = compress(MOSES.encode() * 3) + compress(b"2 ||| z ||| x= 1 ||| 0\n")
     moses.write_bytes(whole)
-    assert read_lists(moses).rows == 4
+    assert read(moses).corpus.edges == 4
     moses.write_bytes(whole[:-12])
     with pytest.raises(InputError, match="cut off or damaged"):
-        read_lists(moses)
+        read(moses)
 
 
 def test_zstd_without_a_module_says_what_to_install(moses: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +51,7 @@ def test_zstd_without_a_module_says_what_to_install(moses: Path, monkeypatch: py
     moses.write_bytes(b"\x28\xb5\x2f\xfd....")
     monkeypatch.setattr(importlib, "import_module", absent)
     with pytest.raises(InputError, match=r"hulltune\[zstd\]"):
-        read_lists(moses)
+        read(moses)
 
 
 @pytest.mark.parametrize(
@@ -87,38 +80,38 @@ def test_sniffing(tmp_path: Path, name: str, content: str, expected: str) -> Non
 def test_what_cannot_be_sniffed_or_opened(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("just words\n")
     with pytest.raises(InputError, match="cannot tell the format"):
-        read_lists(tmp_path / "a")
+        read(tmp_path / "a")
     (tmp_path / "a").write_text("\n \n")
     with pytest.raises(InputError, match="the file is empty"):
-        read_lists(tmp_path / "a")
+        read(tmp_path / "a")
     with pytest.raises(InputError, match="no such file"):
-        read_lists(tmp_path / "b")
+        read(tmp_path / "b")
     with pytest.raises(InputError, match="did you mean 'moses'"):
-        read_lists(tmp_path / "a", format="mose")
+        read(tmp_path / "a", format="mose")
     with pytest.raises(InputError, match="at least one file"):
-        read_lists([])
+        read([])
     with pytest.raises(InputError, match="expected the name of a file"):
-        read_lists([3])
+        read([3])
     with pytest.raises(InputError, match="missing"):
-        read_lists(tmp_path / "a", missing=1)
+        read(tmp_path / "a", missing=1)
     with pytest.raises(InputError, match="dtype"):
-        read_lists(tmp_path / "a", dtype=np.int32)
+        read(tmp_path / "a", dtype=np.int32)
     with pytest.raises(InputError, match="unknown way to handle errors"):
-        read_lists(tmp_path / "a", on_error="ignore")
+        read(tmp_path / "a", on_error="ignore")
 
 
 def test_different_formats_together(moses: Path, tmp_path: Path) -> None:
     (tmp_path / "j").write_text('{"id": 0, "candidates": []}')
     with pytest.raises(InputError, match="different formats"):
-        read_lists([moses, tmp_path / "j"])
+        read([moses, tmp_path / "j"])
 
 
 def test_scores_are_added_by_line_before_duplicates_collapse(moses: Path, tmp_path: Path) -> None:
     (tmp_path / "s").write_text("0.1\n0.2\n0.1\n0.4\n")
-    lists = read_lists(moses, add=[(tmp_path / "s", "comet")])
+    lists = read(moses, add=[(tmp_path / "s", "comet")])
     assert column(lists, "comet") == [0.1, 0.2, 0.4]
     (tmp_path / "s").write_text("0.1\n0.2\n0.3\n0.4\n")
-    assert read_lists(moses, add=[(tmp_path / "s", "comet")]).duplicates == 0
+    assert read(moses, add=[(tmp_path / "s", "comet")]).duplicates == 0
 
 
 def test_scores_are_added_by_id_and_rank(moses: Path, tmp_path: Path) -> None:
@@ -126,7 +119,7 @@ def test_scores_are_added_by_id_and_rank(moses: Path, tmp_path: Path) -> None:
         (tmp_path / "s").write_text(
             "".join(f"{i} {r + base} {v}\n" for i, r, v in [(1, 0, 9), (0, 2, 3), (0, 0, 1), (0, 1, 2)])
         )
-        assert column(read_lists(moses, add=[(tmp_path / "s", "s")]), "s") == [1, 2, 3, 9]
+        assert column(read(moses, add=[(tmp_path / "s", "s")]), "s") == [1, 2, 3, 9]
 
 
 @pytest.mark.parametrize(
@@ -148,28 +141,28 @@ def test_scores_are_added_by_id_and_rank(moses: Path, tmp_path: Path) -> None:
 def test_added_scores_at_fault(moses: Path, tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "s").write_text(content)
     with pytest.raises(InputError) as caught:
-        read_lists(moses, add=[(tmp_path / "s", "s")])
+        read(moses, add=[(tmp_path / "s", "s")])
     assert message in str(caught.value)
 
 
 def test_added_scores_stay_with_their_hypotheses_when_lines_are_skipped(moses: Path, tmp_path: Path) -> None:
     moses.write_text("0 ||| a ||| x= 1\nbroken\n0 ||| b ||| x= nan\n\n0 ||| c ||| x= 2\n")
     (tmp_path / "s").write_text("1\n2\n3\n4\n5\n")
-    assert column(read_lists(moses, add=[(tmp_path / "s", "s")], on_error="skip"), "s") == [1, 5]
+    assert column(read(moses, add=[(tmp_path / "s", "s")], on_error="skip"), "s") == [1, 5]
     (tmp_path / "j").write_text('{"candidates": [{"text": "a"}]}\nbroken\n')
     with pytest.raises(InputError, match="an unknown number of hypotheses was skipped"):
-        read_lists(tmp_path / "j", add=[(tmp_path / "s", "s")], on_error="skip")
+        read(tmp_path / "j", add=[(tmp_path / "s", "s")], on_error="skip")
 
 
 def test_built_in_features(moses: Path) -> None:
-    lists = read_lists(moses, builtin_features=["words", "chars", "rank", "consensus", "log_length"])
+    lists = read(moses, features=["words", "chars", "rank", "consensus", "log_length"])
     assert lists.feature_names == ("x", "words", "chars", "rank", "consensus", "log_length")
     assert column(lists, "words") == [2, 1, 3]
     assert column(lists, "chars") == [3, 1, 5]
     assert column(lists, "rank") == [1, 2, 1]
     assert column(lists, "consensus") == [2, 1, 1]
     assert column(lists, "log_length") == pytest.approx([math.log(3), math.log(2), math.log(4)], rel=1e-15)
-    assert lists.features.flags.f_contiguous
+    assert lists.corpus.features.matrix().flags.f_contiguous
     with pytest.raises(InputError, match="already have a feature 'words'"):
         add_builtin_features(lists, ["words"])
     with pytest.raises(InputError, match="unknown built-in feature 'word'; did you mean 'words'"):
@@ -178,32 +171,34 @@ def test_built_in_features(moses: Path) -> None:
 
 def test_consensus_counts_texts_whatever_their_features(tmp_path: Path) -> None:
     (tmp_path / "n").write_text("0 ||| é ||| x=1\n0 ||| é ||| x=2\n0 ||| é ||| x=1\n0 ||| a ||| x=1\n1 ||| é ||| x=1\n")
-    lists = read_lists(tmp_path / "n", builtin_features=["consensus", "chars"])
+    lists = read(tmp_path / "n", features=["consensus", "chars"])
     assert column(lists, "consensus") == [3, 3, 1, 1]
     assert column(lists, "chars") == [1, 1, 1, 1]
 
 
 def test_the_corpus_has_a_node_a_sentence_and_an_edge_a_row(tmp_path: Path) -> None:
     (tmp_path / "n").write_text("0 ||| a ||| x=1 y=0\n2 ||| b ||| x=2 y=1\n2 ||| c ||| x=3 y=0\n")
-    lists = read_lists(tmp_path / "n")
-    corpus = lists.corpus()
+    lists = read(tmp_path / "n")
+    corpus = lists.corpus
     assert (len(corpus), corpus.nodes, corpus.edges) == (3, 3, 3)
     assert [forest.edges for forest in corpus] == [1, 0, 2]
     assert corpus[2].edge_ids.tolist() == [0, 1]
-    assert corpus.features.values is lists.features
+    assert corpus.features.values is lists.corpus.features.matrix()
     found = envelopes(corpus, [0, 1], [[1, 0]])
     assert len(found.envelope(0)) == 1
     assert [segment.slope for segment in found.envelope(2)] == [2, 3]
-    assert lists.hypothesis(2, 1) == "c"
+    assert hypothesis(lists, 2, 1) == "c"
     with pytest.raises(IndexError):
-        lists.hypothesis(1, 0)
+        hypothesis(lists, 1, 0)
 
 
 def test_references_belong_to_ids(tmp_path: Path) -> None:
     (tmp_path / "n").write_text("3 ||| d ||| x=1\n0 ||| a ||| x=1\n1 ||| b ||| x=1\n")
     (tmp_path / "r").write_text("ref 0\n\nref 2\nref 3\nref 4\n")
-    lists, references = match_references(read_lists(tmp_path / "n"), read_references(tmp_path / "r"))
-    assert [lists.hypothesis(i, 0) if i in (0, 1, 3) else None for i in range(5)] == ["a", "b", None, "d", None]
+    lists = read(tmp_path / "n", tmp_path / "r")
+    references = lists.references
+    assert references is not None
+    assert [hypothesis(lists, i, 0) if i in (0, 1, 3) else None for i in range(5)] == ["a", "b", None, "d", None]
     assert lists.empty_ids == (2, 4)
     assert references[1] == ("",)
     assert references[3] == ("ref 3",)
@@ -215,22 +210,22 @@ def test_too_few_references_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match="up to sentence id 3, but there are only 3 reference lines; expected at least 4"
     ):
-        match_references(read_lists(tmp_path / "n"), read_references(tmp_path / "r"))
+        read(tmp_path / "n", tmp_path / "r")
     (tmp_path / "n").write_text("1 ||| a ||| x=1\n3 ||| b ||| x=1\n")
     with pytest.raises(InputError, match="ids count from 0, these start at 1"):
-        match_references(read_lists(tmp_path / "n"), read_references(tmp_path / "r"))
+        read(tmp_path / "n", tmp_path / "r")
     (tmp_path / "n").write_text("u ||| a ||| x=1\nv ||| b ||| x=1\n")
     with pytest.raises(InputError, match="2 sentences, but the references 3 lines"):
-        match_references(read_lists(tmp_path / "n"), read_references(tmp_path / "r"))
+        read(tmp_path / "n", tmp_path / "r")
 
 
 def test_far_flung_ids_are_aligned_too(tmp_path: Path) -> None:
     (tmp_path / "n").write_text("150000 ||| b ||| x=1\n2 ||| a ||| x=1\n")
-    lists = read_lists(tmp_path / "n")
+    lists = read(tmp_path / "n")
     assert len(lists) == 2
     aligned = lists.aligned_to(150_001)
-    assert aligned.hypothesis(2, 0) == "a"
-    assert aligned.hypothesis(150_000, 0) == "b"
+    assert hypothesis(aligned, 2, 0) == "a"
+    assert hypothesis(aligned, 150_000, 0) == "b"
 
 
 def test_reference_files_must_agree(tmp_path: Path) -> None:
@@ -252,16 +247,17 @@ def test_reference_files_must_agree(tmp_path: Path) -> None:
 
 def test_references_within_the_lists(tmp_path: Path) -> None:
     (tmp_path / "j").write_text('{"id": 1, "refs": ["r"], "candidates": [{"text": "a"}]}\n')
-    lists, references = match_references(read_lists(tmp_path / "j"))
-    assert references == ((), ("r",))
+    lists = read(tmp_path / "j")
+    assert lists.references == ((), ("r",))
+    assert (lists.matched().references, lists.matched().ids) == ((("r",),), (1,))  # of 0 nothing is known
     (tmp_path / "j").write_text(
         '{"id": 1, "refs": ["r"], "candidates": [{"text": "a"}]}\n{"id": 0, "candidates": [{"text": "a"}]}\n'
     )
     with pytest.raises(InputError, match="sentence 0 has hypotheses but no reference"):
-        match_references(read_lists(tmp_path / "j"))
+        read(tmp_path / "j").matched()
     (tmp_path / "n").write_text(MOSES)
     with pytest.raises(InputError, match="no references"):
-        match_references(read_lists(tmp_path / "n"))
+        read(tmp_path / "n").matched()
     assert len(lists) == 2
 
 
@@ -269,9 +265,9 @@ def test_references_within_the_lists(tmp_path: Path) -> None:
 def test_many_texts_at_once(tmp_path: Path, words: list[str]) -> None:
     file = tmp_path / "lists"
     file.write_text("".join(f"0 ||| {text} ||| f=1\n" for text in words), encoding="utf-8")
-    lists = read_lists(file)
+    lists = read(file)
     rows = np.array([2, 0, 1, 2])
-    assert lists.some_texts(rows) == [lists.text(row) for row in rows.tolist()]
+    assert lists.texts(rows) == [lists.text(row) for row in rows.tolist()]
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -281,14 +277,14 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path, compressed: bool) -> None:
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_bytes(gzip.compress(data) if compressed else data))
     writer.start()
-    lists = read_lists(pipe)
+    lists = read(pipe)
     writer.join()
-    assert list(lists.texts) == ["a", "b"]
+    assert all_texts(lists) == ["a", "b"]
 
 
 def test_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hulltune.formats.streams._pipes", {"-": b"0 ||| a ||| f=1\n"})
-    assert list(read_lists("-").texts) == ["a"]
+    assert all_texts(read("-")) == ["a"]
 
 
 def test_a_folder_is_no_file_to_write(tmp_path: Path) -> None:
@@ -335,5 +331,5 @@ def test_bytes_that_are_no_text_are_not_shown_as_such(tmp_path: Path, data: byte
     with pytest.raises(
         InputError, match=r"cannot tell the format from the bytes [0-9a-f ]+ …, which are no text"
     ) as caught:
-        read_lists(tmp_path / "junk")
+        read(tmp_path / "junk")
     assert str(caught.value).isprintable()

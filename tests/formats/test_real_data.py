@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hulltune.formats import match_references, open_packed, pack, read_lists, read_references, read_weights, write_jsonl
+from hulltune import read
+from hulltune.formats import open_packed, pack, read_references, read_weights, write_jsonl
 from tests.formats.moses_oracle import parse
+from tests.lists import all_texts
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="no ../shared/data beside the checkout")
@@ -25,47 +27,49 @@ pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="no ../shared/data bes
     ],
 )
 def test_lists_agree_with_the_plain_parser(tmp_path: Path, name: str, sentences: int, features: int) -> None:
-    lists = read_lists(DATA / name)
+    lists = read(DATA / name)
     expected = parse(gzip.decompress((DATA / name).read_bytes()).decode("utf-8"), strict=True)
     assert not expected.faults
     assert len(lists) == sentences
     assert len(lists.feature_names) == features
-    assert lists.rows + lists.duplicates == len(expected.rows)
+    assert lists.corpus.edges + lists.duplicates == len(expected.rows)
     seen: dict[tuple[str, str, tuple[float, ...]], int] = {}
     for row in expected.rows:
         values = tuple(row.features.get((feature, 0), 0.0) for feature in lists.feature_names)
         seen[row.id, row.text, values] = seen.get((row.id, row.text, values), 0) + 1
     found = {}
     for sentence in range(len(lists)):
-        for number in range(lists.offsets[sentence], lists.offsets[sentence + 1]):
-            key = (str(sentence), lists.text(number), tuple(lists.features[number].tolist()))
-            found[key] = int(lists.copies[number])
+        for number in range(lists.corpus.sentence_edges[sentence], lists.corpus.sentence_edges[sentence + 1]):
+            key = (str(sentence), lists.text(number), tuple(lists.corpus.features.matrix()[number].tolist()))
+            found[key] = int(np.asarray(lists.copies)[number])
     assert found == seen
     pack(lists, tmp_path / "p")
-    np.testing.assert_array_equal(open_packed(tmp_path / "p").features, lists.features)
+    np.testing.assert_array_equal(open_packed(tmp_path / "p").corpus.features.matrix(), lists.corpus.features.matrix())
 
 
 @pytest.mark.parametrize(("folder", "name"), [("fr_en", "nbest.moses.gz"), ("de_en", "nbest.txt.gz")])
 def test_references_match(folder: str, name: str) -> None:
-    lists, references = match_references(read_lists(DATA / folder / name), read_references(DATA / folder / "refs.txt"))
+    references = read_references(DATA / folder / "refs.txt")
+    lists = read(DATA / folder / name, references)
     assert len(lists) == len(references)
+    assert lists.references == references
     assert lists.empty_ids == ()
 
 
 def test_weights_have_the_features_of_the_lists() -> None:
     weights = read_weights(DATA / "de_en" / "decoding.weights")
-    lists = read_lists(DATA / "de_en" / "nbest.txt.gz")
+    lists = read(DATA / "de_en" / "nbest.txt.gz")
     assert set(weights) == set(lists.feature_names)
     assert lists.scores is not None
-    products = lists.features * np.array([weights[name] for name in lists.feature_names])
+    products = lists.corpus.features.matrix() * np.array([weights[name] for name in lists.feature_names])
     rounding = 0.5e-5 * (np.abs(products).sum(axis=1) + np.abs(lists.scores))  # all were written with six digits
     assert np.all(np.abs(products.sum(axis=1) - lists.scores) <= rounding)
 
 
 def test_lists_survive_the_native_format(tmp_path: Path) -> None:
-    lists = read_lists(DATA / "asr_tts" / "nbest.txt.gz")
+    lists = read(DATA / "asr_tts" / "nbest.txt.gz")
     write_jsonl(lists, tmp_path / "a.jsonl")
-    again = read_lists(tmp_path / "a.jsonl")
-    np.testing.assert_array_equal(again.features, lists.features)
-    np.testing.assert_array_equal(again.text_bytes, lists.text_bytes)
-    np.testing.assert_array_equal(again.offsets, lists.offsets)
+    again = read(tmp_path / "a.jsonl")
+    np.testing.assert_array_equal(again.corpus.features.matrix(), lists.corpus.features.matrix())
+    assert all_texts(again) == all_texts(lists)
+    np.testing.assert_array_equal(again.corpus.sentence_edges, lists.corpus.sentence_edges)

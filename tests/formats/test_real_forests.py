@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hulltune import Forest
+from hulltune import Forest, read
 from hulltune.data.features import DenseFeatures
 from hulltune.data.vocabulary import Vocabulary
-from hulltune.formats import forest_text, read_lists
+from hulltune.formats import forest_text
 from hulltune.formats.cdec_json import read_cdec_json
 from hulltune.formats.forest_files import ForestOptions, NamedForest
 from hulltune.formats.forest_text import read_forest_text, write_forest_text
@@ -23,6 +23,7 @@ from hulltune.lines.result import Envelope
 from tests.formats import forest_writers
 from tests.formats.forest_text_oracle import forest_text as plain_parser
 from tests.formats.plain_forests import EVERYTHING, assert_same, plain, read_all
+from tests.lists import hypothesis
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="no ../shared/data beside the checkout")
@@ -36,7 +37,7 @@ WORD = float(np.log10(np.e))
 """The penalty of one word, of which the files have some digits."""
 
 
-def read(path: Path) -> Forest:
+def read_one(path: Path) -> Forest:
     (named,) = read_forest_text(path, EVERYTHING, Vocabulary())
     return named.forest
 
@@ -45,21 +46,21 @@ def test_decoding_gives_what_the_decoder_printed() -> None:
     """Rank 1 of the n-best list, but for ties."""
     lines = (DE_EN / "decoding.weights").read_text(encoding="utf-8").splitlines()
     weights = {name: float(value) for name, value in (line.split() for line in lines)}
-    lists = read_lists(DE_EN / "nbest.txt.gz")
+    lists = read(DE_EN / "nbest.txt.gz")
     files = sorted((DE_EN / "forests").glob("*.hg.gz"))
     assert len(files) == 150
     same = 0
     for file in files:
-        forest = read(file)
+        forest = read_one(file)
         best = decode(forest, {name: weights[name] for name in forest.feature_names}, threads=1)
-        same += best.outputs()[0][0] == lists.hypothesis(int(file.name[:4]), 0)
+        same += best.outputs()[0][0] == hypothesis(lists, int(file.name[:4]), 0)
     assert same >= 143
 
 
 @cache
 def along_the_word_penalty(number: int, exact: bool) -> Envelope:
     """The envelope of one of the two forests from ORIGIN along WordPenalty, as written or with exact word counts."""
-    forest = read(CDEC / f"{number}.hg.gz")
+    forest = read_one(CDEC / f"{number}.hg.gz")
     penalty = forest.feature_names.index("WordPenalty")
     scale = 1.0
     if exact:
@@ -90,7 +91,7 @@ def test_the_best_interval_is_there_and_decoding_in_it_gives_its_outputs() -> No
     assert breakpoints[right - 1 : right + 1] == pytest.approx([-8.186, -6.436], abs=5e-4)
     assert breakpoints[right - 1 : right + 1].mean() == pytest.approx(-7.31069, abs=2e-5)
     for number, exact in enumerate(envelopes):
-        forest = read(CDEC / f"{number}.hg.gz")
+        forest = read_one(CDEC / f"{number}.hg.gz")
         weights = {name: ORIGIN.get(name, 0.0) for name in forest.feature_names}
         weights["WordPenalty"] += -7.31069
         tokens = exact.tokens(exact.index_at(-7.31069))
@@ -99,7 +100,7 @@ def test_the_best_interval_is_there_and_decoding_in_it_gives_its_outputs() -> No
 
 def test_reading_back_what_was_written_and_the_plain_parser(tmp_path: Path) -> None:
     files = [*sorted((DE_EN / "forests").glob("*.hg.gz"))[:5], CDEC / "0.hg.gz"]
-    forests = [NamedForest(read(file), file.name) for file in files]
+    forests = [NamedForest(read_one(file), file.name) for file in files]
     write_forest_text(tmp_path / "all.hg", forests)
     back = list(read_forest_text(tmp_path / "all.hg", EVERYTHING, Vocabulary()))
     assert [named.name for named in back] == [file.name for file in files]
@@ -112,7 +113,7 @@ def test_reading_back_what_was_written_and_the_plain_parser(tmp_path: Path) -> N
 
 
 def test_a_real_forest_in_the_other_formats(tmp_path: Path) -> None:
-    forest = read(CDEC / "0.hg.gz")
+    forest = read_one(CDEC / "0.hg.gz")
     (cdec,) = read_all(read_cdec_json, tmp_path / "cdec", forest_writers.cdec_json(plain(forest)))
     assert_same(cdec.forest, forest)
     (joshua,) = read_all(read_joshua, tmp_path / "joshua", forest_writers.joshua(plain(forest)))
@@ -129,7 +130,7 @@ def test_a_real_forest_in_the_other_formats(tmp_path: Path) -> None:
 def test_no_word_is_dropped_by_default_and_files_are_told_by_their_content() -> None:
     for file in (DE_EN / "forests" / "0000.hg.gz", CDEC / "1.hg.gz"):
         (default,) = read_forest_text(file, ForestOptions(), Vocabulary())
-        assert_same(default.forest, read(file))
+        assert_same(default.forest, read_one(file))
         from hulltune.formats.streams import head
 
         assert forest_text.looks_like(head(file))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hulltune.formats import read_lists
+from hulltune import read
 from tests.formats.list_files import fault, rows, write
 
 
@@ -18,14 +18,14 @@ def test_n_best_and_one_best_numbered_from_one(tmp_path: Path) -> None:
         '{"sentence_id": 1, "translation": "a", "score": 1, "translations": ["a", "b"], "scores": [[1.5], [2]]}',
         '{"sentence_id": 2, "translation": "c", "score": 3}',
     )
-    lists = read_lists(path)
+    lists = read(path)
     assert lists.provenance[0].format == "sockeye"
     assert rows(lists) == [(0, "a", [1.5]), (0, "b", [2.0]), (1, "c", [3.0])]
 
 
 def test_numbered_from_zero_with_factors(tmp_path: Path) -> None:
     line = {"sentence_id": 0, "translations": ["a", "b"], "scores": [[1, 2], [3, 4]]}
-    lists = read_lists(write(tmp_path / "o", json.dumps(line)))
+    lists = read(write(tmp_path / "o", json.dumps(line)))
     assert lists.feature_names == ("score", "factor1_score")
     assert rows(lists) == [(0, "a", [1.0, 2.0]), (0, "b", [3.0, 4.0])]
 

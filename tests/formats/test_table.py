@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from hulltune import InputError
-from hulltune.formats import read_lists, sniff
+from hulltune import InputError, read
+from hulltune.formats import sniff
 from tests.formats.list_files import fault, rows, write
 
 
 def test_csv(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "id,text,lm,tm,score,ref,source", '0,"a, ""b""",1,2,3,r,s', "1,,-1e-2,0,3,r2,s2")
-    lists = read_lists(path)
+    lists = read(path)
     assert rows(lists) == [(0, 'a, "b"', [1.0, 2.0]), (1, "", [-0.01, 0.0])]
     assert lists.feature_names == ("lm", "tm")
     assert lists.references == (("r",), ("r2",))
@@ -23,7 +23,7 @@ def test_csv(tmp_path: Path) -> None:
 
 def test_tsv_has_no_quotes(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tsv", "text\tid\tlm\tref_0\tref_1", '"a\tu1\t1\tr\tq')
-    lists = read_lists(path)
+    lists = read(path)
     assert rows(lists) == [("u1", '"a', [1.0])]
     assert lists.references == (("r", "q"),)
 
@@ -44,7 +44,7 @@ def test_a_row_at_fault(tmp_path: Path, row: str, message: str) -> None:
     path = write(tmp_path / "a.csv", "id,text,lm,score", "0,a,1,1", row)
     assert fault(path).startswith(f"{path}:3: ")
     assert message in fault(path)
-    lists = read_lists(path, on_error="skip")
+    lists = read(path, on_error="skip")
     assert rows(lists) == [(0, "a", [1.0])]
     assert [s.line for s in lists.skipped] == [3]
 
@@ -52,7 +52,7 @@ def test_a_row_at_fault(tmp_path: Path, row: str, message: str) -> None:
 def test_a_first_row_that_lacks_a_feature_does_not_make_it_disappear(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "id,text,lm,tm", "0,a,1,", "0,b,1,2")
     assert "lacks feature 'tm'" in fault(path)
-    assert rows(read_lists(path, missing=0)) == [(0, "a", [1.0, 0.0]), (0, "b", [1.0, 2.0])]
+    assert rows(read(path, missing=0)) == [(0, "a", [1.0, 0.0]), (0, "b", [1.0, 2.0])]
 
 
 def test_headers(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_headers(tmp_path: Path) -> None:
 def test_an_open_quotation_mark(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "id,text,lm", "0,a,1", '0,"b,1')
     assert fault(path).startswith(f"{path}:3: no table row")
-    assert rows(read_lists(path, on_error="skip")) == [(0, "a", [1.0])]
+    assert rows(read(path, on_error="skip")) == [(0, "a", [1.0])]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
@@ -81,15 +81,15 @@ def test_frames_and_parquet(tmp_path: Path, library: str) -> None:
         parquet = pytest.importorskip("pyarrow.parquet")
         parquet.write_table(module.table(columns), tmp_path / "a.parquet")
         assert sniff(tmp_path / "a.parquet") == "parquet"
-        assert rows(read_lists(tmp_path / "a.parquet")) == expected
+        assert rows(read(tmp_path / "a.parquet")) == expected
         return
-    assert rows(read_lists(module.DataFrame(columns))) == expected
+    assert rows(read(module.DataFrame(columns))) == expected
     columns["lm"][1] = float("nan")
     with pytest.raises(InputError, match=r"data frame:3: (feature 'lm' is nan|lacks feature 'lm')"):
-        read_lists(module.DataFrame(columns))
+        read(module.DataFrame(columns))
     columns["lm"][1], columns["text"][2] = 0.0, None
     with pytest.raises(InputError, match="data frame:4: text is"):
-        read_lists(module.DataFrame(columns))
+        read(module.DataFrame(columns))
 
 
 def test_a_damaged_parquet_file(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from hulltune import InputError, read_weights, tune_loop
 from hulltune.cli import main
-from hulltune.loop import CommandDecoder, DecoderError, Reading, WeightsFormat
+from hulltune.formats import Reading
+from hulltune.loop import CommandDecoder, DecoderError, WeightsFormat
 from hulltune.loop.weights_template import fill_template
 from tests.loop.decoders import START, references
 

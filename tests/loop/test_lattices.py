@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 import hulltune
-from hulltune import CommandDecoder, DecoderError, tune_loop
+from hulltune import CommandDecoder, DecoderError, read, tune_loop
 from hulltune.cli import main
 from hulltune.errors import InputError
-from hulltune.formats import read_forests
-from hulltune.loop import Reading
+from hulltune.formats import Reading
 from tests.loop import lattice_decoders
 from tests.loop.decoders import START, references, shown
 from tests.loop.test_command import PYTHON, python
@@ -62,7 +61,7 @@ def test_costs_fillers_and_word_tables(kind: str, capsys: pytest.CaptureFixture[
     negate = ["--negate", "acoustic,language"] if kind == "slf" else ["--symbols", "words.txt"]
     assert main(arguments(kind, *negate, "--drop", "uh")) == 0
     found = json.loads(capsys.readouterr().out)
-    written = read_forests(f"run/iter-{found['best']:03d}/output", **OPTIONS[kind])
+    written = read(f"run/iter-{found['best']:03d}/output", **OPTIONS[kind])
     assert hulltune.score(written, found["weights"], references(), metric="wer") == found["score"]
     assert found["score"] < found["start_score"] < 1.0
     assert found["weights"][lattice_decoders.FEATURES[kind][0]] > 0.0  # what was a cost is a score
@@ -77,7 +76,7 @@ def test_without_them_words_and_signs_are_what_the_file_has(capsys: pytest.Captu
     assert main(arguments("slf", "--iterations", "1")) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["start_score"] >= 1 / 6  # a filler for every six words
-    texts = hulltune.rerank(read_forests("run/iter-001/output"), start("slf"))
+    texts = hulltune.rerank(read("run/iter-001/output"), start("slf"))
     assert all(text.startswith("uh ") for text in texts)
 
 

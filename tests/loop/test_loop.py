@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import hulltune
-from hulltune import Forest, InputError, read_forests, read_lists, score, tune_loop
+from hulltune import Dataset, Forest, InputError, read, score, tune_loop
+from hulltune.data import Member
+from hulltune.data.joining import Piece, joined
 from hulltune.demo import START_WEIGHTS, BuiltInDecoder, built_in_task
-from hulltune.formats.forest_set import ForestSet, Member, Piece
-from hulltune.formats.records import lists_from_records
 from hulltune.loop import LoopProgress, LoopResult, winners
 from hulltune.loop.hypotheses import united
 from hulltune.loop.result import ITERATIONS, NO_NEW_WINNERS, NOTHING_NEW, SMALL_GAIN
-from hulltune.tuning.inputs import as_forests, list_data, tuning_data
+from hulltune.tuning.inputs import as_dataset, problem_of
 from tests.loop.decoders import NAMES, START, references, shown
 
 QUICK: dict[str, Any] = {"metric": "wer", "restarts": 3, "threads": 1}
@@ -68,7 +68,7 @@ def test_the_loop_improves_what_the_decoder_puts_out_and_reports_what_it_reached
 
 
 def test_a_decoder_that_always_shows_the_same_stops_the_loop_at_the_second_look() -> None:
-    same = lists_from_records(shown({"a": 1.0}, size=60))
+    same = read(shown({"a": 1.0}, size=60))
     result = tune_loop(lambda weights: same, references(), start=START, **QUICK)
     assert result.stopped == NOTHING_NEW
     assert len(result.iterations) == 2
@@ -139,23 +139,23 @@ def test_forests_loop_as_lists_do() -> None:
 
 
 def test_the_quick_way_to_winners_gives_those_of_the_envelopes(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = list_data(shown({"a": 1.0}, size=60), references()).problem("wer")
+    problem = problem_of(as_dataset(shown({"a": 1.0}, size=60), references()), "wer")
     weights, others = np.array([0.2, 0.7, -0.1]), np.array([1.0, 0.0, 0.3])
     quick = winners.winning_outputs(problem, weights, others)
     monkeypatch.setattr(winners, "winners_along", lambda *arguments: None)
     assert quick == winners.winning_outputs(problem, weights, others)
     assert len(quick) > 24
-    forests = tuning_data(as_forest_decoder()({"a": 1.0}), references()).problem("wer")
-    lists = list_data(shown({"a": 1.0}), references()).problem("wer")
+    forests = problem_of(as_dataset(as_forest_decoder()({"a": 1.0}), references()), "wer")
+    lists = problem_of(as_dataset(shown({"a": 1.0}), references()), "wer")
     assert winners.winning_outputs(forests, weights) == winners.winning_outputs(lists, weights)
 
 
 def test_forests_of_several_iterations_are_one_and_equal_ones_count_once() -> None:
     decode = as_forest_decoder()
-    first, second = as_forests(decode(START)), as_forests(decode({"b": 1.0}))
+    first, second = read(decode(START)), read(decode({"b": 1.0}))
     both = united([first, second, first])
     assert len(both) == len(first)
-    assert all(len(members) <= 2 for members in both.members)
+    assert all(len(both.members_of(sentence)) <= 2 for sentence in range(len(both)))
     once = united([first, first])
     assert once.corpus.edges == first.corpus.edges
     outputs = {word for forest in both.corpus for word in forest.vocabulary.tokens}
@@ -234,7 +234,7 @@ def test_files_that_a_function_names_are_kept(tmp_path: Path) -> None:
     for number in range(1, len(result.iterations) + 1):
         kept = list((tmp_path / "run" / f"iter-{number:03d}").glob("output*"))
         assert len(kept) == 1
-        assert read_lists(kept[0]).rows == 60
+        assert read(kept[0]).corpus.edges == 60
     with pytest.raises(InputError, match="no such file, though the decoder named it"):
         tune_loop(lambda weights: tmp_path / "nothing", references(), start=START, **QUICK)
 
@@ -256,17 +256,17 @@ def test_bad_options_are_named(options: dict[str, Any], message: str) -> None:
         tune_loop(shown, None, start=START)
 
 
-def losing(lost: set[int], decoded_with: list[Mapping[str, float]]) -> Callable[[Mapping[str, float]], ForestSet]:
+def losing(lost: set[int], decoded_with: list[Mapping[str, float]]) -> Callable[[Mapping[str, float]], Dataset]:
     """A decoder of forests that gives no output for some sentences, from the second call on."""
 
-    def decoder(weights: Mapping[str, float]) -> ForestSet:
+    def decoder(weights: Mapping[str, float]) -> Dataset:
         decoded_with.append(weights)
         pieces = [
             Piece(number, forest, Member("memory"))
             for number, forest in enumerate(as_forest_decoder()(weights))
             if len(decoded_with) == 1 or number not in lost
         ]
-        return ForestSet.from_pieces(pieces, ids_by="name")
+        return joined(pieces, ids_by="name")
 
     return decoder
 
@@ -294,7 +294,7 @@ def test_a_sentence_that_the_decoder_loses_counts_as_an_empty_output(lasting: bo
         again = tune_loop(losing(lost, calls), references(), **options)
         assert without_times(again) == without_times(result)
         assert len(calls) == 2
-        assert [len(read_forests(tmp_path / "run" / f"iter-00{n}" / "output.forest")) for n in (1, 2)] == [12, 12]
+        assert [len(read(tmp_path / "run" / f"iter-00{n}" / "output.forest")) for n in (1, 2)] == [12, 12]
 
 
 def test_forests_by_order_must_be_complete() -> None:

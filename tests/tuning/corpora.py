@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hulltune import Forest, ForestBuilder
-from hulltune.formats import CandidateLists
-from hulltune.formats.records import lists_from_records
+from hulltune import Dataset, Forest, ForestBuilder, read
 
 FOREST_FEATURES = ["lm", "tm", "length"]
 WORDS = ["ba", "be", "bi", "bo", "bu", "da", "de", "di", "do", "du"]
@@ -34,8 +32,8 @@ def random_records(
     return records
 
 
-def random_lists(seed: int, **sizes: Any) -> CandidateLists:
-    return lists_from_records(random_records(seed, **sizes))
+def random_lists(seed: int, **sizes: Any) -> Dataset:
+    return read(random_records(seed, **sizes))
 
 
 def random_lattice(reference: list[str], rng: np.random.Generator) -> Forest:

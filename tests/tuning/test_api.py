@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import hulltune
-from hulltune import InputError, Reranker, TuneResult, read_lists, rerank, score, tune
+from hulltune import InputError, Reranker, TuneResult, read, rerank, score, tune
 from hulltune.formats import write_jsonl, write_weights
 from hulltune.metrics import Ask, Store, Unanswered, import_answers
 from hulltune.search.policies import Policy
@@ -25,7 +25,7 @@ def texts_of(records: list[dict[str, Any]]) -> list[str]:
 
 def test_one_import_and_three_lines(tmp_path: Path) -> None:
     write_jsonl(random_lists(1), tmp_path / "dev.jsonl")
-    lists = hulltune.read_lists(tmp_path / "dev.jsonl")
+    lists = hulltune.read(tmp_path / "dev.jsonl")
     result = hulltune.tune(lists, metric="wer")
     best = hulltune.rerank(lists, result)
     assert len(best) == 12
@@ -87,9 +87,9 @@ def test_lists_from_records_and_from_files(tmp_path: Path) -> None:
         ({"candidates": [{"text": "a", "features": {"x": float("nan")}}]}, "record 0, candidate 0: feature 'x'"),
     ):
         with pytest.raises(InputError, match=complaint):
-            hulltune.formats.records.lists_from_records([record])  # type: ignore[list-item]  # that is the point
-    with pytest.raises(InputError, match="expected at least one record"):
-        hulltune.formats.records.lists_from_records([])
+            hulltune.read([record])
+    with pytest.raises(InputError, match="expected at least one file, got none"):
+        hulltune.read([])
 
 
 def test_a_sentence_of_which_nothing_is_known_is_left_out() -> None:
@@ -328,7 +328,7 @@ def test_lists_without_features() -> None:
 def test_lists_without_any_candidate(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"id": 0, "refs": ["a"], "candidates": []}\n', encoding="utf-8")
     with pytest.raises(InputError, match="no sentence has a candidate"):
-        tune(read_lists(tmp_path / "x.jsonl"), **QUICK)
+        tune(read(tmp_path / "x.jsonl"), **QUICK)
 
 
 def test_a_name_that_lists_leave_out_may_be_absent_from_held_out_lists() -> None:
@@ -336,7 +336,7 @@ def test_a_name_that_lists_leave_out_may_be_absent_from_held_out_lists() -> None
     records = random_records(22)
     for record in records:
         record["candidates"][0]["features"]["rare"] = 1.0
-    lists = hulltune.formats.records.lists_from_records(records, missing=0)
+    lists = hulltune.read(records, missing=0)
     result = tune(lists, heldout=random_lists(22), **QUICK)
     assert result.heldout is not None
     plain = {name: weight for name, weight in result.weights.items() if name != "rare"}

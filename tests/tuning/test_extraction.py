@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Corpus, Forest, ForestSet, kbest
+from hulltune import Corpus, Forest, kbest, read
+from hulltune.data import Member
+from hulltune.data.joining import Piece, joined
 from hulltune.data.vocabulary import Vocabulary
-from hulltune.formats.forest_set import Member, Piece
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.problems import Problems
-from hulltune.formats.rows import to_lists
+from hulltune.formats.rows import to_dataset
 from hulltune.tuning.extraction import candidate_lists, derivation_lines, prune_forests
+from tests.lists import all_texts
 from tests.strategies import counts, forests, vectors
 
 
@@ -29,17 +31,20 @@ def test_derivations_as_lists_keep_texts_features_and_scores(parts: list[Forest]
         for derivation in found[sentence]:
             values = tuple(derivation.features.get(name, 0.0) for name in corpus.feature_names)
             expected.setdefault((" ".join(derivation.tokens), values), derivation.score)
-        rows = range(int(lists.offsets[sentence]), int(lists.offsets[sentence + 1]))
+        rows = range(int(lists.corpus.sentence_edges[sentence]), int(lists.corpus.sentence_edges[sentence + 1]))
         names = corpus.feature_names
         assert lists.scores is not None
         assert [
             (
-                (lists.text(row), tuple(lists.features[row, column[n]] if n in column else 0.0 for n in names)),
+                (
+                    lists.text(row),
+                    tuple(lists.corpus.features.matrix()[row, column[n]] if n in column else 0.0 for n in names),
+                ),
                 float(lists.scores[row]),
             )
             for row in rows
         ] == list(expected.items())
-    assert int(lists.copies.sum()) == len(found.scores)
+    assert int(np.asarray(lists.copies).sum()) == len(found.scores)
 
 
 @settings(max_examples=40, deadline=None)
@@ -53,11 +58,11 @@ def test_lines_read_back(tmp_path_factory: pytest.TempPathFactory, forest: Fores
         return
     reader = MosesReader(problems=Problems("raise"), missing=0.0)
     reader.read(path)
-    again, expected = to_lists(reader.rows()), candidate_lists([0], found)
-    assert list(again.texts) == list(expected.texts)
+    again, expected = to_dataset(reader.rows()), candidate_lists([0], found)
+    assert all_texts(again) == all_texts(expected)
     assert set(again.feature_names) == set(expected.feature_names)
     order = [again.feature_names.index(name) for name in expected.feature_names]
-    assert again.features[:, order].tolist() == expected.features.tolist()
+    assert again.corpus.features.matrix()[:, order].tolist() == expected.corpus.features.matrix().tolist()
     assert again.scores is not None
     assert expected.scores is not None
     assert again.scores.tolist() == expected.scores.tolist()
@@ -82,7 +87,7 @@ def test_first_choices_of_lists_move_with_their_edges_or_go() -> None:
         )
         for sentence, choice in enumerate((2, 0))
     ]
-    small, pruning = prune_forests(ForestSet.from_pieces(pieces), [1.0], beam=2.0, share=False)
+    small, pruning = prune_forests(joined(pieces), [1.0], beam=2.0, share=False)
     assert small.first_choices.tolist() == [1, -1]
     assert small.corpus.sentence_edges.tolist() == [0, 2, 4]
     assert pruning.kept.tolist() == [False, True, True] * 2
@@ -92,7 +97,7 @@ def test_first_choices_of_lists_move_with_their_edges_or_go() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(forests(elements=counts), min_size=1, max_size=3), st.integers(1, 3))
 def test_pruned_forests_keep_their_names(parts: list[Forest], density: int) -> None:
-    whole = ForestSet.from_forests(parts)
+    whole = read(parts)
     small, _ = prune_forests(whole, np.ones(3), density=float(density), share=False)
     assert (small.ids, small.members, small.feature_names) == (whole.ids, whole.members, whole.feature_names)
     assert len(small.corpus) == len(whole.corpus)

@@ -10,23 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hulltune import (
-    Corpus,
-    Forest,
-    InputError,
-    Reranker,
-    TuneResult,
-    read_forests,
-    read_lists,
-    rerank,
-    score,
-    tune,
-)
-from hulltune.formats import pack_forests
-from hulltune.formats.forest_set import ForestSet
+from hulltune import Corpus, Forest, InputError, Reranker, TuneResult, read, rerank, score, tune
+from hulltune.formats import pack
 from hulltune.lines.kbest import kbest
 from hulltune.search.optimise import SEARCHES
-from hulltune.tuning.inputs import ForestData, as_forests, list_data
+from hulltune.tuning.inputs import as_dataset, problem_of
+from tests.lists import as_forests
 from tests.tuning.corpora import (
     FOREST_FEATURES,
     QUICK,
@@ -85,7 +74,7 @@ def test_decoding_with_the_weights_gives_the_score(metric: str) -> None:
 def test_all_kinds_of_the_same_data() -> None:
     forests, references = random_forests(5, sentences=6)
     expected = outcome(tune(forests, references, **QUICK))
-    for given in (Corpus.pack(forests), ForestSet.from_forests(forests), [[forest] for forest in forests]):
+    for given in (Corpus.pack(forests), read(forests), [[forest] for forest in forests]):
         assert outcome(tune(given, references, **QUICK)) == expected
     model = Reranker(**QUICK).fit(forests, references)
     assert model.predict(forests) == rerank(forests, expected["weights"])
@@ -120,8 +109,8 @@ def test_a_list_from_a_forest_never_beats_it_on_its_surface() -> None:
         }
         for i, reference in enumerate(references)
     ]
-    lists = list_data(records).problem("wer")
-    problem = ForestData.of(ForestSet.from_forests(forests), references).problem("wer")
+    lists = problem_of(as_dataset(records), "wer")
+    problem = problem_of(as_dataset(read(forests), references), "wer")
     directions = np.random.default_rng(1).normal(size=(6, 3))
     for eta in (-0.5, 0.0, 0.3):
         for direction in directions:
@@ -137,7 +126,7 @@ def test_a_list_from_a_forest_never_beats_it_on_its_surface() -> None:
         }
         for i, reference in enumerate(references)
     ]
-    whole = list_data(records).problem("wer")
+    whole = problem_of(as_dataset(records), "wer")
     lines = np.tile([-np.inf, np.inf], (6, 1))
     for mine, other in zip(
         problem.surfaces(start, directions, lines), whole.surfaces(start, directions, lines), strict=True
@@ -165,7 +154,7 @@ def test_the_best_of_a_forest_is_at_least_the_best_of_its_list() -> None:
 
 def test_lists_and_forests_together(tmp_path: Path) -> None:
     forests, references = random_forests(9)
-    pieces = list(ForestSet.from_forests(forests).corpus)
+    pieces = list(read(forests).corpus)
     extracted = kbest(Corpus.pack(forests), [1.0, 1.0, 0.0], 6, distinct=True)
     mixed: list[Forest] = []
     for i, forest in enumerate(pieces):
@@ -267,7 +256,7 @@ def test_files_of_lists_beside_forests_keep_their_texts_and_references(tmp_path:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     (tmp_path / "4.hg").write_text("1 2\n2\nba be ||| f0=1\nbi ||| f1=2\n", encoding="utf-8")
     references = [record["refs"][0] for record in records] + ["ba be"]
-    found = read_forests([path, tmp_path / "4.hg"], ids="name")
+    found = read([path, tmp_path / "4.hg"], ids="name")
     result = tune(found, references, **QUICK)
     assert result.sentences == 5
     # A forest of one node is a list, and the whole is what it would be as lists.
@@ -276,7 +265,7 @@ def test_files_of_lists_beside_forests_keep_their_texts_and_references(tmp_path:
         path.read_text(encoding="utf-8") + "4 ||| ba be ||| f0=1 f1=0 f2=0 ||| 0\n4 ||| bi ||| f0=0 f1=2 f2=0 ||| 0\n",
         encoding="utf-8",
     )
-    as_lists = tune(read_lists(more), references, **QUICK)
+    as_lists = tune(read(more), references, **QUICK)
     assert (as_lists.weights, as_lists.score, as_lists.oracle) == (result.weights, result.score, result.oracle)
 
 
@@ -300,7 +289,7 @@ def test_the_baseline_of_lattices_is_what_their_header_picks(
 ) -> None:
     for number in range(3):
         (tmp_path / f"{number}.slf").write_text(SLF.format(scale=scale, penalty=penalty))
-    found = read_forests(tmp_path)
+    found = read(tmp_path)
     assert found.model == {"acoustic": 1.0, "language": float(scale), "words": float(penalty)}
     unseen = [[found.corpus[0]]]
     result = tune(found, [best] * 3, heldout=unseen, heldout_references=[best], **QUICK)
@@ -308,8 +297,8 @@ def test_the_baseline_of_lattices_is_what_their_header_picks(
     assert result.heldout is not None
     assert result.heldout.baseline == 0.0
     assert tune(found, [best] * 3, folds=2, **QUICK).heldout.baseline == 0.0  # type: ignore[union-attr]
-    pack_forests(found, tmp_path / "packed.hull")
-    assert read_forests(tmp_path / "packed.hull").model == found.model
+    pack(found, tmp_path / "packed.hull")
+    assert read(tmp_path / "packed.hull").model == found.model
     # Weights that are given stand for the decoder's.
     worst = tune(found, [best] * 3, start={"acoustic": -1.0, "language": -1.0, "words": 0.0}, **QUICK)
     assert (worst.baseline > 0.0, worst.baseline_kind) == (True, "the start weights' choice")
@@ -318,13 +307,13 @@ def test_the_baseline_of_lattices_is_what_their_header_picks(
 def test_files_that_do_not_agree_have_no_weights_in_common(tmp_path: Path) -> None:
     for number in range(2):
         (tmp_path / f"{number}.slf").write_text(SLF.format(scale=number + 1, penalty=0))
-    assert read_forests(tmp_path).model is None
-    assert read_forests(tmp_path / "1.slf").model == {"acoustic": 1.0, "language": 2.0, "words": 0.0}
-    assert read_forests(tmp_path / "1.slf", negate=True).model is None
+    assert read(tmp_path).model is None
+    assert read(tmp_path / "1.slf").model == {"acoustic": 1.0, "language": 2.0, "words": 0.0}
+    assert read(tmp_path / "1.slf", negate=True).model is None
     (tmp_path / "1.slf").write_text(SLF.format(scale="loud", penalty=0))
-    assert read_forests(tmp_path / "1.slf").model is None
+    assert read(tmp_path / "1.slf").model is None
     (tmp_path / "1.slf").write_text(SLF.format(scale="2 base=10", penalty=-1))
-    assert read_forests(tmp_path / "1.slf").model == {"acoustic": 1.0, "language": 2.0, "words": -math.log(10)}
+    assert read(tmp_path / "1.slf").model == {"acoustic": 1.0, "language": 2.0, "words": -math.log(10)}
 
 
 def test_scales_of_further_fields_are_taken_and_names_without_a_scale_leave_the_header_silent(tmp_path: Path) -> None:
@@ -332,15 +321,15 @@ def test_scales_of_further_fields_are_taken_and_names_without_a_scale_leave_the_
     further = SLF.format(scale="2 ngscale=3 x2scale=0.5", penalty=0)
     file.write_text(further.replace("l=-3", "l=-3 n=-1 ds=-2 x1=-1 x2=4"))
     found = {"acoustic": 1.0, "language": 2.0, "ngram": 3.0, "duration": 0.0, "x1": 0.0, "x2": 0.5, "words": 0.0}
-    assert read_forests(file).model == found
+    assert read(file).model == found
     file.write_text(SLF.format(scale=2, penalty=0).replace("l=-3", "l=-3 graph=-1"))
-    assert read_forests(file).model is None
+    assert read(file).model is None
 
 
 def test_a_format_of_one_score_has_its_sum(tmp_path: Path) -> None:
     (tmp_path / "a.fst").write_text("0 1 a 1\n0 1 b 0.5\n1\n")
-    assert read_forests(tmp_path / "a.fst").model == {"score": 1.0}
+    assert read(tmp_path / "a.fst").model == {"score": 1.0}
     (tmp_path / "b.fst").write_text("0 1 a 1,2\n0 1 b 0.5,1\n1\n")
-    assert read_forests(tmp_path / "b.fst").model is None
+    assert read(tmp_path / "b.fst").model is None
     (tmp_path / "lat").write_text("u1\n0 1 a 4.5,-120.25,3_5\n0 1 b 3.25,-118.5,3_4\n1 0,0,\n\n")
-    assert read_forests(tmp_path / "lat", format="kaldi").model == {"graph": 1.0, "acoustic": 1.0}
+    assert read(tmp_path / "lat", format="kaldi").model == {"graph": 1.0, "acoustic": 1.0}

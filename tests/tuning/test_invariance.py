@@ -15,7 +15,7 @@ from hulltune import Policy, TuneResult, rerank, score, tune
 from hulltune.search.constraints import Constraints
 from hulltune.search.optimise import SEARCHES
 from hulltune.search.steps import search_lines
-from hulltune.tuning.inputs import list_data
+from hulltune.tuning.inputs import as_dataset, problem_of
 from hulltune.tuning.reranking import best_rows, rank
 from tests.tuning.corpora import QUICK, random_lists, random_records
 
@@ -148,7 +148,7 @@ def test_weights_stay_readable_on_random_lists(seed: int, scale: str, search: st
 @given(st.integers(0, 10**6))
 def test_along_a_line_no_grid_beats_the_exact_search(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    problem = list_data(random_lists(seed, sentences=6, candidates=6)).problem("wer")
+    problem = problem_of(as_dataset(random_lists(seed, sentences=6, candidates=6)), "wer")
     origin, direction = rng.normal(size=(2, 3))
     start = float(problem.metric.loss(problem.picks(origin).total))
     constraints = Constraints(scale="none").compile(problem.feature_names)
@@ -166,10 +166,10 @@ def test_ties_are_broken_by_one_rule(seed: int) -> None:
     rng = np.random.default_rng(seed)
     lists = random_lists(seed, sentences=5, candidates=8, features=2, empty=True)
     weights = rng.integers(-1, 2, size=2).astype(np.float64)
-    problem = list_data(lists).problem("wer")
+    problem = problem_of(as_dataset(lists), "wer")
     expected = []
-    for first, last in zip(lists.offsets[:-1], lists.offsets[1:], strict=True):
-        scores = (lists.features[first:last] @ weights).tolist()  # exact: halves times whole numbers
+    for first, last in zip(lists.corpus.sentence_edges[:-1], lists.corpus.sentence_edges[1:], strict=True):
+        scores = (lists.corpus.features.matrix()[first:last] @ weights).tolist()  # exact: halves times whole numbers
         expected.append(int(first) + scores.index(max(scores)) if scores else -1)
     assert problem.picks(weights).candidates.tolist() == expected
     assert best_rows(lists, weights.tolist()).tolist() == expected
@@ -177,7 +177,7 @@ def test_ties_are_broken_by_one_rule(seed: int) -> None:
     ranked = rank(lists, weights.tolist())
     for sentence in range(len(lists)):
         rows = ranked.rows[ranked.offsets[sentence] : ranked.offsets[sentence + 1]].tolist()
-        totals = lists.features[rows] @ weights
+        totals = lists.corpus.features.matrix()[rows] @ weights
         assert ranked.scores[ranked.offsets[sentence] : ranked.offsets[sentence + 1]].tolist() == totals.tolist()
-        assert rows == sorted(rows, key=lambda row: (-float(lists.features[row] @ weights), row))
+        assert rows == sorted(rows, key=lambda row: (-float(lists.corpus.features.matrix()[row] @ weights), row))
         assert (rows[0] if rows else -1) == expected[sentence]

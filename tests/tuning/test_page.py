@@ -9,9 +9,9 @@ import pytest
 from hulltune.cli import main
 from hulltune.cli.commands import COMMANDS
 from hulltune.formats import write_jsonl
-from hulltune.formats.convert import forests_of_lists
 from hulltune.formats.forest_text import write_forest_text
-from hulltune.formats.ranked import write_moses
+from hulltune.formats.moses import write_moses
+from hulltune.formats.write import forests_of_lists
 from hulltune.simulate import simulated_task
 from tests.pages import DOCS, Page
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hulltune import read_lists, score, tune
+from hulltune import read, score, tune
 from hulltune.cli import main
 
 DATA = Path(__file__).parents[2] / "../shared/data"
@@ -18,14 +18,14 @@ QUICK: dict[str, Any] = {"restarts": 3, "others": (), "oracle": False}
 
 
 def test_hansard() -> None:
-    lists = read_lists(DATA / "fr_en/nbest.moses.gz")
+    lists = read(DATA / "fr_en/nbest.moses.gz")
     result = tune(lists, DATA / "fr_en/refs.txt", metric="bleu:tokenize=none", **QUICK)
     assert result.baseline == pytest.approx(18.66, abs=0.005)  # the decoder's own order
     assert result.score > 19.80  # the weights that came with the lists
 
 
 def test_speech() -> None:
-    lists = read_lists(DATA / "asr_tts/nbest.txt.gz")
+    lists = read(DATA / "asr_tts/nbest.txt.gz")
     references = DATA / "asr_tts/refs.txt"
     result = tune(lists, references, metric="wer", fixed={"am": 1.0}, signs={"lm3": "+"}, restarts=2, others=())
     assert result.baseline == pytest.approx(0.165, abs=0.0005)

@@ -9,9 +9,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hulltune
 from hulltune.cli.reading import note
+
+if TYPE_CHECKING:
+    from hulltune.data.dataset import Dataset
 
 TUNING_LISTS = ("list_lines.list_lines",)
 TUNING_FORESTS = ("envelopes.envelopes",)
@@ -24,12 +28,12 @@ def say_if_compiling(quiet: bool, *kernels: Sequence[str]) -> None:
         note("compiling kernels, first run only")
 
 
-def say_if_compiling_for(args: argparse.Namespace, *, lists: Sequence[str], forests: Sequence[str]) -> None:
-    """The same of a command that reads lists or forests, and needs other kernels for either."""
+def say_if_compiling_for(
+    args: argparse.Namespace, data: Dataset, *, lists: Sequence[str], forests: Sequence[str]
+) -> None:
+    """Explain the wait of a command that has read lists or forests, and needs other kernels for either."""
     if not args.quiet:
-        from hulltune.formats.read_forests import has_forests
-
-        say_if_compiling(False, forests if has_forests(args.lists, args.format) else lists)
+        say_if_compiling(False, lists if data.is_lists else forests)
 
 
 RERANKING = ("list_envelopes.list_envelopes",)

@@ -33,7 +33,7 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, prune, write."""
-    from hulltune.formats.convert import write_as, writer_for
+    from hulltune.formats.write import write, writer_for
 
     name = writer_for(args.out, args.to)
     prunes = args.beam is not None or args.density is not None
@@ -44,13 +44,12 @@ def run(args: argparse.Namespace) -> int:
     given = read(args)
     if prunes:
         from hulltune.tuning.extraction import prune_forests
-        from hulltune.tuning.inputs import as_forests
 
         weights = weights_for(given, args.weights, missing=args.missing)
-        given, pruning = prune_forests(as_forests(given), weights, beam=args.beam, density=args.density)
+        given, pruning = prune_forests(given, weights, beam=args.beam, density=args.density)
         if not args.quiet:
             note(str(pruning))
-    write_as(given, args.out, name)
+    write(given, args.out, name)
     if not args.quiet:
         note(f"{args.out}: {counted(len(given), 'sentence')}, as {name}")
     return DONE

@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
     from hulltune.formats import read_weights
     from hulltune.formats.forest_files import NamedForest
     from hulltune.formats.forest_text import write_forest_text
+    from hulltune.formats.moses import write_moses
     from hulltune.formats.problems import Problems
-    from hulltune.formats.ranked import write_moses
     from hulltune.formats.slf_writing import write_slf
     from hulltune.formats.streams import numbered_lines
 

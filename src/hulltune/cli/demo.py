@@ -16,9 +16,8 @@ from hulltune.cli.progress import number, shown_progress
 from hulltune.errors import InputError
 
 if TYPE_CHECKING:
+    from hulltune.data.dataset import Dataset
     from hulltune.loop import LoopResult
-    from hulltune.loop.hypotheses import Found
-    from hulltune.tuning.inputs import ForestData, ListData
 
 USAGE = "[--out FOLDER] [--lists] [--seed N] [options]"
 EXAMPLE = "  hulltune demo --out demo"
@@ -56,7 +55,7 @@ def _loop_demo(args: argparse.Namespace, folder: Path) -> int:
     from hulltune.cli.loop_progress import shown_loop
     from hulltune.demo import START_WEIGHTS, BuiltInDecoder, built_in_task
     from hulltune.loop import tune_loop
-    from hulltune.tuning.inputs import tuning_data
+    from hulltune.tuning.inputs import as_dataset
 
     task, unseen = (built_in_task(args.sentences, seed=2 * args.seed + part) for part in (0, 1))
     for name, made in (("dev", task), ("heldout", unseen)):
@@ -89,19 +88,19 @@ def _loop_demo(args: argparse.Namespace, folder: Path) -> int:
     print(f"\nthe sentences are in {folder}, what the decoder found in {run_folder},")
     print(f"the weights in {folder / 'demo.weights.json'}")
     if not result.interrupted:
-        data = tuning_data(_everything_found(result, run_folder), list(task.references))
+        data = as_dataset(_everything_found(result, run_folder), list(task.references))
         _draw(data, "bleu", result.weights, "words", folder / "demo.surface.png")
     return INTERRUPTED if result.interrupted else DONE
 
 
 def _translations(sources: Sequence[str], references: Sequence[str], run_folder: Path, result: LoopResult) -> str:
     """The first held-out sentence that tuning made right."""
+    from hulltune.formats import read
     from hulltune.loop.folder import outputs
-    from hulltune.loop.hypotheses import Reading
     from hulltune.tuning import rerank
 
     before, after = (
-        rerank(Reading().read(outputs(run_folder / f"heldout-iter-{k:03d}")), weights)
+        rerank(read(outputs(run_folder / f"heldout-iter-{k:03d}")), weights)
         for k, weights in ((1, result.start), (result.best, result.weights))
     )
     for source, reference, first, second in zip(sources, references, before, after, strict=True):
@@ -110,15 +109,16 @@ def _translations(sources: Sequence[str], references: Sequence[str], run_folder:
     return ""
 
 
-def _everything_found(result: LoopResult, run_folder: Path) -> Found:
+def _everything_found(result: LoopResult, run_folder: Path) -> Dataset:
     """All that the decoder found in all iterations."""
+    from hulltune.formats import read
     from hulltune.loop.folder import outputs
-    from hulltune.loop.hypotheses import Hypotheses, Reading
+    from hulltune.loop.hypotheses import Hypotheses
 
     found = Hypotheses()
     for record in result.iterations:
         files = outputs(run_folder / f"iter-{record.number:03d}")
-        found = found.added(Reading().read(files), files)
+        found = found.added(read(files), files)
     return found.union
 
 
@@ -128,7 +128,6 @@ def _lists_demo(args: argparse.Namespace, folder: Path) -> int:
     from hulltune.report.summary import summary
     from hulltune.simulate import simulated_task
     from hulltune.tuning import score, tune
-    from hulltune.tuning.inputs import tuning_data
 
     task = simulated_task(sentences=args.sentences, candidates=args.candidates, seed=args.seed)
     unseen = simulated_task(sentences=args.sentences, candidates=args.candidates, seed=args.seed + 1)
@@ -141,11 +140,11 @@ def _lists_demo(args: argparse.Namespace, folder: Path) -> int:
     share = (result.baseline - result.score) / (result.baseline - known) if result.baseline != known else 1.0
     print(f"\nknown optimum {number(known)}: tuning found {share:.1%} of the possible gain")
     print(f"the lists are in {folder / 'demo.jsonl'}, the weights in {weights}")
-    _draw(tuning_data(task.lists), "wer", result.weights, "backward", folder / "demo.surface.png")
+    _draw(task.lists, "wer", result.weights, "backward", folder / "demo.surface.png")
     return INTERRUPTED if result.interrupted else DONE
 
 
-def _draw(data: ListData | ForestData, metric: str, weights: Mapping[str, float], feature: str, path: Path) -> None:
+def _draw(data: Dataset, metric: str, weights: Mapping[str, float], feature: str, path: Path) -> None:
     """The metric along the weight of a feature, where there is something to draw with."""
     from importlib.util import find_spec
 
@@ -154,9 +153,10 @@ def _draw(data: ListData | ForestData, metric: str, weights: Mapping[str, float]
         return
     from hulltune.data.forest import feature_vector
     from hulltune.report.figures import metric_surface_figure, save
+    from hulltune.tuning.inputs import problem_of
     from hulltune.tuning.surfaces import along_feature
 
-    problem = data.problem(metric)
+    problem = problem_of(data, metric)
     vector = feature_vector(dict(weights), problem.feature_names, "weights")
     save(metric_surface_figure(along_feature(problem, vector, feature)), path)
     print(f"the error surface is in {path}")

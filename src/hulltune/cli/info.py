@@ -13,7 +13,7 @@ from hulltune.cli.reading import read, with_references
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
-    from hulltune.formats import CandidateLists, ForestSet
+    from hulltune.data.dataset import Dataset
 
 USAGE = "LISTS… [--ref FILE]… [options]"
 EXAMPLE = "  hulltune info dev.nbest.gz --ref dev.en --metric bleu"
@@ -30,29 +30,28 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the description."""
-    from hulltune.formats import CandidateLists
-
     lists = read(args)
-    found = describe(lists) if isinstance(lists, CandidateLists) else describe_forests(lists)
+    found = describe(lists) if lists.is_lists else describe_forests(lists)
     if args.ref or lists.references is not None:
         found["scores"] = _scores(lists, args)
-    lines = _lines if isinstance(lists, CandidateLists) else _forest_lines
+    lines = _lines if lists.is_lists else _forest_lines
     print(json.dumps(found, ensure_ascii=False) if args.json else "\n".join(lines(found)))
     return DONE
 
 
-def describe(lists: CandidateLists) -> dict[str, Any]:
-    """What there is to know about lists without references; O(rows × features)."""
+def describe(lists: Dataset) -> dict[str, Any]:
+    """What there is to know about lists without references; O(hypotheses × features)."""
     import numpy as np
 
     from hulltune.search.directions import feature_units
 
-    sizes = np.diff(lists.offsets)
-    units = feature_units(lists.corpus())
+    corpus = lists.corpus
+    sizes = np.diff(corpus.sentence_edges)
+    units = feature_units(corpus)
     return {
         "files": [{"file": origin.file, "format": origin.format} for origin in lists.provenance],
         "sentences": len(lists),
-        "candidates": lists.rows,
+        "candidates": corpus.edges,
         "candidates_per_sentence": {
             "least": int(sizes.min()),
             "mean": float(sizes.mean()),
@@ -60,25 +59,25 @@ def describe(lists: CandidateLists) -> dict[str, Any]:
         },
         "duplicates": lists.duplicates,
         "empty_lists": [str(name) for name in lists.empty_ids],
-        "empty_texts": int((np.diff(lists.text_offsets) == 0).sum()),
+        "empty_texts": int((np.diff(corpus.label_offsets) == 0).sum()),
         "own_scores": lists.scores is not None,
         "own_references": lists.references is not None,
         "skipped": [str(fault) for fault in lists.skipped],
         "features": [
             {
                 "name": name,
-                "least": float(column.min(initial=np.inf)) if lists.rows else None,
-                "mean": float(column.mean()) if lists.rows else None,
-                "most": float(column.max(initial=-np.inf)) if lists.rows else None,
+                "least": float(column.min(initial=np.inf)) if corpus.edges else None,
+                "mean": float(column.mean()) if corpus.edges else None,
+                "most": float(column.max(initial=-np.inf)) if corpus.edges else None,
                 "range_in_a_list": float(unit),
                 "omitted": int(lists.omitted.get(name, 0)),
             }
-            for name, column, unit in zip(lists.feature_names, lists.features.T, units, strict=True)
+            for name, column, unit in zip(lists.feature_names, corpus.features.matrix().T, units, strict=True)
         ],
     }
 
 
-def describe_forests(forests: ForestSet) -> dict[str, Any]:
+def describe_forests(forests: Dataset) -> dict[str, Any]:
     """What there is to know about forests without references; O(edges × features)."""
     import numpy as np
 
@@ -94,7 +93,7 @@ def describe_forests(forests: ForestSet) -> dict[str, Any]:
         "files": [{"file": origin.file, "format": origin.format} for origin in forests.provenance],
         "sentences": len(forests),
         "kinds": {kind: int((kinds == kind).sum()) for kind in ("list", "lattice", "hypergraph", "empty forest")},
-        "forests": sum(map(len, forests.members)),
+        "forests": sum(len(forests.members_of(sentence)) for sentence in range(len(forests))),
         "nodes": corpus.nodes,
         "edges": corpus.edges,
         "edges_per_sentence": {"least": int(edges.min()), "mean": float(edges.mean()), "most": int(edges.max())},
@@ -115,13 +114,14 @@ def describe_forests(forests: ForestSet) -> dict[str, Any]:
     }
 
 
-def _scores(lists: CandidateLists | ForestSet, args: argparse.Namespace) -> dict[str, Any]:
+def _scores(lists: Dataset, args: argparse.Namespace) -> dict[str, Any]:
     import numpy as np
 
     from hulltune.search.directions import axes, feature_units, inverse_units
+    from hulltune.tuning.inputs import problem_of
     from hulltune.tuning.oracle import oracle_around
 
-    problem = with_references(lists, args).problem(args.metric)
+    problem = problem_of(with_references(lists, args), args.metric)
     units = feature_units(problem.corpus)
     weights = inverse_units(units)
     if problem.has_own_choice:

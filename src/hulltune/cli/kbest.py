@@ -46,11 +46,9 @@ def run(args: argparse.Namespace) -> int:
     say_if_compiling(args.quiet, ("sampling.sample" if args.sample is not None else "kbest.k_best",))
     from hulltune.lines import kbest, sample
     from hulltune.tuning.extraction import derivation_lines
-    from hulltune.tuning.inputs import as_forests
 
-    given = read(args)
-    weights = weights_for(given, args.weights, missing=args.missing)
-    forests = as_forests(given)
+    forests = read(args)
+    weights = weights_for(forests, args.weights, missing=args.missing)
     if args.sample is not None:
         found = sample(
             forests.corpus,

@@ -97,7 +97,8 @@ def run(args: argparse.Namespace) -> int:
         say_if_compiling(args.quiet, TUNING_LISTS, TUNING_FORESTS)
     else:
         say_if_compiling(args.quiet, TUNING_FORESTS if args.lattice or args.forest else TUNING_LISTS)
-    from hulltune.loop import DecoderError, Reading, tune_loop
+    from hulltune.formats import Reading
+    from hulltune.loop import DecoderError, tune_loop
 
     check_tuning(args, metrics=[args.metric])
     worked = False
@@ -191,8 +192,8 @@ def _first_weights(args: argparse.Namespace) -> Any:
 
 def _check_lines(option: str, path: str, ref_option: str, refs: Sequence[str]) -> None:
     """Refuse an input of another length than its references. A folder, or what is no text, has no lines to count."""
+    from hulltune.formats import as_references
     from hulltune.formats.streams import open_bytes
-    from hulltune.tuning.inputs import as_references
 
     if not Path(path).is_file():
         return

@@ -36,15 +36,13 @@ def run(args: argparse.Namespace) -> int:
     """Search and tell."""
     is_rate = args.metric.partition(":")[0] in ("wer", "cer")
     kernel = "nearest_output.nearest_derivation" if is_rate else "kbest.k_best"
-    say_if_compiling_for(args, lists=(), forests=(kernel,))
-    from hulltune.tuning.inputs import ForestData, as_forests
     from hulltune.tuning.oracle import best_reachable
 
     given, data = read_scored(args)
-    forests = data.forests if isinstance(data, ForestData) else as_forests(data.lists)
+    say_if_compiling_for(args, data, lists=(), forests=(kernel,))
     found = best_reachable(
-        forests.corpus,
-        data.references,
+        data.corpus,
+        data.references or (),
         args.metric,
         weights=None if args.weights is None else weights_for(given, args.weights, missing=args.missing),
         k=args.k,

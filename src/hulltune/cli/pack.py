@@ -25,14 +25,13 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read and pack."""
-    from hulltune.formats import CandidateLists, pack, pack_forests
+    from hulltune.formats import pack
 
     given = read(args)
-    if isinstance(given, CandidateLists):
-        pack(given, args.out)
-        size = counted(given.rows, "candidate")
+    pack(given, args.out)
+    if given.is_lists:
+        size = counted(given.corpus.edges, "candidate")
     else:
-        pack_forests(given, args.out)
         size = f"{counted(given.corpus.nodes, 'node')}, {counted(given.corpus.edges, 'edge')}"
     if not args.quiet:
         note(f"{args.out}: {counted(len(given), 'sentence')}, {size}, {os.path.getsize(args.out):,} bytes")

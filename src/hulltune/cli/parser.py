@@ -11,7 +11,7 @@ from hulltune.errors import InputError
 
 FORMATS = (
     "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
-    "packed-forests", "openfst", "kaldi", "slf", "cdec-json", "travatar", "moses-graph", "plf", "joshua", "forest",
+    "openfst", "kaldi", "slf", "cdec-json", "travatar", "moses-graph", "plf", "joshua", "forest",
     "openfst-text",
 )  # fmt: skip
 IDS = ("order", "name", "name1")

@@ -16,80 +16,50 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hulltune.formats import CandidateLists, ForestSet
-    from hulltune.formats.references import References
-    from hulltune.tuning.inputs import ForestData, ListData
+    from hulltune.data.dataset import Dataset, References
 
 MOST_SHOWN = 20
 
 
-def read(
-    args: argparse.Namespace, *, files: Sequence[str] | None = None, add: Sequence[str] = ()
-) -> CandidateLists | ForestSet:
+def read(args: argparse.Namespace, *, files: Sequence[str] | None = None, add: Sequence[str] = ()) -> Dataset:
     """The lists or forests of a command, with a note on what was skipped. Other files are read in the same way."""
-    from hulltune.formats.read_forests import has_forests
+    from hulltune.formats import OptionError, Reading
 
-    paths = list(args.lists if files is None else files)
-    missing_value(args.missing)
-    return _forests(args, paths) if has_forests(paths, args.format) else _lists(args, paths, files is None, add)
-
-
-def read_candidate_lists(args: argparse.Namespace) -> CandidateLists:
-    """The lists of a command that is for lists alone."""
-    return _lists(args, list(args.lists), True, ())
-
-
-def _lists(args: argparse.Namespace, paths: list[str], own: bool, add: Sequence[str]) -> CandidateLists:
-    from hulltune.formats import read_lists
-    from hulltune.formats.read_forests import matching_files
-
-    for option in ("ids", "negate", "drop", "symbols"):
-        if getattr(args, option) is not None:
-            raise InputError(f"--{option}: is for forests, and these are lists, which name their sentences themselves")
     names = args.name or []
-    added = (args.add or []) if own else add
+    added = list(add if files is not None else args.add or [])
     if len(added) != len(names):
         raise InputError(
             f"--add, --name: got {counted(len(added), 'file')} and {counted(len(names), 'name')}; "
             "expected a name for each file"
         )
-    lists = read_lists(
-        [file for path in paths for file in matching_files(path)],
+    reading = Reading(
         format=args.format,
         missing=missing_value(args.missing),
         on_error=args.on_error,
         add=list(zip(added, names, strict=True)),
-        builtin_features=args.features,
-    )
-    if lists.skipped:
-        note(f"skipped {counted(len(lists.skipped), 'fault')}:")
-        for fault in lists.skipped[:MOST_SHOWN]:
-            print(f"  {fault}", file=sys.stderr)
-        if len(lists.skipped) > MOST_SHOWN:
-            print(f"  … and {len(lists.skipped) - MOST_SHOWN} more", file=sys.stderr)
-    return lists
-
-
-def _forests(args: argparse.Namespace, paths: list[str]) -> ForestSet:
-    from hulltune.formats import read_forests
-
-    for option, given in (("--add", args.add), ("--features", args.features), ("--on-error", args.on_error != "raise")):
-        if given:
-            raise InputError(f"{option}: is for lists; forests are read as they are, whole or not at all")
-    found = read_forests(
-        paths,
-        format=args.format,
-        missing=missing_value(args.missing),
+        features=args.features,
         **forest_options(args),
     )
+    try:
+        found = reading.read(list(args.lists if files is None else files))
+    except OptionError as error:
+        raise InputError(f"--{error.option.replace('_', '-')}: {error.reason}") from None
+    if found.is_lists and args.ids is not None:
+        raise InputError("--ids: is for forests, and these are lists, which name their sentences themselves")
+    if found.skipped:
+        note(f"skipped {counted(len(found.skipped), 'fault')}:")
+        for fault in found.skipped[:MOST_SHOWN]:
+            print(f"  {fault}", file=sys.stderr)
+        if len(found.skipped) > MOST_SHOWN:
+            print(f"  … and {len(found.skipped) - MOST_SHOWN} more", file=sys.stderr)
     if found.left_out and not getattr(args, "quiet", False):
-        names = ", ".join(Path(name).name for name in found.left_out[:MOST_SHOWN])
-        note(f"left out {counted(len(found.left_out), 'file')} in no format of forests: {names}")
+        shown = ", ".join(Path(name).name for name in found.left_out[:MOST_SHOWN])
+        note(f"left out {counted(len(found.left_out), 'file')} in no format of forests: {shown}")
     return found
 
 
 def forest_options(args: argparse.Namespace) -> dict[str, Any]:
-    """How forests are read, as ``read_forests`` takes it."""
+    """How forests are read, as ``read`` takes it."""
     return {
         "ids": args.ids or "order",
         "negate": _negated(args.negate),
@@ -112,41 +82,33 @@ def _negated(text: str | None) -> bool | list[str] | None:
     return comma_separated(text)
 
 
-def _are_lists(lists: CandidateLists | ForestSet) -> bool:
-    from hulltune.formats import CandidateLists
-
-    return isinstance(lists, CandidateLists)
-
-
-def say_what_is_left_out(lists: CandidateLists | ForestSet, references: References | None) -> None:
+def say_what_is_left_out(lists: Dataset, references: References | None) -> None:
     """A note on reference lines that no forest is of."""
-    from hulltune.formats import ForestSet
-
-    if references is not None and isinstance(lists, ForestSet):
+    if references is not None and not lists.is_lists:
         unused = len(references) - len(lists)
         if unused > 0:
             lists.matched(references)  # raises where lines must not be left out: then there is nothing to note
             note(f"left out {unused} of {counted(len(references), 'reference line')}, for which there is no forest")
 
 
-def read_scored(args: argparse.Namespace) -> tuple[CandidateLists | ForestSet, ListData | ForestData]:
+def read_scored(args: argparse.Namespace) -> tuple[Dataset, Dataset]:
     """The lists or forests of a command as they are, and with their references."""
     lists = read(args)
     return lists, with_references(lists, args)
 
 
-def with_references(lists: CandidateLists | ForestSet, args: argparse.Namespace) -> ListData | ForestData:
+def with_references(lists: Dataset, args: argparse.Namespace) -> Dataset:
     """Lists or forests with the references of a command, or their own."""
-    from hulltune.tuning.inputs import as_references, tuning_data
+    from hulltune.formats import as_references
 
     references = as_references(reference_files(args.ref))
     say_what_is_left_out(lists, references)
-    return tuning_data(lists, references)
+    return lists.matched(references)
 
 
-def start_for(lists: CandidateLists | ForestSet, path: str | None) -> str | dict[str, float] | None:
+def start_for(lists: Dataset, path: str | None) -> str | dict[str, float] | None:
     """The first weights. Of those for forests, one for a feature that no forest has is left out, as it weighs 0."""
-    if path is None or _are_lists(lists):
+    if path is None or lists.is_lists:
         return path
     return weights_for(lists, path, missing="0")
 
@@ -156,7 +118,7 @@ def reference_files(names: Sequence[str] | None) -> list[Path] | None:
     return [Path(name) for name in names] if names else None
 
 
-def weights_for(lists: CandidateLists | ForestSet, path: str, *, missing: str | None = None) -> dict[str, float]:
+def weights_for(lists: Dataset, path: str, *, missing: str | None = None) -> dict[str, float]:
     """The weights of a file for these lists: one that is left out is 0. One that the lists do not know is an error,
     unless what they are missing is taken as 0, as it always is in forests.
     """
@@ -170,8 +132,8 @@ def weights_for(lists: CandidateLists | ForestSet, path: str, *, missing: str | 
             f"it has {', '.join(list(weights)[:8])}"
         )
     unknown = [name for name in weights if name not in lists.feature_names]
-    if unknown and (missing is not None or not _are_lists(lists)):
-        note(f"the {'lists' if _are_lists(lists) else 'forests'} have no {', '.join(unknown)}: taken as 0")
+    if unknown and (missing is not None or not lists.is_lists):
+        note(f"the {'lists' if lists.is_lists else 'forests'} have no {', '.join(unknown)}: taken as 0")
         weights = {name: weight for name, weight in weights.items() if name not in unknown}
     elif unknown:
         raise InputError(
@@ -183,7 +145,7 @@ def weights_for(lists: CandidateLists | ForestSet, path: str, *, missing: str | 
     return weights
 
 
-def weight_vector(lists: CandidateLists | ForestSet, path: str, *, missing: str | None = None) -> NDArray[np.float64]:
+def weight_vector(lists: Dataset, path: str, *, missing: str | None = None) -> NDArray[np.float64]:
     """The same in the order of the features."""
     from hulltune.data.forest import feature_vector
 

@@ -40,16 +40,15 @@ def run(args: argparse.Namespace) -> int:
         raise unknown_name("output", output, OUTPUTS)
     if output == "text" and args.best > 1:
         raise InputError("--as text: is for the one best of each list; give --as moses or jsonl for more")
-    say_if_compiling_for(args, lists=("scores.score_dense",), forests=("kbest.k_best",))
-    from hulltune.formats import CandidateLists
-    from hulltune.formats.ranked import Rankable, ranked_lines
+    from hulltune.formats.ranked import ListRows, Rankable, ranked_lines
     from hulltune.tuning.reranking import rank, rank_forests
 
     given = read(args)
+    say_if_compiling_for(args, given, lists=("scores.score_dense",), forests=("kbest.k_best",))
     weights = weights_for(given, args.weights, missing=args.missing)
     lists: Rankable
-    if isinstance(given, CandidateLists):
-        lists, ranked = given, rank(given, weights, best=args.best)
+    if given.is_lists:
+        lists, ranked = ListRows(given), rank(given, weights, best=args.best)
     else:
         lists, ranked = rank_forests(given, weights, best=args.best)
     broken = 0

@@ -31,16 +31,17 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the scores."""
-    say_if_compiling_for(args, lists=("list_scores.list_winners",), forests=("envelopes.envelopes",))
     from contextlib import ExitStack
 
     from hulltune.metrics import Store
+    from hulltune.tuning.inputs import problem_of
 
     lists, data = read_scored(args)
+    say_if_compiling_for(args, data, lists=("list_scores.list_winners",), forests=("envelopes.envelopes",))
     weights = weight_vector(lists, args.weights, missing=args.missing)
     with ExitStack() as stack:
         store = stack.enter_context(Store(args.store)) if args.store else None
-        problem = data.problem(args.metric, store=store)
+        problem = problem_of(data, args.metric, store=store)
         tuned = problem.picks(weights)
         baseline = problem.baseline() if problem.has_own_choice else None
         report: dict[str, Any] = {
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
             "sentences": len(problem.corpus),
             "others": {},
         }
-        others = [data.problem(name, store=store) for name in metric_list(args.also) or []]
+        others = [problem_of(data, name, store=store, beside=problem) for name in metric_list(args.also) or []]
         report["others"] = {
             other.metric.signature: float(other.metric.score(other.picked(tuned.candidates).total)) for other in others
         }

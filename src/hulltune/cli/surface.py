@@ -60,7 +60,6 @@ def _line(args: argparse.Namespace, out: Path | None) -> int:
     if args.grid is not None:
         raise InputError("--grid: a grid is drawn over a plane; give --plane NAME NAME")
     view = _view(args.range, 2)
-    say_if_compiling_for(args, lists=("list_envelopes.list_envelopes",), forests=("envelopes.envelopes",))
     from hulltune.tuning.surfaces import along_feature, between
 
     problem, weights = _problem(args)
@@ -94,7 +93,6 @@ def _plane(args: argparse.Namespace, out: Path | None) -> int:
     if out is not None and out.suffix == ".csv":
         raise InputError("--out: a plane is a picture: .png, .svg or .pdf")
     view, grid = _view(args.range, 4), _grid(args.grid)
-    say_if_compiling_for(args, lists=("list_envelopes.list_envelopes",), forests=("envelopes.envelopes",))
     from hulltune.tuning.planes import metric_plane
 
     problem, (weights,) = _problem(args)
@@ -120,9 +118,12 @@ def _plane(args: argparse.Namespace, out: Path | None) -> int:
 
 def _problem(args: argparse.Namespace) -> tuple[Problem, list[NDArray[np.float64]]]:
     """What the surface is of, and the weights that it goes through: one set of them, or two."""
+    from hulltune.tuning.inputs import problem_of
+
     lists, data = read_scored(args)
+    say_if_compiling_for(args, data, lists=("list_envelopes.list_envelopes",), forests=("envelopes.envelopes",))
     files = [file for file in (args.weights, args.to) if file is not None]
-    return data.problem(args.metric), [weight_vector(lists, file, missing=args.missing) for file in files]
+    return problem_of(data, args.metric), [weight_vector(lists, file, missing=args.missing) for file in files]
 
 
 def _grid(text: str | None) -> tuple[int, int] | None:

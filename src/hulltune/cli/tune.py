@@ -58,19 +58,18 @@ def run(args: argparse.Namespace) -> int:
     outputs = checked_outputs(args.out)
     args.search = _search_name(args)
     began = time.perf_counter()
-    from hulltune.formats import CandidateLists
+    from hulltune.formats import as_references
     from hulltune.report.summary import summary
     from hulltune.tuning import tune
-    from hulltune.tuning.inputs import as_references, with_features
 
     check_tuning(args, metrics=[args.metric, *(metric_list(args.also) or [])])
     references = as_references(reference_files(args.ref))
-    say_if_compiling_for(args, lists=TUNING_LISTS, forests=TUNING_FORESTS)
     lists = read(args)
+    say_if_compiling_for(args, lists, lists=TUNING_LISTS, forests=TUNING_FORESTS)
     say_what_is_left_out(lists, references)
     heldout = read(args, files=args.heldout, add=args.heldout_add or []) if args.heldout else None
-    if isinstance(heldout, CandidateLists) and args.missing is not None:
-        heldout = with_features(heldout, lists.feature_names, may_lack=lists.feature_names)
+    if heldout is not None and heldout.is_lists and args.missing is not None:
+        heldout = heldout.with_features(lists.feature_names, may_lack=lists.feature_names)
     if args.heldout_ref and heldout is None:
         raise InputError("--heldout-ref: there are no --heldout lists that it could be for")
     unseen = as_references(reference_files(args.heldout_ref))

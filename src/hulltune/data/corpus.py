@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.data.features import Features, concatenate_features
+from hulltune.data.features import Features, concatenate_features, gather_rows
 from hulltune.data.forest import Forest, Pruned
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
@@ -96,6 +96,54 @@ class Corpus:
             f"Corpus({counted(len(self), 'sentence')}, {counted(self.nodes, 'node')}, {counted(self.edges, 'edge')}, "
             f"{counted(len(self.feature_names), 'feature')})"
         )
+
+    def take(self, sentences: NDArray[np.int64]) -> Corpus:
+        """The corpus of some sentences, in the order given; the vocabulary is shared. Linear in their size.
+
+        Features and labels are copied once, and not at all where only sentences without edges are left out.
+        """
+        sentences = np.asarray(sentences, dtype=np.int64)
+        node_offsets, nodes = gather_rows(self.node_offsets, sentences)
+        degrees = np.diff(self.edge_offsets)[nodes]
+        edge_offsets = np.zeros(len(nodes) + 1, dtype=np.int64)
+        np.cumsum(degrees, out=edge_offsets[1:])
+        pruned = tuple(map(self.pruned.__getitem__, sentences.tolist()))
+        if edge_offsets[-1] == self.edges and np.all(sentences[1:] > sentences[:-1]):
+            return replace(self, node_offsets=node_offsets, edge_offsets=edge_offsets, pruned=pruned)
+        _, edges = gather_rows(self.sentence_edges, sentences)
+        tail_offsets, tails = gather_rows(self.tail_offsets, edges)
+        label_offsets, labels = gather_rows(self.label_offsets, edges)
+        return Corpus(
+            node_offsets=node_offsets,
+            edge_offsets=edge_offsets,
+            tail_offsets=tail_offsets,
+            tails=self.tails[tails],
+            features=self.features.take(edges),
+            feature_names=self.feature_names,
+            label_offsets=label_offsets,
+            labels=self.labels[labels],
+            vocabulary=self.vocabulary,
+            edge_ids=self.edge_ids[edges],
+            pruned=pruned,
+        )
+
+    def spread(self, places: NDArray[np.int64], count: int) -> Corpus:
+        """The corpus of ``count`` sentences with these at increasing ``places``, and empty lists elsewhere.
+
+        Edges stay as they are, and are shared. O(nodes + count).
+        """
+        sizes = np.ones(count, dtype=np.int64)
+        sizes[places] = np.diff(self.node_offsets)
+        node_offsets = np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(sizes, out=node_offsets[1:])
+        degrees = np.zeros(int(node_offsets[-1]), dtype=np.int64)
+        degrees[gather_rows(node_offsets, places)[1]] = np.diff(self.edge_offsets)
+        edge_offsets = np.zeros(len(degrees) + 1, dtype=np.int64)
+        np.cumsum(degrees, out=edge_offsets[1:])
+        pruned = [Pruned()] * count
+        for place, each in zip(places.tolist(), self.pruned, strict=True):
+            pruned[place] = each
+        return replace(self, node_offsets=node_offsets, edge_offsets=edge_offsets, pruned=tuple(pruned))
 
     @property
     def nodes(self) -> int:

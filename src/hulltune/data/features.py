@@ -26,6 +26,11 @@ class DenseFeatures:
         """Edges and features."""
         return self.values.shape[0], self.values.shape[1]
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values."""
+        return self.values.dtype
+
     def rows(self, start: int, stop: int) -> DenseFeatures:
         """A view of some edges."""
         return DenseFeatures(self.values[start:stop])
@@ -60,6 +65,11 @@ class SparseFeatures:
     def shape(self) -> tuple[int, int]:
         """Edges and features."""
         return len(self.offsets) - 1, self.width
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values."""
+        return self.values.dtype
 
     def rows(self, start: int, stop: int) -> SparseFeatures:
         """A view of some edges (their offsets are copied)."""

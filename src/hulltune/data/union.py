@@ -63,20 +63,38 @@ def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None 
         for forest in forests:
             found.update(dict.fromkeys(forest.feature_names))
         names = _by_number(tuple(found))
-    column = {name: k for k, name in enumerate(names)}
     edges = sum(forest.edges for forest in forests)
     filled = sum(int(np.count_nonzero(forest.features.values)) for forest in forests)
-    dense = len(names) <= DENSE_WIDTH or filled >= DENSE_SHARE * edges * len(names)
+    dense = _stays_dense(len(names), edges, filled)
     places: dict[tuple[str, ...], NDArray[np.int32]] = {}
     changed = []
     for forest in forests:
         place = places.get(forest.feature_names)
         if place is None:
-            place = np.array([column.get(name, -1) for name in forest.feature_names], dtype=np.int32)
-            places[forest.feature_names] = place
+            place = places[forest.feature_names] = _places(forest.feature_names, names)
         features = _moved(forest.features, place, len(names), dense)
         changed.append(replace(forest, features=features, feature_names=tuple(names)))
     return changed
+
+
+def over_names(features: Features, old: Sequence[str], new: Sequence[str], *, stay_dense: bool = False) -> Features:
+    """Features with the columns ``new`` instead of ``old``, matched by name: one that is not there is 0.
+
+    Stored as in with_common_features, or as a matrix if they are one and are to ``stay_dense``.
+    """
+    filled = int(np.count_nonzero(features.values))
+    dense = _stays_dense(len(new), features.shape[0], filled) or (stay_dense and isinstance(features, DenseFeatures))
+    return _moved(features, _places(old, new), len(new), dense)
+
+
+def _stays_dense(width: int, edges: int, filled: int) -> bool:
+    return width <= DENSE_WIDTH or filled >= DENSE_SHARE * edges * width
+
+
+def _places(old: Sequence[str], new: Sequence[str]) -> NDArray[np.int32]:
+    """The column of each old name among the new ones, −1 where it has none."""
+    column = {name: k for k, name in enumerate(new)}
+    return np.array([column.get(name, -1) for name in old], dtype=np.int32)
 
 
 def _by_number(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,52 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.errors import InputError
+
+Int64s = NDArray[np.int64]
+
+FEW = 1 << 16
+"""Packed tokens up to this many are decoded all at once: words of forests, which are asked for again and again."""
+MOSTLY = 4
+"""A stretch of packed texts is decoded as one where at least this share (one in so many bytes) of it is asked for."""
 
 
 class Vocabulary:
-    """A growing, one-to-one numbering of tokens from 0. Forests that are packed together share one."""
+    """A growing numbering of tokens from 0. Forests that are packed together share one.
+
+    Tokens that were added by ``id`` or ``ids`` have one number each. Those that came packed (``Vocabulary.packed``:
+    the texts of candidate lists, or a packed file) are decoded when they are asked for, and no Python object is made
+    for the others; a text may stand there several times, once for each list that has it.
+    """
 
     def __init__(self, tokens: Iterable[str] = ()) -> None:
-        self._tokens: list[str] = list(dict.fromkeys(tokens))
-        self._ids: dict[str, int] = dict(zip(self._tokens, range(len(self._tokens)), strict=True))
+        self._bytes: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
+        self._offsets: Int64s = np.zeros(1, dtype=np.int64)
+        self._check: Callable[[Int64s, Int64s], None] | None = None
+        # How many tokens are packed, and those that come after them: as one, so that threads see both or neither.
+        self._state: tuple[int, list[str]] = (0, list(dict.fromkeys(tokens)))
+        self._numbers: dict[str, int] | None = None
+
+    @staticmethod
+    def packed(
+        data: NDArray[np.uint8], offsets: Int64s, *, check: Callable[[Int64s, Int64s], None] | None = None
+    ) -> Vocabulary:
+        """A vocabulary over UTF-8 texts laid end to end: number i is ``data[offsets[i]:offsets[i + 1]]``. No copy.
+
+        ``check`` is called with the starts and ends of what is about to be decoded, and raises where that is damaged.
+        """
+        vocabulary = Vocabulary()
+        vocabulary._bytes, vocabulary._offsets, vocabulary._check = data, offsets, check
+        vocabulary._state = (len(offsets) - 1, [])
+        return vocabulary
+
+    @property
+    def _ids(self) -> dict[str, int]:
+        """The number of every token; of equal ones the first."""
+        if self._numbers is None:
+            numbers: dict[str, int] = {}
+            for number, token in enumerate(self.tokens):
+                numbers.setdefault(token, number)
+            self._numbers = numbers
+        return self._numbers
 
     def id(self, token: str) -> int:
         """The number of ``token``, which is added if it is new."""
-        number = self._ids.setdefault(token, len(self._tokens))
-        if number == len(self._tokens):
-            self._tokens.append(token)
+        known = self._ids
+        number = known.get(token)
+        if number is None:
+            packed, tokens = self._state
+            number = known[token] = packed + len(tokens)
+            tokens.append(token)
         return number
 
     def ids(self, tokens: Sequence[str]) -> list[int]:
         """The numbers of many tokens; new ones are added in this order."""
-        known, all_tokens = self._ids, self._tokens
+        known, (packed, all_tokens) = self._ids, self._state
         numbers = []
         for token in tokens:
             number = known.get(token)
             if number is None:
-                number = known[token] = len(all_tokens)
+                number = known[token] = packed + len(all_tokens)
                 all_tokens.append(token)
             numbers.append(number)
         return numbers
 
     def __getitem__(self, number: int) -> str:
-        return self._tokens[number]
+        return self.words([range(len(self))[number]])[0]
 
     def __len__(self) -> int:
-        return len(self._tokens)
+        packed, tokens = self._state
+        return packed + len(tokens)
 
     def __contains__(self, token: object) -> bool:
         return token in self._ids
 
-    def words(self, numbers: Iterable[int]) -> tuple[str, ...]:
-        """The tokens with these numbers."""
-        return tuple(self._tokens[number] for number in numbers)
+    def words(self, numbers: Iterable[int] | NDArray[Any]) -> tuple[str, ...]:
+        """The tokens with these numbers; the cost is that of what is asked for."""
+        packed, tokens = self._state
+        if 0 < packed <= FEW:
+            packed, tokens = self._state = (0, [*self._decoded(np.arange(packed)), *tokens])
+        if not packed:
+            given = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
+            return tuple([tokens[number] for number in given])
+        array = np.asarray(numbers if isinstance(numbers, (np.ndarray, list)) else list(numbers), dtype=np.int64)
+        if not tokens or array.max(initial=-1) < packed:
+            return tuple(self._decoded(array))
+        words = np.empty(len(array), dtype=object)
+        stored = array < packed
+        words[stored] = self._decoded(array[stored])
+        words[~stored] = [tokens[number - packed] for number in array[~stored].tolist()]
+        return tuple(words.tolist())
+
+    def _decoded(self, numbers: Int64s) -> list[str]:
+        """The packed tokens with these numbers: one decoding for a stretch that is mostly asked for."""
+        starts, ends = self._offsets[numbers], self._offsets[numbers + 1]
+        if not len(numbers):
+            return []
+        if self._check is not None:
+            self._check(starts, ends)
+        first, last = int(starts.min()), int(ends.max())
+        try:
+            if int((ends - starts).sum()) * MOSTLY >= last - first:
+                data = self._bytes[first:last].tobytes()
+                pairs = zip((starts - first).tolist(), (ends - first).tolist(), strict=True)
+                if data.isascii():
+                    text = data.decode("ascii")
+                    return [text[start:end] for start, end in pairs]
+                return [data[start:end].decode("utf-8") for start, end in pairs]
+            memory = self._bytes.data
+            return [str(memory[s:e], "utf-8") for s, e in zip(starts.tolist(), ends.tolist(), strict=True)]
+        except UnicodeDecodeError:  # the readers let none through, so that this is a damaged packed file
+            raise InputError("a text that is not UTF-8: the packed file is damaged; pack it again") from None
+
+    def as_packed(self) -> tuple[NDArray[np.uint8], Int64s]:
+        """All tokens as UTF-8 texts laid end to end, and their offsets; no copy where they are stored so."""
+        packed, tokens = self._state
+        if packed and not tokens:
+            if self._check is not None:
+                self._check(self._offsets[:-1], self._offsets[1:])
+            return self._bytes, self._offsets
+        encoded = [token.encode("utf-8") for token in self.tokens]
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(token) for token in encoded], out=offsets[1:])
+        return np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8), offsets
 
     @property
     def tokens(self) -> Sequence[str]:
         """All tokens in the order of their numbers."""
-        return tuple(self._tokens)
+        packed, tokens = self._state
+        return (*self._decoded(np.arange(packed)), *tokens) if packed else tuple(tokens)
 
     def __repr__(self) -> str:
         return f"Vocabulary({len(self)} tokens)"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
+from hulltune.data.dataset import Dataset
 from hulltune.data.forest import Forest
 from hulltune.demo.model import BEAM, built_in_translator
 from hulltune.demo.output import translate_to_forests, translate_to_lattices, translate_to_lists
 from hulltune.errors import InputError
-from hulltune.formats.candidates import CandidateLists
 from hulltune.formats.problems import Problems
 from hulltune.formats.streams import numbered_lines
 
@@ -36,7 +36,7 @@ class BuiltInDecoder:
         """Sentences whose lattice would have been too large at any call, and the edges last left out of each."""
         self.translator = built_in_translator(beam=beam)
 
-    def __call__(self, weights: Mapping[str, float]) -> CandidateLists | list[Forest]:
+    def __call__(self, weights: Mapping[str, float]) -> Dataset | list[Forest]:
         """The ``size`` best translations of each sentence, or all that the beam kept as a lattice or a forest."""
         if self.forests:
             return list(translate_to_forests(self.translator, self.sources, weights))

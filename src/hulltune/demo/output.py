@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from hulltune.data.dataset import Dataset
 from hulltune.data.forest import Forest
 from hulltune.data.unfolding import MOST_EDGES, unfolded_or_none
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.demo.best import best_translations
 from hulltune.demo.translation import FEATURES, Translator, weight_vector
 from hulltune.errors import InputError
-from hulltune.formats.candidates import CandidateLists
-from hulltune.formats.records import lists_from_records
+from hulltune.formats.read import read
 
 
 def translate_to_forests(
@@ -65,10 +65,10 @@ def _lattice(forest: Forest, weights: Sequence[float], most_edges: int, sentence
 
 def translate_to_lists(
     translator: Translator, sources: Sequence[str], weights: Mapping[str, float], *, size: int = 100
-) -> CandidateLists:
+) -> Dataset:
     """The ``size`` best different translations of each sentence, with their features and scores."""
     vector = weight_vector(weights)
-    return lists_from_records(
+    return read(
         {
             "candidates": [
                 {

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.dataset import Dataset
 from hulltune.errors import unknown_name
-from hulltune.formats.candidates import CandidateLists
 
 BUILTIN_FEATURES = {
     "words": "the number of words",
@@ -19,28 +19,33 @@ BUILTIN_FEATURES = {
 }
 
 
-def add_builtin_features(lists: CandidateLists, names: Sequence[str]) -> CandidateLists:
-    """The lists with some of BUILTIN_FEATURES added; linear in the texts."""
+def check_builtin_features(names: Sequence[str]) -> None:
+    """Refuse a name that is none of BUILTIN_FEATURES."""
     for name in names:
         if name not in BUILTIN_FEATURES:
             raise unknown_name("built-in feature", name, BUILTIN_FEATURES)
-    if not names:
-        return lists
-    return lists.with_features(names, [_column(lists, name) for name in names])
 
 
-def _column(lists: CandidateLists, name: str) -> NDArray[np.float64]:
+def add_builtin_features(lists: Dataset, names: Sequence[str]) -> Dataset:
+    """The lists with some of BUILTIN_FEATURES added; linear in the texts, but for "consensus", which sorts them."""
+    check_builtin_features(names)
+    return lists.with_more_features(names, [_column(lists, name) for name in names]) if names else lists
+
+
+def _column(lists: Dataset, name: str) -> NDArray[np.float64]:
     from hulltune.kernels import texts
 
+    corpus = lists.corpus
     if name == "rank":
-        return lists.ranks.astype(np.float64) + 1.0
+        return corpus.edge_ids.astype(np.float64) + 1.0
+    tokens = np.full(corpus.edges, -1, dtype=np.int64)  # the text of each hypothesis, −1 for the empty one
+    tokens[np.diff(corpus.label_offsets) > 0] = corpus.labels
     if name == "consensus":
-        hashes = texts.hash_texts(lists.text_bytes, lists.text_offsets)
-        nothing = np.zeros((lists.rows, 0), order="F")
-        first = texts.first_equals(lists.text_bytes, lists.text_offsets, nothing, hashes, lists.offsets)
-        votes = np.bincount(first, weights=lists.copies, minlength=lists.rows)
-        return np.asarray(votes[first], dtype=np.float64)
-    counts = texts.count_words_and_characters(lists.text_bytes, lists.text_offsets).astype(np.float64)
-    if name == "log_length":
-        return np.asarray(np.log1p(counts[0]))
-    return np.asarray(counts[0 if name == "words" else 1])
+        sentences = np.repeat(np.arange(len(corpus)), np.diff(corpus.sentence_edges))
+        keys = sentences * (len(corpus.vocabulary) + 1) + tokens
+        _, places = np.unique(keys, return_inverse=True)
+        votes = np.bincount(places.reshape(-1), weights=lists.copies)
+        return np.asarray(votes[places.reshape(-1)], dtype=np.float64)
+    counts = texts.count_words_and_characters(*corpus.vocabulary.as_packed())
+    which = np.append(counts[1 if name == "chars" else 0], 0)[tokens].astype(np.float64)
+    return np.asarray(np.log1p(which)) if name == "log_length" else which

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError
-from hulltune.formats.candidates import SentenceId
 from hulltune.formats.numbers import plain_number, sentence_id, shown
 from hulltune.formats.problems import Problems
 from hulltune.formats.rows import Column, Rows

@@ -16,9 +16,20 @@ from dataclasses import dataclass, field
 from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import numbered_lines
+from hulltune.formats.streams import first_line, first_lines, numbered_lines
 
 LINE = re.compile(r"([STHDP])-([0-9]{1,18})\t(.*)", flags=re.DOTALL | re.ASCII)
+_LETTER_LINE = re.compile(r"[A-Z]-[0-9]+\t", flags=re.ASCII)
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is of fairseq: a hypothesis among its first lines, or a letter."""
+    first = first_line(head)
+    if first.lstrip().startswith("{"):
+        return False
+    if _LETTER_LINE.match(first):
+        return True
+    return any(line.startswith("H-") and LINE.fullmatch(line) for line in first_lines(head))
 
 
 @dataclass

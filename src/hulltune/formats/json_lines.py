@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from hulltune.formats.numbers import shown
 from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import numbered_lines
+from hulltune.formats.streams import first_line, numbered_lines
+
+
+def record_keys(head: bytes) -> set[str] | None:
+    """The keys of the first record of a file that begins with these bytes, or None if it has no JSON.
+
+    Of a record that is cut off or broken, the keys that tell formats apart.
+    """
+    first = first_line(head)
+    if not first.lstrip().startswith("{"):
+        return None
+    try:
+        record = json.loads(first)
+    except (ValueError, RecursionError):
+        return set(re.findall(r'"(candidates|beams|audio_filepath|sentence_id|translations)"\s*:', first))
+    return set(record) if isinstance(record, dict) else set()
 
 
 def records(

@@ -11,14 +11,21 @@ import json
 import os
 from typing import Any
 
-from hulltune.formats.candidates import CandidateLists
-from hulltune.formats.json_lines import records
+import numpy as np
+
+from hulltune.data.dataset import Dataset
+from hulltune.formats.json_lines import record_keys, records
 from hulltune.formats.numbers import json_id, json_number, shown
 from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import written_atomically
 
 EXPECTED = 'an object with "id" and "candidates"'
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file that begins with these bytes has records; those of other formats were looked for before."""
+    return record_keys(head) is not None
 
 
 def read_jsonl(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
@@ -28,7 +35,7 @@ def read_jsonl(path: str | os.PathLike[str], collector: RowCollector, problems: 
     number = -1
     for line, record in records(path, collector, problems, expected=EXPECTED):
         number += 1
-        reason = _check_record(record)
+        reason = check_record(record)
         if with_ids is None:
             with_ids = "id" in record
         elif reason is None and with_ids != ("id" in record):
@@ -46,7 +53,7 @@ def read_jsonl(path: str | os.PathLike[str], collector: RowCollector, problems: 
             continue
         assert sentence is not None
         for place, candidate in enumerate(record["candidates"]):
-            reason = _check_candidate(candidate)
+            reason = check_candidate(candidate)
             if reason is not None:
                 collector.skip_one()
             else:
@@ -57,7 +64,8 @@ def read_jsonl(path: str | os.PathLike[str], collector: RowCollector, problems: 
                 problems.report(file, line, f"candidate {place}: {reason}")
 
 
-def _check_record(record: dict[str, Any]) -> str | None:
+def check_record(record: dict[str, Any]) -> str | None:
+    """What is wrong with the fields of a record, but for its candidates; None if nothing is."""
     if not isinstance(record.get("candidates"), list):
         return f'"candidates" is {shown(record.get("candidates"))}; expected a list of objects'
     if "id" in record and json_id(record["id"]) is None:
@@ -72,7 +80,8 @@ def _check_record(record: dict[str, Any]) -> str | None:
     return None
 
 
-def _check_candidate(candidate: Any) -> str | None:
+def check_candidate(candidate: Any) -> str | None:
+    """What is wrong with a candidate of a record; None if nothing is."""
     if not isinstance(candidate, dict):
         return f'got {shown(candidate)}; expected an object with "text" and "features"'
     if not isinstance(candidate.get("text"), str):
@@ -88,9 +97,9 @@ def _check_candidate(candidate: Any) -> str | None:
     return None
 
 
-def write_jsonl(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
+def write_jsonl(lists: Dataset, path: str | os.PathLike[str]) -> None:
     """Write lists in the native format; reading them back gives the same lists."""
-    columns = [lists.features[:, number].tolist() for number in range(len(lists.feature_names))]
+    edges = lists.corpus.sentence_edges.tolist()
     with written_atomically(path) as file:
         for sentence, name in enumerate(lists.ids):
             record: dict[str, Any] = {"id": name}
@@ -98,11 +107,13 @@ def write_jsonl(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
                 record["refs"] = list(lists.references[sentence])
             if lists.sources is not None and lists.sources[sentence] is not None:
                 record["source"] = lists.sources[sentence]
+            first, last = edges[sentence], edges[sentence + 1]
+            rows = lists.corpus.features.rows(first, last).toarray().tolist()
             record["candidates"] = candidates = []
-            for row in range(lists.offsets[sentence], lists.offsets[sentence + 1]):
-                features = {name: column[row] for name, column in zip(lists.feature_names, columns, strict=True)}
-                candidate: dict[str, Any] = {"text": lists.text(row), "features": features}
+            for edge, text, values in zip(range(first, last), lists.texts(np.arange(first, last)), rows, strict=True):
+                features = dict(zip(lists.feature_names, values, strict=True))
+                candidate: dict[str, Any] = {"text": text, "features": features}
                 if lists.scores is not None:
-                    candidate["score"] = float(lists.scores[row])
+                    candidate["score"] = float(lists.scores[edge])
                 candidates.append(candidate)
             file.write(json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n")

@@ -9,23 +9,31 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.formats.candidates import SentenceId
+from hulltune.data.dataset import Dataset, SentenceId
+from hulltune.errors import InputError
 from hulltune.formats.growing import GrowingArray
 from hulltune.formats.numbers import plain_number, sentence_id
 from hulltune.formats.problems import Problems
 from hulltune.formats.rows import Integers, Rows
-from hulltune.formats.streams import blocks, not_utf8, open_bytes
+from hulltune.formats.streams import blocks, first_line, not_utf8, open_bytes, written_atomically
 from hulltune.wording import counted
 
 EXPECTED = "expected 'id ||| text ||| features ||| score'"
 UNNAMED = b"feature"
 """The name of values that have none."""
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is a Moses list."""
+    first = first_line(head)
+    return "|||" in first and not first.lstrip().startswith("{")
 
 
 class MosesReader:
@@ -383,3 +391,32 @@ class MosesReader:
 
 def _doubled(values: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([values, np.zeros_like(values)])
+
+
+# Writing.
+
+LINE_BREAK = re.compile(r"[\r\n]+")
+
+
+def write_moses(lists: Dataset, path: str | os.PathLike[str]) -> None:
+    """Write lists in the Moses format, with their own total scores or else 0; atomically."""
+    names, edges = lists.feature_names, lists.corpus.sentence_edges.tolist()
+    with written_atomically(path) as file:
+        for sentence, name in enumerate(lists.ids):
+            rows = range(edges[sentence], edges[sentence + 1])
+            values = lists.corpus.features.rows(rows.start, rows.stop).matrix().tolist()
+            for row, text, features in zip(rows, lists.texts(np.array(rows, dtype=np.int64)), values, strict=True):
+                score = 0.0 if lists.scores is None else float(lists.scores[row])
+                line = moses_line(name, text, dict(zip(names, features, strict=True)), score)
+                file.write(f"{line}\n".encode())
+
+
+def moses_line(name: int | str, text: str, features: Mapping[str, float], score: float) -> str:
+    """A hypothesis as a line of a Moses list; refused where the format cannot hold it."""
+    if "|||" in text or LINE_BREAK.search(text):
+        raise InputError(f"sentence {name!r} has the text {text[:40]!r}, which a Moses list cannot hold; write jsonl")
+    for feature in features:
+        if not feature or any(character.isspace() for character in feature) or feature.endswith("="):
+            raise InputError(f"the feature name {feature!r} cannot be written in a Moses list; write jsonl")
+    values = " ".join(f"{feature}={value!r}" for feature, value in features.items())
+    return f"{name} ||| {text} ||| {values} ||| {score!r}"

@@ -18,14 +18,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from hulltune.errors import InputError
-from hulltune.formats.json_lines import records
+from hulltune.formats.json_lines import record_keys, records
 from hulltune.formats.numbers import json_number, plain_number, shown
 from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import head, numbered_lines
+from hulltune.formats.streams import first_line, head, numbered_lines
 
 EXPECTED = 'an object with "audio_filepath" and "beams"'
 WIDTH = re.compile(r"width_?([0-9]{1,6})", flags=re.ASCII)
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is a manifest with beams, or a table of texts and scores."""
+    keys = record_keys(head)
+    if keys is not None:
+        return "candidates" not in keys and bool(keys & {"beams", "audio_filepath"})
+    first = first_line(head)
+    text, tab, score = first.rpartition("\t")
+    is_row = bool(tab) and "\t" not in text and plain_number(score) is not None
+    return is_row and not first.startswith("NBestList")
 
 
 def read_nemo(paths: Sequence[str | os.PathLike[str]], collector: RowCollector, problems: Problems) -> None:

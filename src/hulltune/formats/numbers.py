@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hulltune.formats.candidates import SentenceId
+from hulltune.data.dataset import SentenceId
 
 _LONGEST_NUMBER = 18
 LONE_SURROGATE = "a lone surrogate in it, which is no character"

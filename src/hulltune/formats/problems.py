@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from hulltune.data.dataset import Skipped
 from hulltune.errors import InputError, unknown_name
 
 ON_ERROR = ("raise", "skip")
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """A piece of input that was left out, where it was, and why."""
-
-    file: str
-    line: int
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.reason}"
 
 
 class Problems:

@@ -1,85 +1,249 @@
-"""Candidate lists from files in any format."""
+"""The one way in: lists, lattices and forests in any format, from files or from memory, as a Dataset."""
 
 from __future__ import annotations
 
+import glob
 import os
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
-from hulltune.errors import InputError
+from hulltune.data.corpus import Corpus
+from hulltune.data.dataset import Dataset, Member, Provenance, number_in_name
+from hulltune.data.features import DenseFeatures, Features, SparseFeatures
+from hulltune.data.forest import Forest
+from hulltune.data.joining import Piece, from_forests, joined, pieces_of
+from hulltune.data.packed import LISTS, packed_kind
+from hulltune.data.vocabulary import Vocabulary
+from hulltune.errors import InputError, unknown_name
 from hulltune.formats.builtin_features import add_builtin_features
-from hulltune.formats.candidates import CandidateLists, Provenance
 from hulltune.formats.extra_scores import read_column
-from hulltune.formats.fairseq import read_fairseq
-from hulltune.formats.forest_formats import FOREST_FORMATS
-from hulltune.formats.jsonl import read_jsonl
+from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.nemo import read_nemo
 from hulltune.formats.packed import open_packed
 from hulltune.formats.problems import Problems
-from hulltune.formats.rows import RowCollector, Rows, to_lists
-from hulltune.formats.score_folder import read_score_folder
-from hulltune.formats.sniff import check_format, sniff
-from hulltune.formats.sockeye import read_sockeye
-from hulltune.formats.srilm import read_srilm
-from hulltune.formats.table import FRAME, is_frame, read_delimited, read_frame, read_parquet
+from hulltune.formats.reading import Reading
+from hulltune.formats.records import RECORDS, read_records
+from hulltune.formats.references import ReferencesLike, as_references
+from hulltune.formats.registry import ENOUGH, FOREST_FORMATS, SUMMED, reader, recognised_forests
+from hulltune.formats.rows import RowCollector, Rows, to_dataset
+from hulltune.formats.sniff import sniff
+from hulltune.formats.streams import Source, open_bytes, without_suffix
+from hulltune.formats.table import FRAME, is_frame, read_frame
 from hulltune.wording import counted
 
-Path = str | os.PathLike[str]
-
-_READERS: dict[str, Callable[[Path, RowCollector, Problems], None]] = {
-    "jsonl": read_jsonl,
-    "csv": partial(read_delimited, delimiter=","),
-    "tsv": partial(read_delimited, delimiter="\t"),
-    "parquet": read_parquet,
-    "fairseq": read_fairseq,
-    "sockeye": read_sockeye,
-    "score-folder": read_score_folder,
-    "srilm": read_srilm,
-}
+AMBIGUOUS = "openfst-text"
+"""The format of forests that other columns of numbers look like."""
+KEPT_OPEN = 64
+"""Files that stay open between a look at their format and their reading; more of them are opened twice."""
 
 
-def read_lists(
-    paths: Path | Iterable[Path] | Any,
+def read(
+    source: Any,
+    references: ReferencesLike = None,
     *,
     format: str | None = None,  # noqa: A002  # the word that users type
+    ids: str | os.PathLike[str] = "order",
     missing: float | None = None,
     on_error: str = "raise",
     add: Iterable[tuple[Path, str]] = (),
-    builtin_features: Sequence[str] = (),
+    features: Sequence[str] = (),
+    negate: bool | Iterable[str] | None = None,
+    drop: Iterable[str] | None = None,
+    symbols: Path | None = None,
     dtype: Any = np.float64,
-) -> CandidateLists:
-    """The candidate lists of one or several files (or of a data frame), linear in their size.
+) -> Dataset:
+    """The candidate lists, lattices or forests of many sentences; linear in their size.
 
-    The lists of a sentence that several files have are joined. ``format`` is told from the files where it is None.
-    ``missing=0`` takes a feature that a hypothesis lacks as 0 where that is an error otherwise. ``on_error="skip"``
-    leaves out what is at fault and lists it in ``skipped``. ``add`` names files of further scores, each with the name
-    of the feature they become. ``builtin_features`` are some of BUILTIN_FEATURES.
+    ``source`` is the name of a file, pattern (``*.slf``) or folder, or several of them; or a data frame, records of
+    the native format, Forests (one or several for each sentence), a Corpus, or a Dataset. With ``references`` (a file,
+    several as Path objects, or texts) the sentences have one each, see ``Dataset.matched``. ``format`` is told from
+    the files where it is None. Files are read in the order given; those of a pattern or folder in natural order (2
+    before 10). In a folder, files that are neither forests nor Moses lists are listed in ``left_out``.
+
+    Lists: those of a sentence that several files have are joined. ``missing=0`` takes a feature that a hypothesis
+    lacks as 0 where that is an error otherwise. ``on_error="skip"`` leaves out what is at fault and lists it in
+    ``skipped``. ``add`` names files of further scores, each with the name of the feature they become; ``features`` are
+    some of BUILTIN_FEATURES. ``dtype`` is float64 or float32, that of the features.
+
+    Forests: ``ids`` says which sentence one is of: "order" its position among all forests, "name" the number in its
+    file's name (the last one there; of a file with several forests, that in each one's own name), "name1" that number
+    counted from 1; or it is a file with a name in each line (its first word), those of the reference lines in turn.
+    Forests of the same sentence are searched as their union; n-best lists among them keep their own ids. ``negate``
+    changes the sign of all features, of none, or of those named; ``drop`` names the words that are not output;
+    ``symbols`` is a table of words. Where they are None the convention of the format holds (docs/formats.md).
+
+    ``model`` of the result has the weights by which the decoder itself ranks, where all files tell the same: the scales
+    in the header of SLF, or 1 where the format has nothing but the parts of one score (OpenFst, Kaldi, plain Moses).
     """
-    if missing is not None and missing != 0:
-        raise InputError(f"missing: got {missing!r}; expected None (a missing feature is an error) or 0")
-    dtype = np.dtype(dtype)
-    if dtype not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise InputError(f"dtype: got {dtype}; expected float64 or float32")
-    problems = Problems(on_error)
-    add = list(add)
-    if is_frame(paths):
-        collector = RowCollector(missing=missing)
-        read_frame(paths, collector, problems)
-        rows, provenance = collector.rows(), [Provenance(FRAME, FRAME)]
-    else:
-        files = _files(paths)
-        formats = [sniff(file) if format is None else check_format(format) for file in files]
-        for file, name in zip(files, formats, strict=True):
-            if name in FOREST_FORMATS:
-                raise InputError(f"{os.fspath(file)}: forests ({name}), not candidate lists; read them by read_forests")
-        provenance = [Provenance(os.fspath(file), name) for file, name in zip(files, formats, strict=True)]
-        if "packed" in formats:
-            return add_builtin_features(_open_packed(files, add, dtype), builtin_features)
-        rows = _read(list(zip(files, formats, strict=True)), missing, problems, dtype)
+    reading = Reading(
+        format=format, missing=missing, ids=ids, negate=negate, drop=drop, symbols=symbols, on_error=on_error,
+        add=tuple(add), features=features, dtype=dtype,
+    )  # fmt: skip
+    texts = as_references(references)
+    found = reading.read(source)
+    return found if texts is None else found.matched(texts)
+
+
+def read_with(reading: Reading, source: Any) -> Dataset:
+    """See ``read``."""
+    if isinstance(source, (Dataset, Corpus, Forest)):
+        return _from_memory(reading, source)
+    if is_frame(source):
+        reading.check_for_memory("a data frame", "missing", "on_error", "add", "features", "dtype")
+        problems, collector = Problems(reading.on_error), RowCollector(missing=reading.missing)
+        read_frame(source, collector, problems)
+        return _lists(reading, collector.rows(), [Provenance(FRAME, FRAME)], problems)
+    if isinstance(source, (str, os.PathLike)):
+        source = [source]
+    given = list(source) if isinstance(source, Iterable) else [source]
+    if not given:
+        raise InputError("paths: expected at least one file, got none")
+    some = next((item for item in given if not (isinstance(item, (list, tuple)) and not item)), None)
+    if isinstance(some, Forest) or (isinstance(some, (list, tuple)) and isinstance(some[0], Forest)):
+        return _from_memory(reading, given)
+    if isinstance(some, Mapping):
+        reading.check_for_memory("records", "missing", "add", "features", "dtype")
+        collector = RowCollector(missing=reading.missing)
+        read_records(given, collector)
+        return _lists(reading, collector.rows(), [Provenance(RECORDS, RECORDS)], Problems())
+    for item in given:
+        if not isinstance(item, (str, os.PathLike)):
+            raise InputError(f"paths: got {item!r}; expected the name of a file, or a data frame")
+    return _read_files(reading, given)
+
+
+def _from_memory(reading: Reading, source: Any) -> Dataset:
+    """Forests as they are; lists may get further features."""
+    if isinstance(source, Dataset):
+        reading.check_for_memory("a Dataset", *(("features",) if source.is_lists else ()))
+        return add_builtin_features(source, reading.features)
+    reading.check_for_memory("forests")
+    return from_forests([source] if isinstance(source, Forest) else source)
+
+
+# Files, and what they are.
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file to be read, and its format."""
+
+    source: Source
+    format: str
+
+    @property
+    def has_forests(self) -> bool:
+        """Whether it holds forests rather than lists."""
+        if self.format == "packed":
+            return packed_kind(self.source.head()) != LISTS
+        return self.format in FOREST_FORMATS
+
+
+@dataclass
+class _Files:
+    """The files that names, patterns and folders stand for, in order."""
+
+    format: str | None
+    found: list[_File] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def add(self, path: Path) -> None:
+        """Take what a name stands for."""
+        matching = matching_files(path)
+        for match in matching:
+            source = Source(match)
+            kind = self.format or sniff(source)
+            if matching == [path] and os.path.isdir(path) and (kind in FOREST_FORMATS or kind == "packed"):
+                self._add_folder(FilePath(path))
+            else:
+                self._take(source, kind)
+
+    def _take(self, source: Source, kind: str) -> None:
+        self.found.append(_File(source, kind))
+        if len(self.found) > KEPT_OPEN:
+            source.let_go()
+
+    def _add_folder(self, folder: FilePath) -> None:
+        entries = sorted(folder.iterdir(), key=lambda entry: natural_key(entry.name))
+        entries = [entry for entry in entries if not entry.name.startswith(".")]
+        sources = [Source(entry) for entry in entries if entry.is_file()]
+        formats = [self.format or _sniff_in_folder(source, keep=k < KEPT_OPEN) for k, source in enumerate(sources)]
+        if set(formats) - {None, AMBIGUOUS}:  # numbers in a file of references may look like arcs
+            formats = [None if each == AMBIGUOUS else each for each in formats]
+        suffixes = {without_suffix(file).suffix for file, each in zip(sources, formats, strict=True) if each}
+        self.left_out += [f"{entry}/" for entry in entries if entry.is_dir()]
+        for source, kind in zip(sources, formats, strict=True):
+            if kind is not None:
+                self._take(source, kind)
+            elif without_suffix(source).suffix in suffixes - {""}:
+                raise InputError(
+                    f"{source.name}: cannot tell the format, but its name ends like those of the forests beside it; "
+                    "if it is none, give the forests by a pattern"
+                )
+            else:
+                source.let_go()
+                self.left_out.append(source.name)
+
+
+def _sniff_in_folder(source: Source, *, keep: bool) -> str | None:
+    """The format of a file beside forests: one of forests, or of lists that cannot be taken for anything else."""
+    first = source.head(ENOUGH)
+    if not keep:
+        source.let_go()
+    found = recognised_forests(first)
+    if found is None and b"|||" in first.split(b"\n", 1)[0]:
+        return "moses"
+    return found
+
+
+def matching_files(path: Path) -> list[Path]:
+    """The files that match a pattern, in natural order; what is no pattern stays as it is."""
+    name = os.fspath(path)
+    if not glob.has_magic(name) or os.path.exists(name):
+        return [path]
+    found: list[Path] = [*sorted((match for match in glob.glob(name) if os.path.isfile(match)), key=natural_key)]
+    if not found:
+        raise InputError(f"{name}: no file matches this pattern")
+    return found
+
+
+def natural_key(name: Path) -> list[tuple[bool, int, str]]:
+    """Sorts names as people do: numbers in them by value."""
+    parts = re.split(r"([0-9]+)", os.fspath(name))
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+
+
+def _read_files(reading: Reading, paths: Sequence[Path]) -> Dataset:
+    files = _Files(reading.format)
+    for path in paths:
+        files.add(path)
+    if not any(file.has_forests for file in files.found):
+        reading.check_for_lists()
+        return _read_lists(reading, files.found)
+    reading.check_for_forests()
+    return _as_type(_read_forests(reading, files), reading.dtype)
+
+
+# Lists.
+
+
+def _read_lists(reading: Reading, files: Sequence[_File]) -> Dataset:
+    """Lists alone: all of them at once, for those of a sentence are joined."""
+    provenance = [Provenance(file.source.name, file.format) for file in files]
+    if any(file.format == "packed" for file in files):
+        return add_builtin_features(_open_packed(reading, files), reading.features)
+    problems = Problems(reading.on_error)
+    return _lists(reading, _rows(reading, files, problems), provenance, problems)
+
+
+def _lists(reading: Reading, rows: Rows, provenance: Sequence[Provenance], problems: Problems) -> Dataset:
+    """The dataset of rows, with the further features that are asked for."""
     if not len(rows.ids):
         where = ", ".join(origin.file for origin in provenance)
         skipped = (
@@ -88,50 +252,192 @@ def read_lists(
             else ""
         )
         raise InputError(f"{where}: no candidate lists{skipped}")
-    columns = [read_column(path, name, rows) for path, name in add]
-    lists = to_lists(rows, columns=columns, dtype=dtype, skipped=problems.skipped, provenance=provenance)
-    return add_builtin_features(lists, builtin_features)
+    columns = [read_column(path, name, rows) for path, name in reading.add]
+    dtype = np.dtype(reading.dtype)
+    lists = to_dataset(rows, columns=columns, dtype=dtype, skipped=problems.skipped, provenance=provenance)
+    return add_builtin_features(lists, reading.features)
 
 
-def _files(paths: Any) -> list[Path]:
-    if isinstance(paths, (str, os.PathLike)):
-        return [paths]
-    files = list(paths) if isinstance(paths, Iterable) else [paths]
-    if not files:
-        raise InputError("paths: expected at least one file, got none")
-    for file in files:
-        if not isinstance(file, (str, os.PathLike)):
-            raise InputError(f"paths: got {file!r}; expected the name of a file, or a data frame")
-    return files
-
-
-def _open_packed(files: list[Path], add: Sequence[Any], dtype: Any) -> CandidateLists:
+def _open_packed(reading: Reading, files: Sequence[_File]) -> Dataset:
+    """A packed file of lists, which is the only one."""
+    name = files[0].source.name
     if len(files) > 1:
-        raise InputError(
-            f"{os.fspath(files[0])}: a packed file is read alone; give the original lists, or pack them all"
-        )
-    if add:
-        raise InputError(f"{os.fspath(files[0])}: scores are added to the original lists, not to a packed file")
-    lists = open_packed(files[0])
-    if lists.features.dtype != dtype and dtype != np.float64:
-        raise InputError(f"{os.fspath(files[0])}: packed as {lists.features.dtype}; pack it again as {dtype}")
+        raise InputError(f"{name}: a packed file is read alone; give the original lists, or pack them all")
+    if reading.add:
+        raise InputError(f"{name}: scores are added to the original lists, not to a packed file")
+    lists = open_packed(files[0].source)
+    dtype, packed = np.dtype(reading.dtype), lists.corpus.features.dtype
+    if packed != dtype and dtype != np.float64:
+        raise InputError(f"{name}: packed as {packed}; pack it again as {dtype}")
     return lists
 
 
-def _read(files: list[tuple[Path, str]], missing: float | None, problems: Problems, dtype: Any) -> Rows:
+def _rows(reading: Reading, files: Sequence[_File], problems: Problems) -> Rows:
     """All files of one family: Moses lists go through the kernel, the others through one collector."""
-    if any(name == "moses" for _, name in files):
-        if not all(name == "moses" for _, name in files):
-            raise InputError(f"the files are in different formats ({', '.join(sorted({name for _, name in files}))})")
-        reader = MosesReader(problems=problems, missing=missing, dtype=dtype)
-        for file, _ in files:
-            reader.read(file)
-        return reader.rows()
-    collector = RowCollector(missing=missing)
-    nemo = [file for file, name in files if name == "nemo"]
+    formats = {file.format for file in files}
+    if "moses" in formats:
+        if len(formats) > 1:
+            raise InputError(f"the files are in different formats ({', '.join(sorted(formats))})")
+        moses = MosesReader(problems=problems, missing=reading.missing, dtype=np.dtype(reading.dtype))
+        for file in files:
+            moses.read(file.source)
+        return moses.rows()
+    collector = RowCollector(missing=reading.missing)
+    nemo = [file.source for file in files if file.format == "nemo"]
     if nemo:
         read_nemo(nemo, collector, problems)
-    for file, name in files:
-        if name != "nemo":
-            _READERS[name](file, collector, problems)
+    for file in files:
+        if file.format != "nemo":
+            reader(file.format)(file.source, collector, problems)
     return collector.rows()
+
+
+# Forests, and lists among them.
+
+
+def _read_forests(reading: Reading, files: _Files) -> Dataset:
+    options = reading.forest_options
+    if [file.format for file in files.found] == ["packed"] and options == ForestOptions():
+        return open_packed(files.found[0].source)
+    names = _Names(reading.ids)
+    vocabulary = Vocabulary()
+    pieces: list[Piece] = []
+    models: list[Mapping[str, float] | None] = []
+    list_files = [file for file in files.found if not file.has_forests]
+    lists: Dataset | None = None
+    for file in files.found:
+        if file.has_forests:
+            forests = list(_forests_of(file, options, vocabulary))
+            for number, forest in enumerate(forests):
+                models.append(_model(file.format, forest))
+                sentence = names.sentence(file.source, forest, len(forests))
+                pieces.append(Piece(sentence, forest.forest, Member(file.source.name, forest.name or f"{number}")))
+        elif lists is None:  # all lists at once: those of a sentence are joined
+            lists = _read_lists(Reading(missing=reading.missing), list_files)
+            # What neither the lists nor the forests name is no sentence of theirs.
+            pieces += pieces_of(lists, vocabulary)
+    if not pieces:
+        raise InputError(f"{', '.join(file.source.name for file in files.found)}: no forests")
+    found = joined(
+        pieces, lists=lists, ids_by=names.kind, left_out=files.left_out,
+        provenance=[Provenance(file.source.name, file.format) for file in files.found],
+    )  # fmt: skip
+    if options.negate is None and lists is None:  # whoever changes signs has other weights in mind
+        found = replace(found, model=_common_model(models))
+    if isinstance(options.negate, frozenset):
+        for name in sorted(options.negate):
+            if name not in found.feature_names:
+                raise unknown_name("feature in negate:", name, found.feature_names)
+    return found if names.listed is None else replace(found, listed=len(names.listed))
+
+
+def _forests_of(file: _File, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
+    """The forests of a file; those of a packed one are as they were packed."""
+    if file.format != "packed":
+        yield from reader(file.format)(file.source, options, vocabulary)
+        return
+    if options != ForestOptions():
+        raise InputError(
+            f"{file.source.name}: packed forests are as they were when they were packed; "
+            "negate features, drop words and give symbols then"
+        )
+    found = open_packed(file.source)
+    for name, forest in zip(found.ids, found.corpus, strict=True):
+        yield NamedForest(forest, str(name))
+
+
+def _model(format_name: str, named: NamedForest) -> Mapping[str, float] | None:
+    """The weights by which the decoder of a forest ranks: as its file says, or 1 for all parts of its score."""
+    if named.model is None and set(named.forest.feature_names) == set(SUMMED.get(format_name, ())):
+        return dict.fromkeys(named.forest.feature_names, 1.0)
+    return named.model
+
+
+def _common_model(models: Sequence[Mapping[str, float] | None]) -> Mapping[str, float] | None:
+    """The weights that all forests agree on, if they do."""
+    common: dict[str, float] = {}
+    for model in models:
+        if model is None or any(common.get(name, weight) != weight for name, weight in model.items()):
+            return None
+        common |= model
+    return common if any(common.values()) else None
+
+
+def _as_type(dataset: Dataset, dtype: Any) -> Dataset:
+    """The dataset with features as float32, if that is asked for."""
+    features = dataset.corpus.features
+    if np.dtype(dtype) == np.float64 or features.dtype == dtype:
+        return dataset
+    with np.errstate(over="ignore"):
+        values = features.values.astype(dtype, order="F")
+    if not np.all(np.isfinite(values)):
+        raise InputError("a feature has a value too large for float32; read the forests as float64")
+    smaller: Features = DenseFeatures(values)
+    if isinstance(features, SparseFeatures):
+        smaller = SparseFeatures(features.offsets, features.columns, values, features.width)
+    return replace(dataset, corpus=replace(dataset.corpus, features=smaller))
+
+
+class _Names:
+    """Which sentence each forest is of, as ``ids`` of ``read`` says."""
+
+    def __init__(self, ids: str | os.PathLike[str]) -> None:
+        self._ids = os.fspath(ids)
+        self.listed = None if self._ids in ("order", "name", "name1") else _listed_names(ids)
+        self.kind = self._ids if self.listed is None else "name"
+        self._position = -1
+
+    def sentence(self, file: Source, forest: NamedForest, count: int) -> int:
+        """The sentence of the next forest, one of ``count`` in its file."""
+        self._position += 1
+        if self.listed is not None:
+            return self._line(file, forest, count, self.listed)
+        return self._position if self._ids == "order" else self._number(file.name, forest, count)
+
+    def _number(self, name: str, forest: NamedForest, count: int) -> int:
+        """The number in a forest's name."""
+        own = _last_number(forest.name or "")
+        of_file = number_in_name(name)
+        number = own if count > 1 or of_file is None else of_file
+        if number is None:
+            if count > 1:
+                raise InputError(
+                    f"{name}: {count} forests, of which one has no number in its name ({forest.name!r}); "
+                    "use --ids order"
+                )
+            raise InputError(f"{name}: no number in the name of the file to tell its sentence by; use --ids order")
+        if self._ids == "name1":
+            if number == 0:
+                raise InputError(f"{name}: sentence 0, but --ids name1 counts from 1; use --ids name")
+            number -= 1
+        return number
+
+    def _line(self, file: Source, forest: NamedForest, count: int, places: dict[str, int]) -> int:
+        """The line on which a forest's name stands: its own in its file, or that of its file."""
+        stem = without_suffix(FilePath(file)).stem
+        names = [forest.name] if count > 1 else [stem, FilePath(file).name, forest.name]
+        place = next((places[name] for name in names if name in places), None)
+        if place is None:
+            called = forest.name if count > 1 else stem
+            raise InputError(f"{file.name}: {self._ids} has no line for {called!r}; expected the names of all forests")
+        return place
+
+
+def _listed_names(path: Path) -> dict[str, int]:
+    """The line of every name in a file: the first word of each line."""
+    places: dict[str, int] = {}
+    with open_bytes(path) as stream:
+        for number, line in enumerate(stream.read().decode("utf-8", errors="replace").splitlines()):
+            words = line.split()
+            if not words:
+                raise InputError(f"{os.fspath(path)}:{number + 1}: an empty line; expected the name of a forest")
+            if words[0] in places:
+                first = places[words[0]] + 1
+                raise InputError(f"{os.fspath(path)}:{number + 1}: {words[0]!r} again, after line {first}")
+            places[words[0]] = number
+    return places
+
+
+def _last_number(name: str) -> int | None:
+    numbers = re.findall(r"[0-9]+", name)
+    return int(numbers[-1]) if numbers else None

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError
-from hulltune.formats.candidates import CandidateLists, Provenance, SentenceId
-from hulltune.formats.jsonl import _check_candidate, _check_record
+from hulltune.formats.jsonl import check_candidate, check_record
 from hulltune.formats.numbers import json_id, shown
-from hulltune.formats.rows import RowCollector, to_lists
+from hulltune.formats.rows import RowCollector
 
 RECORDS = "records"
 
 
-def lists_from_records(records: Iterable[Mapping[str, Any]], *, missing: float | None = None) -> CandidateLists:
-    """The lists of records such as ``{"refs": […], "candidates": [{"text": …, "features": {…}}]}``, one a sentence.
+def read_records(given: Iterable[Any], collector: RowCollector) -> None:
+    """Take all hypotheses of records such as ``{"refs": […], "candidates": [{"text": …, "features": {…}}]}``.
 
     The fields are those of a line of the native format; ``id`` is the place in the sequence where it is left out.
     """
-    collector = RowCollector(missing=missing)
-    for place, record in enumerate(records):
+    for place, record in enumerate(given):
         if not isinstance(record, Mapping):
             raise InputError(f"record {place}: got {shown(record)}; expected a mapping with 'candidates'")
-        reason = _check_record(dict(record))
+        reason = check_record(dict(record))
         sentence: SentenceId = place
         if reason is None:
             sentence = _sentence(record, place)
@@ -34,17 +33,13 @@ def lists_from_records(records: Iterable[Mapping[str, Any]], *, missing: float |
         if reason is not None:
             raise InputError(f"record {place}: {reason}")
         for rank, candidate in enumerate(record["candidates"]):
-            reason = _check_candidate(candidate)
+            reason = check_candidate(candidate)
             if reason is None:
                 features = {name: float(value) for name, value in candidate.get("features", {}).items()}
                 score = candidate.get("score")
                 reason = collector.add(sentence, candidate["text"], features, None if score is None else float(score))
             if reason is not None:
                 raise InputError(f"record {place}, candidate {rank}: {reason}")
-    rows = collector.rows()
-    if not len(rows.ids):
-        raise InputError("lists: expected at least one record, got none")
-    return to_lists(rows, provenance=[Provenance(RECORDS, RECORDS)])
 
 
 def _sentence(record: Mapping[str, Any], place: int) -> SentenceId:

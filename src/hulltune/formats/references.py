@@ -1,17 +1,23 @@
-"""Reference files: plain text, a line a sentence; several files give several references for each."""
+"""References by sentence: from plain text files, a line a sentence, or as texts."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
+from hulltune.data.dataset import References
 from hulltune.errors import InputError
-from hulltune.formats.candidates import CandidateLists
 from hulltune.formats.problems import Problems
 from hulltune.formats.streams import numbered_lines
 from hulltune.wording import counted
 
-References = tuple[tuple[str, ...], ...]
+__all__ = ["References", "ReferencesLike", "as_references", "read_references"]
+
+ReferencesLike: TypeAlias = (
+    str | os.PathLike[str] | Sequence[str] | Sequence[os.PathLike[str]] | Sequence[Sequence[str]] | None
+)
+"""The name of a file (several as Path objects), a text for each sentence, or a sequence of texts for each."""
 
 
 def read_references(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> References:
@@ -31,17 +37,25 @@ def read_references(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[s
     return tuple(zip(*columns, strict=True))
 
 
-def match_references(lists: CandidateLists, references: References | None = None) -> tuple[CandidateLists, References]:
-    """Lists and references with sentence i in both at place i; from the lists themselves where none are given.
-
-    Reference line i is for id i (or, where ids are no numbers, for the i-th id). A sentence without hypotheses stays,
-    with an empty list; a sentence without a reference is an error.
-    """
-    if references is not None:
-        return lists.aligned_to(len(references)), references
-    if lists.references is None:
-        raise InputError("no references: the lists carry none, and no reference file was given")
-    for sentence, texts in enumerate(lists.references):
-        if not texts and lists.offsets[sentence + 1] > lists.offsets[sentence]:
-            raise InputError(f"sentence {lists.ids[sentence]!r} has hypotheses but no reference")
-    return lists, lists.references
+def as_references(references: ReferencesLike) -> References | None:
+    """References by sentence. A list of strings is texts; several files are given as Path objects."""
+    if references is None:
+        return None
+    if isinstance(references, (str, os.PathLike)):
+        return read_references(references)
+    given: list[Any] = list(references)
+    if not given:
+        raise InputError("references: expected a text for each sentence, got an empty sequence")
+    if all(isinstance(item, os.PathLike) for item in given):
+        return read_references(given)
+    if all(isinstance(item, str) for item in given):
+        if len(given) < 10 and all(os.path.isfile(item) for item in given):
+            raise InputError(
+                "references: a list of strings is a text for each sentence, but these are names of files; "
+                "give several files as pathlib.Path objects"
+            )
+        return tuple((text,) for text in given)
+    for sentence, texts in enumerate(given):
+        if isinstance(texts, str) or not (isinstance(texts, Iterable) and all(isinstance(text, str) for text in texts)):
+            raise InputError(f"references: sentence {sentence} has {texts!r}; expected a sequence of texts, as others")
+    return tuple(tuple(texts) for texts in given)

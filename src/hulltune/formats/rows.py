@@ -1,4 +1,4 @@
-"""Hypotheses in the order of the file, as the readers find them, and how they become candidate lists."""
+"""Hypotheses in the order of the file, as the readers find them, and how they become a dataset."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.dataset import Dataset, Provenance, SentenceId, Skipped, check_new_names, own_first_choices
+from hulltune.data.features import DenseFeatures
+from hulltune.data.lists import list_corpus, places_in_lists
 from hulltune.errors import InputError
-from hulltune.formats.candidates import CandidateLists, Provenance, SentenceId, check_new_names
 from hulltune.formats.numbers import LONE_SURROGATE, is_text
-from hulltune.formats.problems import Skipped
 
 Integers: TypeAlias = NDArray[np.int64]
 Fill: TypeAlias = Callable[[NDArray[Any], Integers], None]
@@ -49,14 +50,14 @@ class Column:
     values: NDArray[np.float64]
 
 
-def to_lists(
+def to_dataset(
     rows: Rows,
     *,
     columns: Sequence[Column] = (),
     dtype: Any = np.float64,
     skipped: Iterable[Skipped] = (),
     provenance: Iterable[Provenance] = (),
-) -> CandidateLists:
+) -> Dataset:
     """Group rows by sentence, drop duplicates, pack; O(rows), and no second copy of the features at any time."""
     from hulltune.kernels import texts
 
@@ -66,9 +67,6 @@ def to_lists(
     check_new_names(rows.feature_names, names[len(rows.feature_names) :])
     _check_size(count, width, np.dtype(dtype).itemsize)
     ids, sentence = _order_sentences(rows.ids, rows.keys)
-    name = str if len(ids) and isinstance(ids[0], str) else int  # once one id is a name, all are
-    references = {name(number): texts_of for number, texts_of in rows.references.items()}
-    sources = {name(number): source for number, source in rows.sources.items()}
     offsets = _offsets(np.bincount(sentence, minlength=len(ids)))
     in_order = not count or bool(np.all(sentence[1:] >= sentence[:-1]))
     order = np.arange(count) if in_order else np.argsort(sentence, kind="stable")
@@ -86,37 +84,41 @@ def to_lists(
     if not in_order:
         text, text_offsets = _gather_texts(text, text_offsets, order)
         scores = None if scores is None else scores[order]
+    del order, destination, sentence
 
-    first = _first_of_equals(text, text_offsets, matrix, offsets)
-    ranks = (np.arange(count) - np.repeat(offsets[:-1], np.diff(offsets))).astype(np.int32)
+    hashes = texts.hash_texts(text, text_offsets)
+    first = _first_of_equals(text, text_offsets, matrix, hashes.copy(), offsets)
     copies = np.bincount(first, minlength=count).astype(np.int32) if count else np.zeros(0, dtype=np.int32)
+    ranks = places_in_lists(offsets)
     keep = np.flatnonzero(copies)
     if len(keep) < count:
         if scores is not None:
             np.maximum.at(scores, first, scores.copy())  # the best score of equal hypotheses stays
             scores = scores[keep]
+        del first
         matrix = _compact(matrix, keep)
         new_offsets = np.zeros(len(keep) + 1, dtype=np.int64)
         texts.gather_texts(text, text_offsets, keep, text, new_offsets)
         text, text_offsets = text[: new_offsets[-1]], new_offsets
         offsets = np.searchsorted(keep, offsets).astype(np.int64)
-        ranks, copies = ranks[keep], copies[keep]
-    return CandidateLists(
+        ranks, copies, hashes = ranks[keep], copies[keep], hashes[keep]
+    features = DenseFeatures(matrix)
+    corpus = list_corpus(offsets, text, text_offsets, features, names, ranks=ranks, hashes=hashes)
+    name = str if len(ids) and isinstance(ids[0], str) else int  # once one id is a name, all are
+    references = {name(number): texts_of for number, texts_of in rows.references.items()}
+    sources = {name(number): source for number, source in rows.sources.items()}
+    return Dataset(
         ids=ids,
-        offsets=offsets,
-        features=matrix,
-        feature_names=names,
-        text_bytes=text,
-        text_offsets=text_offsets,
-        scores=scores,
-        ranks=ranks,
-        copies=copies,
+        corpus=corpus,
+        first_choices=own_first_choices(offsets, scores),
         references=tuple(references.get(i, ()) for i in ids) if references else None,
         sources=tuple(sources.get(i) for i in ids) if sources else None,
-        omitted={name: number for name, number in rows.omitted.items() if number},
+        scores=scores,
+        copies=copies,
+        omitted={feature: number for feature, number in rows.omitted.items() if number},
+        unnamed=tuple(sorted(set(range(len(ids))) - set(rows.ids))) if len(ids) > len(rows.ids) else (),
         skipped=tuple(skipped),
         provenance=tuple(provenance),
-        unnamed=tuple(sorted(set(ids) - set(rows.ids))) if isinstance(ids, range) else (),
     )
 
 
@@ -129,12 +131,17 @@ def _check_size(count: int, width: int, itemsize: int) -> None:
 
 
 def _first_of_equals(
-    text: NDArray[np.uint8], text_offsets: Integers, matrix: NDArray[Any], offsets: Integers
+    text: NDArray[np.uint8],
+    text_offsets: Integers,
+    matrix: NDArray[Any],
+    hashes: NDArray[np.uint64],
+    offsets: Integers,
 ) -> Integers:
-    """For every hypothesis the first of its list with the same text and the same features."""
+    """For every hypothesis the first of its list with the same text and the same features. ``hashes`` of the texts
+    become those of both.
+    """
     from hulltune.kernels import texts
 
-    hashes = texts.hash_texts(text, text_offsets)
     for column in matrix.T:
         texts.hash_column(column.astype(np.float64, copy=False).view(np.uint64), hashes)
     return texts.first_equals(text, text_offsets, matrix, hashes, offsets)

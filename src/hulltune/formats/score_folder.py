@@ -14,8 +14,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError
-from hulltune.formats.candidates import SentenceId
 from hulltune.formats.numbers import json_number, plain_number, sentence_id, shown
 from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector

@@ -2,56 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from pathlib import Path
 
-from hulltune.errors import InputError, unknown_name
-from hulltune.formats.fairseq import LINE as FAIRSEQ_LINE
-from hulltune.formats.forest_formats import FOREST_FORMATS, sniff_forest
-from hulltune.formats.numbers import plain_number
-from hulltune.formats.packed_file import LISTS, packed_kind
+from hulltune.errors import InputError
+from hulltune.formats.registry import FORMATS, by_suffix, recognised, recognised_forests
 from hulltune.formats.score_folder import NBEST
-from hulltune.formats.streams import head, without_suffix
-
-LIST_FORMATS = (
-    "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
-)  # fmt: skip
-FORMATS = (*LIST_FORMATS, *FOREST_FORMATS)
-_BY_NAME = {".csv": "csv", ".parquet": "parquet", ".moses": "moses", ".jsonl": "jsonl"}
-_LETTER_LINE = re.compile(r"[A-Z]-[0-9]+\t", flags=re.ASCII)
-
-
-def check_format(name: str) -> str:
-    """A known format, or an error that lists them."""
-    if name not in FORMATS:
-        raise unknown_name("format", name, FORMATS)
-    return name
+from hulltune.formats.streams import Source, first_line, head, without_suffix
 
 
 def sniff(path: str | os.PathLike[str]) -> str:
-    """The name of the format; an error where it cannot be told."""
-    path = Path(path)
-    if path.is_dir():
-        return _sniff_directory(path)
-    data = head(path)
-    if packed_kind(data) == LISTS:
-        return "packed"
-    if data.startswith(b"PAR1"):
-        return "parquet"
-    forest = sniff_forest(data)
-    if forest is not None:
-        return forest
-    lines = data.decode("utf-8", errors="replace").split("\n")
-    lines = [line.rstrip("\r") for line in (lines[:-1] if len(lines) > 1 else lines)][:400]
-    first = next((line for line in lines if line.strip()), None)
-    if first is None:
-        raise InputError(f"{path}: the file is empty; expected candidate lists or forests")
-    found = _sniff_text(first, lines) or _BY_NAME.get(without_suffix(path).suffix)
-    if found is None:
+    """The name of the format; an error where it cannot be told. A Source can be read afterwards."""
+    file = Path(path)
+    if file.is_dir():
+        return _sniff_directory(file)
+    data = path.head() if isinstance(path, Source) else head(path)
+    found = recognised(data)
+    if found is not None:
+        return found
+    first = first_line(data)
+    if not first:
+        raise InputError(f"{file}: the file is empty; expected candidate lists or forests")
+    found = by_suffix(without_suffix(file).suffix)
+    if found in (None, "packed"):
         raise InputError(
-            f"{path}: cannot tell the format from {_start(data, first)}; name it (one of {', '.join(FORMATS)})"
+            f"{file}: cannot tell the format from {_start(data, first)}; name it (one of {', '.join(FORMATS)})"
         )
     return found
 
@@ -62,45 +37,6 @@ def _start(data: bytes, first: str) -> str:
     if shown.replace("\t", " ").isprintable() and "\ufffd" not in shown:
         return repr(shown)
     return f"the bytes {data[:12].hex(' ')} …, which are no text"
-
-
-def _sniff_text(first: str, lines: list[str]) -> str | None:
-    if first.lstrip().startswith("{"):
-        return _sniff_json(first)
-    if "|||" in first:
-        return "moses"
-    if any(FAIRSEQ_LINE.fullmatch(line) and line.startswith("H-") for line in lines) or _LETTER_LINE.match(first):
-        return "fairseq"
-    for delimiter, name in (("\t", "tsv"), (",", "csv")):
-        cells = [cell.strip().strip('"') for cell in first.split(delimiter)]
-        if "id" in cells and "text" in cells:
-            return name
-    if first.startswith("NBestList"):
-        return "srilm"
-    text, tab, score = first.rpartition("\t")
-    if tab and "\t" not in text and plain_number(score) is not None:
-        return "nemo"
-    fields = first.split()
-    if len(fields) >= 3 and all(plain_number(field) is not None for field in fields[:3]):
-        return "srilm"
-    return None
-
-
-def _sniff_json(first: str) -> str:
-    """By the keys of the first record; a record that is cut off or broken is left to the native reader's message."""
-    try:
-        record = json.loads(first)
-    except (ValueError, RecursionError):
-        keys = set(re.findall(r'"(candidates|beams|audio_filepath|sentence_id|translations)"\s*:', first))
-    else:
-        keys = set(record) if isinstance(record, dict) else set()
-    if "candidates" in keys:
-        return "jsonl"
-    if keys & {"beams", "audio_filepath"}:
-        return "nemo"
-    if keys & {"sentence_id", "translations"}:
-        return "sockeye"
-    return "jsonl"
 
 
 def _sniff_directory(path: Path) -> str:
@@ -115,7 +51,7 @@ def _sniff_directory(path: Path) -> str:
     # each kind is enough: a folder may have ten thousands.
     for suffix in sorted({without_suffix(entry).suffix for entry in entries if entry.is_file()}):
         first = min(entry for entry in entries if entry.is_file() and without_suffix(entry).suffix == suffix)
-        forest = sniff_forest(head(first))
+        forest = recognised_forests(head(first))
         if forest is not None:
             return forest
     return "score-folder" if head(file).lstrip().startswith(b"{") else "srilm"

@@ -11,12 +11,18 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from hulltune.formats.json_lines import records
+from hulltune.formats.json_lines import record_keys, records
 from hulltune.formats.numbers import json_number, shown
 from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
 
 EXPECTED = 'an object with "sentence_id", "translations" and "scores"'
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is output of Sockeye."""
+    keys = record_keys(head) or set()
+    return "candidates" not in keys and bool(keys & {"sentence_id", "translations"})
 
 
 def read_sockeye(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:

@@ -14,12 +14,20 @@ from hulltune.errors import InputError
 from hulltune.formats.numbers import plain_number, sentence_id, shown
 from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import SUFFIXES, numbered_lines
+from hulltune.formats.streams import SUFFIXES, first_line, numbered_lines
 from hulltune.wording import counted
 
 EXPECTED = "expected 'acoustic lm nwords words…'"
 NAMES = ("acoustic", "lm", "nwords")
 _LIST_SUFFIXES = (*SUFFIXES, ".nbest", ".nb", ".score", ".scores", ".txt")
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is a list of SRILM: a header of its own, or three numbers."""
+    first = first_line(head)
+    fields = first.split(maxsplit=3)[:3]
+    numbers = [plain_number(field) for field in fields]
+    return first.startswith("NBestList") or (len(numbers) == 3 and None not in numbers)
 
 
 def read_srilm(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:

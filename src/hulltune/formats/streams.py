@@ -7,14 +7,14 @@ import gzip
 import importlib
 import io
 import lzma
+import mmap
 import os
 import shutil
-import stat
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -22,26 +22,146 @@ from hulltune.errors import InputError
 from hulltune.formats.problems import Problems
 
 BLOCK = 1 << 20
+HEAD = 1 << 16
+"""Bytes that a file is looked at by, to tell its format."""
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 
 
-@contextmanager
-def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked if it is compressed (told by its content, not by its name).
+class Source(os.PathLike[str]):
+    """A file that is opened once: what it begins with can be looked at, and then it is read from its start.
 
-    A pipe can be read once, but files are opened twice, to tell their format and to read them: so its bytes are kept.
-    ``-`` is the standard input.
+    Compressed files (told by their content, not by their name) are unpacked. A pipe is read once, by whoever reads it
+    first; ``-`` is the standard input.
     """
-    name = os.fspath(path)
-    try:
-        with _opened(name) as file:
-            head = file.read(6)
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.name = os.fspath(path)
+        self._files = ExitStack()
+        self._stream: _Stream | None = None
+        self._raw: IO[bytes] | None = None
+        """The file itself, where it is neither compressed nor a pipe."""
+        self._head = b""
+        self._is_whole = False
+        self._is_pipe = False
+        self._was_read = False
+
+    def __fspath__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"Source({self.name!r})"
+
+    def head(self, size: int = HEAD) -> bytes:
+        """The first bytes of the file, without a byte order mark."""
+        if len(self._head) < size and not self._is_whole:
+            more = self._opened().read(size - len(self._head))
+            self._is_whole = len(self._head) + len(more) < size
+            self._head += more
+            if self._is_whole:  # nothing is left to be read
+                self._close()
+        return self._head[:size].removeprefix(BYTE_ORDER_MARK)
+
+    def let_go(self) -> None:
+        """Close a file that can be opened again, for there may be more of them than a process may have open."""
+        if not self._is_pipe:
+            self._close()
+
+    @contextmanager
+    def opened(self) -> Iterator[IO[bytes]]:
+        """The bytes of the file from its start."""
+        if self._was_read and self._is_pipe:
+            raise InputError(f"{self.name}: a pipe can be read only once")
+        self._was_read = True
+        if self._is_whole:
+            yield io.BytesIO(self._head)
+            return
+        if self._stream is None:
+            self._head = b""  # begins anew
+        stream = self._opened()
+        stream.put_back(self._head)
+        self._head = b""
+        try:
+            yield cast(IO[bytes], stream)
+        finally:
+            self._close()
+
+    @contextmanager
+    def mapped(self) -> Iterator[mmap.mmap | bytearray]:
+        """The bytes of the file, writable; a file is mapped as copy on write, all else is read."""
+        if not self._is_whole:
+            self._opened()
+        if self._raw is not None and not self._is_pipe:
+            try:
+                memory = mmap.mmap(self._raw.fileno(), 0, access=mmap.ACCESS_COPY)
+            except (OSError, ValueError) as error:
+                raise InputError(f"{self.name}: cannot be opened ({error})") from None
+            self._close()
+            yield memory
+            return
+        with self.opened() as stream:
+            yield bytearray(stream.read())
+
+    def _opened(self) -> _Stream:
+        if self._stream is None:
+            with _faults(self.name):
+                self._stream = self._open()
+        return self._stream
+
+    def _open(self) -> _Stream:
+        """The unpacked bytes; the file stays open until ``_close``."""
+        if self.name == "-":
+            file: IO[bytes] = sys.stdin.buffer
+            self._is_pipe = True
+        else:
+            file = self._files.enter_context(open(self.name, "rb"))  # noqa: SIM115  # closed by _close
+            self._is_pipe = not file.seekable()
+        start = file.read(6)
+        kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "plain")
+        if not self._is_pipe:
             file.seek(0)
-            kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "plain")
-            with _unpacked(file, kind, name) as stream:
-                yield stream
+        elif kind != "plain":
+            file = cast(IO[bytes], _Stream(self.name, file, start))
+        if kind == "plain":
+            self._raw = file
+            return _Stream(self.name, file, start if self._is_pipe else b"")
+        unpacked = self._files.enter_context(_unpacked(file, kind, self.name))
+        return _Stream(self.name, unpacked)
+
+    def _close(self) -> None:
+        self._files.close()
+        self._stream = self._raw = None
+
+
+class _Stream:
+    """Bytes that are read on from some that were read before. Faults of the file become one-line messages: those of
+    whoever uses the bytes do not.
+    """
+
+    def __init__(self, name: str, file: IO[bytes], start: bytes = b"") -> None:
+        self._name, self._file, self._start = name, file, start
+
+    def put_back(self, data: bytes) -> None:
+        """Bytes to read again."""
+        self._start = data + self._start
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to ``size`` bytes, fewer at the end alone; all that are left for −1."""
+        start, self._start = self._start, b""
+        if 0 <= size <= len(start):
+            self._start = start[size:]
+            return start[:size]
+        with _faults(self._name):
+            rest = self._file.read(size - len(start) if size >= 0 else -1)
+        return start + rest if start else rest
+
+
+@contextmanager
+def _faults(name: str) -> Iterator[None]:
+    """Turn the faults of a file into messages."""
+    try:
+        yield
     except FileNotFoundError:
         raise InputError(f"{name}: no such file") from None
     except IsADirectoryError:
@@ -54,27 +174,11 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise InputError(f"{name}: cannot be read ({error})") from None
 
 
-_pipes: dict[object, bytes] = {}
-
-
-def _opened(name: str) -> IO[bytes]:
-    """A file to read from any place."""
-    if name == "-":
-        if name not in _pipes:
-            _pipes[name] = sys.stdin.buffer.read()
-        return io.BytesIO(_pipes[name])
-    key: object = None
-    if stat.S_ISFIFO(os.stat(name).st_mode):
-        status = os.stat(name)
-        key = status.st_dev, status.st_ino
-        if key in _pipes:
-            return io.BytesIO(_pipes[key])
-    file = open(name, "rb")  # noqa: SIM115  # the caller closes it
-    if key is None and file.seekable():
-        return file
-    with file:
-        _pipes[key] = file.read()
-    return io.BytesIO(_pipes[key])
+@contextmanager
+def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """The bytes of a file, unpacked if it is compressed; of a Source, the same stream that was looked at."""
+    with (path if isinstance(path, Source) else Source(path)).opened() as stream:
+        yield stream
 
 
 def _unpacked(file: IO[bytes], kind: str, name: str) -> IO[bytes]:
@@ -178,10 +282,30 @@ def not_utf8(error: UnicodeDecodeError) -> str:
     return f"not UTF-8 (byte 0x{error.object[error.start]:02x}); convert the file to UTF-8"
 
 
-def head(path: str | os.PathLike[str], size: int = 1 << 16) -> bytes:
+def head(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
     """The first bytes of a file, unpacked."""
-    with open_bytes(path) as stream:
-        return stream.read(size).removeprefix(BYTE_ORDER_MARK)
+    source = path if isinstance(path, Source) else Source(path)
+    found = source.head(size)
+    if source is not path:
+        source.let_go()
+    return found
+
+
+def first_lines(data: bytes, count: int = 400) -> list[str]:
+    """The first lines of a file that begins with these bytes; one that is cut off is left out."""
+    lines = data.decode("utf-8", errors="replace").split("\n", count)
+    return [line.rstrip("\r") for line in (lines[:-1] if len(lines) > 1 else lines)]
+
+
+def first_line(data: bytes) -> str:
+    """The first line that is not blank of a file that begins with these bytes; "" if there is none."""
+    for start in (1 << 12, len(data)):
+        part = data[:start]
+        lines = first_lines(part)
+        found = next((line for line in lines if line.strip()), "")
+        if found and (b"\n" in part or len(part) == len(data)):
+            return found
+    return ""
 
 
 def without_suffix(path: str | os.PathLike[str]) -> Path:

@@ -13,21 +13,49 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError
-from hulltune.formats.candidates import SentenceId
 from hulltune.formats.numbers import json_id, json_number, plain_number, sentence_id, shown
 from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import numbered_lines
+from hulltune.formats.streams import first_line, numbered_lines, open_bytes
 
 REFERENCE = re.compile(r"ref(_[0-9]+)?", flags=re.ASCII)
 FRAME = "data frame"
 
 
-def read_delimited(
-    path: str | os.PathLike[str], collector: RowCollector, problems: Problems, *, delimiter: str
-) -> None:
-    """Take all rows of a CSV or TSV file with a header. A TSV has no quotes: a quotation mark is a character."""
+def looks_like_parquet(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is a Parquet file."""
+    return head.startswith(b"PAR1")
+
+
+def looks_like_csv(head: bytes) -> bool:
+    """Whether a file that begins with these bytes has a header of columns with commas between them."""
+    return _has_header(head, ",")
+
+
+def looks_like_tsv(head: bytes) -> bool:
+    """Whether a file that begins with these bytes has a header of columns with tabs between them."""
+    return _has_header(head, "\t")
+
+
+def _has_header(head: bytes, delimiter: str) -> bool:
+    first = first_line(head)
+    cells = [cell.strip().strip('"') for cell in first.split(delimiter)]
+    return "id" in cells and "text" in cells and not first.lstrip().startswith("{")
+
+
+def read_csv(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
+    """Take all rows of a CSV file with a header."""
+    _read_delimited(path, collector, problems, ",")
+
+
+def read_tsv(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
+    """Take all rows of a TSV file with a header. It has no quotes: a quotation mark is a character."""
+    _read_delimited(path, collector, problems, "\t")
+
+
+def _read_delimited(path: str | os.PathLike[str], collector: RowCollector, problems: Problems, delimiter: str) -> None:
     lines = _line_ends(path, problems)
     if delimiter == "\t":
         reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE, strict=True)
@@ -65,18 +93,18 @@ def _line_ends(path: str | os.PathLike[str], problems: Problems) -> Iterator[str
 def read_parquet(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
     """Take all rows of a Parquet file."""
     try:
+        arrow: Any = importlib.import_module("pyarrow")
         parquet: Any = importlib.import_module("pyarrow.parquet")
     except ImportError:
         raise InputError(f"{os.fspath(path)}: Parquet needs pyarrow; pip install 'hulltune[parquet]'") from None
+    with open_bytes(path) as stream:
+        data = stream.read()
     try:
-        arrow = parquet.read_table(os.fspath(path))
-    except FileNotFoundError:
-        raise InputError(f"{os.fspath(path)}: no such file") from None
+        columns = parquet.read_table(arrow.BufferReader(data))
     except (OSError, ValueError) as error:
         raise InputError(f"{os.fspath(path)}: no readable Parquet file ({error})") from None
-    names = list(arrow.column_names)
-    table = _Table(os.fspath(path), names, collector, problems)
-    for batch in arrow.to_batches(max_chunksize=1 << 16):
+    table = _Table(os.fspath(path), list(columns.column_names), collector, problems)
+    for batch in columns.to_batches(max_chunksize=1 << 16):
         table.add_all(zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 

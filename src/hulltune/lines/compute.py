@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.data.corpus import Corpus
+from hulltune.data.dataset import Dataset
 from hulltune.data.features import ranges
 from hulltune.data.forest import Forest, feature_vector
 from hulltune.errors import InputError, unknown_name
@@ -56,7 +57,7 @@ def envelope(
 
 
 def envelopes(
-    corpus: Corpus | Forest,
+    corpus: Dataset | Corpus | Forest,
     origin: Any,
     directions: Any,
     *,
@@ -154,7 +155,7 @@ def search_block(
 
 
 def decode(
-    corpus: Corpus | Forest, weights: Any, *, threads: int | None = None, scorer: EdgeScorer | None = None
+    corpus: Dataset | Corpus | Forest, weights: Any, *, threads: int | None = None, scorer: EdgeScorer | None = None
 ) -> CorpusEnvelopes:
     """The best derivation of every sentence under ``weights``: envelopes of one segment each.
 
@@ -166,12 +167,14 @@ def decode(
     return envelopes(corpus, weights, [nowhere], threads=threads, scorer=scorer)
 
 
-def as_corpus(data: Corpus | Forest) -> Corpus:
-    """A corpus as it is; a single forest as a corpus of one."""
+def as_corpus(data: Dataset | Corpus | Forest) -> Corpus:
+    """A corpus as it is, or that of a dataset; a single forest as a corpus of one."""
+    if isinstance(data, Dataset):
+        return data.corpus
     if isinstance(data, Forest):
         return Corpus.pack([data])
     if not isinstance(data, Corpus):
-        raise InputError(f"corpus: expected a Corpus or a Forest, got {type(data).__name__}")
+        raise InputError(f"corpus: expected a Dataset, a Corpus or a Forest, got {type(data).__name__}")
     return data
 
 

@@ -1,7 +1,6 @@
 """The decoder in the loop: decode, merge, tune, until nothing changes."""
 
 from hulltune.loop.command import CommandDecoder, DecoderError
-from hulltune.loop.hypotheses import Reading
 from hulltune.loop.result import Iteration, LoopProgress, LoopResult
 from hulltune.loop.run import tune_loop
 from hulltune.loop.weights_template import WeightsFormat
@@ -12,7 +11,6 @@ __all__ = [
     "Iteration",
     "LoopProgress",
     "LoopResult",
-    "Reading",
     "WeightsFormat",
     "tune_loop",
 ]

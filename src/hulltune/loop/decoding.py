@@ -8,17 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
+from hulltune.data.dataset import Dataset, References
 from hulltune.errors import InputError
-from hulltune.formats.candidates import CandidateLists
-from hulltune.formats.forest_set import ForestSet
-from hulltune.formats.references import References
+from hulltune.formats.reading import Reading
 from hulltune.loop import places
 from hulltune.loop.command import LOG, CommandDecoder, DecoderError, last_lines
 from hulltune.loop.folder import RunFolder, outputs
-from hulltune.loop.hypotheses import Found, Reading, keep
-from hulltune.tuning.inputs import ListsLike, tuning_data
+from hulltune.loop.hypotheses import keep
+from hulltune.tuning.inputs import DataLike
 
-Decoder = Callable[[Mapping[str, float]], ListsLike] | CommandDecoder
+Decoder = Callable[[Mapping[str, float]], DataLike] | CommandDecoder
 """A function from weights to lists or forests (whatever ``tune`` takes), or a command."""
 
 
@@ -40,7 +39,7 @@ class Decodings:
         references: References,
         *,
         choose: bool = False,
-    ) -> tuple[Found, list[Path]]:
+    ) -> tuple[Dataset, list[Path]]:
         """What the decoder finds: it counts as done once it was read without a fault and its folder has its name.
 
         All sentences with a reference are there: one that the decoder wrote nothing for is empty. To ``choose`` from,
@@ -71,22 +70,21 @@ class Decodings:
         return found, [self.folder.path / name / path.name for path in files]
 
 
-def _complete(found: Found, references: References) -> Found:
+def _complete(found: Dataset, references: References) -> Dataset:
     """All sentences, those without output too, of which something must be there. Lists are completed when matched."""
-    complete = found.aligned_to(len(references)) if isinstance(found, ForestSet) else found
-    tuning_data(complete, references)
+    complete = found if found.is_lists else found.aligned_to(len(references))
+    complete.matched(references)
     return complete
 
 
-def _check(found: Found, weights: Mapping[str, float], *, choose: bool) -> None:
+def _check(found: Dataset, weights: Mapping[str, float], *, choose: bool) -> None:
     """Whether the weights are of these outputs: those of other features would all count as 0, and pick anything."""
     if weights and not set(weights) & set(found.feature_names):
         raise InputError(
             f"the weights are for none of its features ({', '.join(found.feature_names[:8])}); "
             f"they are for {', '.join(list(weights)[:8])}"
         )
-    outgoing = found.offsets if isinstance(found, CandidateLists) else found.corpus.edge_offsets
-    if choose and np.max(np.diff(outgoing), initial=0) <= 1:
+    if choose and np.max(np.diff(found.corpus.edge_offsets), initial=0) <= 1:
         raise InputError(
             "no sentence has more than one candidate, so that weights make no difference; expected n-best lists "
             "or forests"

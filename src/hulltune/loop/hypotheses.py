@@ -1,4 +1,4 @@
-"""Everything that the decoder has found so far: outputs of several iterations as one set of lists or forests."""
+"""Everything that the decoder has found so far: outputs of several iterations as one dataset."""
 
 from __future__ import annotations
 
@@ -13,61 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from hulltune.data.dataset import Dataset, Member
 from hulltune.data.forest import Forest
+from hulltune.data.joining import Piece, joined
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.formats.candidates import CandidateLists
 from hulltune.formats.forest_files import NamedForest
-from hulltune.formats.forest_set import ForestSet, Member, Piece
 from hulltune.formats.forest_text import write_forest_text
 from hulltune.formats.jsonl import write_jsonl
-from hulltune.formats.read import read_lists
-from hulltune.formats.read_forests import has_forests, read_forests
-from hulltune.tuning.inputs import ListsLike, are_forests, as_forests, as_lists
+from hulltune.formats.read import read
+from hulltune.formats.reading import Reading
+from hulltune.tuning.inputs import DataLike
 
-Found = CandidateLists | ForestSet
 NOTHING = Member("no output")
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How outputs are read; see read_lists and read_forests. What is for forests alone is refused of lists."""
-
-    format: str | None = None
-    missing: float | None = None
-    ids: str = "order"
-    negate: bool | Sequence[str] | None = None
-    drop: Sequence[str] | None = None
-    symbols: str | os.PathLike[str] | None = None
-
-    def __post_init__(self) -> None:
-        if self.symbols is not None and not os.path.exists(self.symbols):
-            raise InputError(f"{os.fspath(self.symbols)}: no such file; expected a table of words (symbols)")
-
-    def read(self, paths: Sequence[Path]) -> Found:
-        """The lists or forests of some files, or of a folder."""
-        if has_forests(list(paths), self.format):
-            return read_forests(
-                list(paths),
-                format=self.format,
-                ids=self.ids,
-                negate=self.negate,
-                drop=self.drop,
-                symbols=self.symbols,
-                missing=self.missing,
-            )
-        for name, value in self.meaning().items():
-            if value is not None:
-                raise InputError(f"{name}: is for forests, and these are lists")
-        return read_lists(list(paths), format=self.format, missing=self.missing)
-
-    def meaning(self) -> dict[str, Any]:
-        """What changes the words or the features that are read, as JSON has it."""
-        return {
-            "negate": self.negate if self.negate is None or isinstance(self.negate, bool) else sorted(self.negate),
-            "drop": None if self.drop is None else sorted(self.drop),
-            "symbols": None if self.symbols is None else os.path.abspath(self.symbols),
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,36 +35,34 @@ class Hypotheses:
     reading: Reading = field(default_factory=Reading)
     files: tuple[tuple[Path, ...], ...] = ()
     """The files of each iteration; none for forests that are only in memory."""
-    each: tuple[Found, ...] = ()
+    each: tuple[Dataset, ...] = ()
 
     @cached_property
-    def union(self) -> Found:
+    def union(self) -> Dataset:
         """All of them as one. Lists are read again from their files, which joins those of a sentence. Linear."""
         if len(self.each) == 1:
             return self.each[0]
-        if all(isinstance(one, CandidateLists) for one in self.each):
+        if all(one.is_lists for one in self.each):
             paths = [path for paths in self.files for path in paths]
-            return read_lists(paths, format=self.reading.format, missing=self.reading.missing)
-        return united([as_forests(one) for one in self.each])
+            return read(paths, format=self.reading.format, missing=self.reading.missing)
+        return united(self.each)
 
     @property
     def size(self) -> int:
         """Hypotheses of lists, edges of forests; each once, however often it was found."""
-        if not self.each:
-            return 0
-        return self.union.rows if isinstance(self.union, CandidateLists) else self.union.corpus.edges
+        return self.union.corpus.edges if self.each else 0
 
     @property
     def unit(self) -> str:
         """What ``size`` counts."""
-        return "hypotheses" if all(isinstance(one, CandidateLists) for one in self.each) else "edges"
+        return "hypotheses" if all(one.is_lists for one in self.each) else "edges"
 
-    def added(self, found: Found, files: Sequence[Path]) -> Hypotheses:
+    def added(self, found: Dataset, files: Sequence[Path]) -> Hypotheses:
         """With one more iteration."""
         return Hypotheses(self.reading, (*self.files, tuple(files)), (*self.each, found))
 
 
-def united(sets: Sequence[ForestSet]) -> ForestSet:
+def united(sets: Sequence[Dataset]) -> Dataset:
     """The forests of each sentence in all of these sets, searched as their union. One that came before is left out."""
     vocabulary = Vocabulary()
     pieces: list[Piece] = []
@@ -118,15 +74,15 @@ def united(sets: Sequence[ForestSet]) -> ForestSet:
             key = (sentence, _fingerprint(forest))
             if key not in known or not forest.edges:
                 known.add(key)
-                pieces.append(Piece(sentence, forest, found.members[place][0] if found.members[place] else NOTHING))
+                pieces.append(Piece(sentence, forest, next(iter(found.members_of(place)), NOTHING)))
     return replace(
-        ForestSet.from_pieces(pieces, ids_by=sets[0].ids_by, provenance=[one for s in sets for one in s.provenance]),
+        joined(pieces, ids_by=sets[0].ids_by, provenance=[one for s in sets for one in s.provenance]),
         references=sets[0].references,
         sources=sets[0].sources,
     )
 
 
-def keep(given: ListsLike, folder: Path, *, lasting: bool, count: int) -> tuple[Found, list[Path]]:
+def keep(given: DataLike, folder: Path, *, lasting: bool, count: int) -> tuple[Dataset, list[Path]]:
     """What a function returned, read or taken as it is, and files in ``folder`` that hold it.
 
     Forests are written only if they are to last: not all of them can be.
@@ -135,21 +91,21 @@ def keep(given: ListsLike, folder: Path, *, lasting: bool, count: int) -> tuple[
         given = [given]
     if isinstance(given, Sequence) and given and all(isinstance(item, (str, os.PathLike)) for item in given):
         return _copied([Path(item) for item in given], folder)
-    if are_forests(given):
-        forests = as_forests(given).aligned_to(count)  # their order is all that the file tells
-        if not lasting:
-            return forests, []
-        path = folder / "output.forest"
-        names = (NamedForest(forest, str(name)) for name, forest in zip(forests.ids, forests.corpus, strict=True))
-        write_forest_text(path, names)
-        return forests, [path]
-    lists = as_lists(given)
-    path = folder / "output.jsonl"
-    write_jsonl(lists, path)
-    return lists, [path]
+    found = read(given)
+    if found.is_lists:
+        path = folder / "output.jsonl"
+        write_jsonl(found, path)
+        return found, [path]
+    found = found.aligned_to(count)  # their order is all that the file tells
+    if not lasting:
+        return found, []
+    path = folder / "output.forest"
+    names = (NamedForest(forest, str(name)) for name, forest in zip(found.ids, found.corpus, strict=True))
+    write_forest_text(path, names)
+    return found, [path]
 
 
-def _copied(paths: Sequence[Path], folder: Path) -> tuple[Found, list[Path]]:
+def _copied(paths: Sequence[Path], folder: Path) -> tuple[Dataset, list[Path]]:
     """Files stay where nobody changes them: in the folder."""
     copies = []
     for number, path in enumerate(paths):

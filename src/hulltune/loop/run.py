@@ -6,7 +6,7 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune._version import __version__
+from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
-from hulltune.defaults import DIRECTIONS, RESTARTS
 from hulltune.errors import InputError
+from hulltune.formats.reading import Reading
 from hulltune.interrupts import is_interrupt
 from hulltune.loop import places
 from hulltune.loop.decoding import Decoder, Decodings
 from hulltune.loop.folder import RunFolder, State, iteration_name
-from hulltune.loop.hypotheses import Found, Hypotheses, Reading, known_weights
+from hulltune.loop.hypotheses import Hypotheses, known_weights
 from hulltune.loop.result import (
     INTERRUPTED,
     ITERATIONS,
@@ -39,9 +40,11 @@ from hulltune.loop.winners import winning_outputs
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
-from hulltune.search.policies import Policy
+from hulltune.search.constraints import Constraints
 from hulltune.search.problem import Problem
-from hulltune.tuning.inputs import ReferencesLike, WeightsLike, as_references, as_weights, tuning_data
+from hulltune.search.strategies import get_strategy
+from hulltune.search.strategy import Strategy
+from hulltune.tuning.inputs import ReferencesLike, WeightsLike, as_references, as_weights
 from hulltune.tuning.tune import Progress, tune
 
 Floats = NDArray[np.float64]
@@ -59,18 +62,8 @@ def tune_loop(
     heldout: Decoder | None = None,
     heldout_references: ReferencesLike = None,
     reading: Reading | None = None,
-    free: Sequence[str] | None = None,
-    fixed: Mapping[str, float] | None = None,
-    minimum: Mapping[str, float] | None = None,
-    maximum: Mapping[str, float] | None = None,
-    signs: Mapping[str, str] | None = None,
-    tied: Sequence[Sequence[str]] = (),
-    scale: str = "l1",
-    search: str = "random",
-    directions: int = DIRECTIONS,
-    restarts: int = RESTARTS,
-    policy: str | Policy = "middle",
-    smoothing: str = "none",
+    search: str | Strategy = "random",
+    constraints: Constraints | None = None,
     seed: int = 1,
     threads: int | None = None,
     store: Store | str | Path | None = None,
@@ -88,7 +81,7 @@ def tune_loop(
     With a ``folder`` the run can be stopped at any point, and goes on where it was when it is started again the same
     way; ``settings`` are further things that must be the same then. ``heldout`` decodes sentences that are not tuned
     on, with the first and with the best weights. ``reading`` says how a command's output is read; a function reads its
-    own, by ``read_forests`` say. All other options are those of ``tune``. A decoder that fails raises DecoderError,
+    own, by ``read`` say. All other options are those of ``tune``. A decoder that fails raises DecoderError,
     and everything found before is kept. Ctrl-C ends the loop with the best so far.
     """
     if iterations < 1:
@@ -103,12 +96,8 @@ def tune_loop(
     texts = as_references(references)
     if texts is None:
         raise InputError("references: the loop needs them; expected a file or texts")
-    options = {
-        "free": None if free is None else list(free),
-        "fixed": dict(fixed or {}), "minimum": dict(minimum or {}), "maximum": dict(maximum or {}),
-        "signs": dict(signs or {}), "tied": [list(group) for group in tied], "scale": scale, "search": search,
-        "directions": directions, "restarts": restarts, "policy": policy, "smoothing": smoothing,
-    }  # fmt: skip
+    strategy = get_strategy(search)
+    constraints = constraints or Constraints()
     chosen = get_metric(metric)
     reading = reading or Reading()
     same = {
@@ -116,7 +105,8 @@ def tune_loop(
         "seed": seed,
         "start": {name: float(weight) for name, weight in first.items()},
         "references": hashlib.sha256("\n".join("\t".join(each) for each in texts).encode()).hexdigest(),
-        "options": {**options, "policy": repr(policy)},
+        "search": repr(strategy),
+        "constraints": repr(constraints),
         "reading": reading.meaning(),
         **(settings or {}),
     }
@@ -135,7 +125,7 @@ def tune_loop(
             decodings=Decodings(run_folder, reading, lasting=folder is not None),
             heldout=heldout,
             heldout_references=as_references(heldout_references),
-            tuning={**options, "threads": threads, "store": kept},
+            tuning={"search": strategy, "constraints": constraints, "threads": threads, "store": kept},
             seed=seed,
             progress=progress,
             state=run_folder.load(same),
@@ -242,9 +232,8 @@ class _Loop:
         self._save(record)
         return record
 
-    def _problem(self, found: Found, references: tuple[tuple[str, ...], ...]) -> Problem:
-        problem: Problem = tuning_data(found, references).problem(self.metric, store=self.tuning["store"])
-        return problem
+    def _problem(self, found: Dataset, references: tuple[tuple[str, ...], ...]) -> Problem:
+        return Problem.of(found.matched(references), self.metric, store=self.tuning["store"])
 
     def _new_winners(self, before: Hypotheses, weights: Mapping[str, float], others: Mapping[str, float] | None) -> int:
         """Outputs that win near the weights and did not before there was this iteration."""
@@ -277,7 +266,7 @@ class _Loop:
             metric=self.metric,
             start=start if any(start.values()) else None,
             seed=self.seed + record.number - 1,
-            others=(),
+            also=(),
             oracle=False,
             progress=report if self.progress is not None else None,
             **self.tuning,

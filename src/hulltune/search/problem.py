@@ -12,11 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.data.corpus import Corpus
+from hulltune.data.dataset import Dataset
+from hulltune.data.features import gather_rows
 from hulltune.errors import InputError
 from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Metric, References
 from hulltune.metrics.memory import Memory
+from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
 from hulltune.search.directions import axes
 from hulltune.search.outputs import Outputs
@@ -99,6 +102,32 @@ class Problem:
         self._first_choices = _first_edges(corpus) if first_choices is None else first_choices
         self._empty_rows = self._rows_of_empty()
         self._shards: dict[int, list[Shard]] = {}
+
+    @staticmethod
+    def of(
+        dataset: Dataset,
+        metric: str | Metric,
+        *,
+        outputs: Outputs | None = None,
+        store: Store | None = None,
+        questions: str | Path | None = None,
+    ) -> Problem:
+        """The problem of a dataset with references, and a metric. ``outputs`` are those of a problem over the same
+        dataset with another metric: what one picks then means the same to the other.
+        """
+        if dataset.references is None:
+            raise InputError("no references: the dataset carries none; give some, or see Dataset.matched")
+        sources = dataset.sources
+        return Problem(
+            dataset.corpus,
+            get_metric(metric),
+            dataset.references,
+            sources=None if sources is None or not any(sources) else [source or "" for source in sources],
+            first_choices=dataset.first_choices,
+            outputs=outputs,
+            store=store,
+            questions=questions,
+        )
 
     @property
     def corpus(self) -> Corpus:
@@ -199,8 +228,6 @@ class Problem:
         names = self._sentences.names
         if self.corpus is self.outputs.corpus:
             return offsets, outputs
-        from hulltune.data.features import gather_rows
-
         offsets, places = gather_rows(offsets, names)
         return offsets, outputs[places]
 
@@ -260,8 +287,7 @@ class Problem:
         part.metric = self.metric
         part.references = [self.references[int(sentence)] for sentence in sentences]
         part.outputs, part.memory = self.outputs, self.memory
-        corpus = Corpus.pack([self.corpus[int(sentence)] for sentence in sentences])
-        part._sentences = Sentences(corpus, self.outputs, self._sentences.names[sentences])
+        part._sentences = Sentences(self.corpus.take(sentences), self.outputs, self._sentences.names[sentences])
         part._first_choices = self._first_choices[sentences]
         part._empty_rows = self._empty_rows[sentences]
         part._shards = {}

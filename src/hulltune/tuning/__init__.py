@@ -1,8 +1,8 @@
 """Tuning: from data and a metric to weights, and what is known about them."""
 
-from hulltune.tuning.api import rerank, score
 from hulltune.tuning.oracle import Oracle, best_reachable
 from hulltune.tuning.reranker import Reranker
+from hulltune.tuning.reranking import rerank, score
 from hulltune.tuning.result import TuneResult
 from hulltune.tuning.tune import Progress, Run, tune
 

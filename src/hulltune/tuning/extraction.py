@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,14 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.data.features import DenseFeatures
-from hulltune.formats.candidates import CandidateLists, SentenceId
-from hulltune.formats.forest_set import ForestSet
-from hulltune.formats.ranked import ranked_lines
-from hulltune.formats.rows import Rows, to_lists
+from hulltune.data.lists import packed_texts
+from hulltune.formats.moses import LINE_BREAK, moses_line
+from hulltune.formats.rows import Rows, to_dataset
 from hulltune.lines.derivations import DerivationLists
 from hulltune.search.pruning import Pruning, prune
-from hulltune.tuning.reranking import RankedDerivations
 
 Floats = NDArray[np.float64]
 
@@ -24,28 +24,47 @@ Floats = NDArray[np.float64]
 def derivation_lines(
     ids: Sequence[SentenceId], found: DerivationLists, output: str, *, unique: bool = False
 ) -> Iterator[tuple[str, bool]]:
-    """Derivations as lines of n-best lists ("moses", "jsonl") or texts (see ranked_lines), a sentence at a time.
+    """Ranked derivations as lines of n-best lists ("moses", "jsonl") or as "text", a sentence at a time; and whether
+    each line is as its text was (a line break becomes a space).
 
-    Of sparse features, those that are 0 in all derivations of a sentence are left out. With ``unique``, of derivations
+    As text, the best of each sentence: one without derivations is an empty line, so that line i stays sentence i. Of
+    sparse features, those that are 0 in all derivations of a sentence are left out. With ``unique``, of derivations
     with the same output the first counts alone.
     """
     for sentence, name in enumerate(ids):
         first, last = int(found.offsets[sentence]), int(found.offsets[sentence + 1])
+        texts = found.texts[first:last]
+        if output == "text":
+            text = texts[0] if texts else ""
+            line = LINE_BREAK.sub(" ", text)
+            yield line, line == text
+            continue
         names, values = _dense_sums(found, first, last)
-        rows = RankedDerivations((name,), names, values, found.texts[first:last])
-        places = np.arange(last - first)
-        if unique:
-            first_rows: dict[str, int] = {}
-            for row, text in enumerate(rows.texts):
-                first_rows.setdefault(text, row)
-            places = np.array(list(first_rows.values()), dtype=np.int64)
-        yield from ranked_lines(rows, np.array([0, len(places)]), places, found.scores[first:last][places], output)
+        places = _first_places(texts) if unique else range(last - first)
+        rows = [
+            (texts[place], dict(zip(names, values[place].tolist(), strict=True)), float(found.scores[first + place]))
+            for place in places
+        ]
+        if output == "moses":
+            for row in rows:
+                yield moses_line(name, *row), True
+        else:
+            candidates = [{"text": text, "features": features, "score": score} for text, features, score in rows]
+            yield json.dumps({"id": name, "candidates": candidates}, ensure_ascii=False), True
 
 
-def candidate_lists(ids: Sequence[SentenceId], found: DerivationLists) -> CandidateLists:
+def _first_places(texts: Sequence[str]) -> Sequence[int]:
+    """The place of the first of equal texts."""
+    places: dict[str, int] = {}
+    for place, text in enumerate(texts):
+        places.setdefault(text, place)
+    return list(places.values())
+
+
+def candidate_lists(ids: Sequence[SentenceId], found: DerivationLists) -> Dataset:
     """Derivations as candidate lists with their model scores; those with the same output and features count once."""
-    texts = [text.encode("utf-8") for text in found.texts]
-    names, values = _dense_sums(found, 0, len(texts))
+    text, offsets = packed_texts(found.texts)
+    names, values = _dense_sums(found, 0, len(found.texts))
 
     def fill(matrix: NDArray[Any], destination: NDArray[np.int64]) -> None:
         matrix[destination] = values
@@ -55,11 +74,11 @@ def candidate_lists(ids: Sequence[SentenceId], found: DerivationLists) -> Candid
         keys=found.sentences,
         feature_names=names,
         fill=fill,
-        text=np.frombuffer(bytearray(b"".join(texts)), dtype=np.uint8),
-        text_lengths=np.array([len(text) for text in texts], dtype=np.int64),
+        text=text,
+        text_lengths=np.diff(offsets),
         scores=found.scores.copy(),
     )
-    return to_lists(rows)
+    return to_dataset(rows)
 
 
 def _dense_sums(found: DerivationLists, first: int, last: int) -> tuple[tuple[str, ...], Floats]:
@@ -75,21 +94,28 @@ def _dense_sums(found: DerivationLists, first: int, last: int) -> tuple[tuple[st
 
 
 def prune_forests(
-    forests: ForestSet,
+    dataset: Dataset,
     weights: Any,
     *,
     beam: float | None = None,
     density: float | None = None,
     share: bool = True,
     threads: int | None = None,
-) -> tuple[ForestSet, Pruning]:
-    """The forests without edges that only bad derivations use (see prune), and what that kept."""
-    pruning = prune(forests.corpus, weights, beam=beam, density=density, share=share, threads=threads)
-    edges = forests.corpus.sentence_edges
-    before = np.concatenate([[0], np.cumsum(pruning.kept)])
-    choices = np.full(len(forests), -1, dtype=np.int64)
-    for sentence in np.flatnonzero(forests.first_choices >= 0):
-        edge = edges[sentence] + forests.first_choices[sentence]
-        if pruning.kept[edge]:
+) -> tuple[Dataset, Pruning]:
+    """The dataset without edges that only bad derivations use (see prune), and what that kept."""
+    pruning = prune(dataset.corpus, weights, beam=beam, density=density, share=share, threads=threads)
+    kept, edges = pruning.kept, dataset.corpus.sentence_edges
+    before = np.concatenate([[0], np.cumsum(kept)])
+    choices = np.full(len(dataset), -1, dtype=np.int64)
+    for sentence in np.flatnonzero(dataset.first_choices >= 0):
+        edge = edges[sentence] + dataset.first_choices[sentence]
+        if kept[edge]:
             choices[sentence] = before[edge] - before[edges[sentence]]
-    return replace(forests, corpus=pruning.corpus, first_choices=choices), pruning
+    smaller = replace(
+        dataset,
+        corpus=pruning.corpus,
+        first_choices=choices,
+        scores=None if dataset.scores is None else dataset.scores[kept],
+        copies=None if dataset.copies is None else dataset.copies[kept],
+    )
+    return smaller, pruning

@@ -43,6 +43,8 @@ def nearest_outputs(
     By dynamic programming over all derivations: O(edges × length) on lattices whose edges put their words after those
     of their tail, O(edges × length³) otherwise. Characters: of words that have some, and white space only within.
     """
+    if not len(sentences):
+        return [()] * len(corpus)
     symbols = _character_symbols(corpus, prepared) if prepared.by_character else _word_symbols(corpus, prepared)
     sizes = np.diff(symbols.offsets)
     slots = _slots(corpus)

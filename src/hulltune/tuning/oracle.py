@@ -196,7 +196,7 @@ class _Candidates:
         return [texts[sentence] for sentence in sentences.tolist()]
 
     def _of_kind(self, sentences: Int64s, lists: bool) -> list[Sequence[str]]:
-        part = Corpus.pack([self._corpus[int(sentence)] for sentence in sentences])
+        part = self._corpus.take(sentences)
         weights, k = self._weights, self._k
         if lists:  # in their own order
             weights, k = np.zeros(len(part.feature_names)), max(int(np.diff(part.sentence_edges).max()), 1)

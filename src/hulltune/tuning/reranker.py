@@ -7,8 +7,8 @@ from typing import Any
 
 from hulltune.errors import unknown_name
 from hulltune.metrics.base import Metric
-from hulltune.tuning.api import rerank, score
-from hulltune.tuning.inputs import ListsLike, ReferencesLike
+from hulltune.tuning.inputs import DataLike, ReferencesLike
+from hulltune.tuning.reranking import rerank, score
 from hulltune.tuning.result import TuneResult
 from hulltune.tuning.tune import tune
 
@@ -31,17 +31,17 @@ class Reranker:
         self._options: dict[str, Any] = {"metric": metric}
         self.set_params(**options)
 
-    def fit(self, lists: ListsLike, references: ReferencesLike = None) -> Reranker:
+    def fit(self, lists: DataLike, references: ReferencesLike = None) -> Reranker:
         """Tune the weights."""
         self.result_ = tune(lists, references, **self._options)
         self.weights_ = dict(self.result_.weights)
         return self
 
-    def predict(self, lists: ListsLike) -> list[str]:
+    def predict(self, lists: DataLike) -> list[str]:
         """The best text of each list."""
         return rerank(lists, self._fitted())
 
-    def score(self, lists: ListsLike, references: ReferencesLike = None) -> float:
+    def score(self, lists: DataLike, references: ReferencesLike = None) -> float:
         """The metric of what ``predict`` returns."""
         return score(lists, self._fitted(), references, metric=self._options["metric"])
 

@@ -1,93 +1,58 @@
-"""The order of candidates under given weights: on the exact grid, so that search and reranking never differ."""
+"""What weights pick: the best output of each sentence, its score, and the order of the others.
+
+Scores are compared on the exact grid, so that search and reranking never differ.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
-from hulltune.formats.candidates import CandidateLists, SentenceId
-from hulltune.formats.forest_set import ForestSet
+from hulltune.formats.read import read
 from hulltune.lines.compute import decode
+from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.kbest import kbest
-from hulltune.lines.scoring import EdgeScorer
-
-Int64s = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """Rows of candidate lists from best to worst, sentence by sentence, and their model scores."""
-
-    offsets: Int64s
-    """The rows of sentence i are ``rows[offsets[i]:offsets[i + 1]]``."""
-    rows: Int64s
-    scores: NDArray[np.float64]
+from hulltune.metrics.base import Metric
+from hulltune.search.problem import Problem
+from hulltune.search.shards import runner_of
+from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights
 
 
-def best_rows(lists: CandidateLists, weights: Mapping[str, float] | Sequence[float]) -> Int64s:
-    """The best row of each sentence, of equals the first; −1 where the list is empty. O(rows × features)."""
-    found = decode(lists.corpus(), feature_vector(weights, lists.feature_names, "weights"))
-    rows = np.full(len(lists), -1, dtype=np.int64)
-    filled = np.diff(found.offsets[0]) > 0
-    rows[filled] = found.derivation_edges + lists.offsets[:-1][filled]
-    return rows
-
-
-def best_outputs(forests: ForestSet, weights: Mapping[str, float] | Sequence[float]) -> list[str]:
-    """The output of the best derivation of each sentence, of equals the first by the order of edges; "" where there is
-    none. O(edges × features).
+def rerank(data: DataLike, weights: WeightsLike) -> list[str]:
+    """The best text of every sentence under ``weights``; of equals the first in its list (in a forest: by the order of
+    edges, from the root down), and "" where there is nothing to choose from. O(edges × features).
     """
-    found = decode(forests.corpus, feature_vector(weights, forests.feature_names, "weights"))
+    dataset = read(data)
+    found = decode(dataset.corpus, feature_vector(as_weights(weights), dataset.feature_names, "weights"))
     return [texts[0] if texts else "" for texts in found.outputs()]
 
 
-@dataclass(frozen=True, eq=False)
-class RankedDerivations:
-    """The best derivations of forests as rows with texts and features, like those of candidate lists."""
+def rank(dataset: Dataset, weights: WeightsLike, *, best: int | None = None) -> DerivationLists:
+    """The ``best`` outputs of each sentence, from best to worst; equals stay in the order of their list.
 
-    ids: tuple[SentenceId, ...]
-    feature_names: tuple[str, ...]
-    features: NDArray[np.float64]
-    texts: Sequence[str]
-
-    def text(self, row: int) -> str:
-        """The output of a derivation."""
-        return self.texts[row]
-
-
-def rank_forests(
-    forests: ForestSet, weights: Mapping[str, float] | Sequence[float], *, best: int
-) -> tuple[RankedDerivations, Ranked]:
-    """The ``best`` derivations of each sentence, as rows and their order."""
-    found = kbest(forests.corpus, weights, best)
-    rows = RankedDerivations(forests.ids, forests.feature_names, found.features.toarray(), found.texts)
-    return rows, Ranked(found.offsets, np.arange(len(found.scores), dtype=np.int64), found.scores)
-
-
-def rank(lists: CandidateLists, weights: Mapping[str, float] | Sequence[float], *, best: int | None = None) -> Ranked:
-    """The ``best`` rows of each sentence (all by default); equals stay in the order of their list.
-
-    O(n log n) for the n rows of a sentence.
+    Lists are ranked whole where ``best`` is None; of forests it has to be said how many.
     """
-    if best is not None and best < 1:
+    if best is None:
+        if not dataset.is_lists:
+            raise InputError("best: expected a number: forests have too many outputs to rank them all")
+        best = int(np.diff(dataset.corpus.sentence_edges).max(initial=1))
+    if best < 1:
         raise InputError(f"best: expected at least 1, got {best}")
-    vector = feature_vector(weights, lists.feature_names, "weights")
-    scorer = EdgeScorer(lists.corpus())
-    rows, scores, sizes = [], [], []
-    grid, exponents = scorer.scores(0, len(lists), vector[None, :])
-    for sentence in range(len(lists)):
-        first, last = int(lists.offsets[sentence]), int(lists.offsets[sentence + 1])
-        order = np.argsort(-grid[0, first:last], kind="stable")[:best]
-        rows.append(first + order)
-        scores.append(np.ldexp(grid[0, first:last][order], exponents[0, sentence]))
-        sizes.append(len(order))
-    return Ranked(
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        rows=np.concatenate([*rows, []]).astype(np.int64),
-        scores=np.concatenate([*scores, []]),
-    )
+    vector = feature_vector(as_weights(weights), dataset.feature_names, "weights")
+    return kbest(dataset.corpus, vector, best)
+
+
+def score(
+    data: DataLike,
+    weights: WeightsLike,
+    references: ReferencesLike = None,
+    *,
+    metric: str | Metric = "bleu",
+    threads: int | None = None,
+) -> float:
+    """The metric of what reranking with ``weights`` picks: exactly what ``tune`` reports for its own."""
+    problem = Problem.of(as_dataset(data, references), metric)
+    vector = feature_vector(as_weights(weights), problem.feature_names, "weights")
+    return problem.score(vector, runner=runner_of(threads))

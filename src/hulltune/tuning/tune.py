@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune._version import __version__
+from hulltune.data.dataset import Dataset
 from hulltune.errors import InputError
 from hulltune.interrupts import interrupts_set, is_interrupt
 from hulltune.lines.compute import check_threads
@@ -25,8 +26,9 @@ from hulltune.search.problem import Picks, Problem
 from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Found, Report, Setting, Start, Status, Strategy
 from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
-from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_weights, tuning_data
+from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights, like
 from hulltune.tuning.oracle import oracle_around
+from hulltune.tuning.reranking import rerank
 from hulltune.tuning.result import Replicates, TuneResult
 from hulltune.tuning.validation import check_folds, cross_validate, held_out
 
@@ -106,24 +108,28 @@ def tune(
     chosen = get_metric(metric)
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
-        tuned_on = tuning_data(data, references)
-        problem = tuned_on.problem(chosen, store=kept, questions=questions)
-        unseen = None if heldout is None else tuned_on.like(heldout).problem(chosen, store=kept, questions=questions)
-        others = [tuned_on.problem(other, store=kept) for other in _other_metrics(chosen, also)]
+        dataset = as_dataset(data, references)
+        problem = Problem.of(dataset, chosen, store=kept, questions=questions)
+        unseen = None
+        if heldout is not None:
+            unseen = Problem.of(like(dataset, heldout), chosen, store=kept, questions=questions)
+        others = [
+            Problem.of(dataset, other, outputs=problem.outputs, store=kept) for other in _other_metrics(chosen, also)
+        ]
         read = time.perf_counter()
         first = None if start is None else as_weights(start)
         result = run.tune(
-            problem, start=first, model=tuned_on.model, heldout=unseen, folds=folds, others=others,
+            problem, start=first, model=dataset.model, heldout=unseen, folds=folds, others=others,
             progress=_of_several(progress, 0, replicates),
         )  # fmt: skip
         stop = threading.Event()
         with interrupts_set(stop):  # an interrupt does not cost the check, nor the check the weights
-            _check_reranking(tuned_on, problem, result)
+            _check_reranking(dataset, problem, result)
         if stop.is_set():
             result = replace(result, interrupted=True)
         if replicates > 1 and not result.interrupted:
             result = run.replicate(
-                result, problem, replicates, start=first, model=tuned_on.model, heldout=unseen, progress=progress
+                result, problem, replicates, start=first, model=dataset.model, heldout=unseen, progress=progress
             )
     reading = read - began
     return replace(result, seconds=time.perf_counter() - began, timings={"reading": reading, **result.timings})
@@ -136,12 +142,12 @@ def _other_metrics(metric: Metric, also: Sequence[str | Metric] | None) -> list[
     return [other for other in map(get_metric, also) if other.signature != metric.signature]
 
 
-def _check_reranking(data: Any, problem: Problem, result: TuneResult) -> None:
+def _check_reranking(dataset: Dataset, problem: Problem, result: TuneResult) -> None:
     """Rerank the data anew, with the weights as the result states them: the outputs must be those of the search."""
     picks = problem.picks(np.array(list(result.weights.values()))).outputs
     texts = np.full(len(picks), "", dtype=object)
     texts[picks >= 0] = problem.outputs.described(picks[picks >= 0])[1]
-    for sentence, (again, text) in enumerate(zip(data.best_texts(result.weights), texts.tolist(), strict=True)):
+    for sentence, (again, text) in enumerate(zip(rerank(dataset, result.weights), texts.tolist(), strict=True)):
         if again != text:
             raise RuntimeError(
                 f"reranking with the tuned weights picks {again[:80]!r} for sentence {sentence}, "

@@ -1,0 +1,400 @@
+"""The hypotheses of many sentences with everything that is known about them: what every reader gives."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.data.corpus import Corpus
+from hulltune.data.features import DenseFeatures, Features, SparseFeatures, gather_rows
+from hulltune.data.union import over_names
+from hulltune.errors import InputError
+from hulltune.wording import counted
+
+Int64s: TypeAlias = NDArray[np.int64]
+SentenceId: TypeAlias = int | str
+References: TypeAlias = tuple[tuple[str, ...], ...]
+"""The references of each sentence."""
+
+IDS = ("order", "name", "name1")
+"""What the ids of forests may be: positions, or the numbers in names, from 0 or from 1."""
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """A file that was read, and the format it was read as."""
+
+    file: str
+    format: str
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A piece of input that was left out, where it was, and why."""
+
+    file: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Member:
+    """The origin of a forest: the file, its name there, if it has one, and whether it came as a list."""
+
+    file: str
+    name: str | None = None
+    is_list: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Sentences with a forest each, over one set of features; an n-best list is the forest of one node.
+
+    A hypothesis of a list is an edge. Its label is one token, the whole text (nothing where the text is empty), so
+    that it comes out as it was, spaces and all; equal texts of a list share one token. No two hypotheses of a list
+    have the same text and the same features. Where a sentence has several forests, its forest is their union under a
+    common root. Ids that are numbers are in increasing order; other ids are in the order of their first appearance.
+    """
+
+    ids: Sequence[SentenceId]
+    corpus: Corpus
+    """The ``edge_ids`` of a list are the places of its hypotheses as written, from 0: duplicates leave gaps."""
+    first_choices: Int64s
+    """Per sentence the edge (from 0 within the sentence) that a list puts first itself; −1 for forests, which have no
+    order, and for empty lists.
+    """
+    references: References | None = None
+    sources: tuple[str | None, ...] | None = None
+    scores: NDArray[np.float64] | None = None
+    """The total score of each edge of lists, where they carry one."""
+    copies: NDArray[np.int32] | None = None
+    """How often each hypothesis of lists stood in its list as written."""
+    model: Mapping[str, float] | None = None
+    """The weights by which the decoder itself ranks, where the files tell."""
+    members: tuple[tuple[Member, ...], ...] | None = None
+    """Per sentence, what its forest is made of; None where all sentences came as lists."""
+    ids_by: str = "order"
+    """What the ids of forests are: "order", "name" or "name1"."""
+    listed: int | None = None
+    """The lines of the file of names that the ids were taken from, if they were."""
+    omitted: Mapping[str, int] = field(default_factory=dict)
+    """Per feature of lists, in how many hypotheses as written it was left out and taken as 0."""
+    unnamed: tuple[int, ...] = ()
+    """The ids that no file names: numbers in between, whose lists are empty."""
+    skipped: tuple[Skipped, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Files in folders of forests that are none."""
+    provenance: tuple[Provenance, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.corpus)
+
+    def __repr__(self) -> str:
+        corpus, nodes = self.corpus, np.diff(self.corpus.node_offsets)
+        if np.all(nodes == 1):
+            size = f"lists: {counted(len(self), 'sentence')}, {counted(corpus.edges, 'hypothesis')}"
+        else:
+            flat = np.diff(corpus.tail_offsets).max(initial=0) <= 1
+            filled = np.diff(corpus.sentence_edges) > 0
+            kind = "mixed" if np.any(nodes[filled] == 1) else "lattices" if flat else "hypergraphs"
+            graph = f"{counted(corpus.nodes, 'node')}, {counted(corpus.edges, 'edge')}"
+            size = f"{kind}: {counted(len(self), 'sentence')}, {graph}"
+        return f"Dataset({size}, {counted(len(self.feature_names), 'feature')})"
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the weights."""
+        return self.corpus.feature_names
+
+    @property
+    def is_lists(self) -> bool:
+        """Whether all sentences came as lists, which name their sentences themselves."""
+        return self.members is None
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether a sentence has an n-best list among what its forest is made of."""
+        return self.members is None or any(member.is_list for members in self.members for member in members)
+
+    @cached_property
+    def empty_ids(self) -> tuple[SentenceId, ...]:
+        """The sentences without hypotheses."""
+        return tuple(self.ids[int(i)] for i in np.flatnonzero(np.diff(self.corpus.sentence_edges) == 0))
+
+    @cached_property
+    def duplicates(self) -> int:
+        """How many hypotheses were left out because their list has the same text with the same features already."""
+        return 0 if self.copies is None else int(self.copies.sum()) - len(self.copies)
+
+    def members_of(self, sentence: int) -> tuple[Member, ...]:
+        """What the forest of a sentence is made of."""
+        if self.members is not None:
+            return self.members[sentence]
+        where = self.provenance[0].file if self.provenance else "memory"
+        return (Member(where, str(self.ids[sentence]), is_list=True),)
+
+    def text(self, edge: int) -> str:
+        """The text of one hypothesis of a list, by its edge in the whole corpus."""
+        if not 0 <= edge < self.corpus.edges:
+            raise IndexError(f"edge {edge} of {self.corpus.edges}")
+        return self.texts(np.array([edge]))[0]
+
+    def texts(self, edges: Int64s) -> list[str]:
+        """The texts of hypotheses of lists (of any edge: its own words); the cost is that of what is asked for."""
+        corpus = self.corpus
+        offsets, places = gather_rows(corpus.label_offsets, edges)
+        labels = corpus.labels[places]
+        sizes = np.diff(offsets)
+        if len(labels) == len(edges) and sizes.max(initial=0) <= 1 and labels.min(initial=0) >= 0:
+            return list(corpus.vocabulary.words(labels))
+        words = corpus.vocabulary.words(labels[labels >= 0])
+        ends = np.concatenate([[0], np.cumsum(labels >= 0)])[offsets].tolist()
+        return [" ".join(words[begin:end]) for begin, end in pairwise(ends)]
+
+    # Other features.
+
+    def with_features(self, names: Sequence[str], *, may_lack: Collection[str] | None = ()) -> Dataset:
+        """The same hypotheses with exactly these features in this order: matched by name, never by place.
+
+        A feature that they lack is an error, unless it is one of ``may_lack``: then it is 0. With None any may be
+        lacking, but not all. Further features have no weight, and are left out.
+        """
+        names = tuple(names)
+        if self.feature_names == names:
+            return self
+        known = set(self.feature_names)
+        if may_lack is None:
+            if names and not set(names) & known:
+                raise InputError(
+                    f"the forests have none of the features {', '.join(names[:8])}; they have "
+                    f"{', '.join(self.feature_names[:8])}"
+                )
+        else:
+            lacking = [name for name in names if name not in known and name not in may_lack]
+            if lacking:
+                where = ", ".join(origin.file for origin in self.provenance) or "lists"
+                raise InputError(f"{where}: no feature {lacking[0]!r}, which the lists that are tuned on have")
+        features = over_names(self.corpus.features, self.feature_names, names, stay_dense=self.is_lists)
+        return replace(self, corpus=replace(self.corpus, features=features, feature_names=names))
+
+    def with_more_features(self, names: Sequence[str], columns: Sequence[NDArray[Any]]) -> Dataset:
+        """The same hypotheses with further features, a column of values each; the features are copied once."""
+        check_new_names(self.feature_names, names)
+        features = _with_columns(self.corpus.features, columns)
+        feature_names = (*self.feature_names, *names)
+        return replace(self, corpus=replace(self.corpus, features=features, feature_names=feature_names))
+
+    # Some sentences, and references.
+
+    def take(self, sentences: Int64s) -> Dataset:
+        """Some sentences in the order given; linear in their size."""
+        sentences = np.asarray(sentences, dtype=np.int64)
+        numbers = sentences.tolist()
+        _, edges = gather_rows(self.corpus.sentence_edges, sentences)
+        same = len(edges) == self.corpus.edges and bool(np.all(sentences[1:] > sentences[:-1]))
+        return replace(
+            self,
+            ids=tuple(self.ids[number] for number in numbers),
+            corpus=self.corpus.take(sentences),
+            first_choices=self.first_choices[sentences],
+            references=None if self.references is None else tuple(self.references[number] for number in numbers),
+            sources=None if self.sources is None else tuple(self.sources[number] for number in numbers),
+            scores=self.scores if same or self.scores is None else self.scores[edges],
+            copies=self.copies if same or self.copies is None else self.copies[edges],
+            members=None if self.members is None else tuple(self.members[number] for number in numbers),
+        )
+
+    def matched(self, references: References | None = None) -> Dataset:
+        """The sentences with a reference each, ``references[i]`` for sentence i; their own where None are given.
+
+        Lists alone: reference line n is for id n (or the n-th id, where ids are names). An id that the lists lack is
+        an empty output, and counts; only a sentence without both hypotheses and references is left out. Forests (and
+        lists among them): lines that none is named after are left out, as they are not what these forests are of. Of
+        forests by order there are as many as lines; only where the names of their files say the same as their order
+        may there be further lines.
+        """
+        found, texts = self, references
+        if texts is None:
+            texts = self._own_references()
+        elif self.is_lists:
+            found = self.aligned_to(len(texts))
+        elif self._are_by_order():
+            further = len(texts) - len(self)
+            if further < 0 or (further > 0 and not self._named_by_order()):
+                raise self._other_count(len(texts))
+            texts = texts[: len(self)]
+        else:
+            texts = tuple(texts[number] for number in self._lines(len(texts)))
+        found = replace(found, references=texts)
+        if found.is_lists and not all(texts):
+            known = np.array([bool(each) for each in texts]) | (np.diff(found.corpus.sentence_edges) > 0)
+            found = found.take(np.flatnonzero(known))
+        if not found.corpus.edges:
+            what = "lists: no sentence has a candidate" if self.is_lists else "forests: no sentence has a derivation"
+            raise InputError(f"{what}, so there is nothing to choose from")
+        return found
+
+    def aligned_to(self, count: int) -> Dataset:
+        """All of ``count`` sentences, of which reference line i describes number i: one that is not there is empty.
+
+        Where ids are names, or forests are by order, there must be as many. O(nodes + count).
+        """
+        if self.is_lists and isinstance(self.ids, range) and len(self) == count:
+            return self
+        if self._are_by_order():
+            if len(self) != count:
+                raise self._other_count(count)
+            return self
+        places = self._lines(count)
+        if len(self) == count and not self.is_lists:
+            return self
+        first_choices = np.full(count, -1, dtype=np.int64)
+        first_choices[places] = self.first_choices
+        return replace(
+            self,
+            ids=range(count),
+            corpus=self.corpus.spread(places, count),
+            first_choices=first_choices,
+            references=spread(self.references, places.tolist(), count, ()),
+            sources=spread(self.sources, places.tolist(), count, None),
+            members=spread(self.members, places.tolist(), count, ()),
+        )
+
+    def _own_references(self) -> References:
+        """The references that the sentences carry: one each, except lists without hypotheses."""
+        if self.references is None:
+            what = "lists" if self.is_lists else "forests"
+            raise InputError(f"no references: the {what} carry none, and no reference file was given")
+        if not all(self.references):
+            filled = np.diff(self.corpus.sentence_edges) > 0
+            for name, texts, has_some in zip(self.ids, self.references, filled.tolist(), strict=True):
+                if not texts and self.is_lists and has_some:
+                    raise InputError(f"sentence {name!r} has hypotheses but no reference")
+                if not texts and not self.is_lists:
+                    raise InputError(f"sentence {name!r} has no reference; give a reference file")
+        return self.references
+
+    def _are_by_order(self) -> bool:
+        """Whether the order of the sentences is all that tells which lines of a reference file are theirs."""
+        if self.is_lists:
+            return bool(len(self.ids)) and isinstance(self.ids[0], str)  # once one id is a name, all are
+        return any(isinstance(name, str) for name in self.ids) or (self.ids_by == "order" and not self.has_lists)
+
+    def _named_by_order(self) -> bool:
+        """Whether the files of the sentences are numbered in their order, from 0 or from 1.
+
+        A lone file with a 1 says nothing of the kind: it may be the second one of many.
+        """
+        numbers = [number_in_name(members[0].file) if members else None for members in self.members or ()]
+        return any(numbers == list(range(first, first + len(self))) for first in (0, 1) if len(self) > first)
+
+    def _lines(self, count: int) -> Int64s:
+        """The reference line of each sentence, of ``count`` lines."""
+        if self.listed is not None and self.listed != count:
+            raise InputError(
+                f"the file of names has {counted(self.listed, 'line')}, but the references have {count}; "
+                "expected line i of one to name line i of the other"
+            )
+        numbers = np.arange(len(self)) if isinstance(self.ids, range) else np.array(self.ids, dtype=np.int64)
+        last = int(numbers.max(initial=-1))
+        if last < count:
+            return numbers
+        if self.is_lists:
+            hint = "; ids count from 0, these start at 1" if last == count and self._starts_at_one() else ""
+            raise InputError(
+                f"the lists go up to sentence id {last}, but there are only {count} reference lines; "
+                f"expected at least {last + 1}, line i for id i{hint}"
+            )
+        hint = "; --ids name1 counts from 1" if self.ids_by == "name" and last == count else ""
+        raise InputError(
+            f"the forests go up to sentence {last}, but the references have only {counted(count, 'line')}; "
+            f"expected at least {last + 1}, counted from 0{hint}"
+        )
+
+    def _starts_at_one(self) -> bool:
+        filled = np.flatnonzero(np.diff(self.corpus.sentence_edges))
+        return bool(len(filled)) and self.ids[int(filled[0])] == 1
+
+    def _other_count(self, count: int) -> InputError:
+        if self.is_lists:
+            return InputError(
+                f"the lists have {counted(len(self), 'sentence')}, but the references {counted(count, 'line')}; "
+                "expected one line a sentence, in the order in which the lists first name them"
+            )
+        return InputError(
+            f"{counted(len(self), 'sentence')}, but {counted(count, 'reference line')}; "
+            "expected a line for each, in order ("
+            "--ids name takes the line from the number in the name of a file, --ids name1 counts from 1)"
+        )
+
+
+def own_first_choices(offsets: Int64s, scores: NDArray[np.float64] | None) -> Int64s:
+    """Per list the hypothesis (from 0) with the highest score, of equals and without scores the first; −1 if none."""
+    sizes = np.diff(offsets)
+    choices = np.where(sizes > 0, 0, -1).astype(np.int64)
+    if scores is not None and len(scores):
+        starts, filled = offsets[:-1][sizes > 0], sizes[sizes > 0]
+        best = np.flatnonzero(scores == np.repeat(np.maximum.reduceat(scores, starts), filled))
+        choices[sizes > 0] = best[np.searchsorted(best, starts)] - starts
+    return choices
+
+
+def number_in_name(file: str) -> int | None:
+    """The last number in the name of a file, without its suffixes."""
+    stem = os.path.basename(file)
+    for suffixes in (_COMPRESSED, None):
+        base, suffix = os.path.splitext(stem)
+        stem = base if suffixes is None or suffix in suffixes else stem
+    numbers = re.findall(r"[0-9]+", stem)
+    return int(numbers[-1]) if numbers else None
+
+
+def check_new_names(old: Sequence[str], new: Sequence[str]) -> None:
+    """Refuse a feature name that is there already, or twice."""
+    seen = set(old)
+    for name in new:
+        if name in seen:
+            raise InputError(f"the lists already have a feature {name!r}; choose another name for the new one")
+        seen.add(name)
+
+
+def spread(values: Sequence[Any] | None, places: Iterable[int], count: int, default: Any) -> Any:
+    """``count`` values with these at their places and a default elsewhere; None stays None."""
+    if values is None:
+        return None
+    found = [default] * count
+    for place, value in zip(places, values, strict=True):
+        found[place] = value
+    return tuple(found)
+
+
+def _with_columns(features: Features, columns: Sequence[NDArray[Any]]) -> Features:
+    """Features with further columns after their own."""
+    rows, width = features.shape
+    if isinstance(features, DenseFeatures):
+        matrix = np.empty((rows, width + len(columns)), dtype=features.values.dtype, order="F")
+        matrix[:, :width] = features.values
+        for number, column in enumerate(columns, start=width):
+            matrix[:, number] = column
+        return DenseFeatures(matrix)
+    places = np.repeat(features.offsets[1:], len(columns))
+    numbers = np.tile(np.arange(width, width + len(columns), dtype=np.int32), rows)
+    values = np.stack([np.asarray(column) for column in columns], axis=1).ravel().astype(features.values.dtype)
+    return SparseFeatures(
+        features.offsets + len(columns) * np.arange(rows + 1),
+        np.insert(features.columns, places, numbers),
+        np.insert(features.values, places, values),
+        width + len(columns),
+    )

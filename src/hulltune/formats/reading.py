@@ -1,0 +1,106 @@
+"""How something is read: the options of ``read`` as one object."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from hulltune.data.dataset import IDS, Dataset
+from hulltune.errors import InputError, unknown_name
+from hulltune.formats.builtin_features import check_builtin_features
+from hulltune.formats.forest_files import ForestOptions, Path
+from hulltune.formats.problems import Problems
+from hulltune.formats.registry import get_format
+
+
+class OptionError(InputError):
+    """An option that is not for what is read: which one, and why."""
+
+    def __init__(self, option: str, reason: str) -> None:
+        super().__init__(f"{option}: {reason}")
+        self.option, self.reason = option, reason
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How lists and forests are read; see ``read``. What is for one of them alone is refused of the other."""
+
+    format: str | None = None
+    missing: float | None = None
+    ids: str | os.PathLike[str] = "order"
+    negate: bool | Iterable[str] | None = None
+    drop: Iterable[str] | None = None
+    symbols: Path | None = None
+    on_error: str = "raise"
+    add: Sequence[tuple[Path, str]] = ()
+    features: Sequence[str] = ()
+    dtype: Any = np.float64
+
+    def __post_init__(self) -> None:
+        if self.format is not None:
+            get_format(self.format)
+        if self.missing is not None and self.missing != 0:
+            raise InputError(f"missing: got {self.missing!r}; expected None (a missing feature is an error) or 0")
+        if self.ids not in IDS and not os.path.isfile(self.ids):
+            raise unknown_name("way to count sentences (ids), and no file:", os.fspath(self.ids), IDS)
+        if self.symbols is not None and not os.path.exists(self.symbols):
+            raise InputError(f"{os.fspath(self.symbols)}: no such file; expected a table of words (symbols)")
+        check_builtin_features(self.features)
+        Problems(self.on_error)
+        if np.dtype(self.dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
+            raise InputError(f"dtype: got {np.dtype(self.dtype)}; expected float64 or float32")
+        for name in ("negate", "drop", "add", "features"):  # what is iterated over more than once
+            value = getattr(self, name)
+            if isinstance(value, Iterable) and not isinstance(value, (tuple, frozenset)):
+                object.__setattr__(self, name, tuple(value))
+
+    def read(self, source: Any) -> Dataset:
+        """The dataset of a source; see ``read``."""
+        from hulltune.formats.read import read_with
+
+        return read_with(self, source)
+
+    def meaning(self) -> dict[str, Any]:
+        """What changes the words or the features that are read, as JSON has it."""
+        return {
+            "negate": self.negate if self.negate is None or isinstance(self.negate, bool) else sorted(self.negate),
+            "drop": None if self.drop is None else sorted(self.drop),
+            "symbols": None if self.symbols is None else os.path.abspath(self.symbols),
+        }
+
+    @property
+    def forest_options(self) -> ForestOptions:
+        """What readers of forests take."""
+        negate = self.negate
+        return ForestOptions(
+            negate=negate if negate is None or isinstance(negate, bool) else frozenset(negate),
+            drop=None if self.drop is None else frozenset(self.drop),
+            symbols=self.symbols,
+        )
+
+    def check_for_lists(self) -> None:
+        """Refuse what is for forests."""
+        for name in ("ids", "negate", "drop", "symbols"):
+            if self._differs(name):
+                raise OptionError(name, "is for forests, and these are lists, which name their sentences themselves")
+
+    def check_for_forests(self) -> None:
+        """Refuse what is for lists."""
+        for name in ("add", "features", "on_error"):
+            if self._differs(name):
+                raise OptionError(name, "is for lists; forests are read as they are, whole or not at all")
+
+    def check_for_memory(self, what: str, *names: str) -> None:
+        """Refuse all but the options of these names of something that is read from no file."""
+        for option in fields(self):
+            if option.name not in names and self._differs(option.name):
+                raise OptionError(option.name, f"is for files, and this is {what}")
+
+    def _differs(self, name: str) -> bool:
+        if name == "dtype":
+            return bool(np.dtype(self.dtype) != np.float64)
+        return bool(getattr(self, name) != getattr(Reading, name))

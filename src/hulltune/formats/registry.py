@@ -1,0 +1,119 @@
+"""The formats: which there are, who reads, recognises and writes them. No part of one is imported before it is used."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+from hulltune.errors import unknown_name
+
+ENOUGH = 1 << 13
+"""Bytes that give a format of forests away: folders have thousands of files, each of which is looked at."""
+
+
+class Format(NamedTuple):
+    """A format and its parts, each as "module.function" of this room, or "" where there is none.
+
+    A reader of lists takes a file, a RowCollector and Problems; one of forests takes a file, ForestOptions and a
+    Vocabulary. A recogniser takes the first bytes of a file. A writer takes a file and NamedForests, or a Dataset of
+    lists. "packed", "moses" and "nemo" are read in ways of their own (see read.py).
+    """
+
+    forests: bool
+    recogniser: str
+    reader: str = ""
+    writer: str = ""
+    suffix: str = ""
+    """The ending of a name that tells the format where the content does not, or of one that is to be written."""
+
+
+_FORMATS = {
+    "packed": Format(False, "packed.looks_like", "", "packed.pack", ".hull"),
+    "parquet": Format(False, "table.looks_like_parquet", "table.read_parquet", "", ".parquet"),
+    "openfst": Format(True, "openfst.looks_like", "openfst.read_openfst"),
+    "kaldi": Format(True, "kaldi.looks_like", "kaldi.read_kaldi"),
+    "slf": Format(True, "slf.looks_like", "slf.read_slf", "slf_writing.write_slf", ".slf"),
+    "cdec-json": Format(True, "cdec_json.looks_like", "cdec_json.read_cdec_json"),
+    "travatar": Format(True, "travatar.looks_like", "travatar.read_travatar"),
+    "moses-graph": Format(True, "moses_graph.looks_like", "moses_graph.read_moses_graph"),
+    "plf": Format(True, "plf.looks_like", "plf.read_plf"),
+    "joshua": Format(True, "joshua.looks_like", "joshua.read_joshua"),
+    "forest": Format(True, "forest_text.looks_like", "forest_text.read_forest_text", "forest_text.write_forest_text"),
+    "openfst-text": Format(
+        True, "openfst.looks_like_text", "openfst.read_openfst_text", "openfst_writing.write_openfst_text"
+    ),
+    "moses": Format(False, "moses.looks_like", "", "moses.write_moses", ".moses"),
+    "fairseq": Format(False, "fairseq.looks_like", "fairseq.read_fairseq"),
+    "tsv": Format(False, "table.looks_like_tsv", "table.read_tsv"),
+    "csv": Format(False, "table.looks_like_csv", "table.read_csv", "", ".csv"),
+    "nemo": Format(False, "nemo.looks_like"),
+    "srilm": Format(False, "srilm.looks_like", "srilm.read_srilm"),
+    "sockeye": Format(False, "sockeye.looks_like", "sockeye.read_sockeye"),
+    "jsonl": Format(False, "jsonl.looks_like", "jsonl.read_jsonl", "jsonl.write_jsonl", ".jsonl"),
+    "score-folder": Format(False, "", "score_folder.read_score_folder"),
+}
+"""A file is of the first format that recognises it, so the strictest come first."""
+
+FOREST_FORMATS = tuple(name for name, form in _FORMATS.items() if form.forests)
+LIST_FORMATS = (
+    "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
+)  # fmt: skip
+"""Formats of lists, the common ones first; a packed file holds any dataset."""
+FORMATS = (*LIST_FORMATS, *FOREST_FORMATS)
+WRITERS = ("packed", "moses", "jsonl", "forest", "openfst-text", "slf")
+SUMMED = {
+    "openfst": ("score",),
+    "openfst-text": ("score",),
+    "kaldi": ("graph", "acoustic"),
+    "moses-graph": ("transition",),
+}
+"""Formats in which the decoder's own score is the sum of just these features."""
+
+
+def get_format(name: str) -> Format:
+    """A format by its name, or an error that lists them."""
+    if name not in _FORMATS:
+        raise unknown_name("format", name, FORMATS)
+    return _FORMATS[name]
+
+
+def reader(name: str) -> Any:
+    """The reader of a format."""
+    return _part(_FORMATS[name].reader)
+
+
+def writer(name: str) -> Any:
+    """The writer of a format."""
+    return _part(_FORMATS[name].writer)
+
+
+def recognised(head: bytes) -> str | None:
+    """The format of a file that begins with these bytes, or None."""
+    for name, form in _FORMATS.items():
+        if form.recogniser and _part(form.recogniser)(head[:ENOUGH] if form.forests else head):
+            return name
+    return None
+
+
+def recognised_forests(head: bytes) -> str | None:
+    """The format of a file of forests that begins with these bytes, or None if it is none."""
+    from hulltune.data.packed import FORESTS, packed_kind
+
+    if packed_kind(head) == FORESTS:
+        return "packed"
+    return next((name for name in FOREST_FORMATS if _part(_FORMATS[name].recogniser)(head[:ENOUGH])), None)
+
+
+def by_suffix(suffix: str, *, to_write: bool = False) -> str | None:
+    """The format that the ending of a file's name tells."""
+    if suffix == ".nbest" and to_write:
+        return "moses"
+    for name, form in _FORMATS.items():
+        if suffix and form.suffix == suffix and (form.writer or not to_write) and not (form.forests and not to_write):
+            return name
+    return None
+
+
+def _part(name: str) -> Any:
+    module, _, function = name.rpartition(".")
+    return getattr(importlib.import_module(f"hulltune.formats.{module}"), function)

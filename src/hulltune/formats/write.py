@@ -1,0 +1,69 @@
+"""The one way out: a dataset written in any format that can hold it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path as FilePath
+
+import numpy as np
+
+from hulltune.data.dataset import Dataset
+from hulltune.data.forest import Forest
+from hulltune.data.vocabulary import Vocabulary
+from hulltune.errors import InputError, unknown_name
+from hulltune.formats.forest_files import NamedForest, Path
+from hulltune.formats.registry import FOREST_FORMATS, WRITERS, by_suffix, writer
+from hulltune.formats.streams import without_suffix
+
+
+def writer_for(path: Path, name: str | None) -> str:
+    """The format to write: the one named, or the one that the name of the file tells."""
+    if name is None:
+        name = by_suffix(without_suffix(FilePath(path)).suffix, to_write=True)
+        if name is None:
+            raise InputError(f"{os.fspath(path)}: its name does not tell a format; name one of {', '.join(WRITERS)}")
+    if name not in WRITERS:
+        raise unknown_name("format to write", name, WRITERS)
+    return name
+
+
+def write(dataset: Dataset, path: Path, format: str | None = None) -> None:  # noqa: A002  # the word that users type
+    """Write a dataset in a format, by default that which the name of the file tells; files appear complete or not.
+
+    Forests do not become lists by writing: which of their derivations would be a choice (see kbest).
+    """
+    name = writer_for(path, format)
+    if name in FOREST_FORMATS:
+        writer(name)(path, forests_of_lists(dataset) if dataset.is_lists else named_forests(dataset))
+    elif name == "packed" or dataset.is_lists:
+        writer(name)(dataset, path)
+    else:
+        raise InputError(
+            f"--to {name}: is for lists, and these are forests, of which it would have to be told "
+            "which derivations to write; see hulltune kbest"
+        )
+
+
+def named_forests(dataset: Dataset) -> Iterator[NamedForest]:
+    """Each forest with the name it had in its file, if these differ for all sentences, and otherwise with its id."""
+    members = [dataset.members_of(sentence) for sentence in range(len(dataset))]
+    names = [each[0].name if len(each) == 1 else None for each in members]
+    own = len(set(names)) == len(names) and None not in names
+    for sentence, forest in enumerate(dataset.corpus):
+        yield NamedForest(forest, names[sentence] if own else str(dataset.ids[sentence]))
+
+
+def forests_of_lists(lists: Dataset) -> Iterator[NamedForest]:
+    """Each list as a forest of one node, with its texts split at white space."""
+    vocabulary = Vocabulary()
+    edges = lists.corpus.sentence_edges.tolist()
+    for sentence, name in enumerate(lists.ids):
+        first, last = edges[sentence], edges[sentence + 1]
+        forest = Forest.from_nbest(
+            lists.texts(np.arange(first, last)),
+            lists.corpus.features.rows(first, last).copy(),
+            feature_names=lists.feature_names,
+            vocabulary=vocabulary,
+        )
+        yield NamedForest(forest, str(name))

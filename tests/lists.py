@@ -1,0 +1,24 @@
+"""What tests want to know of lists in full, which is far too much to be asked of real ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hulltune import Dataset
+
+
+def all_texts(lists: Dataset) -> list[str]:
+    return lists.texts(np.arange(lists.corpus.edges))
+
+
+def hypothesis(lists: Dataset, sentence: int, rank: int) -> str:
+    first, last = lists.corpus.sentence_edges[sentence : sentence + 2].tolist()
+    return lists.text(range(first, last)[rank])
+
+
+def as_forests(lists: Dataset) -> Dataset:
+    """The same lists, taken for forests of one node: tuning goes another way with them."""
+    from dataclasses import replace
+
+    members = tuple(lists.members_of(sentence) for sentence in range(len(lists)))
+    return replace(lists, members=members, ids=tuple(lists.ids))
