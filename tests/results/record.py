@@ -11,22 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import sys
 import time
-from importlib import metadata
 from pathlib import Path
 
 from tests.results.cases import all_cases
-from tests.results.running import RECORDED, SOURCE, answer, canonical, commands, missing_data
-
-PACKAGES = ("numpy", "numba", "rapidfuzz", "scipy", "snowballstemmer")
-
-
-def environment() -> dict[str, str]:
-    """What else an answer may depend on in its last bits."""
-    versions = {name: metadata.version(name) for name in PACKAGES}
-    return {"python": platform.python_version(), "machine": platform.machine(), **versions}
+from tests.results.running import RECORDED, SOURCE, answer, canonical, commands, environment, missing_data
 
 
 def record(source: Path) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tests.results.cases import Case
 from tests.results.files import write_all
@@ -83,6 +87,13 @@ def commands(source: Path = SOURCE) -> Iterator[Commands]:
             yield running
         finally:
             running.close()
+
+
+def environment() -> dict[str, Any]:
+    """What an answer may depend on beside the code of hulltune: versions, and how the processor adds up numbers."""
+    simd: Any = np.show_config(mode="dicts")
+    versions = {name: metadata.version(name) for name in ("numpy", "numba", "rapidfuzz", "scipy", "snowballstemmer")}
+    return {"python": platform.python_version(), **versions, "simd": simd["SIMD Extensions"]["found"]}
 
 
 def missing_data(case: Case) -> str | None:
