@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint types unit bench examples clean
+.PHONY: help demo test lint types unit same-results bench examples clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -37,6 +37,9 @@ $(VENV)/.optional: $(STAMP)
 
 unit: $(STAMP) $(VENV)/.optional
 	$(BIN)/pytest -n 2 --dist loadfile
+
+same-results: $(STAMP)  ## all command lines whose answers are recorded, also those that take long
+	HULLTUNE_SAME_RESULTS=all $(BIN)/pytest tests/results
 
 BENCHES := bench-engine bench-metrics bench-tuning bench-forests bench-certified
 .PHONY: $(BENCHES) bench-setup

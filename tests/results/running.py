@@ -1,0 +1,168 @@
+"""Run cases with a source tree, and keep of their answers what must stay the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.results.cases import Case
+from tests.results.files import write_all
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+SOURCE = ROOT / "src"
+DATA = ROOT.parent / "shared" / "data"
+RECORDED = HERE / "recorded.json"
+LONGEST = 400
+"""Parts of an answer with more characters than this are kept by their digest."""
+
+ASKS = 3
+"""The exit code of a run that waits for the answers to questions."""
+
+_TUNED = (
+    "score", "baseline", "start_score", "oracle", "oracle_kind", "metric", "higher_is_better", "seed", "sentences",
+    "candidates", "line_searches", "weights", "start", "history", "gain", "without", "others", "heldout", "replicates",
+    "interrupted", "certificate",
+)  # fmt: skip
+_LOOPED = (
+    "score", "start_score", "best", "stopped", "metric", "seed", "sentences", "unit", "empty", "weights", "start",
+    "heldout", "iterations",
+)  # fmt: skip
+_TIMES = ("seconds", "seconds_decoding", "seconds_tuning")
+_VERSION = re.compile(r"\|version:[^|\s\"]*|(?<=english-snowball)-[0-9.]+")
+"""The versions of programs in the signature of a metric."""
+
+
+class Commands:
+    """A process that runs command lines with the code of a source tree, in a folder with all files of the cases."""
+
+    def __init__(self, source: Path, folder: Path) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1"}
+        self.folder = folder
+        self._process = subprocess.Popen(
+            [sys.executable, str(HERE / "driver.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            cwd=folder, env=environment, text=True, encoding="utf-8",
+        )  # fmt: skip
+
+    def run(self, arguments: tuple[str, ...]) -> tuple[int, str, str]:
+        """The exit code of a command, its standard output and its standard error."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(arguments) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the process that runs commands died of: hulltune {' '.join(arguments)}")
+        answer = json.loads(line)
+        return answer["code"], answer["out"], answer["err"]
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+@contextmanager
+def commands(source: Path = SOURCE) -> Iterator[Commands]:
+    """Commands with the code of ``source``, a folder with the package hulltune in it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_all(folder)
+        if DATA.is_dir():
+            (folder / "shared").symlink_to(DATA)
+        running = Commands(source, folder)
+        try:
+            yield running
+        finally:
+            running.close()
+
+
+def environment() -> dict[str, Any]:
+    """What an answer may depend on beside the code of hulltune: versions, and how the processor adds up numbers."""
+    simd: Any = np.show_config(mode="dicts")
+    versions = {name: metadata.version(name) for name in ("numpy", "numba", "rapidfuzz", "scipy", "snowballstemmer")}
+    return {"python": platform.python_version(), **versions, "simd": simd["SIMD Extensions"]["found"]}
+
+
+def missing_data(case: Case) -> str | None:
+    """Why a case cannot run here, if so."""
+    absent = [name for name in case.needs if not (DATA / name).is_dir()]
+    return f"needs the data {', '.join(f'../shared/data/{name}' for name in absent)}" if absent else None
+
+
+def answer(case: Case, running: Commands, *, whole: bool = False) -> list[Any]:
+    """What must stay the same: for each command its exit code and what it says, then what is in its files.
+
+    Long parts are given by their digest, unless ``whole`` asks for all of it.
+    """
+    found: list[Any] = []
+    for command in case.commands:
+        code, out, err = running.run(command)
+        if code not in (0, ASKS):
+            raise RuntimeError(f"hulltune {' '.join(command)}: exit code {code}: {err.strip()}")
+        said = _reduced(command[0], out)
+        found.append({"code": code, "says": said} if code else said)
+    found += [_content(running.folder / name) for name in case.files]
+    return found if whole else [_shortened(part) for part in found]
+
+
+def canonical(value: Any) -> str:
+    """A text that is equal for equal answers alone: it tells −0 from 0, and NaN is equal to itself."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=False)
+
+
+def _reduced(command: str, out: str) -> Any:
+    """The answer of a command without times and versions."""
+    out = _VERSION.sub("", out)
+    if command not in ("tune", "loop") or not out:
+        return out
+    result = json.loads(out)
+    kept = {name: result[name] for name in (_TUNED if command == "tune" else _LOOPED)}
+    if command == "tune":
+        kept["history"] = [list(step.values()) for step in kept["history"]]
+        kept["others"] = {signature.partition("|")[0]: scores for signature, scores in kept["others"].items()}
+    return _without_times({name: value for name, value in kept.items() if value not in (None, False, {}, [])})
+
+
+def _without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_times(part) for name, part in value.items() if name not in _TIMES}
+    return [_without_times(part) for part in value] if isinstance(value, list) else value
+
+
+def _shortened(value: Any) -> Any:
+    """A text by its digest if it is long, and so the long parts of a result."""
+    if isinstance(value, dict):
+        return {name: _digested(part, 2 * LONGEST if name == "weights" else LONGEST) for name, part in value.items()}
+    return _digested(value, LONGEST)
+
+
+def _digested(value: Any, longest: int) -> Any:
+    text = value if isinstance(value, str) else canonical(value)
+    if len(text) <= longest:
+        return value
+    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]
+    return {"length": text.count("\n") if isinstance(value, str) else len(value), "sha256": digest}
+
+
+def _content(path: Path) -> str:
+    """What is in a file, or in all files of a folder; of questions what is asked, in no order."""
+    if path.is_dir():
+        return "".join(f"{file.name}\n{file.read_text(encoding='utf-8')}" for file in sorted(path.iterdir()))
+    text = path.read_text(encoding="utf-8")
+    if path.name == "asked.jsonl":
+        questions = [json.loads(line) for line in text.splitlines()]
+        text = "\n".join(sorted(canonical([each["sentence"], each["output"]]) for each in questions))
+    return text

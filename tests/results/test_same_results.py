@@ -1,0 +1,71 @@
+"""What the command line answers is what it answered before the code behind it was rebuilt, to the last bit.
+
+The answers are in recorded.json (record.py writes it). Cases that take long run with ``make same-results``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.results.cases import Case, all_cases
+from tests.results.running import RECORDED, Commands, answer, canonical, commands, environment, missing_data
+
+EVERYTHING = "HULLTUNE_SAME_RESULTS"
+"""The variable of the environment that asks for the exhaustive cases, too."""
+CASES = [case for case in all_cases() if not case.exhaustive or os.environ.get(EVERYTHING) == "all"]
+FILE = json.loads(RECORDED.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Commands]:
+    with commands() as started:
+        yield started
+
+
+def test_every_case_is_recorded() -> None:
+    assert list(FILE["answers"]) == [case.name for case in all_cases()]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_answer_is_the_recorded_one(case: Case, running: Commands) -> None:
+    absent = missing_data(case)
+    if absent is not None:
+        pytest.skip(absent)
+    if case.rounds and _arithmetic(FILE["recorded with"]) != _arithmetic(environment()):
+        pytest.skip("adds up fractions, and was recorded with another numpy or on another kind of processor")
+    recorded, found = FILE["answers"][case.name], answer(case, running)
+    if canonical(found) != canonical(recorded):
+        differences = "\n".join(_differences(recorded, found, ""))
+        pytest.fail(
+            f"{differences}\nrecorded with {FILE['recorded with']}\n"
+            f"the whole answer: python -m tests.results.record --show {case.name!r}",
+            pytrace=False,
+        )
+
+
+def _arithmetic(environment: dict[str, Any]) -> list[Any]:
+    return [environment[name] for name in ("numpy", "simd")]
+
+
+def _differences(recorded: Any, found: Any, where: str) -> Iterator[str]:
+    """A line for each value that is not what it was."""
+    if canonical(recorded) == canonical(found):
+        return
+    if isinstance(recorded, dict) and isinstance(found, dict) and list(recorded) == list(found):
+        for name in recorded:
+            yield from _differences(recorded[name], found[name], f"{where}.{name}")
+    elif isinstance(recorded, list) and isinstance(found, list) and len(recorded) == len(found):
+        for number, pair in enumerate(zip(recorded, found, strict=True)):
+            yield from _differences(*pair, f"{where}[{number}]")
+    else:
+        yield f"{where or 'answer'}: was {canonical(recorded)}, is {canonical(found)}"
+
+
+def test_differences_are_told_by_their_place() -> None:
+    told = list(_differences([{"a": 1.0, "b": [0.0, 2]}], [{"a": 1.0, "b": [-0.0, 3]}], ""))
+    assert told == ["[0].b[0]: was 0.0, is -0.0", "[0].b[1]: was 2, is 3"]
