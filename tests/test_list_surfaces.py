@@ -16,8 +16,9 @@ from hulltune.data.features import DenseFeatures
 from hulltune.lines.compute import decode
 from hulltune.metrics import get_metric
 from hulltune.metrics.bleu import Bleu
+from hulltune.names import POLICIES
 from hulltune.search.list_surfaces import CompactTable, list_surfaces, list_winners
-from hulltune.search.policies import POLICIES, Policy, choose, choose_among
+from hulltune.search.policies import Policy, choose, choose_among
 from hulltune.search.problem import ListProblem
 from tests.strategies import counts, lists, reals, values, vectors
 

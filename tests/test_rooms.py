@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "hulltune"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 ORDER = (
-    "_version", "errors", "defaults", "interrupts", "wording", "geometry", "semirings", "kernels", "data",
+    "_version", "errors", "names", "defaults", "interrupts", "wording", "geometry", "semirings", "kernels", "data",
     "inference", "lines", "formats", "metrics", "simulate", "surface", "search", "tuning", "demo", "loop",
     "report", "cli",
 )  # fmt: skip

@@ -15,15 +15,11 @@ from hypothesis import strategies as st
 import hulltune
 from hulltune.errors import InputError
 from hulltune.formats.records import lists_from_records
-from hulltune.search.certified import subspace
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits, State
-from hulltune.search.certified.space import space_through
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
-from hulltune.search.gradient import expected_metric_direction
 from hulltune.search.problem import ListProblem
-from hulltune.tuning import race
 from hulltune.tuning.inputs import list_data
 from hulltune.tuning.result import TuneResult
 from tests.certified.small_problems import best_in_plane, certified, losses_at, small_problem
@@ -230,41 +226,3 @@ def test_free_holds_the_others_for_every_search() -> None:
     start = {"f0": 0.5, "f1": 0.3, "f2": -0.2}
     result = hulltune.tune(random_lists(4), metric="wer", start=start, free=["f1"], restarts=2, others=(), threads=1)
     assert (result.weights["f0"], result.weights["f2"]) == (0.5, -0.2)
-
-
-def test_subspaces_are_never_worse_than_their_start() -> None:
-    lists = random_lists(8, sentences=20, features=5)
-    line = hulltune.tune(lists, metric="wer", search="coordinate", restarts=0, others=(), threads=1)
-    plane = hulltune.tune(lists, metric="wer", search="subspace", restarts=1, others=(), threads=1, gap=0.0)
-    assert plane.score <= plane.start_score
-    assert plane.score <= line.score
-    bounded = hulltune.tune(
-        lists, metric="wer", search="subspace", restarts=1, others=(), threads=1, signs={"f1": "+"}, fixed={"f0": 1.0}
-    )
-    assert bounded.weights["f1"] >= 0.0
-    assert bounded.weights["f0"] == 1.0
-
-
-def test_every_third_subspace_follows_the_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The plane that it spans is one through the weights, along what the gradient says."""
-    directions: list[Any] = []
-    seen: list[Any] = []
-    asked, through = expected_metric_direction, space_through
-
-    def remembered(*arguments: Any, **options: Any) -> Any:
-        directions.append(asked(*arguments, **options))
-        return directions[-1]
-
-    def looked_at(origin: Any, lines: Any, *rest: Any) -> Any:
-        seen.append(lines[0])
-        return through(origin, lines, *rest)
-
-    monkeypatch.setattr(race, "expected_metric_direction", remembered)
-    monkeypatch.setattr(subspace, "space_through", looked_at)
-    lists = random_lists(8, sentences=20, features=5)
-    result = hulltune.tune(lists, metric="wer", search="subspace", restarts=0, others=(), threads=1)
-    assert result.score <= result.start_score
-    assert len(seen) == len(directions) > 0
-    for line, direction in zip(seen, directions, strict=True):
-        assert np.array_equal(line, direction)
-        assert np.all(np.isfinite(line))

@@ -12,6 +12,7 @@ import pytest
 from hulltune import __version__
 from hulltune.cli import main, parser
 from hulltune.cli.commands import COMMANDS, command_parser
+from hulltune.names import SEARCHES
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -55,23 +56,6 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     assert not {"numpy", "numba", "rich", "sacrebleu", "matplotlib"} & set(json.loads(done.stderr))
 
 
-def test_the_choices_that_help_and_completion_offer_are_the_real_ones() -> None:
-    from hulltune.formats import BUILTIN_FEATURES, FORMATS
-    from hulltune.metrics.registry import _BUILT_IN
-    from hulltune.search.constraints import SCALES
-    from hulltune.search.optimise import SEARCHES
-    from hulltune.search.policies import POLICIES, SMOOTHINGS
-
-    assert parser.FORMATS == FORMATS
-    assert tuple(BUILTIN_FEATURES) == parser.BUILTIN_FEATURES
-    assert tuple(_BUILT_IN) == parser.METRICS
-    assert parser.SEARCHES == SEARCHES
-    assert (parser.POLICIES, parser.SMOOTHINGS, parser.SCALES) == (POLICIES, SMOOTHINGS, SCALES)
-    text = command_parser("tune")[0].format_help()
-    for name in (*SEARCHES, *POLICIES, *SMOOTHINGS, *SCALES, *BUILTIN_FEATURES):
-        assert name in text
-
-
 @pytest.mark.parametrize("name", ["tune", "loop"])
 def test_defaults_are_those_of_the_library(name: str) -> None:
     import inspect
@@ -108,7 +92,7 @@ def test_bash_completes_commands_options_and_choices() -> None:
     assert bash_completions("hulltune", "s") == ["score", "surface"]
     assert bash_completions("hulltune", "tune", "--me") == ["--metric"]
     assert bash_completions("hulltune", "tune", "x", "--metric", "chr") == ["chrf", "chrf++"]
-    assert bash_completions("hulltune", "tune", "--search", "") == list(parser.SEARCHES)
+    assert bash_completions("hulltune", "tune", "--search", "") == list(SEARCHES)
     assert bash_completions("hulltune", "rerank", "--as", "") == ["text", "moses", "jsonl"]
     assert bash_completions("hulltune", "completion", "z") == ["zsh"]
 

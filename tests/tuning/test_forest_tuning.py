@@ -25,7 +25,7 @@ from hulltune import (
 from hulltune.formats import pack_forests
 from hulltune.formats.forest_set import ForestSet
 from hulltune.lines.kbest import kbest
-from hulltune.search.optimise import SEARCHES
+from hulltune.names import SEARCHES
 from hulltune.tuning.inputs import ForestData, as_forests, list_data
 from tests.tuning.corpora import (
     FOREST_FEATURES,

@@ -10,9 +10,9 @@ import pytest
 
 from hulltune import ForestBuilder
 from hulltune.cli import main
-from hulltune.formats.convert import WRITERS
 from hulltune.formats.forest_files import NamedForest
 from hulltune.formats.forest_text import write_forest_text
+from hulltune.names import WRITERS
 from tests.pages import Page
 
 PAGE = Page("docs/forests.md")

@@ -9,12 +9,12 @@ from hulltune.cli.exits import DONE
 from hulltune.cli.parser import Parser, add_help, add_lists
 from hulltune.cli.reading import note, read, weights_for
 from hulltune.errors import InputError
+from hulltune.names import WRITERS
 from hulltune.wording import counted
 
 USAGE = "IN… OUT [--to FORMAT] [--beam B] [options]"
 EXAMPLE = """  hulltune convert lattices/ dev.forest.gz --to forest
   hulltune convert lattices/ small.hull --beam 20 --weights w.json"""
-WRITERS = ("packed", "moses", "jsonl", "forest", "openfst-text", "slf")
 
 
 def configure(parser: Parser) -> None:

@@ -15,7 +15,6 @@ from hulltune.cli.decode import note_left_out
 from hulltune.cli.exits import DONE, FAILED, INTERRUPTED
 from hulltune.cli.loop_progress import shown_loop
 from hulltune.cli.parser import (
-    FORMATS,
     Parser,
     add_forest_reading,
     add_help,
@@ -27,6 +26,7 @@ from hulltune.cli.progress import number
 from hulltune.cli.reading import forest_options, missing_value, note, reference_files
 from hulltune.cli.tuning_options import add_constraints, add_search, check_tuning, constraint_options, search_options
 from hulltune.errors import InputError
+from hulltune.names import FORMATS, WEIGHT_FORMATS
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ FOR_COMMANDS = (
     "shell", "timeout", "weights_template", "format", "missing", "ids", "negate", "drop", "symbols"
 )  # fmt: skip
 """Options that the built-in decoder has no use for."""
-WEIGHT_FORMATS = ("json", "moses", "lines")
 
 
 def configure(parser: Parser) -> None:

@@ -8,23 +8,7 @@ import re
 from typing import Any, NoReturn
 
 from hulltune.errors import InputError
-
-FORMATS = (
-    "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
-    "packed-forests", "openfst", "kaldi", "slf", "cdec-json", "travatar", "moses-graph", "plf", "joshua", "forest",
-    "openfst-text",
-)  # fmt: skip
-IDS = ("order", "name", "name1")
-BUILTIN_FEATURES = ("words", "chars", "rank", "consensus", "log_length")
-METRICS = (
-    "accuracy", "aer", "ask", "bleu", "cer", "chrf", "chrf++", "exact_match", "fmeasure", "given", "mer", "meteor",
-    "ter", "wer",
-)  # fmt: skip
-SEARCHES = ("random", "coordinate", "powell", "gradient", "subspace", "certified")
-POLICIES = ("middle", "closest", "widest")
-SMOOTHINGS = ("none", "min", "mean")
-SCALES = ("l1", "l2", "none")
-"""The choices of options, repeated here so that help and completion need no numpy; a test compares them."""
+from hulltune.names import BUILTIN_FEATURES, FORMATS, IDS, METRICS
 
 
 class Parser(argparse.ArgumentParser):
@@ -71,7 +55,7 @@ def add_lists(parser: Parser, *, references: bool = True) -> None:
 def add_metric(group: Any, parser: Parser) -> None:
     """Which metric."""
     group.add_argument("--metric", metavar="NAME", default="bleu", help="bleu, chrf, wer, ter, …, 'bleu - ter' [bleu]")
-    parser.offer("--metric", METRICS)
+    parser.offer("--metric", tuple(METRICS))
 
 
 def add_reading(group: Any, parser: Parser) -> None:
@@ -89,7 +73,7 @@ def add_reading(group: Any, parser: Parser) -> None:
     group.add_argument(
         "--features", metavar="NAME,…", type=comma_separated, default=[], help="words,chars,rank,consensus,log_length"
     )
-    parser.offer("--features", BUILTIN_FEATURES)
+    parser.offer("--features", tuple(BUILTIN_FEATURES))
     add_forest_reading(group, parser)
 
 

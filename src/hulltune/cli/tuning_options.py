@@ -7,10 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from hulltune.cli.parser import (
-    POLICIES,
-    SCALES,
-    SEARCHES,
-    SMOOTHINGS,
     Parser,
     comma_separated,
     named_number,
@@ -20,6 +16,7 @@ from hulltune.cli.parser import (
 )
 from hulltune.defaults import DIRECTIONS, RESTARTS
 from hulltune.errors import InputError
+from hulltune.names import POLICIES, SCALES, SEARCHES, SMOOTHINGS
 
 
 def add_constraints(group: Any, parser: Parser) -> None:
@@ -39,7 +36,7 @@ def add_constraints(group: Any, parser: Parser) -> None:
 def add_search(group: Any, parser: Parser) -> None:
     """How the weights are searched."""
     group.add_argument(
-        "--search", metavar="NAME", default="random", help="random, coordinate, powell, gradient, subspace, …"
+        "--search", metavar="NAME", default="random", help="random, coordinate, powell, gradient, certified"
     )
     parser.offer("--search", SEARCHES)
     effort = group.add_argument(

@@ -18,7 +18,7 @@ What is where:
 
 from __future__ import annotations
 
-from hulltune.formats.builtin_features import BUILTIN_FEATURES, add_builtin_features
+from hulltune.formats.builtin_features import add_builtin_features
 from hulltune.formats.candidates import CandidateLists, Provenance
 from hulltune.formats.forest_set import ForestSet
 from hulltune.formats.jsonl import write_jsonl
@@ -28,8 +28,9 @@ from hulltune.formats.problems import Skipped
 from hulltune.formats.read import read_lists
 from hulltune.formats.read_forests import read_forests
 from hulltune.formats.references import match_references, read_references
-from hulltune.formats.sniff import FORMATS, sniff
-from hulltune.formats.weights import WEIGHT_FORMATS, read_weights, write_weights
+from hulltune.formats.sniff import sniff
+from hulltune.formats.weights import read_weights, write_weights
+from hulltune.names import BUILTIN_FEATURES, FORMATS, WEIGHT_FORMATS
 
 __all__ = [
     "BUILTIN_FEATURES",

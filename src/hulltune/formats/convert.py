@@ -22,6 +22,7 @@ from hulltune.formats.packed_forests import pack_forests
 from hulltune.formats.ranked import write_moses
 from hulltune.formats.slf_writing import write_slf
 from hulltune.formats.streams import without_suffix
+from hulltune.names import WRITERS
 
 _FOREST_WRITERS: dict[str, Callable[[Path, Iterable[NamedForest]], None]] = {
     "forest": write_forest_text,
@@ -29,7 +30,7 @@ _FOREST_WRITERS: dict[str, Callable[[Path, Iterable[NamedForest]], None]] = {
     "slf": write_slf,
 }
 _LIST_WRITERS: dict[str, Callable[[CandidateLists, Path], None]] = {"moses": write_moses, "jsonl": write_jsonl}
-WRITERS = ("packed", *_LIST_WRITERS, *_FOREST_WRITERS)
+assert {"packed", *_LIST_WRITERS, *_FOREST_WRITERS} == set(WRITERS)
 _BY_SUFFIX = {".hull": "packed", ".jsonl": "jsonl", ".nbest": "moses", ".moses": "moses", ".slf": "slf"}
 
 

@@ -6,6 +6,7 @@ import importlib
 from typing import Any, NamedTuple, cast
 
 from hulltune.formats.forest_files import ForestReader
+from hulltune.names import FOREST_FORMATS
 
 
 class _Format(NamedTuple):
@@ -29,9 +30,7 @@ _FORMATS = {
     "forest": _Format("forest_text", "read_forest_text"),
     "openfst-text": _Format("openfst", "read_openfst_text", "looks_like_text"),
 }
-"""A file is of the first format that recognises it, so the strictest come first."""
-
-FOREST_FORMATS = tuple(_FORMATS)
+assert tuple(_FORMATS) == FOREST_FORMATS
 SUMMED = {
     "openfst": ("score",),
     "openfst-text": ("score",),

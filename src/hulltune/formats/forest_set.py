@@ -24,8 +24,6 @@ from hulltune.formats.references import References
 from hulltune.formats.streams import without_suffix
 from hulltune.wording import counted
 
-IDS = ("order", "name", "name1")
-
 
 @dataclass(frozen=True)
 class Member:

@@ -17,7 +17,7 @@ from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.candidates import Provenance
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
-from hulltune.formats.forest_set import IDS, ForestSet, Member
+from hulltune.formats.forest_set import ForestSet, Member
 from hulltune.formats.packed_file import (
     FORESTS,
     check_dtypes,
@@ -26,6 +26,7 @@ from hulltune.formats.packed_file import (
     packed_kind,
     write_packed,
 )
+from hulltune.names import IDS
 
 _ARRAYS = {
     "node_offsets": "<i8", "edge_offsets": "<i8", "tail_offsets": "<i8", "tails": "<i4", "label_offsets": "<i8",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hulltune.errors import InputError, unknown_name
-
-ON_ERROR = ("raise", "skip")
+from hulltune.names import ON_ERROR
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from hulltune.formats.builtin_features import add_builtin_features
 from hulltune.formats.candidates import CandidateLists, Provenance
 from hulltune.formats.extra_scores import read_column
 from hulltune.formats.fairseq import read_fairseq
-from hulltune.formats.forest_formats import FOREST_FORMATS
 from hulltune.formats.jsonl import read_jsonl
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.nemo import read_nemo
@@ -26,6 +25,7 @@ from hulltune.formats.sniff import check_format, sniff
 from hulltune.formats.sockeye import read_sockeye
 from hulltune.formats.srilm import read_srilm
 from hulltune.formats.table import FRAME, is_frame, read_delimited, read_frame, read_parquet
+from hulltune.names import FOREST_FORMATS
 from hulltune.wording import counted
 
 Path = str | os.PathLike[str]

@@ -14,12 +14,13 @@ from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.candidates import CandidateLists, Provenance
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
-from hulltune.formats.forest_formats import ENOUGH, FOREST_FORMATS, SUMMED, forest_reader, sniff_forest
-from hulltune.formats.forest_set import IDS, ForestSet, Member, Piece, number_in_name, pieces_of_lists
+from hulltune.formats.forest_formats import ENOUGH, SUMMED, forest_reader, sniff_forest
+from hulltune.formats.forest_set import ForestSet, Member, Piece, number_in_name, pieces_of_lists
 from hulltune.formats.packed_forests import open_forests
 from hulltune.formats.read import read_lists
 from hulltune.formats.sniff import check_format, sniff
 from hulltune.formats.streams import head, open_bytes, without_suffix
+from hulltune.names import FOREST_FORMATS, IDS
 
 AMBIGUOUS = "openfst-text"
 """The format of forests that other columns of numbers look like."""

@@ -9,16 +9,13 @@ from pathlib import Path
 
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.fairseq import LINE as FAIRSEQ_LINE
-from hulltune.formats.forest_formats import FOREST_FORMATS, sniff_forest
+from hulltune.formats.forest_formats import sniff_forest
 from hulltune.formats.numbers import plain_number
 from hulltune.formats.packed_file import LISTS, packed_kind
 from hulltune.formats.score_folder import NBEST
 from hulltune.formats.streams import head, without_suffix
+from hulltune.names import FORMATS
 
-LIST_FORMATS = (
-    "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
-)  # fmt: skip
-FORMATS = (*LIST_FORMATS, *FOREST_FORMATS)
 _BY_NAME = {".csv": "csv", ".parquet": "parquet", ".moses": "moses", ".jsonl": "jsonl"}
 _LETTER_LINE = re.compile(r"[A-Z]-[0-9]+\t", flags=re.ASCII)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hulltune.defaults import DIRECTIONS
 from hulltune.errors import InputError, unknown_name
+from hulltune.names import SEARCHES
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.directions import axes, random_directions
 from hulltune.search.interface import Problem
@@ -24,7 +25,6 @@ CARRIED = 3
 """A round searches again along up to 1/CARRIED as many directions as it has, of those that gained in the last one."""
 AXES = 3
 """Of the other directions of a round, 1/AXES are axes."""
-SEARCHES = ("random", "coordinate", "powell", "gradient", "subspace", "certified")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,6 @@ class SearchOptions:
     - "powell": Powell's conjugate directions: one line after the other, from the axes on; the way of a whole round
       then replaces the direction that gained most.
     - "gradient": as "random", with the gradient of the expected metric among the directions: for many features.
-    - "subspace": every step goes to the certified optimum of a plane or 3-space through the weights (certified/).
     - "certified": the global optimum with a proof, for a few free weights (certified/).
 
     A round without gain ends the search (with random directions: ``patience`` such rounds in a row).
