@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -11,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import hulltune
-from hulltune.cli.reading import note
+from hulltune.cli.answers import note
+from hulltune.cli.options import DataOptions
 
 TUNING_LISTS = ("list_lines.list_lines",)
 TUNING_FORESTS = ("envelopes.envelopes",)
@@ -24,12 +24,12 @@ def say_if_compiling(quiet: bool, *kernels: Sequence[str]) -> None:
         note("compiling kernels, first run only")
 
 
-def say_if_compiling_for(args: argparse.Namespace, *, lists: Sequence[str], forests: Sequence[str]) -> None:
-    """The same of a command that reads lists or forests, and needs other kernels for either."""
-    if not args.quiet:
+def say_if_compiling_for(options: DataOptions, quiet: bool, *, lists: Sequence[str], forests: Sequence[str]) -> None:
+    """Explain the wait of the first run of a command that needs other kernels for lists than for forests."""
+    if not quiet:
         from hulltune.formats.read_forests import has_forests
 
-        say_if_compiling(False, forests if has_forests(args.lists, args.format) else lists)
+        say_if_compiling(False, forests if has_forests(list(options.lists), options.format) else lists)
 
 
 RERANKING = ("list_envelopes.list_envelopes",)
