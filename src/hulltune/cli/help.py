@@ -95,6 +95,14 @@ class Command(RichCommand):
         super().__init__(*args, **options)
         self.examples = examples
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments. Every fault in them knows its command, so that the message can name it."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """The arguments and the options that must be given; the others are ``[options]``."""
         arguments, needed = [], []

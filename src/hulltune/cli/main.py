@@ -41,8 +41,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(arguments)
         sys.stdout.flush()
         return code
-    except Exit as ended:  # all is said: help or the version
-        return ended.exit_code
     except click.ClickException as error:
         return _complain(_usage_fault(error), BAD_INPUT)
     except InputError as error:
@@ -69,12 +67,15 @@ def _run(arguments: list[str]) -> int:
         from click.shell_completion import shell_complete
 
         return shell_complete(root, {}, "hulltune", COMPLETE, asked)
-    with root.make_context("hulltune", arguments, resilient_parsing=not arguments) as ctx:
-        if not arguments:
-            click.echo(ctx.get_help(), err=True)
-            return BAD_INPUT
-        code: int = root.invoke(ctx)
-        return code
+    try:
+        with root.make_context("hulltune", arguments, resilient_parsing=not arguments) as ctx:
+            if not arguments:
+                click.echo(ctx.get_help(), err=True)
+                return BAD_INPUT
+            code: int = root.invoke(ctx)
+            return code
+    except Exit as ended:  # help or the version is shown
+        return ended.exit_code
 
 
 def _usage_fault(error: click.ClickException) -> str:
