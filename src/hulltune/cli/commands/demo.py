@@ -21,7 +21,7 @@ TASK = "task"
 @command(group="try it out", examples=EXAMPLES)
 @option(TASK, "-o, --out FOLDER", "The folder for everything that the demo writes.", default="out")
 @option(TASK, "--sentences N", "The number of sentences to tune on. As many are held out.", type=COUNT, default=120)
-@option(TASK, "--iterations N", "Decode at most N times.", type=COUNT, default=4)
+@option(TASK, "--iterations N", "Decode and tune at most N times.", type=COUNT, default=4)
 @option(TASK, "--forest", "Tune on forests, not on lists.")
 @option(TASK, "--lists", "Tune lists whose best weights are known, without the decoder.")
 @option(TASK, "--candidates N", "The number of candidates in each list of --lists.", type=COUNT, default=40)

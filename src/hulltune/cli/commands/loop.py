@@ -121,7 +121,7 @@ class DecoderOptions:
 )
 @reading_options(DECODER)
 @constraint_options
-@option(SEARCH, "--iterations N", "Decode at most N times.", type=POSITIVE_COUNT, default=10)
+@option(SEARCH, "--iterations N", "Decode and tune at most N times.", type=POSITIVE_COUNT, default=10)
 @option(SEARCH, "--gain G", "Stop when tuning gains no more than G.", type=Number(), default=0)
 @search_options
 @option(
