@@ -21,7 +21,7 @@ def test_the_first_run_says_that_it_compiles(
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "nothing"))
     assert needs_compiling(TUNING_LISTS)
-    tune_lists = ["tune", "good", "--ref", "refs", "--features", "wrds"]
+    tune_lists = ["tune", "good", "--ref", "refs", "--fix", "unheard=1"]
     assert main(tune_lists) == 2
     assert capsys.readouterr().err.startswith(COMPILING)
     cache = folder / "nothing" / "kernels_0123"

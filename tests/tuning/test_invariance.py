@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import Policy, TuneResult, rerank, score, tune
+from hulltune.names import SEARCHES
 from hulltune.search.constraints import Constraints
-from hulltune.search.optimise import SEARCHES
 from hulltune.search.steps import search_lines
 from hulltune.tuning.inputs import as_dataset, problem_of
 from hulltune.tuning.reranking import best_rows, rank

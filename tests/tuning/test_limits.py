@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import Forest, InputError, score, tune
-from hulltune.search.optimise import SEARCHES
+from hulltune.names import SEARCHES
 from tests.tuning.corpora import QUICK, random_lists
 
 CASES: list[dict[str, Any]] = [

@@ -24,8 +24,6 @@ SentenceId: TypeAlias = int | str
 References: TypeAlias = tuple[tuple[str, ...], ...]
 """The references of each sentence."""
 
-IDS = ("order", "name", "name1")
-"""What the ids of forests may be: positions, or the numbers in names, from 0 or from 1."""
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 

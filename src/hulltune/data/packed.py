@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.data.corpus import Corpus
-from hulltune.data.dataset import IDS, Dataset, Member, Provenance, Skipped
+from hulltune.data.dataset import Dataset, Member, Provenance, Skipped
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
 from hulltune.data.forest import Pruned
 from hulltune.data.lists import places_in_lists
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
+from hulltune.names import IDS
 
 Int64s = NDArray[np.int64]
 

@@ -30,11 +30,12 @@ from hulltune.formats.problems import Problems
 from hulltune.formats.reading import Reading
 from hulltune.formats.records import RECORDS, read_records
 from hulltune.formats.references import ReferencesLike, as_references
-from hulltune.formats.registry import ENOUGH, FOREST_FORMATS, SUMMED, reader, recognised_forests
+from hulltune.formats.registry import ENOUGH, SUMMED, reader, recognised_forests
 from hulltune.formats.rows import RowCollector, Rows, to_dataset
 from hulltune.formats.sniff import sniff
 from hulltune.formats.streams import Source, open_bytes, without_suffix
 from hulltune.formats.table import FRAME, is_frame, read_frame
+from hulltune.names import FOREST_FORMATS
 from hulltune.wording import counted
 
 AMBIGUOUS = "openfst-text"
