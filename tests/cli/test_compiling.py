@@ -21,7 +21,8 @@ def test_the_first_run_says_that_it_compiles(
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "nothing"))
     assert needs_compiling(TUNING_LISTS)
-    tune_lists = ["tune", "good", "--ref", "refs", "--features", "wrds"]
+    fault = ["--ref", "refs", "--heldout-ref", "refs"]  # after the note
+    tune_lists = ["tune", "good", *fault]
     assert main(tune_lists) == 2
     assert capsys.readouterr().err.startswith(COMPILING)
     cache = folder / "nothing" / "kernels_0123"
@@ -32,9 +33,9 @@ def test_the_first_run_says_that_it_compiles(
     assert not needs_compiling(TUNING_LISTS)
     assert main(tune_lists) == 2
     assert COMPILING not in capsys.readouterr().err
-    (folder / "forest").write_text("# lattice\n", encoding="utf-8")
+    (folder / "forest").write_text("2 2\n1\na ||| x=1\n1\n[0] b ||| x=1\n", encoding="utf-8")
     assert needs_compiling(TUNING_FORESTS)
-    assert main(["tune", "forest", "--format", "forest", "--ref", "refs"]) == 2  # other kernels, and a fault after that
+    assert main(["tune", "forest", *fault]) == 2  # other kernels
     assert capsys.readouterr().err.startswith(COMPILING)
     os.utime(cache / f"{TUNING_LISTS[0]}-1.{version}.nbi", (1, 1))
     assert needs_compiling(TUNING_LISTS)

@@ -216,6 +216,6 @@ def test_a_damaged_packed_file_is_refused(data: Path, capsys: pytest.CaptureFixt
 
 def test_the_choices_that_help_offers_are_the_real_ones() -> None:
     from hulltune.cli.convert import WRITERS
-    from hulltune.formats import convert
+    from hulltune.formats import registry
 
-    assert WRITERS == convert.WRITERS
+    assert WRITERS == registry.WRITERS
