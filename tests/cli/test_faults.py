@@ -129,7 +129,7 @@ def test_an_unexpected_failure_is_one_line_too(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("something\nodd")
 
-    monkeypatch.setattr("hulltune.formats.read_lists", fail)
+    monkeypatch.setattr("hulltune.formats.Reading.read", fail)
     assert main(["info", "good"]) == 1
     expected = (
         "hulltune: the run failed: ZeroDivisionError: something odd; run it again with --debug for the traceback\n"

@@ -81,13 +81,14 @@ def test_lists_from_records_and_from_files(tmp_path: Path) -> None:
     for given in (records, str(tmp_path / "lists.jsonl"), [tmp_path / "lists.jsonl"]):
         assert tune(given, **QUICK).weights == expected.weights
     for record, complaint in (
-        ("x", "record 0: got 'x'; expected a mapping"),
         ({"candidates": 3}, 'record 0: "candidates" is 3'),
         ({"candidates": [{"text": 1}]}, 'record 0, candidate 0: "text" is 1'),
         ({"candidates": [{"text": "a", "features": {"x": float("nan")}}]}, "record 0, candidate 0: feature 'x'"),
     ):
         with pytest.raises(InputError, match=complaint):
             hulltune.read([record])
+    with pytest.raises(InputError, match="record 1: got 'x'; expected a mapping"):
+        hulltune.read([*records[:1], "x"])
     with pytest.raises(InputError, match="expected at least one file, got none"):
         hulltune.read([])
 
@@ -355,8 +356,7 @@ def test_data_frames() -> None:
 
 
 def test_a_result_that_reranking_does_not_confirm_is_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
-    import numpy as np
 
-    monkeypatch.setattr("hulltune.tuning.inputs.best_rows", lambda lists, weights: np.asarray(lists.offsets[:-1]))
+    monkeypatch.setattr("hulltune.tuning.inputs.best_rows", lambda lists, weights: lists.corpus.sentence_edges[:-1])
     with pytest.raises(RuntimeError, match=r"reranking with the tuned weights scores .*, but .* was reported"):
         tune(random_lists(24), **QUICK)

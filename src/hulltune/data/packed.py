@@ -209,7 +209,7 @@ class Packed:
         if ids_by not in IDS:
             raise _DamageError(f"ids by {ids_by!r}")
         is_flat = corpus.nodes == count and not len(corpus.tails) and np.diff(corpus.label_offsets).max(initial=0) <= 1
-        if is_lists and not is_flat:
+        if is_lists and (not is_flat or described["members"] is not None):
             raise _DamageError("lists that are none")
         return Dataset(
             ids=_ids(described, count),
