@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hulltune.search.forest_problem import ForestProblem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -21,7 +22,6 @@ from hulltune.search.certified.search import Limits
 from hulltune.search.certified.space import space_of
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
-from hulltune.search.forest_problem import ForestProblem
 from hulltune.tuning import inputs
 from tests.oracles import derivations, output_of
 from tests.strategies import counts, forests, reals

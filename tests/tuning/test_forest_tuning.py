@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hulltune.search.optimise import SEARCHES
 
 from hulltune import Corpus, Forest, InputError, Reranker, TuneResult, read, rerank, score, tune
 from hulltune.formats import pack
 from hulltune.lines.kbest import kbest
-from hulltune.search.optimise import SEARCHES
 from hulltune.tuning.inputs import as_dataset, problem_of
 from tests.lists import as_forests
 from tests.tuning.corpora import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hulltune.cli.answers import DONE
 from hulltune.cli.help import command
 from hulltune.cli.options import DataOptions, data_options, json_option
-from hulltune.cli.reading import read, with_references
+from hulltune.cli.reading import read, read_references, with_references
 from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _scores(lists: Dataset, ref: Sequence[str], metric: Metric) -> dict[str, Any
     from hulltune.search.problem import Problem
     from hulltune.tuning.oracle import oracle_around
 
-    problem = Problem.of(with_references(lists, ref), metric)
+    problem = Problem.of(with_references(lists, read_references(ref)), metric)
     units = feature_units(problem.corpus)
     weights = inverse_units(units)
     if problem.has_own_choice:
