@@ -93,7 +93,7 @@ def read(
 
 
 def read_with(reading: Reading, source: Any) -> Dataset:
-    """See ``read``."""
+    """Read a source with these options; see ``read``."""
     if isinstance(source, (Dataset, Corpus, Forest)):
         return _from_memory(reading, source)
     if is_frame(source):
