@@ -13,7 +13,7 @@ What is where:
 - beside them: references, weights, ranked (reranked lists), result_files
 - packed files: packed, packed_forests, packed_file
 - what readers share: streams, problems, numbers, growing; of JSON, json_lines and json_text; of forests, raw_edges,
-  source_text, positional, lattices, lattice_writing, word_rules
+  source_text, lattices, lattice_writing, word_rules
 """
 
 from __future__ import annotations
