@@ -104,15 +104,16 @@ class _Hypergraph:
         reader, start = self._reader, self._reader.place
         rules = reader.value()
         expected = "expected ids and rules in turn"
-        for slot, (identity, rule) in enumerate(zip(rules[::2], rules[1::2], strict=False)):
+        for slot in range(0, len(rules), 2):
+            identity = rules[slot]
             if type(identity) is not int or identity < 0:
-                raise reader.wrong("rules has", f" in the place of an id; {expected}", start, 2 * slot)
+                raise reader.wrong("rules has", f" in the place of an id; {expected}", start, slot)
+            if slot + 1 == len(rules):
+                raise reader.fault(reader.find(start, slot), f"rules has an odd number of entries; {expected}")
+            rule = rules[slot + 1]
             if type(rule) is not str:
-                raise reader.wrong("rules has", f" in the place of a rule; {expected}", start, 2 * slot + 1)
-            self._rules[identity] = self._target(rule, (start, 2 * slot + 1))
-        if len(rules) % 2:
-            place = reader.find(start, len(rules) - 1)
-            raise reader.fault(place, f"rules has an odd number of entries; {expected}")
+                raise reader.wrong("rules has", f" in the place of a rule; {expected}", start, slot + 1)
+            self._rules[identity] = self._target(rule, (start, slot + 1))
 
     def _target(self, rule: str, steps: Steps) -> list[int]:
         """The labels of a rule ``[X] ||| source ||| target ||| features``; all but the target may be missing."""

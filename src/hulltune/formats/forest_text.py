@@ -206,7 +206,7 @@ class TextForest:
             raise self.source.fault(place, not_utf8(error)) from None
         if len(set(columns)) < len(features):
             raise self._bad_feature(place, features)
-        values = self.source.numbers(place, [value for _, _, value in features], names.texts, columns)
+        values = self.edges.numbers(self.source, place, [value for _, _, value in features], columns)
         self.edges.add(head, tails, labels, columns, values)
 
     def _bad_feature(self, place: int, features: list[tuple[bytes, bytes, bytes]]) -> InputError:

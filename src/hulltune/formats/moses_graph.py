@@ -37,11 +37,11 @@ _USUAL = re.compile(
 )
 """A line as Moses writes it. Some versions have fields less or more, or in another order."""
 _FIELD = re.compile(rb"([^\x00-\x20=]+)=([^\x00-\x20]*)")
-_LONG_FIELD = re.compile(rb"[ \t\r](out=|scores=|\[)")
+_LONG_FIELD = re.compile(rb"[ \t\r](out=|scores=\[|scores=|\[)")
 """The beginning of a field that may have blanks in it."""
 _CONTROLS = rb"\x00-\x08\x0a-\x0c\x0e-\x1f"
 _QUOTED = re.compile(rb'"(?:core=\(([^)%b]*)\)|<<([^>%b]*)>>)([^"%b]*)"' % (_CONTROLS, _CONTROLS, _CONTROLS))
-_BRACKETS = re.compile(rb"\[?([^]%b]*)\]" % _CONTROLS)
+_IN_BRACKETS = re.compile(rb"([^]%b]*)\]" % _CONTROLS)
 _BAD_SCORES = 'its scores cannot be read; expected scores="core=(v,v,…) name=v …" or [ name: v v … ]'
 _COMPLETE = -1
 
@@ -175,11 +175,10 @@ class _Sentence:
             key, rest = long_field[1], rest[long_field.end() :]
             if key == b"out=":
                 return fields, scores, self._target(rest) if has_source else rest
-            has_source = has_source or key == b"scores="
             if scores is not None:
                 raise self._fault(_BAD_SCORES)
-            in_brackets = key == b"[" or rest.startswith(b"[")
-            scores, rest = self._split_brackets(rest) if in_brackets else self._split_quoted(rest)
+            has_source = key != b"["
+            scores, rest = self._split_quoted(rest) if key == b"scores=" else self._split_brackets(rest)
 
     def _number(self, fields: dict[bytes, bytes], key: bytes) -> int | None:
         """The whole number in a field; a minus in ``forward=`` means that a hypothesis is complete."""
@@ -212,7 +211,7 @@ class _Sentence:
 
     def _split_brackets(self, rest: bytes) -> tuple[_Scores, bytes]:
         """Scores in brackets, and what is left of the line."""
-        match = _BRACKETS.match(rest)
+        match = _IN_BRACKETS.match(rest)
         if match is None:
             raise self._fault(_BAD_SCORES)
         tokens = self._source.split(match[1])
@@ -258,7 +257,7 @@ class _Sentence:
         if len(set(columns)) < len(columns):
             twice = next(column for slot, column in enumerate(columns) if column in columns[:slot])
             raise self._fault(f"feature {shown(names.texts[twice])} occurs twice")
-        values = self._source.numbers(self._place, tokens, names.texts, columns)
+        values = self._edges.numbers(self._source, self._place, tokens, columns)
         self._edges.add(head, [back], labels, columns, values)
         self._hypotheses.append(hypothesis)
         self._forwards.append(forward)

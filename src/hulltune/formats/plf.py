@@ -130,7 +130,7 @@ class _Lattice:
                 raise self._fault(place, "expected the distance to a later node, a whole number from 1")
         names = self._take_names(tokens, numbers.start()) if b"=" in numbers[0] else []
         columns = self._columns(len(tokens) - len(names), names)
-        values = self._source.numbers(0, tokens, self._edges.names.texts, columns)
+        values = self._edges.numbers(self._source, 0, tokens, columns)
         label = self._edges.words[word[1] if word[2] is None else word[2]]
         self._edges.add(self._nodes + distance, [self._nodes], [-1, label], columns, values)
         return end + 1

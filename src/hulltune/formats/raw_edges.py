@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from hulltune.data.packing import CycleError, pack
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import ForestOptions
+from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.source_text import SourceText
 
 Integers = NDArray[np.int64]
@@ -64,6 +66,7 @@ class RawEdges:
         self.value_offsets = array("q", [0])
         self.words = Numbering()
         self.names = Numbering()
+        self._bad_number: InputError | None = None
 
     def add(self, head: int, tails: list[int], labels: list[int], columns: list[int], values: list[float]) -> None:
         """Add an edge."""
@@ -75,6 +78,28 @@ class RawEdges:
         self.columns.fromlist(columns)
         self.values.fromlist(values)
         self.value_offsets.append(len(self.values))
+
+    def numbers(self, source: SourceText, place: int, tokens: list[bytes], columns: list[int]) -> list[float]:
+        """The finite numbers that some tokens of the line at this place spell: the values in these columns.
+
+        A token that spells none is told of by ``forest``: where a file ends within a number, it is better to hear that
+        it is cut off.
+        """
+        try:
+            values = list(map(float, tokens))
+            if isfinite(sum(values)) and b"_" not in b"".join(tokens):  # Python reads 1_0 as 10
+                return values
+        except ValueError:
+            pass
+        values = []
+        for token, column in zip(tokens, columns, strict=True):
+            text = source.text(place, token)
+            value = plain_number(text)
+            if value is None or not isfinite(value):
+                reason = f"feature {self.names.texts[column]!r} is {shown(text)}; expected a finite number"
+                self._bad_number = self._bad_number or source.fault(place, reason)
+            values.append(value or 0.0)
+        return values
 
     def add_leaves(self, nodes: int, root: int) -> None:
         """Make every node without edges, other than the root, a leaf that puts out nothing."""
@@ -96,6 +121,8 @@ class RawEdges:
 
         For messages: ``where`` tells the place of the forest, ``node_names`` what the file calls the nodes.
         """
+        if self._bad_number is not None:
+            raise self._bad_number
         label_offsets, labels = self._labels(dropped if options.drop is None else options.drop, vocabulary)
         try:
             return pack(

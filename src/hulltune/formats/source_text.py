@@ -1,17 +1,15 @@
-"""The text of a file as the readers of forests take it: lines, numbers, and places in it for messages."""
+"""The text of a file as the readers of forests take it: lines, and places in it for messages."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import Path
-from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.streams import BYTE_ORDER_MARK, blocks, not_utf8, open_bytes
 
 HUGE = 10**15
@@ -77,23 +75,6 @@ class SourceText:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
             raise self.fault(place + error.start, not_utf8(error)) from None
-
-    def numbers(self, place: int, tokens: list[bytes], names: Sequence[str], columns: Sequence[int]) -> list[float]:
-        """The finite numbers that tokens of the line at this place spell: values of the features in these columns."""
-        try:
-            values = list(map(float, tokens))
-            if isfinite(sum(values)) and b"_" not in b"".join(tokens):  # Python reads 1_0 as 10
-                return values
-        except ValueError:
-            pass
-        values = []
-        for token, column in zip(tokens, columns, strict=True):
-            text = self.text(place, token)
-            value = plain_number(text)
-            if value is None or not isfinite(value):
-                raise self.fault(place, f"feature {names[column]!r} is {shown(text)}; expected a finite number")
-            values.append(value)
-        return values
 
 
 def whole_number(digits: bytes) -> int:

@@ -47,8 +47,8 @@ def read_travatar(path: Path, options: ForestOptions, vocabulary: Vocabulary) ->
         if source.data.isspace():
             raise source.fault(0, f"blank line; {_EXPECTED}")
         graph = _Hypergraph(source)
-        nodes, root, where = len(graph.spans), graph.root, partial(source.at, 0)
-        yield NamedForest(graph.edges.forest(options, vocabulary, nodes=nodes, root=root, where=where))
+        where = partial(source.at, 0)
+        yield NamedForest(graph.edges.forest(options, vocabulary, nodes=graph.nodes, root=graph.root, where=where))
     if source is None:
         raise InputError(f"{os.fspath(path)}:1: no forest in the file; {_EXPECTED}")
 
@@ -58,9 +58,10 @@ class _Hypergraph:
 
     def __init__(self, source: SourceText) -> None:
         self.edges = RawEdges()
-        self.spans: list[Any] = []
-        """What the nodes have as their span."""
         self._ids: list[int] = []
+        self._spans: list[Any] = []
+        self._places: list[int] = []
+        """The places of nodes, for messages."""
         self._source_words: Any = None
         self._source = source
         self._reader = JsonReader(source, _EXPECTED)
@@ -68,7 +69,7 @@ class _Hypergraph:
         for name in self.edges.names.texts:
             if not is_text(name):
                 raise source.fault(0, f"the feature name {shown(name)} has {LONE_SURROGATE}")
-        self.root = self._number_nodes()
+        self.nodes, self.root = len(self._ids), self._number_nodes()
         if UNKNOWN in self.edges.words:
             self._replace_unknown(self.edges.words[UNKNOWN])
         self._check_words()
@@ -105,7 +106,8 @@ class _Hypergraph:
         if len(members) < len(node):
             self._reader.refuse_repeated(node, ("id", "span"), start)
         self._ids.append(min(members["id"], HUGE))
-        self.spans.append(members.get("span"))
+        self._spans.append(members.get("span"))
+        self._places.append(start)
 
     @property
     def _edge(self) -> str:
@@ -222,20 +224,19 @@ class _Hypergraph:
 
     def _covered(self, edge: int) -> list[str]:
         """The source words that the head of an edge covers."""
-        words, span = self._source_words, self.spans[self.edges.heads[edge]]
+        words, node = self._source_words, self.edges.heads[edge]
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise self._source.fault(0, f"edge {edge} puts out {UNKNOWN}; expected source words in a list of texts")
+        span = self._spans[node]
         if (
-            not isinstance(span, list)
-            or [type(end) for end in span] != [int, int]
-            or not 0 <= span[0] <= span[1] <= len(words)
+            isinstance(span, list)
+            and [type(end) for end in span] == [int, int]
+            and 0 <= span[0] <= span[1] <= len(words)
         ):
-            raise self._source.fault(
-                0,
-                f"edge {edge} puts out {UNKNOWN}, but its head has the span {shown(span)}; "
-                f"expected the first and last of the {len(words)} source words",
-            )
-        return words[span[0] : span[1]]
+            return words[span[0] : span[1]]
+        got = None if span is None else self._reader.got(self._reader.find(self._places[node], "span"))
+        reason = f"edge {edge} puts out {UNKNOWN}, but its head has the span {got}"
+        raise self._source.fault(0, f"{reason}; expected the first and last of the {len(words)} source words")
 
     def _check_words(self) -> None:
         """Refuse words that are empty, or have white space or a lone surrogate in them."""
