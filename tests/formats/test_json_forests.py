@@ -279,7 +279,7 @@ def test_random_forests(tmp_path_factory: pytest.TempPathFactory, forest: Forest
 
 
 def test_much_of_everything(file: Path) -> None:
-    """More of each than there is room for at first, some of it with escapes: nothing may be lost or read twice."""
+    """Thousands of words, hundreds of names and nodes, some with escapes: nothing may be lost or read twice."""
     words = [f"w\\u{ord('a') + k % 26:04x}{k}" if k % 3 else f"w{k}" for k in range(3000)]
     names = [f"n\\u00e9{k}" if k % 3 else f"n{k}" for k in range(200)]
     nodes = 300
