@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from hulltune import Dataset
 
 
 def all_texts(lists: Dataset) -> list[str]:
-    return lists.texts(np.arange(lists.corpus.edges))
+    return lists.texts()
 
 
 def hypothesis(lists: Dataset, sentence: int, rank: int) -> str:

@@ -13,7 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hulltune.cli.commands import COMMANDS, command_parser
+from hulltune.cli.commands import COMMANDS
+from hulltune.cli.help import load
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -56,8 +57,7 @@ class Page:
 
     def assert_options_exist(self, *, others: Set[str] = frozenset()) -> None:
         """Every option that the page speaks of is one of some command, but for those of `others`' programs."""
-        parsers = [command_parser(name)[0] for name in COMMANDS]
-        known = {option for parser in parsers for action in parser._actions for option in action.option_strings}
+        known = {option for name in COMMANDS for param in load(name).params for option in param.opts} | {"--help"}
         named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", self.text))
         assert named
         assert named - others <= known, named - known

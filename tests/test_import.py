@@ -36,7 +36,7 @@ def test_only_using_a_kernel_imports_numba() -> None:
         "        importlib.import_module(module.name)\n"
         "print(json.dumps(list(sys.modules)))"
     )
-    assert "hulltune.cli.loop" in json.loads(loaded)
+    assert "hulltune.cli.commands.loop" in json.loads(loaded)
     assert not {"numba", "matplotlib", "scipy"} & set(json.loads(loaded))
 
 

@@ -9,3 +9,5 @@ DIRECTIONS = 16
 """Lines that a round of a climb searches."""
 GAP = 0.001
 """Where a certified search may end: value and bound this close, in the unit of the metric."""
+BEAM = 6
+"""Items of a category and span that the built-in decoder keeps."""

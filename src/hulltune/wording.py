@@ -9,3 +9,8 @@ def counted(number: int, noun: str) -> str:
     """A number of things: "1 file", "2 files", "12,000 new hypotheses"."""
     before, space, last = noun.rpartition(" ")
     return f"{number:,} {before}{space}{last if number == 1 else IRREGULAR.get(last, f'{last}s')}"
+
+
+def score_text(score: float) -> str:
+    """A score with digits that fit its scale: "21.46", "0.1480"."""
+    return f"{score:.2f}" if abs(score) >= 2 else f"{score:.4f}"

@@ -30,7 +30,14 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     [
         ("tnue good --ref refs", "unknown command 'tnue'; did you mean 'tune'?"),
         ("tune", "the following arguments are required: LISTS"),
-        ("tune good --ref refs --metrc bleu", "unrecognized arguments: --metrc bleu"),
+        (
+            "tune good --ref refs --metrc bleu",
+            "unknown option --metrc; did you mean --metric? (see hulltune",
+        ),
+        ("tune good --ref", "option '--ref' requires an argument (see hulltune tune --help)"),
+        ("tune good --ref refs --quite", "unknown option --quite; did you mean --quiet? (see hulltune tune --help)"),
+        ("completion bash zsh", "got unexpected extra argument (zsh) (see hulltune completion --help)"),
+        ("loop --input good --ref refs --lattice --forest", "argument --forest: not allowed with argument --lattice"),
         ("tune good --ref refs --metric blue", "unknown metric 'blue'; did you mean 'bleu'?"),
         ("tune good --ref refs --seed x", "argument --seed: got 'x'; expected a whole number"),
         ("tune good --ref refs --fix lm", "argument --fix: got 'lm'; expected NAME=NUMBER"),
@@ -122,7 +129,7 @@ def test_an_unexpected_failure_is_one_line_too(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("something\nodd")
 
-    monkeypatch.setattr("hulltune.formats.read_lists", fail)
+    monkeypatch.setattr("hulltune.formats.Reading.read", fail)
     assert main(["info", "good"]) == 1
     expected = (
         "hulltune: the run failed: ZeroDivisionError: something odd; run it again with --debug for the traceback\n"

@@ -212,10 +212,3 @@ def test_a_damaged_packed_file_is_refused(data: Path, capsys: pytest.CaptureFixt
     code, _, err = run(capsys, "kbest", "p.hull", "--weights", "w.json", "--quiet")
     assert code == 2
     assert "cut off" in err
-
-
-def test_the_choices_that_help_offers_are_the_real_ones() -> None:
-    from hulltune.cli.convert import WRITERS
-    from hulltune.formats import convert
-
-    assert WRITERS == convert.WRITERS

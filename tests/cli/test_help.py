@@ -1,75 +1,126 @@
-"""Help, version and completion: on one screen, with an example, and without loading anything heavy."""
+"""Help, version and completion: readable, complete, with examples, and without loading anything heavy."""
 
 from __future__ import annotations
 
-import argparse
 import json
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import rich_click as click
 
 from hulltune import __version__
-from hulltune.cli import main, parser
-from hulltune.cli.commands import COMMANDS, command_parser
+from hulltune.cli import main, values
+from hulltune.cli.commands import COMMANDS
+from hulltune.cli.help import COMPLETE, load
+from hulltune.names import BUILTIN_FEATURES, POLICIES, SCALES, SEARCHES, SMOOTHINGS, WRITERS
 
 
+def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str, width: int = 80) -> str:
+    """What a command that succeeds prints on a screen of some width."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_fits_a_screen_and_has_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([name, "--help"]) == 0
-    text = capsys.readouterr().out
-    assert len(text.splitlines()) <= 40
-    assert max(map(len, text.splitlines())) <= 80
-    assert f"hulltune {name}" in text.split("example:")[1]
+def test_help_fits_the_width_of_the_screen(
+    name: str, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = shown(monkeypatch, capsys, name, "--help", width=width)
+    assert max(map(len, text.splitlines())) <= min(width, 100)
     assert text.startswith(f"usage: hulltune {name} ")
+    assert f"hulltune {name}" in text.split("\nexamples:\n")[1]
+    assert "\x1b" not in text
+    assert not re.search(r" $", text, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_shows_every_option(name: str) -> None:
-    made, _ = command_parser(name)
-    text = made.format_help()
-    for action in made._actions:
-        for option in action.option_strings:
-            assert option in text or option in ("--debug", "--heldout-add"), option
+def test_every_option_has_a_line_and_a_sentence(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = shown(monkeypatch, capsys, name, "--help", width=100)
+    told = dict(re.findall(r"^  (?:-\w, |    )(--[\w-]+)(?: \S+)*?  +([A-Z].+)$", text, flags=re.MULTILINE))
+    for param in load(name).params:
+        if isinstance(param, click.Option):
+            long = next(option for option in param.opts if option.startswith("--"))
+            assert param.help is not None
+            assert param.help.split("[default")[0].rstrip().endswith("."), long
+            assert param.help.startswith(told[long].split(" [")[0][:20])
+    assert {"--debug", "--help"} <= told.keys()
 
 
-def test_help_of_all(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    text = capsys.readouterr().out
-    assert all(f"  {name} " in text for name in COMMANDS)
+def test_short_forms_mean_the_same_everywhere() -> None:
+    meant: dict[str, set[str]] = {}
+    for name in COMMANDS:
+        for param in load(name).params:
+            for option in param.opts:
+                if re.fullmatch(r"-\w", option):
+                    meant.setdefault(option, set()).update(set(param.opts) - {option})
+    assert meant.pop("-o") == {"--out", "--output"}
+    assert {option: names.pop() for option, names in meant.items() if len(names) == 1} == {
+        "-f": "--format", "-i": "--input", "-j": "--threads", "-k": "--k", "-m": "--metric", "-n": "--nbest",
+        "-q": "--quiet", "-r": "--ref", "-s": "--seed", "-w": "--weights",
+    }  # fmt: skip
+    assert not any(meant.values())
+
+
+def test_help_of_all(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(monkeypatch, capsys, "--help")
+    assert all(f"\n  {name} " in text for name in COMMANDS)
     assert len(text.splitlines()) <= 40
     assert max(map(len, text.splitlines())) <= 80
     assert main([]) == 2
     assert capsys.readouterr().err == text
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"hulltune {__version__}\n"
+    assert shown(monkeypatch, capsys, "help") == shown(monkeypatch, capsys, "-h") == text
+    assert shown(monkeypatch, capsys, "--version") == f"hulltune {__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)])
+def test_help_of_a_command_by_its_name(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in COMMANDS:
+        assert shown(monkeypatch, capsys, "help", name) == shown(monkeypatch, capsys, name, "--help")
+    assert main(["help", "tnue"]) == 2
+    assert capsys.readouterr().err.startswith("hulltune: unknown command 'tnue'; did you mean 'tune'?")
+
+
+LOADED = (
+    "import json, sys; from hulltune.cli import main; code = main(sys.argv[1:]);"
+    "print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})), file=sys.stderr); sys.exit(code)"
+)
+
+
+def loaded(*arguments: str, **environment: str) -> set[str]:
+    """The packages that a command imports."""
+    command = [sys.executable, "-c", LOADED, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **environment})
+    return set(json.loads(done.stderr))
+
+
+HEAVY = {"numpy", "numba", "sacrebleu", "matplotlib", "scipy"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["help", "tune"], *([name, "--help"] for name in COMMANDS)])
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
-    code = (
-        "import json, sys; from hulltune.cli import main; code = main(sys.argv[1:]);"
-        "print(json.dumps(sorted({name.split('.')[0] for name in sys.modules})), file=sys.stderr); sys.exit(code)"
-    )
-    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
-    assert not {"numpy", "numba", "rich", "sacrebleu", "matplotlib"} & set(json.loads(done.stderr))
+    assert not HEAVY & loaded(*arguments)
 
 
-def test_the_choices_that_help_and_completion_offer_are_the_real_ones() -> None:
-    from hulltune.formats import BUILTIN_FEATURES, FORMATS
-    from hulltune.metrics.registry import _BUILT_IN
-    from hulltune.search.constraints import SCALES
-    from hulltune.search.optimise import SEARCHES
-    from hulltune.search.policies import POLICIES, SMOOTHINGS
+def test_what_is_drawn_by_nobody_loads_nothing_that_draws() -> None:
+    assert not (HEAVY | {"rich"}) & loaded("--version")
+    assert not (HEAVY | {"rich"}) & loaded("completion", "zsh")
+    words = {"COMP_WORDS": "hulltune tune x --metric bleu --search ", "COMP_CWORD": "6", COMPLETE: "bash_complete"}
+    assert not (HEAVY | {"rich"}) & loaded(**words)
 
-    assert parser.FORMATS == FORMATS
-    assert tuple(BUILTIN_FEATURES) == parser.BUILTIN_FEATURES
-    assert tuple(_BUILT_IN) == parser.METRICS
-    assert parser.SEARCHES == SEARCHES
-    assert (parser.POLICIES, parser.SMOOTHINGS, parser.SCALES) == (POLICIES, SMOOTHINGS, SCALES)
-    text = command_parser("tune")[0].format_help()
+
+def test_help_names_the_choices(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(monkeypatch, capsys, "tune", "--help")
     for name in (*SEARCHES, *POLICIES, *SMOOTHINGS, *SCALES, *BUILTIN_FEATURES):
-        assert name in text
+        assert re.search(rf"\b{name}\b", text), name
+    text = shown(monkeypatch, capsys, "convert", "--help")
+    assert all(name in text for name in WRITERS)
 
 
 @pytest.mark.parametrize("name", ["tune", "loop"])
@@ -80,54 +131,76 @@ def test_defaults_are_those_of_the_library(name: str) -> None:
     from hulltune.search.optimise import SearchOptions
     from hulltune.tuning.options import TuneOptions
 
-    made, _ = command_parser(name)
-    given = made.parse_args(["lists"] if name == "tune" else ["--input", "dev.de", "--ref", "dev.en"])
+    arguments = ["lists"] if name == "tune" else ["--input", "dev.de", "--ref", "dev.en"]
+    with load(name).make_context(name, arguments) as context:
+        given = {**context.params, "metric": context.params["metric"].name}
     library = inspect.signature(getattr(hulltune, {"tune": "tune", "loop": "tune_loop"}[name])).parameters
     for option in ("metric", "scale", "search", "directions", "restarts", "policy", "smoothing", "seed", "threads"):
-        assert getattr(given, option) == library[option].default, option
+        assert given[option] == library[option].default, option
     for option in {"tune": ("folds", "replicates", "gap"), "loop": ("iterations",)}[name]:
-        assert getattr(given, option) == library[option].default, option
-    assert given.restarts == TuneOptions().restarts
-    assert given.directions == SearchOptions().directions
-    assert f"[{given.restarts}], lines a round [{given.directions}]" in made.format_help()
+        assert given[option] == library[option].default, option
+    assert given["restarts"] == TuneOptions().restarts
+    assert given["directions"] == SearchOptions().directions
 
 
-def bash_completions(*words: str) -> list[str]:
-    script = 'eval "$(cat)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _hulltune; printf "%s\\n" "${COMPREPLY[@]}"'
+def completions(shell: str, *words: str) -> list[str]:
+    """What a shell offers for the last of these words, by what it asks the program."""
+    position = {"fish": words[-1]}.get(shell, str(len(words) - 1))
+    asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": position, COMPLETE: f"{shell}_complete"}
+    done = subprocess.run(
+        [sys.executable, "-m", "hulltune"], env={**os.environ, **asked}, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    if shell == "zsh":  # kind, value and description in three lines
+        return done.stdout.splitlines()[1::3]
+    return [line.split(",", 1)[1].split("\t")[0] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands_options_and_choices(shell: str) -> None:
+    assert completions(shell, "hulltune", "s") == ["score", "surface"]
+    assert set(completions(shell, "hulltune", "")) == set(COMMANDS)
+    assert completions(shell, "hulltune", "tune", "--me") == ["--metric"]
+    assert completions(shell, "hulltune", "tune", "x", "--metric", "chr") == ["chrf", "chrf++"]
+    assert completions(shell, "hulltune", "rerank", "--as", "") == ["text", "moses", "jsonl"]
+    assert completions(shell, "hulltune", "tune", "--features", "words,ch") == ["words,chars"]
+    assert completions(shell, "hulltune", "completion", "z") == ["zsh"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_for_each_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    text = capsys.readouterr().out
+    assert f"{COMPLETE}={shell}_complete" in text
+    assert "hulltune" in text
+
+
+def test_the_script_for_bash_completes(tmp_path: Path) -> None:
+    program = tmp_path / "hulltune"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hulltune "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
     made = subprocess.run(
         [sys.executable, "-m", "hulltune", "completion", "bash"], capture_output=True, text=True, check=True
     ).stdout
-    done = subprocess.run(
-        ["bash", "-c", script, "bash", *words], input=made, capture_output=True, text=True, check=True
+    script = (
+        'eval "$(cat)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _hulltune_completion hulltune; '
+        'printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    assert done.stderr == ""
-    return done.stdout.split()
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", "hulltune", "tune", "x", "--search", ""],
+        input=made, capture_output=True, text=True, check=True,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert done.stdout.split() == list(SEARCHES)
 
 
-def test_bash_completes_commands_options_and_choices() -> None:
-    assert bash_completions("hulltune", "s") == ["score", "surface"]
-    assert bash_completions("hulltune", "tune", "--me") == ["--metric"]
-    assert bash_completions("hulltune", "tune", "x", "--metric", "chr") == ["chrf", "chrf++"]
-    assert bash_completions("hulltune", "tune", "--search", "") == list(parser.SEARCHES)
-    assert bash_completions("hulltune", "rerank", "--as", "") == ["text", "moses", "jsonl"]
-    assert bash_completions("hulltune", "completion", "z") == ["zsh"]
-
-
-def test_completion_for_other_shells(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", "zsh"]) == 0
-    assert "bashcompinit" in capsys.readouterr().out
-    assert main(["completion", "fish"]) == 0
-    text = capsys.readouterr().out
-    assert "complete -c hulltune -n '__fish_seen_subcommand_from tune' -l metric -x -a 'accuracy " in text
-    assert text.count("-a demo ") == 1
+def test_an_unknown_shell(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "csh"]) == 2
     assert capsys.readouterr().err.startswith("hulltune: unknown shell 'csh'")
 
 
 def test_the_installed_script_calls_the_command() -> None:
     import importlib
-    import re
-    from pathlib import Path
 
     project = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     found = re.search(r'^\[project.scripts\]\nhulltune = "([\w.]+):(\w+)"$', project, flags=re.MULTILINE)
@@ -136,12 +209,19 @@ def test_the_installed_script_calls_the_command() -> None:
 
 
 def test_values_of_options() -> None:
-    assert parser.named_number("a=b=-1.5") == ("a=b", -1.5)
-    assert parser.named_sign("lm=-") == ("lm", "-")
+    assert values.NamedNumber().convert("a=b=-1.5", None, None) == ("a=b", -1.5)
+    assert values.NamedSign().convert("lm=-", None, None) == ("lm", "-")
+    assert values.NAMES.convert(" a, b,,", None, None) == ["a", "b"]
+    assert values.Costs().convert("all", None, None) is True
+    assert values.Costs().convert("none", None, None) is False
+    assert values.Costs().convert("lm,tm", None, None) == ["lm", "tm"]
     for wrong in ("lm", "=1", "lm=x", "lm=nan"):
-        with pytest.raises(argparse.ArgumentTypeError, match="expected NAME=NUMBER"):
-            parser.named_number(wrong)
-    with pytest.raises(argparse.ArgumentTypeError, match=r"expected NAME=\+ or NAME=-"):
-        parser.named_sign("lm=*")
-    with pytest.raises(argparse.ArgumentTypeError, match="expected a whole number"):
-        parser.whole_number("-1")
+        with pytest.raises(click.BadParameter, match="expected NAME=NUMBER"):
+            values.NamedNumber().convert(wrong, None, None)
+    with pytest.raises(click.BadParameter, match=r"expected NAME=\+ or NAME=-"):
+        values.NamedSign().convert("lm=*", None, None)
+    with pytest.raises(click.BadParameter, match="expected a whole number of at least 1"):
+        values.POSITIVE_COUNT.convert("0", None, None)
+    for wrong in ("-1", "inf", "x"):
+        with pytest.raises(click.BadParameter, match="expected a number of at least 0"):
+            values.Number(0).convert(wrong, None, None)

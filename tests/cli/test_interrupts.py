@@ -69,7 +69,7 @@ interrupts = pytest.mark.parametrize("interrupt", [interrupt, interrupt_in_a_ker
 def test_an_interrupt_while_reading_has_nothing_to_write(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, interrupt: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr("hulltune.formats.read_lists", interrupt)
+    monkeypatch.setattr("hulltune.formats.Reading.read", interrupt)
     assert main(["tune", "good", "--ref", "refs", "--out", "w.json", "--quiet"]) == 130
     assert capsys.readouterr().err == "hulltune: interrupted; there was nothing to write yet\n"
     assert not (folder / "w.json").exists()
@@ -89,9 +89,7 @@ def test_an_interrupt_while_describing_keeps_the_weights(
     assert any(result.weights.values())
 
 
-@pytest.mark.parametrize(
-    "stage", ["hulltune.tuning.inputs.Dataset.score_anew", "hulltune.search.problem.ListProblem.picks"]
-)
+@pytest.mark.parametrize("stage", ["hulltune.tuning.api.score_anew", "hulltune.search.problem.ListProblem.picks"])
 def test_an_interrupt_after_the_search_keeps_the_weights(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from hulltune import Corpus, Forest, InputError, decode, kbest, read
 from hulltune.cli import main
-from hulltune.cli.decode import note_left_out
+from hulltune.cli.answers import note_left_out
 from hulltune.data.union import with_common_features
 from hulltune.demo import (
     FEATURES,

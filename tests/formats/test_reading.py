@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import os
 import threading
@@ -282,9 +283,20 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path, compressed: bool) -> None:
     assert all_texts(lists) == ["a", "b"]
 
 
+def test_a_pipe_that_is_read_again_has_what_was_written_again(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for text in ("first", "second"):
+        writer = threading.Thread(target=pipe.write_text, args=(f"0 ||| {text} ||| f=1\n",))
+        writer.start()
+        assert all_texts(read(pipe)) == [text]
+        writer.join()
+
+
 def test_the_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hulltune.formats.streams._pipes", {"-": b"0 ||| a ||| f=1\n"})
-    assert all_texts(read("-")) == ["a"]
+    for data in (b"0 ||| a ||| f=1\n", gzip.compress(b"0 ||| a ||| f=1\n")):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert all_texts(read("-")) == ["a"]
 
 
 def test_a_folder_is_no_file_to_write(tmp_path: Path) -> None:

@@ -90,6 +90,8 @@ def test_lists_from_records_and_from_files(tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=complaint):
             hulltune.read([record])
+    with pytest.raises(InputError, match="record 1: got 'x'; expected a mapping"):
+        hulltune.read([*records[:1], "x"])
     with pytest.raises(InputError, match="expected at least one file, got none"):
         hulltune.read([])
 

@@ -12,7 +12,7 @@ from hulltune import ForestBuilder
 from hulltune.cli import main
 from hulltune.formats.forest_files import NamedForest
 from hulltune.formats.forest_text import write_forest_text
-from hulltune.formats.registry import WRITERS
+from hulltune.names import WRITERS
 from tests.pages import Page
 
 PAGE = Page("docs/forests.md")

@@ -1,19 +1,18 @@
-"""How a command answers: files that are written, what is said on standard output, and that Ctrl-C waits for both."""
+"""How a command answers: by exit codes, notes, files, and text on standard output. Ctrl-C waits for the last two."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from hulltune.cli.parser import show_together
 from hulltune.errors import InputError
+from hulltune.wording import counted
 
 if TYPE_CHECKING:
     from hulltune.loop import LoopResult
@@ -21,20 +20,30 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result", "TuneResult", "LoopResult")
 
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes. A metric that waits for answers has one of its own (3)."""
 OUT_SUFFIXES = {".json": "result", ".ini": "moses", ".txt": "lines"}
 
 
-def add_result_files(group: Any) -> None:
-    """Where a result of tuning goes."""
-    group.add_argument("--out", metavar="FILE", action="append", help=".json (result), .ini (Moses), .txt; repeatable")
-    loudness = group.add_argument("--json", action="store_true", help="print one JSON object; no progress")
-    group.add_argument("--quiet", action="store_true", help=argparse.SUPPRESS)
-    show_together(loudness, "--json, --quiet")
+def note(message: str) -> None:
+    """Say a line on standard error."""
+    print(f"hulltune: {message}", file=sys.stderr)
 
 
-def checked_outputs(names: Sequence[str] | None) -> list[Path]:
+def note_left_out(edges: Mapping[int, int]) -> None:
+    """Say which sentences had too large a lattice, if any."""
+    if edges:
+        shown = ", ".join(str(sentence + 1) for sentence in list(edges)[:5]) + (", …" if len(edges) > 5 else "")
+        lost = counted(sum(edges.values()), "edge")
+        note(
+            f"{counted(len(edges), 'sentence')} (line {shown}) would have had too large a lattice: {lost} of the worst "
+            "derivations were left out; --forest keeps them"
+        )
+
+
+def checked_outputs(names: Sequence[str]) -> list[Path]:
     """Files that can be written later: better to learn of a typo before a long run than after it."""
-    return [_checked_output(name) for name in names or []]
+    return [_checked_output(name) for name in names]
 
 
 def _checked_output(name: str) -> Path:

@@ -1,4 +1,4 @@
-"""The command ``hulltune``: find the subcommand, run it, and turn faults into one line and an exit code."""
+"""The command ``hulltune``: find the command, run it, and turn faults into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -7,29 +7,33 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
 
+import rich_click as click
+from click.exceptions import Exit
+
 from hulltune._version import __version__
-from hulltune.cli.commands import COMMANDS, command_parser
-from hulltune.cli.exits import BAD_INPUT, DONE, FAILED, INTERRUPTED
-from hulltune.errors import InputError, unknown_name
+from hulltune.cli.answers import BAD_INPUT, DONE, FAILED, INTERRUPTED, note
+from hulltune.cli.help import COMPLETE, SETTINGS, Commands, long_name
+from hulltune.compiling import told_of_compiling
+from hulltune.errors import InputError
 from hulltune.interrupts import is_interrupt
 
-_HELP = """usage: hulltune COMMAND [options]
+EXAMPLES = """\
+hulltune tune dev.nbest.gz --ref dev.en --metric bleu --out w.json
+hulltune rerank test.nbest.gz --weights w.json --out test.best.txt"""
 
-Tune the weights of linear models exactly, against the metric you report.
 
-commands:
-{commands}
+@click.group("hulltune", cls=Commands, context_settings=SETTINGS, examples=EXAMPLES)
+@click.version_option(__version__, "-V", "--version", message="hulltune %(version)s", help="Show the version.")
+def root() -> None:
+    """Tune the weights of linear models exactly, against the metric you report.
 
-`hulltune COMMAND --help` explains a command, `--version` is the version.
-exit codes: 0 done, 1 the run failed, 2 bad usage or input, 3 answers to
-questions are awaited, 130 interrupted with the best so far written
-
-example:
-  hulltune tune dev.nbest.gz --ref dev.en --metric bleu --out weights.json
-"""
+    `hulltune COMMAND --help` explains a command. Exit codes: 0 done, 1 the run failed, 2 wrong usage or input, 3
+    questions await answers, 130 interrupted (the best so far is written).
+    """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,8 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(arguments)
         sys.stdout.flush()
         return code
-    except SystemExit as stop:  # argparse has said what there is to say
-        return stop.code if isinstance(stop.code, int) else FAILED
+    except click.ClickException as error:
+        return _complain(_usage_fault(error), BAD_INPUT)
     except InputError as error:
         return _complain(str(error), BAD_INPUT)
     except (KeyboardInterrupt, SystemError) as error:
@@ -56,19 +60,56 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help"):
-        width = max(map(len, COMMANDS))
-        commands = "\n".join(f"  {name:{width}}  {purpose}" for name, purpose in COMMANDS.items())
-        (sys.stdout if arguments else sys.stderr).write(_HELP.format(commands=commands))
-        return DONE if arguments else BAD_INPUT
-    if arguments[0] in ("-V", "--version"):
-        print(f"hulltune {__version__}")
-        return DONE
-    name = arguments[0]
-    if name not in COMMANDS:
-        raise unknown_name("command", name, COMMANDS)
-    parser, run = command_parser(name)
-    return run(parser.parse_args(arguments[1:]))
+    """Do what the arguments say, or complete them where a shell asks for that.
+
+    click's own ``main`` would print its errors in several lines, and take interrupts and broken pipes for itself.
+    """
+    asked = os.environ.get(COMPLETE)
+    if asked:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(root, {}, "hulltune", COMPLETE, asked)
+    try:
+        with root.make_context("hulltune", arguments, resilient_parsing=not arguments) as ctx:
+            if not arguments:
+                click.echo(ctx.get_help(), err=True)
+                return BAD_INPUT
+            with _told_of_compiling(quiet=bool({"-q", "--quiet"} & set(arguments))):
+                code: int = root.invoke(ctx)
+            return code
+    except Exit as ended:  # help or the version is shown
+        return ended.exit_code
+
+
+@contextmanager
+def _told_of_compiling(*, quiet: bool) -> Iterator[None]:
+    """Explain the wait of a first run: a note before the first kernel that has to be compiled."""
+    told = quiet
+
+    def tell(kernel: str) -> None:
+        nonlocal told
+        if not told:
+            note("compiling kernels, first run only")
+        told = True
+
+    with told_of_compiling(tell):
+        yield
+
+
+def _usage_fault(error: click.ClickException) -> str:
+    """A fault in the usage in one line."""
+    if isinstance(error, click.NoSuchOption):
+        near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
+        said = f"unknown option {error.option_name}{near}"
+    elif isinstance(error, click.MissingParameter) and error.param is not None:
+        said = f"the following arguments are required: {long_name(error.param)}"
+    elif isinstance(error, click.BadParameter) and error.param is not None:
+        said = f"argument {long_name(error.param)}: {error.message}"
+    else:
+        message = error.format_message().rstrip(".")
+        said = message[:1].lower() + message[1:]
+    context = getattr(error, "ctx", None)
+    return said if context is None else f"{said} (see {context.command_path} --help)"
 
 
 def _unexpected(error: BaseException, debug: bool) -> int:
@@ -84,7 +125,7 @@ def _unexpected(error: BaseException, debug: bool) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    print(f"hulltune: {message}", file=sys.stderr)
+    note(message)
     return code
 
 

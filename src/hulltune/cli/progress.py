@@ -1,4 +1,4 @@
-"""How a run is going: a bar on a terminal, plain lines elsewhere, nothing when quiet. All on standard error."""
+"""How a run is going: a bar or a table on a terminal, plain lines elsewhere, nothing when quiet; on standard error."""
 
 from __future__ import annotations
 
@@ -8,15 +8,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hulltune.wording import counted
+from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
-    from hulltune.tuning.options import Progress
+    from hulltune.loop.result import Iteration, LoopProgress
+    from hulltune.tuning.tune import Progress
 
 EVERY = 2.0
 """Seconds between plain lines."""
 
+MOST_MOVED = 3
+"""Weights that the line of an iteration names."""
+ONE = {"hypotheses": "hypothesis", "edges": "edge"}
+"""The singular of each unit that a loop counts in."""
+
 Show = Callable[["Progress"], None]
+ShowLoop = Callable[["LoopProgress"], None]
 
 
 @contextmanager
@@ -37,24 +44,20 @@ def line(step: Progress) -> str:
         return f"{counted(step.boxes, 'box')}, {closing(step)}"
     return (
         f"{step.starts_done}/{step.starts} starts, {counted(step.line_searches, 'line search')} "
-        f"({rate(step):.0f}/s), best {number(step.best_score)} (baseline {number(step.baseline)})"
+        f"({rate(step):.0f}/s), best {score_text(step.best_score)} (baseline {score_text(step.baseline)})"
     )
 
 
 def closing(step: Progress) -> str:
     """What is reached, what is proven, and how far apart they are."""
     assert step.bound is not None
-    return f"reached {number(step.best_score)}, bound {number(step.bound)}, gap {abs(step.best_score - step.bound):.2g}"
+    gap = abs(step.best_score - step.bound)
+    return f"reached {score_text(step.best_score)}, bound {score_text(step.bound)}, gap {gap:.2g}"
 
 
 def rate(step: Progress) -> float:
     """Line searches per second."""
     return step.line_searches / step.seconds if step.seconds > 0 else 0.0
-
-
-def number(score: float) -> str:
-    """A score with digits that fit its scale."""
-    return f"{score:.2f}" if abs(score) >= 2 else f"{score:.4f}"
 
 
 def plain_lines(*, every: float = EVERY, clock: Callable[[], float] = time.monotonic) -> Show:
@@ -85,8 +88,8 @@ def _bar() -> Iterator[Show]:
         def show(step: Progress) -> None:
             if step.bound is None:
                 text = (
-                    f"{step.starts_done}/{step.starts} starts  best {number(step.best_score)} "
-                    f"(baseline {number(step.baseline)})  {rate(step):.0f} line searches/s"
+                    f"{step.starts_done}/{step.starts} starts  best {score_text(step.best_score)} "
+                    f"(baseline {score_text(step.baseline)})  {rate(step):.0f} line searches/s"
                 )
                 bar.update(task, total=step.starts, completed=step.starts_done, text=text)
             else:  # nobody knows how many boxes it takes: the bar only moves
@@ -94,3 +97,88 @@ def _bar() -> Iterator[Show]:
                 bar.update(task, total=1 if step.starts_done else None, completed=step.starts_done, text=text)
 
         yield show
+
+
+@contextmanager
+def shown_loop(*, quiet: bool = False) -> Iterator[ShowLoop | None]:
+    """What to call with each step."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        with _table() as show:
+            yield show
+    else:
+        yield plain_loop_lines()
+
+
+def record_line(record: Iteration, unit: str, previous: Iteration | None, *, resumed: bool = False) -> str:
+    """An iteration in one line."""
+    change = "" if previous is None else f" ({record.score - previous.score:+.4g})"
+    new, winners = counted(record.new, f"new {ONE[unit]}"), counted(record.new_winners, "new winner")
+    found = f"{new} ({record.size:,} in all), {winners}"
+    empty = f", {counted(record.empty, 'sentence')} without output" if record.empty else ""
+    before = ", done before" if resumed else ""
+    tuned = ""
+    if record.tuned_score is not None and record.tuned_from is not None:
+        tuned = f"; tuned {score_text(record.tuned_from)} → {score_text(record.tuned_score)}{_moved(record)}"
+    return f"iteration {record.number}{before}: decoded {score_text(record.score)}{change}, {found}{empty}{tuned}"
+
+
+def _moved(record: Iteration) -> str:
+    moved = record.moved()
+    if not moved:
+        return ", no weight moved"
+    shown = [f"{name} {before:+.2f} → {after:+.2f}" for name, (before, after) in list(moved.items())[:MOST_MOVED]]
+    return f", moved {', '.join(shown)}{' …' if len(moved) > MOST_MOVED else ''}"
+
+
+def plain_loop_lines(*, every: float = 10.0, clock: Callable[[], float] = time.monotonic) -> ShowLoop:
+    """A line for each iteration, and one every few seconds while tuning takes long."""
+    last = clock()
+
+    def show(step: LoopProgress) -> None:
+        nonlocal last
+        if step.stage == "done" and step.record is not None:
+            said = record_line(step.record, step.unit, step.previous, resumed=step.resumed)
+        elif step.tuning is not None and clock() - last >= every:
+            said = f"iteration {step.iteration}: {line(step.tuning)}"
+        else:
+            return
+        last = clock()
+        print(said, file=sys.stderr, flush=True)
+
+    return show
+
+
+@contextmanager
+def _table() -> Iterator[ShowLoop]:
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.spinner import Spinner
+    from rich.table import Table
+
+    columns = ("iteration", "decoded", "new", "in all", "new winners", "tuned to", "weights that moved (shares)")
+    table = Table(*columns, box=None, pad_edge=False)
+    for column in table.columns[:-1]:
+        column.justify = "right"
+    spinner = Spinner("dots", "starting")
+    with Live(Group(table, spinner), console=Console(stderr=True), refresh_per_second=8) as live:
+
+        def show(step: LoopProgress) -> None:
+            record = step.record
+            if step.stage == "done" and record is not None:
+                tuned = "" if record.tuned_score is None else score_text(record.tuned_score)
+                moved = "" if record.tuned is None else _moved(record).removeprefix(", ").removeprefix("moved ")
+                number_shown = f"{record.number}{' (before)' if step.resumed else ''}"
+                table.add_row(
+                    number_shown, score_text(record.score), f"{record.new:,}", f"{record.size:,}",
+                    f"{record.new_winners:,}", tuned, moved,
+                )  # fmt: skip
+            elif step.tuning is not None:
+                spinner.update(text=f"iteration {step.iteration}: {line(step.tuning)}")
+            else:
+                spinner.update(text=f"iteration {step.iteration}: {step.stage}")
+            live.refresh()
+
+        yield show
+        live.update(table)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hulltune.cli.parser import comma_separated
+from hulltune.cli.answers import note
+from hulltune.cli.options import DataOptions, ReadingOptions
 from hulltune.errors import InputError
 from hulltune.wording import counted
 
@@ -17,108 +17,85 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hulltune.data.dataset import Dataset, References
+    from hulltune.formats import Reading
 
 MOST_SHOWN = 20
 
 
-def read(args: argparse.Namespace, *, files: Sequence[str] | None = None, add: Sequence[str] = ()) -> Dataset:
-    """The lists or forests of a command, with a note on what was skipped. Other files are read in the same way."""
-    from hulltune.formats import OptionError, Reading
-
-    names = args.name or []
-    added = list(add if files is not None else args.add or [])
-    if len(added) != len(names):
+def read(options: DataOptions, *, quiet: bool = False) -> Dataset:
+    """The lists or forests that the options of a command name, with a note on what was left out."""
+    if len(options.add) != len(options.name):
         raise InputError(
-            f"--add, --name: got {counted(len(added), 'file')} and {counted(len(names), 'name')}; "
+            f"--add, --name: got {counted(len(options.add), 'file')} and {counted(len(options.name), 'name')}; "
             "expected a name for each file"
         )
-    reading = Reading(
-        format=args.format,
-        missing=missing_value(args.missing),
-        on_error=args.on_error,
-        add=list(zip(added, names, strict=True)),
-        features=args.features,
-        **forest_options(args),
-    )
+    from hulltune.formats import OptionError
+
+    reading = reading_of(
+        options, on_error=options.on_error, add=tuple(zip(options.add, options.name, strict=True)),
+        features=options.features,
+    )  # fmt: skip
     try:
-        found = reading.read(list(args.lists if files is None else files))
+        found = reading.read(list(options.lists))
     except OptionError as error:
         raise InputError(f"--{error.option.replace('_', '-')}: {error.reason}") from None
-    if found.is_lists and args.ids is not None:
-        raise InputError("--ids: is for forests, and these are lists, which name their sentences themselves")
     if found.skipped:
         note(f"skipped {counted(len(found.skipped), 'fault')}:")
         for fault in found.skipped[:MOST_SHOWN]:
             print(f"  {fault}", file=sys.stderr)
         if len(found.skipped) > MOST_SHOWN:
             print(f"  … and {len(found.skipped) - MOST_SHOWN} more", file=sys.stderr)
-    if found.left_out and not getattr(args, "quiet", False):
-        shown = ", ".join(Path(name).name for name in found.left_out[:MOST_SHOWN])
-        note(f"left out {counted(len(found.left_out), 'file')} in no format of forests: {shown}")
+    if found.left_out and not quiet:
+        names = ", ".join(Path(name).name for name in found.left_out[:MOST_SHOWN])
+        note(f"left out {counted(len(found.left_out), 'file')} in no format of forests: {names}")
     return found
 
 
-def forest_options(args: argparse.Namespace) -> dict[str, Any]:
-    """How forests are read, as ``read`` takes it."""
-    return {
-        "ids": args.ids or "order",
-        "negate": _negated(args.negate),
-        "drop": args.drop,
-        "symbols": args.symbols,
-    }
+def reading_of(options: ReadingOptions, **further: Any) -> Reading:
+    """How to read, as the options of a command say."""
+    from hulltune.formats import Reading
+
+    return Reading(
+        format=options.format,
+        missing=options.missing,
+        ids=options.ids or "order",
+        negate=options.negate,
+        drop=options.drop,
+        symbols=options.symbols,
+        **further,
+    )
 
 
-def missing_value(text: str | None) -> float | None:
-    """What a feature that is missing counts as; None if it must not be."""
-    if text not in (None, "0"):
-        raise InputError(f"--missing: got {text!r}; expected 0")
-    return None if text is None else 0.0
+def read_scored(options: DataOptions, ref: Sequence[str], *, quiet: bool = False) -> Dataset:
+    """The lists or forests of a command with references: those of files, or their own."""
+    return with_references(read(options, quiet=quiet), ref)
 
 
-def _negated(text: str | None) -> bool | list[str] | None:
-    """Which features change their sign: "all", "none", or some by name."""
-    if text is None or text in ("all", "none"):
-        return None if text is None else text == "all"
-    return comma_separated(text)
+def with_references(dataset: Dataset, ref: Sequence[str]) -> Dataset:
+    """Lists or forests with the references of files, or their own; with a note on lines that no forest is of."""
+    references = read_references(ref)
+    matched = dataset.matched(references)
+    if references is not None and not dataset.is_lists and len(references) > len(dataset):
+        unused = len(references) - len(dataset)
+        note(f"left out {unused} of {counted(len(references), 'reference line')}, for which there is no forest")
+    return matched
 
 
-def say_what_is_left_out(lists: Dataset, references: References | None) -> None:
-    """A note on reference lines that no forest is of."""
-    if references is not None and not lists.is_lists:
-        unused = len(references) - len(lists)
-        if unused > 0:
-            lists.matched(references)  # raises where lines must not be left out: then there is nothing to note
-            note(f"left out {unused} of {counted(len(references), 'reference line')}, for which there is no forest")
-
-
-def read_scored(args: argparse.Namespace) -> tuple[Dataset, Dataset]:
-    """The lists or forests of a command as they are, and with their references."""
-    lists = read(args)
-    return lists, with_references(lists, args)
-
-
-def with_references(lists: Dataset, args: argparse.Namespace) -> Dataset:
-    """Lists or forests with the references of a command, or their own."""
+def read_references(files: Sequence[str]) -> References | None:
+    """The references of these files, if any are given."""
     from hulltune.formats import as_references
 
-    references = as_references(reference_files(args.ref))
-    say_what_is_left_out(lists, references)
-    return lists.matched(references)
+    return as_references([Path(file) for file in files]) if files else None
 
 
 def start_for(lists: Dataset, path: str | None) -> str | dict[str, float] | None:
     """The first weights. Of those for forests, one for a feature that no forest has is left out, as it weighs 0."""
     if path is None or lists.is_lists:
         return path
-    return weights_for(lists, path, missing="0")
+    return weights_for(lists, path, missing=0.0)
 
 
-def reference_files(names: Sequence[str] | None) -> list[Path] | None:
-    """The reference files, if any are given."""
-    return [Path(name) for name in names] if names else None
-
-
-def weights_for(lists: Dataset, path: str, *, missing: str | None = None) -> dict[str, float]:
+def weights_for(lists: Dataset, path: str, *, missing: float | None = None) -> dict[str, float]:
     """The weights of a file for these lists: one that is left out is 0. One that the lists do not know is an error,
     unless what they are missing is taken as 0, as it always is in forests.
     """
@@ -145,20 +122,8 @@ def weights_for(lists: Dataset, path: str, *, missing: str | None = None) -> dic
     return weights
 
 
-def weight_vector(lists: Dataset, path: str, *, missing: str | None = None) -> NDArray[np.float64]:
-    """The same in the order of the features."""
+def weight_vector(lists: Dataset, path: str, *, missing: float | None = None) -> NDArray[np.float64]:
+    """The weights of a file in the order of the features."""
     from hulltune.data.forest import feature_vector
 
     return feature_vector(weights_for(lists, path, missing=missing), lists.feature_names, "weights")
-
-
-def metric_list(texts: Sequence[str] | None) -> list[str] | None:
-    """Metrics of a repeatable option, each of which may name several between commas, if they have no options."""
-    if texts is None:
-        return None
-    return [name for text in texts for name in ([text] if ":" in text else text.split(",")) if name.strip()]
-
-
-def note(message: str) -> None:
-    """A line on standard error."""
-    print(f"hulltune: {message}", file=sys.stderr)

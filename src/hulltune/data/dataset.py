@@ -24,8 +24,6 @@ SentenceId: TypeAlias = int | str
 References: TypeAlias = tuple[tuple[str, ...], ...]
 """The references of each sentence."""
 
-IDS = ("order", "name", "name1")
-"""What the ids of forests may be: positions, or the numbers in names, from 0 or from 1."""
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
@@ -151,9 +149,13 @@ class Dataset:
             raise IndexError(f"edge {edge} of {self.corpus.edges}")
         return self.texts(np.array([edge]))[0]
 
-    def texts(self, edges: Int64s) -> list[str]:
-        """The texts of hypotheses of lists (of any edge: its own words); the cost is that of what is asked for."""
+    def texts(self, edges: Int64s | None = None) -> list[str]:
+        """The texts of hypotheses of lists (of any edge: its own words), by default of all of them.
+
+        The cost is that of what is asked for.
+        """
         corpus = self.corpus
+        edges = np.arange(corpus.edges) if edges is None else edges
         offsets, places = gather_rows(corpus.label_offsets, edges)
         labels = corpus.labels[places]
         sizes = np.diff(offsets)

@@ -44,7 +44,10 @@ def list_corpus(
     filled = text_offsets[1:] > text_offsets[:-1]
     is_token = filled & (first == np.arange(count))
     tokens = np.flatnonzero(is_token)
-    labels = (np.cumsum(is_token, dtype=np.int32) - 1)[first]
+    numbers = np.cumsum(is_token, dtype=np.int32)
+    numbers -= 1
+    labels = numbers[first]
+    del first, numbers
     if len(tokens) < count:
         token_offsets = np.zeros(len(tokens) + 1, dtype=np.int64)
         texts.gather_texts(text, text_offsets, tokens, text, token_offsets)
@@ -68,7 +71,9 @@ def list_corpus(
 
 def places_in_lists(offsets: Int64s) -> Int64s:
     """The place of every hypothesis in its list, from 0."""
-    return np.arange(offsets[-1], dtype=np.int64) - np.repeat(offsets[:-1], np.diff(offsets))
+    places = np.arange(offsets[-1], dtype=np.int64)
+    places -= np.repeat(offsets[:-1], np.diff(offsets))
+    return places
 
 
 def packed_texts(texts: Sequence[str]) -> tuple[Bytes, Int64s]:

@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.data.corpus import Corpus
-from hulltune.data.dataset import IDS, Dataset, Member, Provenance, Skipped
+from hulltune.data.dataset import Dataset, Member, Provenance, Skipped
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
 from hulltune.data.forest import Pruned
 from hulltune.data.lists import places_in_lists
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
+from hulltune.names import IDS
 
 Int64s = NDArray[np.int64]
 
@@ -208,7 +209,7 @@ class Packed:
         if ids_by not in IDS:
             raise _DamageError(f"ids by {ids_by!r}")
         is_flat = corpus.nodes == count and not len(corpus.tails) and np.diff(corpus.label_offsets).max(initial=0) <= 1
-        if is_lists and not is_flat:
+        if is_lists and (not is_flat or described["members"] is not None):
             raise _DamageError("lists that are none")
         return Dataset(
             ids=_ids(described, count),

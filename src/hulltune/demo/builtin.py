@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from hulltune.data.dataset import Dataset
 from hulltune.data.forest import Forest
-from hulltune.demo.model import BEAM, built_in_translator
+from hulltune.defaults import BEAM
+from hulltune.demo.model import built_in_translator
 from hulltune.demo.output import translate_to_forests, translate_to_lattices, translate_to_lists
 from hulltune.errors import InputError
 from hulltune.formats.problems import Problems

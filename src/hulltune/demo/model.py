@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hulltune.defaults import BEAM
 from hulltune.demo.fragment import Example, examples
 from hulltune.demo.grammar import built_in_grammar
 from hulltune.demo.language_model import LanguageModel
 from hulltune.demo.translation import Translator
 from hulltune.errors import InputError
 
-BEAM = 6
 ORDER = 3
 _TEXT, _PAIRS, _SENTENCES = 1, 2, 3
 """What random numbers are for: no two uses share their seed."""

@@ -18,16 +18,16 @@ What is where:
 
 from __future__ import annotations
 
-from hulltune.formats.builtin_features import BUILTIN_FEATURES, add_builtin_features
+from hulltune.formats.builtin_features import add_builtin_features
 from hulltune.formats.jsonl import write_jsonl
 from hulltune.formats.packed import open_packed, pack, verify_packed
 from hulltune.formats.read import read
 from hulltune.formats.reading import OptionError, Reading
 from hulltune.formats.references import as_references, read_references
-from hulltune.formats.registry import FORMATS
 from hulltune.formats.sniff import sniff
-from hulltune.formats.weights import WEIGHT_FORMATS, read_weights, write_weights
+from hulltune.formats.weights import read_weights, write_weights
 from hulltune.formats.write import write
+from hulltune.names import BUILTIN_FEATURES, FORMATS, WEIGHT_FORMATS
 
 __all__ = [
     "BUILTIN_FEATURES",

@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 
 from hulltune.data.dataset import Dataset
 from hulltune.errors import unknown_name
-
-BUILTIN_FEATURES = {
-    "words": "the number of words",
-    "chars": "the number of characters, spaces included",
-    "rank": "the place in the list as written, from 1",
-    "consensus": "how many hypotheses of the list as written have this text",
-    "log_length": "log(1 + words)",
-}
+from hulltune.names import BUILTIN_FEATURES
 
 
 def check_builtin_features(names: Sequence[str]) -> None:

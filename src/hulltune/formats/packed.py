@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 
 from hulltune.data.dataset import Dataset
 from hulltune.data.packed import VERSION, Packed, packed_kind, write_packed
@@ -36,5 +37,5 @@ def verify_packed(path: str | os.PathLike[str]) -> None:
 
 def _packed(path: str | os.PathLike[str]) -> Packed:
     source = path if isinstance(path, Source) else Source(path)
-    with source.mapped() as memory:
+    with closing(source), source.mapped() as memory:
         return Packed(memory, source.name)

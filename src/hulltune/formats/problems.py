@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hulltune.data.dataset import Skipped
 from hulltune.errors import InputError, unknown_name
-
-ON_ERROR = ("raise", "skip")
+from hulltune.names import ON_ERROR
 
 
 class Problems:

@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any
@@ -30,11 +31,12 @@ from hulltune.formats.problems import Problems
 from hulltune.formats.reading import Reading
 from hulltune.formats.records import RECORDS, read_records
 from hulltune.formats.references import ReferencesLike, as_references
-from hulltune.formats.registry import ENOUGH, FOREST_FORMATS, SUMMED, reader, recognised_forests
+from hulltune.formats.registry import ENOUGH, SUMMED, reader, recognised_forests
 from hulltune.formats.rows import RowCollector, Rows, to_dataset
 from hulltune.formats.sniff import sniff
 from hulltune.formats.streams import Source, open_bytes, without_suffix
 from hulltune.formats.table import FRAME, is_frame, read_frame
+from hulltune.names import FOREST_FORMATS
 from hulltune.wording import counted
 
 AMBIGUOUS = "openfst-text"
@@ -152,17 +154,27 @@ class _Files:
     format: str | None
     found: list[_File] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    _opened: list[Source] = field(default_factory=list)
 
     def add(self, path: Path) -> None:
         """Take what a name stands for."""
         matching = matching_files(path)
         for match in matching:
-            source = Source(match)
+            source = self._source(match)
             kind = self.format or sniff(source)
             if matching == [path] and os.path.isdir(path) and (kind in FOREST_FORMATS or kind == "packed"):
                 self._add_folder(FilePath(path))
             else:
                 self._take(source, kind)
+
+    def close(self) -> None:
+        """Close what was opened and not read to its end."""
+        for source in self._opened:
+            source.close()
+
+    def _source(self, path: Path) -> Source:
+        self._opened.append(Source(path))
+        return self._opened[-1]
 
     def _take(self, source: Source, kind: str) -> None:
         self.found.append(_File(source, kind))
@@ -172,7 +184,7 @@ class _Files:
     def _add_folder(self, folder: FilePath) -> None:
         entries = sorted(folder.iterdir(), key=lambda entry: natural_key(entry.name))
         entries = [entry for entry in entries if not entry.name.startswith(".")]
-        sources = [Source(entry) for entry in entries if entry.is_file()]
+        sources = [self._source(entry) for entry in entries if entry.is_file()]
         formats = [self.format or _sniff_in_folder(source, keep=k < KEPT_OPEN) for k, source in enumerate(sources)]
         if set(formats) - {None, AMBIGUOUS}:  # numbers in a file of references may look like arcs
             formats = [None if each == AMBIGUOUS else each for each in formats]
@@ -221,13 +233,14 @@ def natural_key(name: Path) -> list[tuple[bool, int, str]]:
 
 def _read_files(reading: Reading, paths: Sequence[Path]) -> Dataset:
     files = _Files(reading.format)
-    for path in paths:
-        files.add(path)
-    if not any(file.has_forests for file in files.found):
-        reading.check_for_lists()
-        return _read_lists(reading, files.found)
-    reading.check_for_forests()
-    return _as_type(_read_forests(reading, files), reading.dtype)
+    with closing(files):
+        for path in paths:
+            files.add(path)
+        if not any(file.has_forests for file in files.found):
+            reading.check_for_lists()
+            return _read_lists(reading, files.found)
+        reading.check_for_forests()
+        return _as_type(_read_forests(reading, files), reading.dtype)
 
 
 # Lists.

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from hulltune.data.dataset import IDS, Dataset
+from hulltune.data.dataset import Dataset
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.builtin_features import check_builtin_features
 from hulltune.formats.forest_files import ForestOptions, Path
 from hulltune.formats.problems import Problems
 from hulltune.formats.registry import get_format
+from hulltune.names import IDS
 
 
 class OptionError(InputError):

@@ -6,6 +6,7 @@ import importlib
 from typing import Any, NamedTuple
 
 from hulltune.errors import unknown_name
+from hulltune.names import FOREST_FORMATS, FORMATS
 
 ENOUGH = 1 << 13
 """Bytes that give a format of forests away: folders have thousands of files, each of which is looked at."""
@@ -54,13 +55,8 @@ _FORMATS = {
 }
 """A file is of the first format that recognises it, so the strictest come first."""
 
-FOREST_FORMATS = tuple(name for name, form in _FORMATS.items() if form.forests)
-LIST_FORMATS = (
-    "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
-)  # fmt: skip
-"""Formats of lists, the common ones first; a packed file holds any dataset."""
-FORMATS = (*LIST_FORMATS, *FOREST_FORMATS)
-WRITERS = ("packed", "moses", "jsonl", "forest", "openfst-text", "slf")
+assert set(_FORMATS) == set(FORMATS), "hulltune.names lists the formats for the command line"
+assert all(_FORMATS[name].forests for name in FOREST_FORMATS)
 SUMMED = {
     "openfst": ("score",),
     "openfst-text": ("score",),

@@ -89,19 +89,19 @@ def to_dataset(
     hashes = texts.hash_texts(text, text_offsets)
     first = _first_of_equals(text, text_offsets, matrix, hashes.copy(), offsets)
     copies = np.bincount(first, minlength=count).astype(np.int32) if count else np.zeros(0, dtype=np.int32)
-    ranks = places_in_lists(offsets)
     keep = np.flatnonzero(copies)
+    ranks: Integers | None = None  # nothing is left out
     if len(keep) < count:
         if scores is not None:
             np.maximum.at(scores, first, scores.copy())  # the best score of equal hypotheses stays
             scores = scores[keep]
-        del first
         matrix = _compact(matrix, keep)
         new_offsets = np.zeros(len(keep) + 1, dtype=np.int64)
         texts.gather_texts(text, text_offsets, keep, text, new_offsets)
         text, text_offsets = text[: new_offsets[-1]], new_offsets
+        ranks, copies, hashes = places_in_lists(offsets)[keep], copies[keep], hashes[keep]
         offsets = np.searchsorted(keep, offsets).astype(np.int64)
-        ranks, copies, hashes = ranks[keep], copies[keep], hashes[keep]
+    del first, keep
     features = DenseFeatures(matrix)
     corpus = list_corpus(offsets, text, text_offsets, features, names, ranks=ranks, hashes=hashes)
     name = str if len(ids) and isinstance(ids[0], str) else int  # once one id is a name, all are

@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 
 from hulltune.errors import InputError
-from hulltune.formats.registry import FORMATS, by_suffix, recognised, recognised_forests
+from hulltune.formats.registry import by_suffix, recognised, recognised_forests
 from hulltune.formats.score_folder import NBEST
 from hulltune.formats.streams import Source, first_line, head, without_suffix
+from hulltune.names import FORMATS
 
 
 def sniff(path: str | os.PathLike[str]) -> str:

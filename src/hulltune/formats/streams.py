@@ -60,13 +60,13 @@ class Source(os.PathLike[str]):
             self._is_whole = len(self._head) + len(more) < size
             self._head += more
             if self._is_whole:  # nothing is left to be read
-                self._close()
+                self.close()
         return self._head[:size].removeprefix(BYTE_ORDER_MARK)
 
     def let_go(self) -> None:
         """Close a file that can be opened again, for there may be more of them than a process may have open."""
         if not self._is_pipe:
-            self._close()
+            self.close()
 
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
@@ -85,19 +85,19 @@ class Source(os.PathLike[str]):
         try:
             yield cast(IO[bytes], stream)
         finally:
-            self._close()
+            self.close()
 
     @contextmanager
     def mapped(self) -> Iterator[mmap.mmap | bytearray]:
         """The bytes of the file, writable; a file is mapped as copy on write, all else is read."""
-        if not self._is_whole:
-            self._opened()
+        self.head()
         if self._raw is not None and not self._is_pipe:
             try:
                 memory = mmap.mmap(self._raw.fileno(), 0, access=mmap.ACCESS_COPY)
             except (OSError, ValueError) as error:
                 raise InputError(f"{self.name}: cannot be opened ({error})") from None
-            self._close()
+            finally:
+                self.close()
             yield memory
             return
         with self.opened() as stream:
@@ -105,17 +105,21 @@ class Source(os.PathLike[str]):
 
     def _opened(self) -> _Stream:
         if self._stream is None:
-            with _faults(self.name):
-                self._stream = self._open()
+            try:
+                with _faults(self.name):
+                    self._stream = self._open()
+            except InputError:
+                self.close()
+                raise
         return self._stream
 
     def _open(self) -> _Stream:
-        """The unpacked bytes; the file stays open until ``_close``."""
+        """The unpacked bytes; the file stays open until ``close``."""
         if self.name == "-":
             file: IO[bytes] = sys.stdin.buffer
             self._is_pipe = True
         else:
-            file = self._files.enter_context(open(self.name, "rb"))  # noqa: SIM115  # closed by _close
+            file = self._files.enter_context(open(self.name, "rb"))  # noqa: SIM115  # see close
             self._is_pipe = not file.seekable()
         start = file.read(6)
         kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "plain")
@@ -129,7 +133,8 @@ class Source(os.PathLike[str]):
         unpacked = self._files.enter_context(_unpacked(file, kind, self.name))
         return _Stream(self.name, unpacked)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Close the file, whatever is left in it."""
         self._files.close()
         self._stream = self._raw = None
 
@@ -284,11 +289,13 @@ def not_utf8(error: UnicodeDecodeError) -> str:
 
 def head(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
     """The first bytes of a file, unpacked."""
-    source = path if isinstance(path, Source) else Source(path)
-    found = source.head(size)
-    if source is not path:
-        source.let_go()
-    return found
+    if isinstance(path, Source):
+        return path.head(size)
+    source = Source(path)
+    try:
+        return source.head(size)
+    finally:
+        source.close()
 
 
 def first_lines(data: bytes, count: int = 400) -> list[str]:

@@ -13,8 +13,8 @@ from typing import Any
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.numbers import json_number, plain_number, shown
 from hulltune.formats.streams import BYTE_ORDER_MARK, not_utf8, open_bytes, written_atomically
+from hulltune.names import WEIGHT_FORMATS
 
-WEIGHT_FORMATS = ("json", "moses", "lines")
 _SECTION = re.compile(r"\s*\[([^\]]*)\]\s*")
 _NUMBERED = re.compile(r"(.+)_([0-9]+)")
 

@@ -13,8 +13,9 @@ from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.forest_files import NamedForest, Path
-from hulltune.formats.registry import FOREST_FORMATS, WRITERS, by_suffix, writer
+from hulltune.formats.registry import by_suffix, writer
 from hulltune.formats.streams import without_suffix
+from hulltune.names import FOREST_FORMATS, WRITERS
 
 
 def writer_for(path: Path, name: str | None) -> str:

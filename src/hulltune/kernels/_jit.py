@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.event import Event, Listener, register
+
+from hulltune.compiling import listeners
 
 _IMPORT = re.compile(r"^ *from hulltune\.kernels(?:\.(\w+))? import (\([^)]*\)|.*)", re.MULTILINE)
 
@@ -28,6 +31,23 @@ def kernel(function: Function) -> Function:
         return cast(Function, numba.njit(function, nogil=True))
     _stamp_with_the_room(compiled)
     return cast(Function, compiled)
+
+
+class _Announcer(Listener):  # type: ignore[misc]  # Numba is taken as untyped
+    """Tells whoever listens that a kernel of this room is about to be compiled."""
+
+    def on_start(self, event: Event) -> None:
+        """Pass on the name of the kernel; Numba compiles other people's functions, too."""
+        function = event.data["dispatcher"].py_func
+        if function.__module__.startswith(__package__ or ""):
+            for tell in list(listeners):
+                tell(f"{function.__module__.rpartition('.')[2]}.{function.__name__}")
+
+    def on_end(self, event: Event) -> None:
+        """Nothing is said of kernels that are done."""
+
+
+register("numba:compile", _Announcer())
 
 
 def inlined(function: Function) -> Function:

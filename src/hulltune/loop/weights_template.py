@@ -11,7 +11,8 @@ from pathlib import Path
 
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.streams import open_bytes, written_atomically
-from hulltune.formats.weights import WEIGHT_FORMATS, write_weights
+from hulltune.formats.weights import write_weights
+from hulltune.names import WEIGHT_FORMATS
 
 _HOLE = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")
 

@@ -11,28 +11,11 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import Metric
 from hulltune.metrics.expression import names_in, parse_metric
 from hulltune.metrics.options import convert_option, option_parameters
+from hulltune.names import METRICS
 
 MetricClass = TypeVar("MetricClass", bound=type[Metric])
 
 ENTRY_POINT_GROUP = "hulltune.metrics"
-
-_BUILT_IN: dict[str, tuple[str, dict[str, Any]]] = {
-    "accuracy": ("hulltune.metrics.accuracy:Accuracy", {}),
-    "aer": ("hulltune.metrics.aer:Aer", {}),
-    "ask": ("hulltune.metrics.ask:Ask", {}),
-    "bleu": ("hulltune.metrics.bleu:Bleu", {}),
-    "cer": ("hulltune.metrics.wer:Cer", {}),
-    "chrf": ("hulltune.metrics.chrf:ChrF", {}),
-    "chrf++": ("hulltune.metrics.chrf:ChrFPlusPlus", {}),
-    "exact_match": ("hulltune.metrics.accuracy:Accuracy", {}),
-    "fmeasure": ("hulltune.metrics.fmeasure:FMeasure", {}),
-    "given": ("hulltune.metrics.given:Given", {}),
-    "mer": ("hulltune.metrics.wer:Mer", {}),
-    "meteor": ("hulltune.metrics.meteor:Meteor", {}),
-    "ter": ("hulltune.metrics.ter:Ter", {}),
-    "wer": ("hulltune.metrics.wer:Wer", {}),
-}
-"""Where each built-in metric is, imported on use, and the options that its name implies."""
 
 _registered: dict[str, type[Metric]] = {}
 
@@ -56,7 +39,7 @@ def get_metric(metric: str | Metric | type[Metric], /, **options: Any) -> Metric
 
 def metric_names() -> list[str]:
     """All names that ``get_metric`` knows, sorted."""
-    return sorted({*_BUILT_IN, *_registered, *_entry_points()})
+    return sorted({*METRICS, *_registered, *_entry_points()})
 
 
 def register_metric(cls: MetricClass, *, name: str | None = None) -> MetricClass:
@@ -65,7 +48,7 @@ def register_metric(cls: MetricClass, *, name: str | None = None) -> MetricClass
     _checked_class(cls, repr(cls))
     taken = _registered.get(known_as)
     same = taken is not None and (taken.__module__, taken.__qualname__) == (cls.__module__, cls.__qualname__)
-    if known_as in _BUILT_IN or (taken is not None and not same):
+    if known_as in METRICS or (taken is not None and not same):
         raise InputError(f"the metric name {known_as!r} is taken; register {cls.__qualname__} under another name")
     _registered[known_as] = cls
     return cls
@@ -85,14 +68,14 @@ def _from_text(text: str, options: Mapping[str, Any]) -> Metric:
 
 def _find(name: str) -> tuple[type[Metric], dict[str, Any]]:
     """The class of a name and the options that the name implies."""
-    if name in _BUILT_IN:
-        path, implied = _BUILT_IN[name]
+    if name in METRICS:
+        path, implied = METRICS[name]
         return _import_class(path), implied
     if name in _registered:
         return _registered[name], {}
     if ":" in name:
         before, _, after = name.partition(":")
-        if before in _BUILT_IN or before in _registered:
+        if before in METRICS or before in _registered:
             raise InputError(f"metric {name!r}: expected option=value after the colon, got {after!r}")
         return _import_class(name), {}
     points = _entry_points()

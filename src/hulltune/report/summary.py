@@ -1,13 +1,17 @@
-"""The result of tuning as plain text for a terminal: aligned, and at most 100 columns wide."""
+"""Results of tuning and of loops as plain text for a terminal: aligned, and at most 100 columns wide."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import mean, stdev
+from typing import TYPE_CHECKING
 
 from hulltune.tuning.evaluation import Interval
 from hulltune.tuning.result import TuneResult
-from hulltune.wording import counted
+from hulltune.wording import counted, score_text
+
+if TYPE_CHECKING:
+    from hulltune.loop.result import LoopResult
 
 MOST_FEATURES = 30
 WIDTH = 100
@@ -17,6 +21,43 @@ def summary(result: TuneResult) -> str:
     """All that a result says, with the metric's signature and the seed."""
     blocks = [_header(result), _scores(result), _certificate(result), _features(result), _others(result)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def loop_summary(result: LoopResult) -> str:
+    """The result of a loop in a few lines."""
+    from hulltune.loop.result import REASONS
+
+    better = "higher" if result.higher_is_better else "lower"
+    rounds = len(result.iterations)
+    last = result.iterations[-1]
+    lines = [
+        f"hulltune {result.version}, seed {result.seed}",
+        f"{result.metric} ({better} is better), {counted(result.sentences, 'sentence')}",
+        f"decoded {counted(rounds, 'time')}, {last.size:,} {result.unit} in all, {result.seconds:.1f} s",
+        f"stopped: {REASONS[result.stopped]}",
+        "",
+        f"{'':10}{'start':>10}{'tuned':>10}",
+        f"{'tuning set':10}{score_text(result.start_score):>10}{score_text(result.score):>10}",
+    ]
+    if result.heldout is not None:
+        lines.append(f"{'held out':10}{score_text(result.heldout.start):>10}{score_text(result.heldout.tuned):>10}")
+    lines += _without_output(result)
+    width = max(7, *map(len, result.weights))
+    lines += ["", f"{'feature':{width}}  {'start':>10}  {'tuned':>10}"]
+    lines += [
+        f"{name:{width}}  {result.start.get(name, 0.0):>10.5g}  {weight:>10.5g}"
+        for name, weight in result.weights.items()
+    ]
+    return "\n".join(lines)
+
+
+def _without_output(result: LoopResult) -> list[str]:
+    """A line on sentences that the decoder had no output for, where there are any."""
+    counts = {"tuning set": (result.iterations[0].empty, result.empty)}
+    if result.heldout is not None:
+        counts["held out"] = (result.heldout.start_empty, result.heldout.tuned_empty)
+    rows = [f"{name:10}{start:>10,}{tuned:>10,}" for name, (start, tuned) in counts.items() if start or tuned]
+    return ["", "sentences without output, which count as empty:", *rows] if rows else []
 
 
 def _header(result: TuneResult) -> list[str]:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError, unknown_name
+from hulltune.names import SCALES
 from hulltune.search.directions import inverse_units
 
 Floats = NDArray[np.float64]
 
-SCALES = ("l1", "l2", "none")
 FARTHEST_WEIGHT = 1e6
 """How far a weight may go on a fixed scale, in units of its feature or of the start: never off to infinity."""
 

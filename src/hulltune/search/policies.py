@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from hulltune.errors import InputError, unknown_name
 from hulltune.kernels.step_limits import FARTHEST, RESOLUTION, TINY_STEP
+from hulltune.names import POLICIES, SMOOTHINGS
 
 Floats = NDArray[np.float64]
-
-POLICIES = ("middle", "closest", "widest")
-SMOOTHINGS = ("none", "min", "mean")
 
 
 @dataclass(frozen=True)

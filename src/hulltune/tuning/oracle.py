@@ -20,6 +20,7 @@ from hulltune.metrics.registry import get_metric
 from hulltune.metrics.wer import Cer, Wer
 from hulltune.search.problem import Picks, Problem
 from hulltune.tuning.evaluation import oracle
+from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights
 from hulltune.tuning.nearest import Nearest, nearest_outputs
 from hulltune.wording import counted
 
@@ -49,15 +50,15 @@ class Oracle:
 
 
 def best_reachable(
-    corpus: Corpus,
-    references: References,
-    metric: str | Metric,
+    data: DataLike,
+    references: ReferencesLike = None,
+    metric: str | Metric = "bleu",
     *,
-    weights: Any = None,
+    weights: WeightsLike | None = None,
     k: int = NBEST,
     threads: int | None = None,
 ) -> Oracle:
-    """The best score of one output for each sentence, over all that its forest has.
+    """The best score of one output for each sentence, over all that its list or forest has.
 
     WER and CER: exact, by dynamic programming over all derivations (see nearest_outputs); with several references of
     different lengths the choice of outputs decides about the length too, and then the result may be a near miss:
@@ -65,7 +66,13 @@ def best_reachable(
     metrics: the n-best oracle, which takes the best of the ``k`` best distinct outputs under ``weights`` by a greedy
     search (all candidates, where all sentences are lists).
     """
-    metric = get_metric(metric)
+    dataset = as_dataset(data, references)
+    assert dataset.references is not None
+    given = None if weights is None else as_weights(weights)
+    return _best(dataset.corpus, dataset.references, get_metric(metric), given, k, threads)
+
+
+def _best(corpus: Corpus, references: References, metric: Metric, weights: Any, k: int, threads: int | None) -> Oracle:
     if isinstance(metric, (Wer, Cer)):
         return _error_rate(corpus, references, metric, weights, k, threads)
     candidates = _Candidates(corpus, weights, k, threads)
@@ -91,7 +98,7 @@ def oracle_around(problem: Problem, tuned: Picks, weights: NDArray[np.float64], 
     if not problem.is_lists:
         is_lattices = int(np.diff(problem.corpus.tail_offsets).max(initial=0)) <= 1
         if isinstance(problem.metric, (Wer, Cer)) and is_lattices:
-            found = best_reachable(problem.corpus, problem.references, problem.metric, weights=weights, threads=threads)
+            found = _best(problem.corpus, problem.references, problem.metric, weights, NBEST, threads)
             if found.exact:
                 return found.score, found.kind
         problem.meet(weights, k=NBEST, threads=threads)

@@ -6,7 +6,7 @@ import dataclasses
 import re
 
 from hulltune import Certificate
-from hulltune.cli.commands import command_parser
+from hulltune.cli.help import load
 from tests.pages import Page, measured
 
 PAGE = Page("docs/certified.md")
@@ -21,7 +21,7 @@ def test_options_and_pictures_exist() -> None:
     PAGE.assert_options_exist()
     PAGE.assert_links_lead_somewhere()
     for command in re.findall(r"^    hulltune (.+)$", PAGE.text, flags=re.MULTILINE):
-        known = command_parser(command.split()[0])[0].format_help()
+        known = {option for param in load(command.split()[0]).params for option in param.opts}
         options = re.findall(r"--[a-z]+", command)
         assert options
         assert all(option in known for option in options), command

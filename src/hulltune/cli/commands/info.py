@@ -1,41 +1,38 @@
-"""Say what is in lists or forests: counts, features, duplicates, and the oracle."""
+"""``hulltune info``: what is in lists or forests."""
 
 from __future__ import annotations
 
-import argparse
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from hulltune.cli.exits import DONE
-from hulltune.cli.parser import Parser, add_help, add_lists
-from hulltune.cli.progress import number
+from hulltune.cli.answers import DONE
+from hulltune.cli.help import command
+from hulltune.cli.options import DataOptions, data_options, json_option
 from hulltune.cli.reading import read, with_references
-from hulltune.wording import counted
+from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
     from hulltune.data.dataset import Dataset
+    from hulltune.metrics import Metric
 
-USAGE = "LISTS… [--ref FILE]… [options]"
-EXAMPLE = "  hulltune info dev.nbest.gz --ref dev.en --metric bleu"
+EXAMPLES = """\
+hulltune info dev.nbest.gz
+hulltune info lattices/ --ref dev.txt --metric wer"""
 MOST_SHOWN = 10
 
 
-def configure(parser: Parser) -> None:
-    """The options of ``info``."""
-    add_lists(parser)
-    answer = parser.add_argument_group("answer")
-    answer.add_argument("--json", action="store_true", help="print one JSON object")
-    add_help(answer)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Print the description."""
-    lists = read(args)
+@command(group="work with lists and forests", examples=EXAMPLES)
+@data_options(judged=True)
+@json_option
+def info(data: DataOptions, ref: tuple[str, ...], metric: Metric, as_json: bool) -> int:
+    """Describe lists or forests: their sizes, features and scores."""
+    lists = read(data)
     found = describe(lists) if lists.is_lists else describe_forests(lists)
-    if args.ref or lists.references is not None:
-        found["scores"] = _scores(lists, args)
+    if ref or lists.references is not None:
+        found["scores"] = _scores(lists, ref, metric)
     lines = _lines if lists.is_lists else _forest_lines
-    print(json.dumps(found, ensure_ascii=False) if args.json else "\n".join(lines(found)))
+    print(json.dumps(found, ensure_ascii=False) if as_json else "\n".join(lines(found)))
     return DONE
 
 
@@ -114,14 +111,14 @@ def describe_forests(forests: Dataset) -> dict[str, Any]:
     }
 
 
-def _scores(lists: Dataset, args: argparse.Namespace) -> dict[str, Any]:
+def _scores(lists: Dataset, ref: Sequence[str], metric: Metric) -> dict[str, Any]:
     import numpy as np
 
     from hulltune.search.directions import axes, feature_units, inverse_units
-    from hulltune.tuning.inputs import problem_of
+    from hulltune.search.problem import Problem
     from hulltune.tuning.oracle import oracle_around
 
-    problem = problem_of(with_references(lists, args), args.metric)
+    problem = Problem.of(with_references(lists, ref), metric)
     units = feature_units(problem.corpus)
     weights = inverse_units(units)
     if problem.has_own_choice:
@@ -155,8 +152,8 @@ def _forest_lines(found: dict[str, Any]) -> list[str]:
     lines += ["", *_feature_table(found["features"], "in a forest")] if found["features"] else []
     if "scores" in found:
         scores = found["scores"]
-        own = f"first choice {number(scores['baseline'])}, " if scores["baseline"] is not None else ""
-        lines += ["", f"{own}oracle {number(scores['oracle'])} ({scores['oracle_kind']})  {scores['metric']}"]
+        own = f"first choice {score_text(scores['baseline'])}, " if scores["baseline"] is not None else ""
+        lines += ["", f"{own}oracle {score_text(scores['oracle'])} ({scores['oracle_kind']})  {scores['metric']}"]
     return lines
 
 
@@ -182,7 +179,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         scores = found["scores"]
         lines += [
             "",
-            f"first choice {number(scores['baseline'])}, oracle {number(scores['oracle'])}  {scores['metric']}",
+            f"first choice {score_text(scores['baseline'])}, oracle {score_text(scores['oracle'])}  {scores['metric']}",
         ]
     return lines
 

@@ -1,0 +1,19 @@
+"""The commands: a file for each, imported when its command is asked for."""
+
+COMMANDS = (
+    "tune",
+    "loop",
+    "rerank",
+    "score",
+    "surface",
+    "oracle",
+    "info",
+    "kbest",
+    "convert",
+    "pack",
+    "demo",
+    "decode",
+    "help",
+    "completion",
+)
+"""All commands, in the order of the help."""

@@ -1,0 +1,59 @@
+"""``hulltune convert``: lists or forests in another format, or smaller."""
+
+from __future__ import annotations
+
+from hulltune.cli.answers import DONE, note
+from hulltune.cli.help import command
+from hulltune.cli.options import ANSWER, DATA, DataOptions, argument, data_options, option, quiet_option, weights_option
+from hulltune.cli.reading import read, weights_for
+from hulltune.cli.values import FILE, Number, OneOf
+from hulltune.errors import InputError
+from hulltune.names import WRITERS
+from hulltune.wording import counted
+
+EXAMPLES = """\
+hulltune convert lattices/ dev.forest.gz --to forest
+hulltune convert lattices/ small.hull --beam 20 --weights w.json"""
+
+
+@command(group="work with lists and forests", examples=EXAMPLES)
+@data_options("LISTS…")
+@argument(DATA, "out", "OUT", "The file to write, or a folder for files of slf or openfst-text.", type=FILE)
+@option(
+    ANSWER,
+    "--to FORMAT",
+    f"The format to write: {', '.join(WRITERS)}. [default: the one that OUT's name tells]",
+    type=OneOf("format to write", WRITERS),
+)
+@option(ANSWER, "--beam B", "Keep only edges that are part of a derivation within B of the best.", type=Number())
+@option(ANSWER, "--density D", "Keep at most D edges for each word of the best output.", type=Number())
+@weights_option(ANSWER, "The weights by which --beam and --density find the best.", required=False)
+@quiet_option("Do not say what was written.")
+def convert(
+    data: DataOptions,
+    out: str,
+    to: str | None,
+    beam: float | None,
+    density: float | None,
+    weights: str | None,
+    quiet: bool,
+) -> int:
+    """Write lists or forests in another format, or make forests smaller."""
+    from hulltune.formats.write import write, writer_for
+
+    name = writer_for(out, to)
+    prunes = beam is not None or density is not None
+    if prunes != (weights is not None):
+        raise InputError("--beam, --density, --weights: pruning needs weights, and weights are for pruning alone")
+    given = read(data, quiet=quiet)
+    if weights is not None:
+        from hulltune.tuning.extraction import prune_forests
+
+        found = weights_for(given, weights, missing=data.missing)
+        given, pruning = prune_forests(given, found, beam=beam, density=density)
+        if not quiet:
+            note(str(pruning))
+    write(given, out, name)
+    if not quiet:
+        note(f"{out}: {counted(len(given), 'sentence')}, as {name}")
+    return DONE

@@ -1,0 +1,102 @@
+"""``hulltune kbest``: the best derivations of forests, or random ones."""
+
+from __future__ import annotations
+
+from hulltune.cli.answers import DONE, note, write_lines
+from hulltune.cli.help import command
+from hulltune.cli.options import (
+    ANSWER,
+    DataOptions,
+    data_options,
+    option,
+    out_option,
+    quiet_option,
+    threads_option,
+    weights_option,
+)
+from hulltune.cli.reading import read, weights_for
+from hulltune.cli.values import COUNT, POSITIVE_COUNT, Number, OneOf
+from hulltune.errors import InputError
+from hulltune.names import RANKED_FORMATS
+from hulltune.wording import counted
+
+EXAMPLES = """\
+hulltune kbest lattices/ -w w.json --k 100 --distinct --out dev.nbest
+hulltune kbest dev.hull -w w.json --sample 100 --temperature 2"""
+WHICH = "which derivations"
+BEST = 100
+
+
+@command(group="work with lists and forests", examples=EXAMPLES)
+@data_options("FORESTS…")
+@weights_option(WHICH)
+@option(WHICH, "-k, --k K", f"Write the K best derivations of each sentence. [default: {BEST}]", type=POSITIVE_COUNT)
+@option(WHICH, "--distinct", "Write each output only once, with its best derivation.")
+@option(
+    WHICH,
+    "--sample N",
+    "Write N random derivations instead, drawn in proportion to exp(score / T).",
+    type=POSITIVE_COUNT,
+)
+@option(
+    WHICH,
+    "--temperature T",
+    "The T of --sample. A larger T gives worse derivations a better chance. [default: 1]",
+    type=Number(),
+)
+@option(WHICH, "-s, --seed N", "The seed of --sample. [default: 1]", type=COUNT)
+@option(
+    ANSWER,
+    "--as FORMAT",
+    "What to write: lists with features and scores (moses or jsonl), or only the text of the best (text, for --k 1).",
+    name="output",
+    type=OneOf("output", RANKED_FORMATS),
+    default="moses",
+)
+@out_option("The file to write. [default: standard output]")
+@threads_option
+@quiet_option("Do not say that kernels are being compiled.")
+def kbest(
+    data: DataOptions,
+    weights: str,
+    k: int | None,
+    distinct: bool,
+    sample: int | None,
+    temperature: float | None,
+    seed: int | None,
+    output: str,
+    out: str | None,
+    threads: int | None,
+    quiet: bool,
+) -> int:
+    """Write the best derivations of forests, or random ones."""
+    if sample is not None and k is not None:
+        raise InputError("--k, --sample: give one of them; the best, or random ones")
+    for name, given in (("temperature", temperature), ("seed", seed)):
+        if given is not None and sample is None:
+            raise InputError(f"--{name}: is for --sample")
+    if output == "text" and (k or sample or BEST) > 1:
+        raise InputError("--as text: is for one derivation of each sentence (--k 1); give --as moses or jsonl for more")
+    from hulltune import lines
+    from hulltune.tuning.extraction import derivation_lines
+
+    dataset = read(data, quiet=quiet)
+    found_weights = weights_for(dataset, weights, missing=data.missing)
+    if sample is not None:
+        found = lines.sample(
+            dataset.corpus,
+            found_weights,
+            sample,
+            temperature=1.0 if temperature is None else temperature,
+            seed=1 if seed is None else seed,
+            threads=threads,
+        )
+    else:
+        found = lines.kbest(dataset.corpus, found_weights, k or BEST, distinct=distinct, threads=threads)
+    texts = derivation_lines(dataset.ids, found, output, unique=distinct and sample is not None)
+    write_lines((line for line, _ in texts), out)
+    incomplete = [str(name) for name, whole in zip(dataset.ids, found.complete.tolist(), strict=True) if not whole]
+    if incomplete:
+        names = ", ".join(incomplete[:10])
+        note(f"fewer were found of {counted(len(incomplete), 'sentence')}, for all the duplicates: {names}")
+    return DONE

@@ -1,0 +1,286 @@
+"""``hulltune loop``: tune a decoder in the loop."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hulltune.cli.answers import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    checked_outputs,
+    give_result,
+    note,
+    note_left_out,
+    uninterrupted,
+)
+from hulltune.cli.help import command
+from hulltune.cli.options import (
+    ANSWER,
+    SEARCH,
+    WEIGHTS,
+    ConstraintOptions,
+    ReadingOptions,
+    SearchOptions,
+    constraint_options,
+    constraints_of,
+    gathered,
+    json_option,
+    metric_option,
+    not_together,
+    option,
+    quiet_option,
+    reading_options,
+    reference_option,
+    results_option,
+    search_options,
+    strategy_of,
+    weights_option,
+)
+from hulltune.cli.progress import shown_loop
+from hulltune.cli.reading import read_references, reading_of
+from hulltune.cli.values import POSITIVE_COUNT, Number, OneOf
+from hulltune.errors import InputError
+from hulltune.names import WEIGHT_FORMATS
+from hulltune.wording import counted
+
+if TYPE_CHECKING:
+    from hulltune.loop import LoopProgress
+    from hulltune.loop.decoding import Decoder
+    from hulltune.metrics import Metric
+
+EXAMPLES = """\
+hulltune loop --decoder 'decode {weights} {output}' --input dev.de --ref dev.en --weights start.json
+hulltune loop --input dev.de --ref dev.en --forest"""
+DECODER = "decoder"
+
+
+@dataclass(frozen=True)
+class DecoderOptions:
+    """Which decoder, how it is called, and the weights that it starts with."""
+
+    decoder: str | None
+    shell: bool
+    timeout: float | None
+    nbest: int
+    lattice: bool
+    forest: bool
+    weights: str | None
+    weights_format: str
+    weights_template: str | None
+
+
+@command(group="tune weights", examples=EXAMPLES)
+@option(
+    DECODER,
+    "-i, --input FILE",
+    "The sentences to decode, one per line, or whatever the decoder reads.",
+    name="source",
+    required=True,
+)
+@reference_option(DECODER, required=True)
+@metric_option(DECODER)
+@gathered(
+    "how",
+    DecoderOptions,
+    option(
+        DECODER,
+        "--decoder COMMAND",
+        "The command that decodes. {weights} in it stands for the file of weights; {input}, {output}, {nbest} and "
+        "{iteration} can be used, too. [default: the built-in decoder]",
+    ),
+    option(DECODER, "--shell", "Run the command in a shell, which allows pipes."),
+    option(DECODER, "--timeout S", "Stop the command if it runs longer than S seconds.", type=Number()),
+    option(
+        DECODER,
+        "-n, --nbest K",
+        "The number of outputs for each sentence: {nbest} in the command.",
+        type=POSITIVE_COUNT,
+        default=100,
+    ),
+    option(DECODER, "--lattice", "Tune on lattices of the built-in decoder, not on lists."),
+    option(DECODER, "--forest", "Tune on forests of the built-in decoder, not on lists."),
+    weights_option(help_text="The weights to start with. [default: those of the built-in decoder]", required=False),
+    option(
+        WEIGHTS,
+        "--weights-format NAME",
+        f"The format of the file of weights: {', '.join(WEIGHT_FORMATS[:-1])} or {WEIGHT_FORMATS[-1]}.",
+        type=OneOf("format of weights", WEIGHT_FORMATS),
+        default="json",
+    ),
+    option(
+        WEIGHTS,
+        "--weights-template FILE",
+        "Write the weights into a copy of this file, in which {lm} stands for the weight of lm.",
+    ),
+)
+@reading_options(DECODER)
+@constraint_options
+@option(SEARCH, "--iterations N", "Decode and tune at most N times.", type=POSITIVE_COUNT, default=10)
+@option(SEARCH, "--gain G", "Stop when tuning gains no more than G.", type=Number(), default=0)
+@search_options
+@option(
+    ANSWER,
+    "--run FOLDER",
+    "The folder for all outputs. To continue an interrupted run, give the same command again.",
+    name="folder",
+    default="loop",
+)
+@option(ANSWER, "--heldout FILE", "Sentences to decode with the first and the best weights, but not to tune on.")
+@option(ANSWER, "--heldout-ref FILE", "The references of --heldout. Can be repeated.", multiple=True)
+@results_option
+@json_option
+@quiet_option()
+def loop(
+    source: str,
+    ref: tuple[str, ...],
+    metric: Metric,
+    how: DecoderOptions,
+    reading: ReadingOptions,
+    constraints: ConstraintOptions,
+    iterations: int,
+    gain: float,
+    search: SearchOptions,
+    folder: str,
+    heldout: str | None,
+    heldout_ref: tuple[str, ...],
+    out: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Tune a decoder in the loop: decode, merge, tune, and decode again."""
+    not_together(("--lattice", how.lattice), ("--forest", how.forest))
+    outputs = checked_outputs(out)
+    if bool(heldout) != bool(heldout_ref):
+        raise InputError("--heldout, --heldout-ref: give both or none of them")
+    _check_lines("--input", source, "--ref", ref)
+    if heldout:
+        _check_lines("--heldout", heldout, "--heldout-ref", heldout_ref)
+    from hulltune.loop import DecoderError, tune_loop
+    from hulltune.report.summary import loop_summary
+
+    worked = False
+    decoder = _decoder(how, reading, source)
+    try:
+        with shown_loop(quiet=quiet) as show:
+
+            def progress(step: LoopProgress) -> None:
+                nonlocal worked
+                worked = worked or step.stage != "done"
+                if show is not None:
+                    show(step)
+
+            result = tune_loop(
+                decoder,
+                read_references(ref),
+                start=_first_weights(how),
+                metric=metric,
+                iterations=iterations,
+                least_gain=gain,
+                folder=folder,
+                heldout=None if heldout is None else _decoder(how, reading, heldout),
+                heldout_references=read_references(heldout_ref),
+                reading=reading_of(reading),
+                settings={"input": _digest(source)},
+                progress=progress,
+                search=strategy_of(search),
+                constraints=constraints_of(constraints),
+                seed=search.seed,
+                threads=search.threads,
+            )
+    except DecoderError as error:
+        print(f"hulltune: {error}", file=sys.stderr)
+        note(f"all that was found before is in {folder}; the same command goes on from there")
+        return FAILED
+    with uninterrupted():
+        give_result(result, outputs, summary=loop_summary, as_json=as_json)
+    if not quiet:
+        if not worked:
+            note(f"nothing left to do in {folder}, the decoder was not run")
+        note_left_out(getattr(decoder, "left_out", {}))
+        most = max(record.empty for record in result.iterations)
+        if most:
+            of_all = counted(result.sentences, "sentence")
+            note(f"the decoder had no output for up to {most} of {of_all}; that counts as empty output")
+    if result.interrupted:
+        note(f"interrupted; this is the best so far, and the same command goes on from {folder}")
+        return INTERRUPTED
+    return DONE
+
+
+def _decoder(how: DecoderOptions, reading: ReadingOptions, source: str) -> Decoder:
+    """The decoder that is named, or the built-in one, for which some options are of no use."""
+    if how.decoder is not None:
+        return _command(how.decoder, how, source)
+    for_commands = {
+        "shell": how.shell or None,
+        "timeout": how.timeout,
+        "weights-template": how.weights_template,
+        **asdict(reading),
+    }
+    for option_name, given in for_commands.items():
+        if given is not None:
+            raise InputError(f"--{option_name}: is for a command; give one by --decoder")
+    from hulltune.demo.builtin import BuiltInDecoder
+
+    return BuiltInDecoder(source, size=how.nbest, lattices=how.lattice, forests=how.forest)
+
+
+def _command(line: str, how: DecoderOptions, source: str) -> Decoder:
+    from hulltune.loop import CommandDecoder, WeightsFormat
+
+    if how.lattice or how.forest:
+        name = "--lattice" if how.lattice else "--forest"
+        raise InputError(f"{name}: is for the built-in decoder; a command writes what it likes to {{output}}")
+    written = (
+        WeightsFormat(how.weights_format)
+        if how.weights_template is None
+        else WeightsFormat.from_template(how.weights_template)
+    )
+    return CommandDecoder(
+        line,
+        input=source,
+        nbest=how.nbest,
+        shell=how.shell,
+        timeout=how.timeout,
+        weights_format=written,
+    )
+
+
+def _first_weights(how: DecoderOptions) -> Any:
+    if how.weights is not None:
+        return how.weights
+    if how.decoder is not None:
+        raise InputError("--weights: a decoder needs weights to start with; give a file with some")
+    from hulltune.demo import START_WEIGHTS
+
+    return START_WEIGHTS
+
+
+def _check_lines(name: str, path: str, ref_name: str, ref: Sequence[str]) -> None:
+    """Refuse an input of another length than its references. A folder, or what is no text, has no lines to count."""
+    from hulltune.formats.streams import open_bytes
+
+    if not Path(path).is_file():
+        return
+    with open_bytes(path) as stream:
+        text = stream.read()
+    references = read_references(ref)
+    lines = text.count(b"\n") + (text[-1:] not in (b"", b"\n"))
+    if references is not None and b"\0" not in text and lines != len(references):
+        raise InputError(
+            f"{name}: {path} has {counted(lines, 'line')}, but {ref_name} has {len(references)}; "
+            "expected a reference line for each line of the input"
+        )
+
+
+def _digest(path: str) -> str:
+    file = Path(path)
+    if not file.exists():
+        raise InputError(f"--input: {path}: no such file")
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else str(file.resolve())

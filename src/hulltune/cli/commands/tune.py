@@ -1,0 +1,162 @@
+"""``hulltune tune``: tune the weights of lists or forests."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hulltune.cli.answers import DONE, INTERRUPTED, checked_outputs, give_result, note, uninterrupted
+from hulltune.cli.help import command
+from hulltune.cli.options import (
+    ANSWER,
+    SEARCH,
+    WEIGHTS,
+    ConstraintOptions,
+    DataOptions,
+    SearchOptions,
+    also_option,
+    constraint_options,
+    constraints_of,
+    data_options,
+    json_option,
+    option,
+    quiet_option,
+    results_option,
+    search_options,
+    strategy_of,
+)
+from hulltune.cli.progress import shown_progress
+from hulltune.cli.reading import read, read_scored, start_for, with_references
+from hulltune.cli.values import COUNT, Number
+from hulltune.defaults import GAP
+from hulltune.errors import InputError
+
+if TYPE_CHECKING:
+    from hulltune.metrics import Metric
+
+EXAMPLES = """\
+hulltune tune dev.nbest.gz --ref dev.en --metric bleu --out w.json
+hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
+
+
+@command(group="tune weights", examples=EXAMPLES)
+@data_options(judged=True)
+@option(WEIGHTS, "--start FILE", "Weights to start from, or the result of an earlier run to continue.")
+@constraint_options
+@search_options
+@option(SEARCH, "--certify", "Find the best weights that exist, with a proof. Short for --search certified.")
+@option(
+    SEARCH,
+    "--gap X",
+    "Certified search: end when the score is proven to be within X of the best.",
+    type=Number(0),
+    default=GAP,
+)
+@option(
+    SEARCH, "--time S", "Certified search: end after S seconds. [default: no limit]", name="seconds", type=Number(0)
+)
+@option(ANSWER, "--heldout LISTS", "Lists or forests that are scored but not tuned on. Can be repeated.", multiple=True)
+@option(ANSWER, "--heldout-ref FILE", "The references of --heldout. Can be repeated.", multiple=True)
+@option(ANSWER, "--heldout-add FILE", "Further scores for --heldout, one file for each --add.", multiple=True)
+@option(
+    ANSWER,
+    "--folds K",
+    "Cross-validate: score each of K parts with weights that are tuned on the other parts.",
+    type=COUNT,
+    default=0,
+    show_default=False,
+)
+@option(
+    ANSWER,
+    "--replicates N",
+    "Tune with N seeds, and report the mean and the standard deviation.",
+    type=COUNT,
+    default=1,
+)
+@also_option("Other metrics to report. [default: the common text metrics]")
+@option(ANSWER, "--no-oracle", "Do not compute the oracle, which is the best score that any choice can reach.")
+@option(ANSWER, "--store FILE", "Keep the statistics of the metric in this SQLite file, for later runs.")
+@option(
+    ANSWER, "--questions FILE", "Where to write the questions of a metric that asks people. [default: questions.jsonl]"
+)
+@results_option
+@json_option
+@quiet_option()
+def tune(
+    data: DataOptions,
+    ref: tuple[str, ...],
+    metric: Metric,
+    start: str | None,
+    constraints: ConstraintOptions,
+    search: SearchOptions,
+    certify: bool,
+    gap: float,
+    seconds: float | None,
+    heldout: tuple[str, ...],
+    heldout_ref: tuple[str, ...],
+    heldout_add: tuple[str, ...],
+    folds: int,
+    replicates: int,
+    also: list[Metric] | None,
+    no_oracle: bool,
+    store: str | None,
+    questions: str | None,
+    out: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Tune the weights of lists or forests for a metric.
+
+    The answer has the scores before and after, the best score that is possible, and what each feature is worth.
+    """
+    outputs = checked_outputs(out)
+    if certify and search.search not in ("random", "certified"):
+        raise InputError(f"--certify is --search certified; got --search {search.search}, too")
+    if heldout_ref and not heldout:
+        raise InputError("--heldout-ref: there are no --heldout lists that it could be for")
+    began = time.perf_counter()
+    from hulltune.report.summary import summary
+    from hulltune.tuning import tune as tune_weights
+
+    dataset = read_scored(data, ref, quiet=quiet)
+    unseen = None
+    if heldout:
+        unseen = read(replace(data, lists=heldout, add=heldout_add), quiet=quiet)
+        if unseen.is_lists and data.missing is not None:
+            unseen = unseen.with_features(dataset.feature_names, may_lack=dataset.feature_names)
+        unseen = with_references(unseen, heldout_ref)
+    reading = time.perf_counter() - began
+    with shown_progress(quiet=quiet) as progress:
+        result = tune_weights(
+            dataset,
+            metric=metric,
+            start=start_for(dataset, start),
+            search=strategy_of(
+                replace(search, search="certified") if certify else search,
+                gap=gap,
+                time=math.inf if seconds is None else seconds,
+            ),
+            constraints=constraints_of(constraints),
+            seed=search.seed,
+            threads=search.threads,
+            heldout=unseen,
+            folds=folds,
+            replicates=replicates,
+            also=also,
+            oracle=not no_oracle,
+            store=store,
+            questions=questions or ("questions.jsonl" if re.search(r"\bask\b", metric.signature) else None),
+            progress=progress,
+        )
+    with uninterrupted():
+        timings = {**result.timings, "reading": reading + result.timings["reading"]}
+        result = replace(result, seconds=time.perf_counter() - began, timings=timings)
+        give_result(result, outputs, summary=summary, as_json=as_json)
+    if result.interrupted:
+        written = f"the best so far is in {', '.join(map(str, outputs))}" if outputs else "this is the best so far"
+        note(f"interrupted; {written}")
+        return INTERRUPTED
+    return DONE

@@ -1,0 +1,172 @@
+"""How commands look: help in groups, one option a line, examples at the end, and the choice of a command by its name.
+
+rich-click draws the help. It imports rich only then, and plain commands start without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+from rich_click import RichArgument, RichCommand, RichContext, RichGroup, RichHelpFormatter, RichOption, RichOptionPanel
+
+from hulltune.cli.commands import COMMANDS
+from hulltune.errors import unknown_name
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+COMPLETE = "_HULLTUNE_COMPLETE"
+"""The variable by which a shell asks for completions."""
+WIDEST = 100
+"""Columns that help takes at most: longer lines are hard to read."""
+SETTINGS: dict[str, Any] = {
+    "help_option_names": ["-h", "--help"],
+    "show_default": True,
+    "rich_help_config": {
+        "theme": "default-slim",
+        "text_markup": None,
+        "text_emojis": False,
+        "max_width": WIDEST,
+        "force_terminal": None,  # colours are for terminals, also where a build server would like to have them
+        "options_panel_title": "general",
+        "style_options_panel_title_style": "bold",
+        "style_commands_panel_title_style": "bold",
+        "default_string": r"\[default: {}]",
+        "options_table_help_sections": ["help", "required", "default"],
+    },
+}
+
+
+class _Options(RichOptionPanel):
+    """A group of options: one a line, in two columns that are as wide in all groups of a command."""
+
+    def get_table(self, command: RichCommand, ctx: RichContext, formatter: RichHelpFormatter) -> Table:
+        """The options of the group, and what they do."""
+        from rich.table import Table
+        from rich.text import Text
+
+        widest = max(sum(map(len, _spelled(param))) for param in command.get_params(ctx))
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True, min_width=widest)
+        table.add_column()
+        look = formatter.config
+        styles = (look.style_switch, look.style_option, look.style_metavar)
+        for param in self.get_objects(command, ctx):
+            assert isinstance(param, (RichArgument, RichOption))
+            spelled = Text.assemble(*zip(_spelled(param), styles, strict=True))
+            # The text alone: within the columns that rich-click puts around it, drawing takes half as long again.
+            table.add_row(spelled, param.get_rich_help(ctx, formatter).renderables[0])
+        return table
+
+
+def _spelled(param: click.Parameter) -> tuple[str, str, str]:
+    """How an option is written: its short form, or room for one, its name, and what follows it."""
+    if isinstance(param, click.Argument):
+        return "", "", param.metavar or ""
+    short = next((f"{name}, " for name in param.opts if not name.startswith("--")), "    ")
+    return short, long_name(param), "" if getattr(param, "is_flag", False) else f" {param.metavar}"
+
+
+def long_name(param: click.Parameter) -> str:
+    """The name of an option with two dashes, or of an argument."""
+    if isinstance(param, click.Argument):
+        return (param.metavar or "").strip("[…]")
+    return next(name for name in param.opts if name.startswith("--"))
+
+
+class _Formatter(RichHelpFormatter):
+    option_panel_class = _Options
+
+
+class _Context(RichContext):
+    formatter_class = _Formatter
+
+
+class Command(RichCommand):
+    """A command whose help names all that it needs in the first line, and ends with examples."""
+
+    context_class = _Context
+
+    def __init__(self, *args: Any, examples: str = "", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.examples = examples
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments. Every fault in them knows its command, so that the message can name it."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """The arguments and the options that must be given; the others are ``[options]``."""
+        arguments, needed = [], []
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Argument):
+                arguments.append(param.metavar or "")
+            elif param.required:
+                needed.append(f"{long_name(param)} {param.metavar}")
+        return [*arguments, *needed, "[options]"]
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The first line."""
+        formatter.write_usage(ctx.command_path, " ".join(self.collect_usage_pieces(ctx)), prefix="usage:")
+
+    def format_epilog(self, ctx: click.Context, formatter: Any) -> None:
+        """The examples, which can be pasted: where a line is too long, a backslash goes before its break."""
+        from rich.text import Text
+
+        formatter.write(Text("examples:", style=formatter.config.style_options_panel_title_style))
+        for example in self.examples.splitlines():
+            lines = wrap(example, formatter.width - 4, subsequent_indent="    ", break_on_hyphens=False)
+            formatter.write(Text(" \\\n".join(f"  {line}" for line in lines)))
+
+    def get_help(self, ctx: click.Context) -> str:
+        """The help without the blanks that rich fills its lines with."""
+        return "\n".join(line.rstrip() for line in super().get_help(ctx).splitlines())
+
+
+class Commands(Command, RichGroup):  # type: ignore[misc]  # rich-click's own classes disagree with click's
+    """All commands by name. The module of one is imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> Command | None:
+        """The command of a name, if there is one."""
+        return load(cmd_name) if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """The command that the first argument names, and the other arguments."""
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            raise unknown_name("command", args[0], COMMANDS)
+        return super().resolve_command(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """A command comes first."""
+        return ["COMMAND", "[options]"]
+
+
+def load(name: str) -> Command:
+    """The command of a name."""
+    found = getattr(importlib.import_module(f"hulltune.cli.commands.{name}"), name)
+    assert isinstance(found, Command)
+    return found
+
+
+def command(*, group: str, examples: str) -> Callable[[Callable[..., int]], Command]:
+    """Make a command of a function: ``group`` is where it stands in the help of all, ``examples`` end its own help."""
+
+    def decorate(function: Callable[..., int]) -> Command:
+        made = click.command(cls=Command, context_settings=SETTINGS, panel=group, examples=examples)(function)
+        help_text = "Show the Python traceback if the run fails."
+        made.params.append(RichOption(["--debug"], is_flag=True, expose_value=False, help=help_text))
+        return made
+
+    return decorate

@@ -1,0 +1,363 @@
+"""The options that several commands share, each spelled once, and the objects that they arrive in.
+
+A decorator such as ``data_options`` adds a group of options to a command and hands them over as one argument.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from hulltune.cli.values import (
+    COUNT,
+    FILE,
+    METRIC,
+    NAMES,
+    POSITIVE_COUNT,
+    Costs,
+    MetricsType,
+    NamedNumber,
+    NamedSign,
+    NameOrFile,
+    OneOf,
+    SomeOf,
+    Zero,
+    by_name,
+    joined,
+)
+from hulltune.defaults import DIRECTIONS, RESTARTS
+from hulltune.names import BUILTIN_FEATURES, FORMATS, IDS, ON_ERROR, POLICIES, SCALES, SEARCHES, SMOOTHINGS
+
+if TYPE_CHECKING:
+    from hulltune.search.constraints import Constraints
+    from hulltune.search.strategy import Strategy
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+DATA, WEIGHTS, SEARCH, ANSWER = "data", "weights", "search", "answer"
+"""The groups of options in the help of most commands."""
+GENERAL = None
+"""The last group, which every command has."""
+FILES = ("FILE", "FOLDER", "LISTS")
+_SPELLED = re.compile(r"(?:(-\w), )?(--[\w-]+)(?: (.+))?")
+
+
+def option(group: str | None, spelled: str, help_text: str, *, name: str | None = None, **settings: Any) -> Decorator:
+    """An option, spelled as the help shows it ("-o, --out FILE"), and told in a sentence.
+
+    It is a flag where nothing follows its name. Its value is text, or what the type says; files are known by their
+    spelling. ``name`` is that of the argument of the command, where it is another one.
+    """
+    found = _SPELLED.fullmatch(spelled)
+    assert found is not None, spelled
+    short, long, metavar = found.groups()
+    if metavar is None:
+        settings["is_flag"] = True
+    elif metavar in FILES:
+        settings.setdefault("type", FILE)
+    names = [part for part in (short, long, name) if part is not None]
+    return click.option(*names, panel=group, metavar=metavar, help=help_text, **settings)
+
+
+def argument(group: str, name: str, metavar: str, help_text: str, **settings: Any) -> Decorator:
+    """A value without an option's name before it, told in a sentence."""
+    return click.argument(name, metavar=metavar, panel=group, help=help_text, **settings)
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How to read whatever there is."""
+
+    format: str | None
+    missing: float | None
+    ids: str | None
+    negate: bool | list[str] | None
+    drop: list[str] | None
+    symbols: str | None
+
+
+@dataclass(frozen=True)
+class DataOptions(ReadingOptions):
+    """What to read, and how."""
+
+    lists: tuple[str, ...]
+    on_error: str
+    add: tuple[str, ...]
+    name: tuple[str, ...]
+    features: list[str]
+
+
+@dataclass(frozen=True)
+class ConstraintOptions:
+    """What the weights may be."""
+
+    fix: Mapping[str, float]
+    free: list[str] | None
+    min: Mapping[str, float]
+    max: Mapping[str, float]
+    sign: Mapping[str, str]
+    tie: Sequence[Sequence[str]]
+    scale: str
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search for the weights."""
+
+    search: str
+    restarts: int
+    directions: int
+    policy: str
+    smoothing: str
+    seed: int
+    threads: int | None
+
+
+def constraints_of(options: ConstraintOptions) -> Constraints:
+    """The constraints that the options of a command name."""
+    from hulltune.search.constraints import Constraints
+
+    return Constraints(**{field.name: getattr(options, field.name) for field in fields(options)})
+
+
+def strategy_of(options: SearchOptions, **further: Any) -> Strategy:
+    """The strategy that the options of a command name, with those of its own options that a command has."""
+    from hulltune.search.strategies import STRATEGIES, get_strategy
+
+    known = {field.name for field in fields(STRATEGIES[options.search])}  # type: ignore[arg-type]  # all are dataclasses
+    given = {field.name: getattr(options, field.name) for field in fields(options)} | further
+    return get_strategy(options.search, **{name: value for name, value in given.items() if name in known})
+
+
+def gathered(argument: str, kind: type, *options: Decorator) -> Decorator:
+    """Add options to a command, which gets them as one object: an argument of that name and kind."""
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(function)
+        def run(**values: Any) -> int:
+            given = {field.name: values.pop(field.name) for field in fields(kind)}
+            return function(**values, **{argument: kind(**given)})
+
+        decorated: Callable[..., int] = run
+        for add in reversed(options):
+            decorated = add(decorated)
+        return decorated
+
+    return decorate
+
+
+def _reading(group: str) -> dict[str, Decorator]:
+    """The options of ReadingOptions, by name."""
+    return {
+        "format": option(
+            group,
+            "-f, --format NAME",
+            "The format of the files, such as moses, jsonl, slf or kaldi. By default, it is recognised.",
+            type=OneOf("format", FORMATS),
+        ),
+        "missing": option(
+            group, "--missing 0", "Treat missing features as 0. By default, they are an error.", type=Zero()
+        ),
+        "ids": option(
+            group,
+            "--ids HOW",
+            "Which sentence a forest belongs to: by its place (order), by the number in the name of its file, from 0 "
+            "(name) or from 1 (name1), or by its line in a file of names. [default: order]",
+            type=NameOrFile(IDS),
+        ),
+        "negate": option(
+            group,
+            "--negate NAME,…",
+            "Features of forests that are costs, so that their sign is changed; or 'all', or 'none'.",
+            type=Costs(),
+        ),
+        "drop": option(group, "--drop WORD,…", "Words of forests that are not output, such as <s>.", type=NAMES),
+        "symbols": option(group, "--symbols FILE", "A table of words, for forests with numbers instead of words."),
+    }
+
+
+def reading_options(group: str) -> Decorator:
+    """How to read what a decoder writes: the argument ``reading``."""
+    return gathered("reading", ReadingOptions, *_reading(group).values())
+
+
+def data_options(metavar: str = "LISTS…", *, judged: bool = False) -> Decorator:
+    """The lists or forests: the argument ``data``. If they are ``judged``, also ``ref`` and ``metric``."""
+    how = _reading(DATA)
+    return gathered(
+        "data",
+        DataOptions,
+        argument(
+            DATA,
+            "lists",
+            metavar,
+            "Lists or forests: files, folders, or patterns such as 'dev/*.gz'.",
+            nargs=-1,
+            required=True,
+            type=FILE,
+        ),
+        *((reference_option(DATA), metric_option(DATA)) if judged else ()),
+        how["format"],
+        how["missing"],
+        option(
+            DATA,
+            "--on-error HOW",
+            "What to do with a wrong line of a list: stop there (raise), or leave it out (skip).",
+            type=OneOf("way to handle errors", ON_ERROR),
+            default="raise",
+        ),
+        option(
+            DATA,
+            "--add FILE",
+            "Further scores for lists, one number per line, as a new feature. Can be repeated.",
+            multiple=True,
+        ),
+        option(DATA, "--name NAME", "The name of the feature from --add. Give one for each --add.", multiple=True),
+        option(
+            DATA,
+            "--features NAME,…",
+            f"Features to compute from the texts of lists: {', '.join(BUILTIN_FEATURES)}.",
+            type=SomeOf("built-in feature", BUILTIN_FEATURES),
+            default=(),
+        ),
+        how["ids"],
+        how["negate"],
+        how["drop"],
+        how["symbols"],
+    )
+
+
+def reference_option(group: str, **settings: Any) -> Decorator:
+    """The references: the argument ``ref``."""
+    help_text = "The references, one sentence per line. Repeat it if sentences have several references."
+    return option(group, "-r, --ref FILE", help_text, multiple=True, **settings)
+
+
+def metric_option(group: str) -> Decorator:
+    """The metric: the argument ``metric``."""
+    help_text = "The metric: bleu, chrf, ter, wer, cer, accuracy and others, or a sum such as 'bleu - ter'."
+    return option(group, "-m, --metric NAME", help_text, type=METRIC, default="bleu")
+
+
+def also_option(help_text: str) -> Decorator:
+    """Other metrics to report: the argument ``also``."""
+    return option(ANSWER, "--also NAME,…", help_text, type=MetricsType(), multiple=True, callback=joined)
+
+
+def _named(spelled: str, help_text: str, kind: Any) -> Decorator:
+    """A repeatable option with a value for a feature."""
+    return option(WEIGHTS, spelled, f"{help_text} Can be repeated.", type=kind, multiple=True, callback=by_name)
+
+
+constraint_options = gathered(
+    "constraints",
+    ConstraintOptions,
+    _named("--fix NAME=V", "Keep the weight of a feature at V.", NamedNumber()),
+    _named("--min NAME=V", "The smallest weight that a feature may have.", NamedNumber()),
+    _named("--max NAME=V", "The largest weight that a feature may have.", NamedNumber()),
+    _named("--sign NAME=+", "Allow only weights of 0 or more (NAME=+), or of 0 or less (NAME=-).", NamedSign()),
+    option(WEIGHTS, "--free NAME,…", "Tune only the weights of these features. [default: all]", type=NAMES),
+    option(
+        WEIGHTS, "--tie NAME,NAME", "Give these features the same weight. Can be repeated.", type=NAMES, multiple=True
+    ),
+    option(
+        WEIGHTS,
+        "--scale NORM",
+        "Scale the weights to norm 1 (l1 or l2), or do not scale them (none).",
+        type=OneOf("scale", SCALES),
+        default="l1",
+    ),
+)
+
+threads_option = option(
+    GENERAL,
+    "-j, --threads N",
+    "The number of threads. It changes the running time, not the result. [default: all CPUs]",
+    type=POSITIVE_COUNT,
+)
+
+search_options = gathered(
+    "search",
+    SearchOptions,
+    option(
+        SEARCH,
+        "--search NAME",
+        f"The kind of search: {', '.join(SEARCHES[:-1])} or {SEARCHES[-1]}.",
+        type=OneOf("search", SEARCHES),
+        default="random",
+    ),
+    option(
+        SEARCH,
+        "--restarts N",
+        "The number of further searches, each from other weights.",
+        type=COUNT,
+        default=RESTARTS,
+    ),
+    option(SEARCH, "--directions N", "The number of lines to search in each round.", type=COUNT, default=DIRECTIONS),
+    option(
+        SEARCH,
+        "--policy NAME",
+        "Which point of a line to take: in the middle of the best interval (middle), at its near end (closest), or in "
+        "the middle of the widest if several are best (widest).",
+        type=OneOf("policy", POLICIES),
+        default="middle",
+    ),
+    option(
+        SEARCH,
+        "--smoothing NAME",
+        "Avoid narrow peaks: judge each interval with its neighbours, by the worst (min) or the mean of them.",
+        type=OneOf("smoothing", SMOOTHINGS),
+        default="none",
+    ),
+    option(
+        SEARCH,
+        "-s, --seed N",
+        "The seed of all random choices. The same seed gives the same result.",
+        type=COUNT,
+        default=1,
+    ),
+    threads_option,
+)
+
+
+def weights_option(
+    group: str = WEIGHTS,
+    help_text: str = "The weights: a result of tune, JSON, a Moses ini file, or lines 'name value'.",
+    *,
+    required: bool = True,
+) -> Decorator:
+    """The weights to use: the argument ``weights``."""
+    return option(group, "-w, --weights FILE", help_text, required=required)
+
+
+def out_option(help_text: str, **settings: Any) -> Decorator:
+    """Where the answer goes: the argument ``out``."""
+    return option(ANSWER, "-o, --out FILE", help_text, **settings)
+
+
+results_option = out_option(
+    "Write the result to FILE.json, or only the weights to FILE.ini (Moses) or FILE.txt (lines). Can be repeated.",
+    multiple=True,
+)
+json_option = option(ANSWER, "--json", "Print the answer as one JSON object.", name="as_json")
+
+
+def quiet_option(help_text: str = "Do not show progress.") -> Decorator:
+    """Less to read: the argument ``quiet``."""
+    return option(GENERAL, "-q, --quiet", help_text)
+
+
+def not_together(*options: tuple[str, bool], needed: bool = False) -> None:
+    """Refuse options that exclude each other, and, where one of them is ``needed``, none of them."""
+    given = [name for name, is_given in options if is_given]
+    if len(given) > 1:
+        message = f"argument {given[1]}: not allowed with argument {given[0]}"
+        raise click.UsageError(message, ctx=click.get_current_context())
+    if needed and not given:
+        message = f"one of the arguments {' '.join(name for name, _ in options)} is required"
+        raise click.UsageError(message, ctx=click.get_current_context())

@@ -1,0 +1,221 @@
+"""What the values of options may be: each type says what it expects, converts, and completes in a shell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+from click.shell_completion import CompletionItem
+
+from hulltune.errors import InputError, unknown_name
+from hulltune.names import METRICS
+
+if TYPE_CHECKING:
+    from hulltune.metrics import Metric
+
+    ValueType = click.ParamType[Any]
+else:
+    ValueType = click.ParamType  # no generic class before click 8.5
+
+FILE = click.Path()
+"""A file or folder. Whether it is there is found out by whoever opens it, with a better message."""
+
+
+class OneOf(ValueType):
+    """One of several names; ``kind`` says of what, for the message on a name that is none of them."""
+
+    name = "name"
+
+    def __init__(self, kind: str, names: Iterable[str]) -> None:
+        self.kind, self.names = kind, tuple(names)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, if it is known."""
+        if value not in self.names:
+            raise unknown_name(self.kind, value, self.names)
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so."""
+        return [CompletionItem(name) for name in self.names if name.startswith(incomplete)]
+
+
+class SomeOf(OneOf):
+    """Several names between commas."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The names, if all are known."""
+        return [super(SomeOf, self).convert(name, param, ctx) for name in NAMES.convert(value, param, ctx)]
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that may follow the last comma."""
+        before, comma, last = incomplete.rpartition(",")
+        return [CompletionItem(f"{before}{comma}{name}") for name in self.names if name.startswith(last)]
+
+
+class NameOrFile(ValueType):
+    """One of several names, or a file."""
+
+    name = "name"
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = tuple(names)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin so; files where there are none."""
+        known = [CompletionItem(name) for name in self.names if name.startswith(incomplete)]
+        return [CompletionItem(incomplete, type="file"), *known]
+
+
+class Names(ValueType):
+    """Any names, between commas."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        """The names in their order; blanks around them do not count."""
+        if not isinstance(value, str):
+            return list(value)
+        return [name.strip() for name in value.split(",") if name.strip()]
+
+
+class MetricType(OneOf):
+    """A metric: a name with or without options, or a sum of several."""
+
+    def __init__(self) -> None:
+        super().__init__("metric", METRICS)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The metric, made here, so that a typing error is found before a large file is read."""
+        if ctx is not None and ctx.resilient_parsing:  # completion does without numpy
+            return value
+        from hulltune.metrics import get_metric
+
+        metric: Metric = get_metric(value)
+        return metric
+
+
+class MetricsType(MetricType):
+    """Several metrics: names between commas, or one with options, whose commas are its own."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The metrics in their order."""
+        texts = [value] if ":" in value else NAMES.convert(value, param, ctx)
+        return [super(MetricsType, self).convert(text, param, ctx) for text in texts]
+
+
+class NamedNumber(ValueType):
+    """``NAME=NUMBER``, where the name may have an = itself."""
+
+    name = "named number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        """The name and the number."""
+        name, _, text = value.rpartition("=")
+        number = _number(text)
+        if not name or math.isnan(number):
+            self.fail(f"got {value!r}; expected NAME=NUMBER", param, ctx)
+        return name, number
+
+
+class NamedSign(ValueType):
+    """``NAME=+`` or ``NAME=-``."""
+
+    name = "named sign"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """The name and the sign."""
+        name, _, sign = value.rpartition("=")
+        if not name or sign not in ("+", "-"):
+            self.fail(f"got {value!r}; expected NAME=+ or NAME=-", param, ctx)
+        return name, sign
+
+
+class Number(ValueType):
+    """A number; one of at least ``least``, and finite, where that is given."""
+
+    name = "number"
+
+    def __init__(self, least: float | None = None) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        number = _number(value)
+        if math.isnan(number) or (self.least is not None and not self.least <= number < math.inf):
+            bound = "" if self.least is None else f" of at least {self.least:g}"
+            self.fail(f"got {value!r}; expected a number{bound}", param, ctx)
+        return number
+
+
+class WholeNumber(ValueType):
+    """A whole number of at least ``least``."""
+
+    name = "whole number"
+
+    def __init__(self, least: int = 0) -> None:
+        self.least = least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number."""
+        text = str(value)
+        if not (text.isascii() and text.isdigit() and int(text) >= self.least):
+            self.fail(f"got {value!r}; expected a whole number of at least {self.least}", param, ctx)
+        return int(text)
+
+
+class Zero(ValueType):
+    """The number 0 and nothing else: what a missing feature may count as."""
+
+    name = "0"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number 0."""
+        if value not in ("0", 0.0):
+            self.fail(f"got {value!r}; expected 0", param, ctx)
+        return 0.0
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """There is one value."""
+        return [CompletionItem("0")]
+
+
+class Costs(Names):
+    """Features whose sign is turned: "all" (True), "none" (False), or some by name."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """What the readers of forests call ``negate``."""
+        return value == "all" if value in ("all", "none") else super().convert(value, param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names of features are not known here."""
+        return [CompletionItem(word) for word in ("all", "none") if word.startswith(incomplete)]
+
+
+NAMES = Names()
+METRIC = MetricType()
+COUNT, POSITIVE_COUNT = WholeNumber(), WholeNumber(1)
+
+
+def by_name(ctx: click.Context, param: click.Parameter, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """The pairs of a repeatable option as a dictionary; no name may come twice."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InputError(f"{param.opts[-1]}: {name!r} is given twice")
+        found[name] = value
+    return found
+
+
+def joined(ctx: click.Context, param: click.Parameter, lists: Sequence[list[Any]]) -> list[Any] | None:
+    """The values of a repeatable option, each of which is a list, in one list; None where it is not given."""
+    return [value for values in lists for value in values] if lists else None
+
+
+def _number(text: Any) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -1,0 +1,60 @@
+"""The names that options take: formats, features, metrics, searches and the ways of a step.
+
+The rooms that implement a name and the command line read it here. Help and completion appear without numpy, so this
+module imports nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+LIST_FORMATS = (
+    "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
+)  # fmt: skip
+"""Formats of lists, the common ones first; a packed file holds any dataset."""
+FOREST_FORMATS = (
+    "openfst", "kaldi", "slf", "cdec-json", "travatar", "moses-graph", "plf", "joshua", "forest",
+    "openfst-text",
+)  # fmt: skip
+FORMATS = (*LIST_FORMATS, *FOREST_FORMATS)
+WRITERS = ("packed", "moses", "jsonl", "forest", "openfst-text", "slf")
+"""Formats that lists or forests can be written in."""
+RANKED_FORMATS = ("text", "moses", "jsonl")
+"""How the best outputs are written."""
+WEIGHT_FORMATS = ("json", "moses", "lines")
+IDS = ("order", "name", "name1")
+"""How a forest finds its sentence: by its place, or by the number in its name, counted from 0 or from 1."""
+ON_ERROR = ("raise", "skip")
+
+BUILTIN_FEATURES = {
+    "words": "the number of words",
+    "chars": "the number of characters, spaces included",
+    "rank": "the place in the list as written, from 1",
+    "consensus": "how many hypotheses of the list as written have this text",
+    "log_length": "log(1 + words)",
+}
+"""Features that can be had from lists alone."""
+
+METRICS: dict[str, tuple[str, dict[str, Any]]] = {
+    "accuracy": ("hulltune.metrics.accuracy:Accuracy", {}),
+    "aer": ("hulltune.metrics.aer:Aer", {}),
+    "ask": ("hulltune.metrics.ask:Ask", {}),
+    "bleu": ("hulltune.metrics.bleu:Bleu", {}),
+    "cer": ("hulltune.metrics.wer:Cer", {}),
+    "chrf": ("hulltune.metrics.chrf:ChrF", {}),
+    "chrf++": ("hulltune.metrics.chrf:ChrFPlusPlus", {}),
+    "exact_match": ("hulltune.metrics.accuracy:Accuracy", {}),
+    "fmeasure": ("hulltune.metrics.fmeasure:FMeasure", {}),
+    "given": ("hulltune.metrics.given:Given", {}),
+    "mer": ("hulltune.metrics.wer:Mer", {}),
+    "meteor": ("hulltune.metrics.meteor:Meteor", {}),
+    "ter": ("hulltune.metrics.ter:Ter", {}),
+    "wer": ("hulltune.metrics.wer:Wer", {}),
+}
+"""The class of each built-in metric, imported on use, and the options that its name implies."""
+
+SEARCHES = ("random", "coordinate", "powell", "gradient", "certified")
+POLICIES = ("middle", "closest", "widest")
+SMOOTHINGS = ("none", "min", "mean")
+SCALES = ("l1", "l2", "none")
+"""Norms that weights are written with."""

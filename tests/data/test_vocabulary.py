@@ -1,0 +1,66 @@
+"""Vocabularies that stand on packed texts are those that hold the same tokens as Python strings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hulltune import InputError, Vocabulary
+from hulltune.data import vocabulary as module
+from hulltune.data.lists import packed_texts
+
+texts = st.lists(st.text(st.sampled_from("ab é日"), max_size=4), min_size=1, max_size=12)
+
+
+@given(texts, texts, st.data(), st.booleans())
+def test_packed_texts_are_decoded_when_asked_for(
+    first: list[str], more: list[str], data: st.DataObject, few: bool
+) -> None:
+    """Alone, and after others were added, whether all are decoded at once or each by itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEW", 100 if few else 0)
+        vocabulary = Vocabulary.packed(*packed_texts(first))
+        numbers = data.draw(st.lists(st.integers(0, len(first) - 1), max_size=20))
+        assert vocabulary.words(numbers) == tuple(first[number] for number in numbers)
+        assert vocabulary.words(np.array(numbers, dtype=np.int32)) == vocabulary.words(iter(numbers))
+        found = vocabulary.ids(more)
+        tokens = [*first, *(text for text in dict.fromkeys(more) if text not in first)]
+        assert list(vocabulary.tokens) == tokens
+        assert len(vocabulary) == len(tokens)
+        assert found == [tokens.index(text) for text in more]  # of equal ones the first
+        assert vocabulary.id(more[0]) == found[0]
+        assert more[0] in vocabulary
+        everything = range(len(tokens))
+        assert vocabulary.words(everything) == tuple(tokens)
+        assert [vocabulary[number] for number in everything] == tokens
+        assert vocabulary[-1] == tokens[-1]
+        assert Vocabulary.packed(*vocabulary.as_packed()).tokens == vocabulary.tokens
+
+
+def test_a_number_that_is_none_of_them() -> None:
+    for vocabulary in (Vocabulary(["a"]), Vocabulary.packed(*packed_texts(["a"]))):
+        with pytest.raises(IndexError):
+            vocabulary[1]
+        with pytest.raises(IndexError):
+            vocabulary[-2]
+
+
+@pytest.mark.parametrize("asked", [[0, 1, 2], [2]])
+def test_texts_that_are_no_utf8(monkeypatch: pytest.MonkeyPatch, asked: list[int]) -> None:
+    monkeypatch.setattr(module, "FEW", 0)
+    data, offsets = packed_texts(["é", "x" * 100, "é"])
+    data[-1] = ord("x")
+    with pytest.raises(InputError, match="not UTF-8: the packed file is damaged"):
+        Vocabulary.packed(data, offsets).words(asked)
+
+
+def test_only_what_is_asked_for_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FEW", 0)
+    asked: list[tuple[list[int], list[int]]] = []
+    vocabulary = Vocabulary.packed(
+        *packed_texts(["ab", "cde", "f"]), check=lambda starts, ends: asked.append((starts.tolist(), ends.tolist()))
+    )
+    assert vocabulary.words([2, 0]) == ("f", "ab")
+    assert asked == [([5, 0], [6, 2])]
