@@ -15,7 +15,7 @@ def hypothesis(lists: Dataset, sentence: int, rank: int) -> str:
 
 
 def as_forests(lists: Dataset) -> Dataset:
-    """The same lists, taken for forests of one node: tuning goes another way with them."""
+    """Lists taken for forests of one node: tuning goes another way with them."""
     from dataclasses import replace
 
     members = tuple(lists.members_of(sentence) for sentence in range(len(lists)))

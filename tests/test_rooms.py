@@ -12,11 +12,11 @@ SOURCE = Path(__file__).parents[1] / "src" / "hulltune"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 ORDER = (
-    "_version", "errors", "names", "defaults", "interrupts", "wording", "geometry", "semirings", "kernels", "data",
-    "inference", "lines", "formats", "metrics", "simulate", "surface", "search", "tuning", "loop", "report",
+    "_version", "errors", "names", "defaults", "compiling", "interrupts", "wording", "geometry", "semirings", "kernels",
+    "data", "formats", "inference", "lines", "metrics", "simulate", "surface", "search", "tuning", "loop", "report",
     "demo", "cli",
 )  # fmt: skip
-"""All rooms: each may know those before it. Readers fill forests, so that formats come after what data flows to."""
+"""All rooms: each may know those before it. Readers fill datasets, so that formats know data."""
 
 
 def imports(path: Path, *, for_types: bool = True) -> set[str]:

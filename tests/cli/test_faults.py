@@ -41,7 +41,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("tune good --ref refs --metric blue", "unknown metric 'blue'; did you mean 'bleu'?"),
         ("tune good --ref refs --seed x", "argument --seed: got 'x'; expected a whole number"),
         ("tune good --ref refs --fix lm", "argument --fix: got 'lm'; expected NAME=NUMBER"),
-        ("tune good --ref refs --fix lm=1", "unknown feature in fixed: 'lm'"),
+        ("tune good --ref refs --fix lm=1", "unknown feature in fix: 'lm'"),
         ("tune good --ref refs --fix y=1 --fix y=2", "--fix: 'y' is given twice"),
         ("tune good --ref refs --search randm", "unknown search 'randm'; did you mean 'random'?"),
         ("tune good --ref refs --metric comet", "unknown metric 'comet' (known: "),

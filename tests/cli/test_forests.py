@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hulltune import TuneResult, read, read_weights, tune
+from hulltune import Climb, TuneResult, read, read_weights, tune
 from hulltune.formats.forest_files import NamedForest
 from hulltune.formats.forest_text import write_forest_text
 from tests.cli.running import run, run_json
@@ -40,7 +40,7 @@ def test_the_calling_convention(folder: Path, capsys: pytest.CaptureFixture[str]
     )
     assert {"score", "baseline", "oracle", "weights", "metric", "seed", "seconds", "line_searches"} <= found.keys()
     assert found["sentences"] == 12
-    result = tune(read("forests"), "refs.txt", metric="wer", restarts=2, directions=4)
+    result = tune(read("forests"), "refs.txt", metric="wer", search=Climb(restarts=2, directions=4))
     assert found["weights"] == result.weights
     assert read_weights("w.json") == found["weights"]
     assert TuneResult.load("w.json").oracle_kind == found["oracle_kind"]

@@ -128,19 +128,20 @@ def test_defaults_are_those_of_the_library(name: str) -> None:
     import inspect
 
     import hulltune
-    from hulltune.search.optimise import SearchOptions
-    from hulltune.tuning.options import TuneOptions
 
     arguments = ["lists"] if name == "tune" else ["--input", "dev.de", "--ref", "dev.en"]
     with load(name).make_context(name, arguments) as context:
         given = {**context.params, "metric": context.params["metric"].name}
     library = inspect.signature(getattr(hulltune, {"tune": "tune", "loop": "tune_loop"}[name])).parameters
-    for option in ("metric", "scale", "search", "directions", "restarts", "policy", "smoothing", "seed", "threads"):
+    for option in ("metric", "search", "seed", "threads"):
         assert given[option] == library[option].default, option
-    for option in {"tune": ("folds", "replicates", "gap"), "loop": ("iterations",)}[name]:
+    for option in {"tune": ("folds", "replicates"), "loop": ("iterations",)}[name]:
         assert given[option] == library[option].default, option
-    assert given["restarts"] == TuneOptions().restarts
-    assert given["directions"] == SearchOptions().directions
+    for option in ("restarts", "directions", "policy", "smoothing"):
+        assert given[option] == getattr(hulltune.Climb(), option), option
+    assert given["scale"] == hulltune.Constraints().scale
+    if name == "tune":
+        assert given["gap"] == hulltune.Certified().gap
 
 
 def completions(shell: str, *words: str) -> list[str]:

@@ -89,13 +89,13 @@ def test_an_interrupt_while_describing_keeps_the_weights(
     assert any(result.weights.values())
 
 
-@pytest.mark.parametrize("stage", ["hulltune.tuning.api.score_anew", "hulltune.search.problem.ListProblem.picks"])
+@pytest.mark.parametrize("stage", ["hulltune.tuning.tune._check_reranking", "hulltune.search.problem.Problem.picks"])
 def test_an_interrupt_after_the_search_keeps_the_weights(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     owner_name, name = stage.rsplit(".", 1)
-    module, kind = owner_name.rsplit(".", 1)
-    owner = getattr(importlib.import_module(module), kind)
+    module, _, kind = owner_name.rpartition(".")
+    owner = getattr(importlib.import_module(module), kind) if kind == "Problem" else importlib.import_module(owner_name)
     work = getattr(owner, name)
     searched: list[bool] = []
 
@@ -106,14 +106,14 @@ def test_an_interrupt_after_the_search_keeps_the_weights(
         return work(*arguments, **options)
 
     tuning = importlib.import_module("hulltune.tuning.tune")
-    search = tuning._search
+    find = tuning.Run.find
 
-    def search_and_say(*given: Any) -> Any:
-        found = search(*given)
+    def find_and_say(*given: Any) -> Any:
+        found = find(*given)
         searched.append(True)
         return found
 
-    monkeypatch.setattr(tuning, "_search", search_and_say)
+    monkeypatch.setattr(tuning.Run, "find", find_and_say)
     monkeypatch.setattr(owner, name, work_and_interrupt)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -143,16 +143,16 @@ def test_an_interrupt_after_the_search_keeps_the_weights(
 def test_an_interrupt_between_replicates_keeps_the_first(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, interrupt: Callable[..., None]
 ) -> None:
-    api = importlib.import_module("hulltune.tuning.api")
-    tune_problem, seeds = api.tune_problem, []
+    kind = importlib.import_module("hulltune.tuning.tune").Run
+    tune_problem, seeds = kind.tune, []
 
-    def tune_or_interrupt(problem: Any, options: Any, **others: Any) -> Any:
-        seeds.append(options.seed)
-        if options.seed == 3:
+    def tune_or_interrupt(run: Any, problem: Any, **others: Any) -> Any:
+        seeds.append(run.seed)
+        if run.seed == 3:
             interrupt()
-        return tune_problem(problem, options, **others)
+        return tune_problem(run, problem, **others)
 
-    monkeypatch.setattr(api, "tune_problem", tune_or_interrupt)
+    monkeypatch.setattr(kind, "tune", tune_or_interrupt)
     arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet", "--restarts", "0"]
     assert main([*arguments, "--replicates", "5"]) == 130
     assert seeds == [1, 2, 3]

@@ -8,13 +8,15 @@ import math
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hulltune import Dataset, InputError, envelopes, read
-from hulltune.formats import FORMATS, add_builtin_features, read_references, sniff
-from hulltune.formats.streams import written_atomically
+from hulltune.formats import FORMATS, add_builtin_features, pack, read_references, sniff
+from hulltune.formats.read import KEPT_OPEN
+from hulltune.formats.streams import open_bytes, written_atomically
 from tests.lists import all_texts, hypothesis
 
 MOSES = "0 ||| a b ||| x= 1 ||| 3\n0 ||| c ||| x= 2 ||| 2\n0 ||| a b ||| x= 1 ||| 1\n1 ||| d e f ||| x= 5 ||| 0\n"
@@ -345,3 +347,40 @@ def test_bytes_that_are_no_text_are_not_shown_as_such(tmp_path: Path, data: byte
     ) as caught:
         read(tmp_path / "junk")
     assert str(caught.value).isprintable()
+
+
+def test_a_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To tell its format and to read it: of more files than a process may have open, those beyond are opened twice."""
+    moses, forest = "0 ||| a ||| f=1\n" * 10_000, "2 2\n1\na ||| x=1\n1\n[0] b ||| x=1\n"
+    (tmp_path / "a").write_text(moses)
+    (tmp_path / "b.gz").write_bytes(gzip.compress(moses.encode()))
+    (tmp_path / "c.csv").write_text("id,text,x\n0,a,1\n")
+    (tmp_path / "d").write_text(forest)
+    pack(read(tmp_path / "c.csv"), tmp_path / "e")
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(KEPT_OPEN + 2):
+        (many / f"{number}.nbest").write_text(f"{number} ||| {'long ' * 20_000} ||| f=1\n")
+    opened: list[str] = []
+    original = open
+
+    def counting(file: Any, *arguments: Any, **options: Any) -> Any:
+        if tmp_path in Path(file).parents:  # and no part of a kernel
+            opened.append(Path(file).name)
+        return original(file, *arguments, **options)
+
+    monkeypatch.setattr("builtins.open", counting)
+    for name in ("a", "b.gz", "c.csv", "d", "e"):
+        read(tmp_path / name)
+        assert opened == [name]
+        opened.clear()
+    assert len(read(str(many / "*.nbest"))) == KEPT_OPEN + 2
+    assert {name for name in opened if opened.count(name) == 2} == {f"{KEPT_OPEN}.nbest", f"{KEPT_OPEN + 1}.nbest"}
+    assert len(opened) == KEPT_OPEN + 4
+
+
+def test_faults_of_whoever_reads_are_not_those_of_the_file(tmp_path: Path) -> None:
+    """A kernel whose cache is damaged raises EOFError too, and the user's file has nothing to do with it."""
+    (tmp_path / "a").write_text("a")
+    with pytest.raises(EOFError, match="cache"), open_bytes(tmp_path / "a"):
+        raise EOFError("the cache of a kernel is cut off")

@@ -67,13 +67,16 @@ def reading_of(options: ReadingOptions, **further: Any) -> Reading:
 
 
 def read_scored(options: DataOptions, ref: Sequence[str], *, quiet: bool = False) -> Dataset:
-    """The lists or forests of a command with references: those of files, or their own."""
-    return with_references(read(options, quiet=quiet), ref)
+    """The lists or forests of a command with references: those of files, or their own.
 
-
-def with_references(dataset: Dataset, ref: Sequence[str]) -> Dataset:
-    """Lists or forests with the references of files, or their own; with a note on lines that no forest is of."""
+    References are read first: they are short, and a mistake in their name should not cost the time to read the rest.
+    """
     references = read_references(ref)
+    return with_references(read(options, quiet=quiet), references)
+
+
+def with_references(dataset: Dataset, references: References | None) -> Dataset:
+    """Lists or forests with these references, or their own; with a note on lines that no forest is of."""
     matched = dataset.matched(references)
     if references is not None and not dataset.is_lists and len(references) > len(dataset):
         unused = len(references) - len(dataset)

@@ -168,7 +168,7 @@ class Dataset:
     # Other features.
 
     def with_features(self, names: Sequence[str], *, may_lack: Collection[str] | None = ()) -> Dataset:
-        """The same hypotheses with exactly these features in this order: matched by name, never by place.
+        """The dataset with exactly these features in this order: matched by name, never by place.
 
         A feature that they lack is an error, unless it is one of ``may_lack``: then it is 0. With None any may be
         lacking, but not all. Further features have no weight, and are left out.
@@ -192,7 +192,7 @@ class Dataset:
         return replace(self, corpus=replace(self.corpus, features=features, feature_names=names))
 
     def with_more_features(self, names: Sequence[str], columns: Sequence[NDArray[Any]]) -> Dataset:
-        """The same hypotheses with further features, a column of values each; the features are copied once."""
+        """The dataset with further features, a column of values each; the features are copied once."""
         check_new_names(self.feature_names, names)
         features = _with_columns(self.corpus.features, columns)
         feature_names = (*self.feature_names, *names)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,8 @@ from hulltune.formats.table import FRAME, is_frame, read_frame
 from hulltune.names import FOREST_FORMATS
 from hulltune.wording import counted
 
+DataLike: TypeAlias = Any
+"""A Dataset, or anything that ``read`` takes: names of files, patterns or folders, a data frame, records, Forests."""
 AMBIGUOUS = "openfst-text"
 """The format of forests that other columns of numbers look like."""
 KEPT_OPEN = 64
@@ -93,7 +95,7 @@ def read(
 
 
 def read_with(reading: Reading, source: Any) -> Dataset:
-    """See ``read``."""
+    """Read a source with these options; see ``read``."""
     if isinstance(source, (Dataset, Corpus, Forest)):
         return _from_memory(reading, source)
     if is_frame(source):

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.data.corpus import Corpus
-from hulltune.data.dataset import Dataset
 from hulltune.data.features import ranges
 from hulltune.data.forest import Forest, feature_vector
 from hulltune.errors import InputError, unknown_name
+from hulltune.formats.read import DataLike, read
 from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
 
@@ -57,7 +57,7 @@ def envelope(
 
 
 def envelopes(
-    corpus: Dataset | Corpus | Forest,
+    data: DataLike,
     origin: Any,
     directions: Any,
     *,
@@ -75,7 +75,7 @@ def envelopes(
     what depends on the features alone from one call to the next. Without ``derivations`` only lines are computed
     (lists name their winners anyway).
     """
-    corpus = as_corpus(corpus)
+    corpus = as_corpus(data)
     if not hasattr(directions, "__len__") or len(directions) == 0:
         raise InputError(f"directions: expected a list of at least one direction, got {directions!r}")
     intervals = check_intervals(interval, len(directions))
@@ -155,27 +155,25 @@ def search_block(
 
 
 def decode(
-    corpus: Dataset | Corpus | Forest, weights: Any, *, threads: int | None = None, scorer: EdgeScorer | None = None
+    data: DataLike, weights: Any, *, threads: int | None = None, scorer: EdgeScorer | None = None
 ) -> CorpusEnvelopes:
     """The best derivation of every sentence under ``weights``: envelopes of one segment each.
 
     Ties are broken as everywhere: from the root down, the first edge in the forest's order among equals. Scores are
     compared on the exact grid, so derivations with the same edges in another order are equals.
     """
-    corpus = as_corpus(corpus)
+    corpus = as_corpus(data)
     nowhere = np.zeros(len(corpus.feature_names))
     return envelopes(corpus, weights, [nowhere], threads=threads, scorer=scorer)
 
 
-def as_corpus(data: Dataset | Corpus | Forest) -> Corpus:
-    """A corpus as it is, or that of a dataset; a single forest as a corpus of one."""
-    if isinstance(data, Dataset):
-        return data.corpus
+def as_corpus(data: DataLike) -> Corpus:
+    """A corpus as it is, that of a dataset or of anything that ``read`` takes; a single forest as a corpus of one."""
+    if isinstance(data, Corpus):
+        return data
     if isinstance(data, Forest):
         return Corpus.pack([data])
-    if not isinstance(data, Corpus):
-        raise InputError(f"corpus: expected a Dataset, a Corpus or a Forest, got {type(data).__name__}")
-    return data
+    return read(data).corpus
 
 
 def _gather(

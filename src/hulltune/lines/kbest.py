@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.data.corpus import Corpus
-from hulltune.data.forest import Forest, feature_vector
+from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
+from hulltune.formats.read import DataLike
 from hulltune.lines.compute import Block, as_corpus, blocks_of, check_threads
 from hulltune.lines.derivations import DerivationLists, gather
 from hulltune.lines.scoring import EdgeScorer
@@ -26,7 +27,7 @@ Search = Callable[[int, int, Floats, NDArray[np.int64]], tuple[Any, ...]]
 
 
 def kbest(
-    corpus: Corpus | Forest,
+    data: DataLike,
     weights: Any,
     k: int,
     *,
@@ -42,7 +43,7 @@ def kbest(
     best derivation; a sentence with more than ``patience`` duplicates in between has those found until then
     (``complete`` is false). O(edges), and for each derivation O(edges of it · log k).
     """
-    corpus = as_corpus(corpus)
+    corpus = as_corpus(data)
     check_positive("k", k)
     check_positive("patience", patience)
 

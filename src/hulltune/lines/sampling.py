@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.data.corpus import Corpus
-from hulltune.data.forest import Forest
 from hulltune.errors import InputError
+from hulltune.formats.read import DataLike
 from hulltune.lines.compute import as_corpus
 from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.kbest import check_positive, search_derivations
@@ -20,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def sample(
-    corpus: Corpus | Forest,
+    data: DataLike,
     weights: Any,
     count: int,
     *,
@@ -35,7 +34,7 @@ def sample(
     A low temperature draws mostly the best, a high one all alike. The same seed draws the same, whatever ``threads``.
     O(edges) for the inside weights, and O(log) of a node's edges for each edge drawn.
     """
-    corpus = as_corpus(corpus)
+    corpus = as_corpus(data)
     check_positive("count", count)
     try:
         temperature = float(temperature)

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
+from hulltune.formats.read import DataLike, read
+from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.lines.compute import check_intervals
+from hulltune.metrics.base import Metric
 from hulltune.search.policies import Policy, choose, policy_of
 from hulltune.search.problem import Problem
 from hulltune.search.shards import runner_of
@@ -49,10 +52,12 @@ class LineSearch:
 
 
 def line_search(
-    problem: Problem,
+    data: Problem | DataLike,
     origin: Any,
     direction: Any,
     *,
+    metric: str | Metric = "bleu",
+    references: ReferencesLike = None,
     policy: Policy | str = "middle",
     interval: tuple[float, float] = (-math.inf, math.inf),
     threads: int | None = None,
@@ -60,10 +65,11 @@ def line_search(
     """Minimise the loss of what wins along w = origin + η · direction, exactly.
 
     The origin is left only for a strictly smaller loss, which decoding with the new weights confirms: the loss of the
-    result is that of decoding. The problem keeps
-    what depends on its features alone, and the statistics of every output that was met: searches after the first one
-    cost what those of ``tune`` cost.
+    result is that of decoding. ``data`` with ``references`` and a ``metric`` are what ``tune`` takes. For more than one
+    search, give a Problem of them: it keeps what depends on the features alone, and the statistics of every output
+    that was met, so that a search costs what it costs within ``tune``.
     """
+    problem = data if isinstance(data, Problem) else Problem.of(read(data).matched(as_references(references)), metric)
     policy = policy_of(policy)
     start = feature_vector(origin, problem.feature_names, "origin")
     along = feature_vector(direction, problem.feature_names, "direction")

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.data.corpus import Corpus
-from hulltune.data.forest import Forest, feature_vector
+from hulltune.data.forest import feature_vector
 from hulltune.data.parts import with_edges
 from hulltune.errors import InputError
+from hulltune.formats.read import DataLike
 from hulltune.lines.compute import as_corpus, decode, envelopes
 from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.scoring import EdgeScorer
@@ -62,7 +63,7 @@ class Pruning:
 
 
 def prune(
-    corpus: Corpus | Forest,
+    data: DataLike,
     weights: Any,
     *,
     beam: float | None = None,
@@ -77,7 +78,7 @@ def prune(
     The best derivation is always kept. With ``share`` the envelopes around the weights are searched along every
     feature and some random directions, and what they keep of their winners is told. O(edges), without the share.
     """
-    corpus = as_corpus(corpus)
+    corpus = as_corpus(data)
     if beam is None and density is None:
         raise InputError("beam, density: expected at least one of them")
     for name, value in (("beam", beam), ("density", density)):

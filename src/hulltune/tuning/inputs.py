@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from hulltune.data.dataset import Dataset
-from hulltune.formats.read import read
+from hulltune.formats.read import DataLike, read
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.weights import read_weights
 from hulltune.tuning.result import TuneResult
 
-DataLike: TypeAlias = Any
-"""A Dataset, or anything that ``read`` takes."""
 WeightsLike: TypeAlias = Mapping[str, float] | Sequence[float] | str | os.PathLike[str] | TuneResult
 
 __all__ = [

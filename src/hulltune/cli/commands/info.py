@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.answers import DONE
 from hulltune.cli.help import command
-from hulltune.cli.options import DataOptions, data_options, json_option
-from hulltune.cli.reading import read, with_references
+from hulltune.cli.options import ANSWER, DataOptions, data_options, json_option, option
+from hulltune.cli.reading import read, read_references, with_references
+from hulltune.errors import InputError
 from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
@@ -24,9 +25,12 @@ MOST_SHOWN = 10
 
 @command(group="work with lists and forests", examples=EXAMPLES)
 @data_options(judged=True)
+@option(ANSWER, "--check", "Packed files: first check that every byte is as it was written.")
 @json_option
-def info(data: DataOptions, ref: tuple[str, ...], metric: Metric, as_json: bool) -> int:
+def info(data: DataOptions, ref: tuple[str, ...], metric: Metric, check: bool, as_json: bool) -> int:
     """Describe lists or forests: their sizes, features and scores."""
+    if check:
+        _check_packed(data.lists)
     lists = read(data)
     found = describe(lists) if lists.is_lists else describe_forests(lists)
     if ref or lists.references is not None:
@@ -34,6 +38,15 @@ def info(data: DataOptions, ref: tuple[str, ...], metric: Metric, as_json: bool)
     lines = _lines if lists.is_lists else _forest_lines
     print(json.dumps(found, ensure_ascii=False) if as_json else "\n".join(lines(found)))
     return DONE
+
+
+def _check_packed(files: Sequence[str]) -> None:
+    from hulltune.formats import sniff, verify_packed
+
+    for file in files:
+        if sniff(file) != "packed":
+            raise InputError(f"--check: {file} is no packed file; only these have checksums")
+        verify_packed(file)
 
 
 def describe(lists: Dataset) -> dict[str, Any]:
@@ -118,7 +131,7 @@ def _scores(lists: Dataset, ref: Sequence[str], metric: Metric) -> dict[str, Any
     from hulltune.search.problem import Problem
     from hulltune.tuning.oracle import oracle_around
 
-    problem = Problem.of(with_references(lists, ref), metric)
+    problem = Problem.of(with_references(lists, read_references(ref)), metric)
     units = feature_units(problem.corpus)
     weights = inverse_units(units)
     if problem.has_own_choice:

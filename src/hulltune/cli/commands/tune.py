@@ -29,7 +29,7 @@ from hulltune.cli.options import (
     strategy_of,
 )
 from hulltune.cli.progress import shown_progress
-from hulltune.cli.reading import read, read_scored, start_for, with_references
+from hulltune.cli.reading import read, read_references, read_scored, start_for, with_references
 from hulltune.cli.values import COUNT, Number
 from hulltune.defaults import GAP
 from hulltune.errors import InputError
@@ -124,10 +124,11 @@ def tune(
     dataset = read_scored(data, ref, quiet=quiet)
     unseen = None
     if heldout:
+        unseen_references = read_references(heldout_ref)
         unseen = read(replace(data, lists=heldout, add=heldout_add), quiet=quiet)
         if unseen.is_lists and data.missing is not None:
             unseen = unseen.with_features(dataset.feature_names, may_lack=dataset.feature_names)
-        unseen = with_references(unseen, heldout_ref)
+        unseen = with_references(unseen, unseen_references)
     reading = time.perf_counter() - began
     with shown_progress(quiet=quiet) as progress:
         result = tune_weights(
