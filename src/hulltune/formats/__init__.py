@@ -9,8 +9,7 @@ What is where:
 - formats of lists: moses, jsonl, table, fairseq, nemo, sockeye, srilm, score_folder; further scores: extra_scores,
   builtin_features
 - formats of forests: forest_text, cdec_json, travatar, joshua, moses_graph, plf
-- formats of lattices: openfst, openfst_writing, kaldi, fst_binary, fst_text, symbols; slf, slf_reading, slf_scales,
-  slf_writing; k2
+- formats of lattices: openfst, kaldi, slf, k2; of the first two, fst_binary, fst_text and symbols
 - beside them: packed (packed files), references, weights, result_files
 - what readers share: streams, problems, numbers, growing; of JSON, json_lines and json_text; of forests, raw_edges,
   source_text, positional, lattices, lattice_writing, word_rules

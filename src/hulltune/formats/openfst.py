@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -16,23 +16,13 @@ from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
-from hulltune.formats.fst_binary import MAGIC, BinaryFst, CutOff, Header, parse_fst, parse_header
-from hulltune.formats.fst_text import text_forest
+from hulltune.formats.fst_binary import MAGIC, PAIR, SINGLE, BinaryFst, CutOff, Header, parse_fst, parse_header
+from hulltune.formats.fst_text import EPSILON, is_number, text_forest
+from hulltune.formats.lattice_writing import plain_lattice, write_each
 from hulltune.formats.lattices import Arcs, lattice_forest, negated
-from hulltune.formats.openfst_writing import write_openfst_text
 from hulltune.formats.streams import BYTE_ORDER_MARK, open_bytes
 from hulltune.formats.symbols import read_symbols, words_of
 from hulltune.formats.word_rules import MARKS, MARKS_1_2, SPEECH, WordRule, number_words, word_rule
-
-__all__ = [
-    "KALDI_ARCS",
-    "fst_forest",
-    "looks_like",
-    "looks_like_text",
-    "read_openfst",
-    "read_openfst_text",
-    "write_openfst_text",
-]
 
 _ALIGNMENT = re.compile(rb",[-+.0-9eE]+,(?:[0-9]+_[0-9_]+)?\s*$")  # as in the weights of Kaldi's CompactLattice
 _LINE = re.compile(rb"\s*[0-9]+(?:\s+[0-9]+(?:\s+\S+){1,3}|\s+[-+]?[0-9iI.]\S*)?\s*")
@@ -113,3 +103,61 @@ def default_rule(header: Header, *, numbers: bool) -> WordRule:
     if header.arc_type in KALDI_ARCS:
         return SPEECH
     return MARKS_1_2 if numbers and header.arc_type == "tropicalsparsetuple" else MARKS
+
+
+# Writing.
+
+_NUMBERED = re.compile(r"f([1-9][0-9]{0,8})")
+
+
+def write_openfst_text(path: str | os.PathLike[str], forests: Iterable[NamedForest]) -> None:
+    """Write a lattice as an acceptor to a file, or several into a folder (``name.txt``); see docs/speech-formats.md.
+
+    Weights are costs, the negated features: one number for the feature score, a pair for score_0 and score_1, and a
+    sparse tuple ``0,key,value,…`` for any others, whose key is k if they are named f1, f2, …, or their place from 1.
+    """
+    write_each(path, forests, ".txt", _text)
+
+
+def _text(named: NamedForest) -> str:
+    forest = named.forest
+    lattice = plain_lattice(forest, final_weights=True)
+    keys = _keys(forest.feature_names)
+    rows = (0 - forest.features.toarray()).tolist()
+    weights = [_weight(row, keys) for row in rows]
+    no_weight = _weight([0.0] * len(forest.feature_names), keys)
+    words = {arc.word for arc in lattice.arcs if arc.word is not None}
+    nothing = "0" if "0" not in words and all(map(is_number, words)) else EPSILON
+    if "0" in words and all(map(is_number, words)) and all(arc.word is not None for arc in lattice.arcs):
+        raise InputError("all labels are numbers, so that the word '0' would be epsilon; expected another word too")
+    lines: list[str] = []
+    for source, target, word, edge in lattice.arcs:
+        label = nothing if word is None else _label(word, nothing)
+        lines.append(f"{source}\t{target}\t{label}\t{weights[edge] if edge >= 0 else no_weight}")
+    lines += [f"{state}\t{weights[edge] if edge >= 0 else no_weight}" for state, edge in lattice.finals.items()]
+    if keys is not None:  # the first weight names all features, also those that are 0 everywhere
+        edge = lattice.arcs[0].edge if lattice.arcs else next(iter(lattice.finals.values()))
+        row = rows[edge] if edge >= 0 else [0.0] * len(keys)
+        lines[0] = lines[0][: lines[0].rindex("\t") + 1] + _weight(row, keys, zeros=True)
+    return "".join(line.rstrip("\t") + "\n" for line in lines)
+
+
+def _label(word: str, nothing: str) -> str:
+    if not word or word == nothing or any(blank in word for blank in " \t\r\n"):
+        raise InputError(f"the word {word!r} cannot be written as a label; expected no blanks, and not {nothing!r}")
+    return word
+
+
+def _keys(names: Sequence[str]) -> list[int] | None:
+    """The keys of the features in sparse tuples, or None if they are written as one number or two."""
+    if tuple(names) in ((), SINGLE, PAIR):
+        return None
+    numbered = [int(match[1]) for name in names if (match := _NUMBERED.fullmatch(name))]
+    return numbered if len(numbered) == len(names) else list(range(1, len(names) + 1))
+
+
+def _weight(costs: list[float], keys: list[int] | None, *, zeros: bool = False) -> str:
+    if keys is None:
+        return ",".join(map(repr, costs))
+    pairs = [f"{key},{cost!r}" for key, cost in zip(keys, costs, strict=True) if cost or zeros]
+    return ",".join(["0", *pairs])

@@ -33,16 +33,14 @@ _FORMATS = {
     "parquet": Format(False, "table.looks_like_parquet", "table.read_parquet", "", ".parquet"),
     "openfst": Format(True, "openfst.looks_like", "openfst.read_openfst"),
     "kaldi": Format(True, "kaldi.looks_like", "kaldi.read_kaldi"),
-    "slf": Format(True, "slf.looks_like", "slf.read_slf", "slf_writing.write_slf", ".slf"),
+    "slf": Format(True, "slf.looks_like", "slf.read_slf", "slf.write_slf", ".slf"),
     "cdec-json": Format(True, "cdec_json.looks_like", "cdec_json.read_cdec_json"),
     "travatar": Format(True, "travatar.looks_like", "travatar.read_travatar"),
     "moses-graph": Format(True, "moses_graph.looks_like", "moses_graph.read_moses_graph"),
     "plf": Format(True, "plf.looks_like", "plf.read_plf"),
     "joshua": Format(True, "joshua.looks_like", "joshua.read_joshua"),
     "forest": Format(True, "forest_text.looks_like", "forest_text.read_forest_text", "forest_text.write_forest_text"),
-    "openfst-text": Format(
-        True, "openfst.looks_like_text", "openfst.read_openfst_text", "openfst_writing.write_openfst_text"
-    ),
+    "openfst-text": Format(True, "openfst.looks_like_text", "openfst.read_openfst_text", "openfst.write_openfst_text"),
     "moses": Format(False, "moses.looks_like", "", "moses.write_moses", ".moses"),
     "fairseq": Format(False, "fairseq.looks_like", "fairseq.read_fairseq"),
     "tsv": Format(False, "table.looks_like_tsv", "table.read_tsv"),

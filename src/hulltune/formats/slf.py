@@ -4,21 +4,69 @@
 field of links with numbers in it keeps its name. They are log-likelihoods, converted to natural logarithms if
 ``base=`` says so. The feature words counts the words that are put out. Scales and penalties of the header are no
 features: they are what is to be tuned.
+
+Nodes and links are read by a kernel; this module reads the header, decides what the kernel cannot, and words the
+complaints. Lattices are written with words on links.
 """
 
 from __future__ import annotations
 
+import math
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hulltune.data.features import DenseFeatures
+from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
+from hulltune.errors import InputError
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
-from hulltune.formats.slf_reading import read_file
-from hulltune.formats.slf_writing import write_slf
+from hulltune.formats.lattice_writing import PlainLattice, plain_lattice, write_each
+from hulltune.formats.lattices import Arcs, Integers, lattice_forest, negated
+from hulltune.formats.numbers import plain_number, shown
+from hulltune.formats.streams import BYTE_ORDER_MARK, not_utf8, open_bytes
+from hulltune.formats.word_rules import SPEECH, number_words, word_rule
 
-__all__ = ["looks_like", "read_slf", "write_slf"]
+if TYPE_CHECKING:
+    from hulltune.kernels import slf
 
+FEATURE_OF_KEY = {
+    "a": "acoustic",
+    "acoustic": "acoustic",
+    "l": "language",
+    "language": "language",
+    "n": "ngram",
+    "ngram": "ngram",
+    "r": "pronunciation",
+    "ds": "duration",
+}
+NULL = "!NULL"
+"""The word of a node or link that has none."""
+WORDS = "words"
+"""The feature that counts words, whose weight is the word insertion penalty or bonus."""
+_IGNORED_KEYS = frozenset({"t", "time", "v", "var", "d", "div", "s", "states", "p"})
+_OF_LATTICES = {"V": "VERSION", "U": "UTTERANCE", "S": "SUBLAT", "N": "NODES", "L": "LINKS"}
+RESERVED_KEYS = _IGNORED_KEYS | {"I", "J", "S", "E", "W", "L", "START", "END", "WORD"}
+"""Fields of nodes and links that are no features."""
+_MOST_KEYS = 256
+_FIELD = re.compile(r'([^\s=]+)=("(?:[^"\n]*)"(?=\s|$)|\S*)')
+_VARIANT = re.compile(r"(.+)\([0-9]+\)")
+_EXTRA = re.compile(r"x[1-9]")
+_ESCAPE = re.compile(r"\\([0-7]{3}|.)")
 _HEAD = re.compile(rb"^(?:VERSION|V)=\S+\s|^(?:NODES|N)=[0-9]+\s+(?:LINKS|L)=[0-9]+\s", flags=re.MULTILINE)
+SCALES = {
+    "acoustic": ("acscale", "1"),
+    "language": ("lmscale", "1"),
+    "ngram": ("ngscale", "1"),
+    "pronunciation": ("prscale", "1"),
+    "duration": ("duscale", "0"),
+    "words": ("wdpenalty", "0"),
+} | {f"x{number}": (f"x{number}scale", "0") for number in range(1, 10)}
+"""The field of each feature that has one, and what it is where it is left out (HTK, and SRILM for its own fields)."""
 
 
 def looks_like(head: bytes) -> bool:
@@ -28,4 +76,432 @@ def looks_like(head: bytes) -> bool:
 
 def read_slf(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
     """The lattice of a file, named by its UTTERANCE; linear in its size."""
-    yield read_file(path, options, vocabulary)
+    yield _read_file(path, options, vocabulary)
+
+
+def _read_file(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> NamedForest:
+    with open_bytes(path) as stream:
+        data = stream.read().removeprefix(BYTE_ORDER_MARK)
+    reader = _SlfFile(os.fspath(path), data if data.endswith(b"\n") else data + b"\n")
+    reader.parse()
+    return reader.named_forest(options, vocabulary)
+
+
+class _SlfFile:
+    """The tables that the kernel fills, and what is made of them."""
+
+    def __init__(self, file: str, data: bytes) -> None:
+        from hulltune.kernels import interning, slf
+
+        self._kernel = slf
+        self._interning = interning
+        self._file = file
+        self._data = data
+        self._bytes = np.frombuffer(data, dtype=np.uint8)
+        self._header: dict[str, str] = {}
+        self._columns: list[str] = []
+        self._check_utf8()
+        self._state = np.zeros(slf.STATE_SIZE, dtype=np.int64)
+        self._state[slf.LINE] = 1
+        self._keys = slf.Keys(
+            of_byte=np.full(256, slf.UNKNOWN, dtype=np.int64),
+            texts=interning.empty_texts(_MOST_KEYS),
+            of_text=np.full(_MOST_KEYS, slf.UNKNOWN, dtype=np.int64),
+        )
+        self._roles = {"I": slf.NUMBER, "J": slf.NUMBER, "W": slf.WORD, "WORD": slf.WORD}
+        self._roles |= {"S": slf.START, "START": slf.START, "E": slf.END, "END": slf.END}
+        self._roles |= dict.fromkeys(_IGNORED_KEYS, slf.IGNORED)
+        for key, role in self._roles.items():
+            if len(key) == 1:
+                self._keys.of_byte[ord(key)] = role
+        lines = data.count(b"\n")
+        self._words = interning.empty_texts(lines + 1)
+        source, target, word, line = np.empty((4, lines), dtype=np.int64)
+        self._rows = slf.Rows(source, target, word, line, np.empty((lines, 4)))
+        self._pending = np.empty((64, 4), dtype=np.int64)
+
+    def _check_utf8(self) -> None:
+        if not self._data.isascii():
+            try:
+                self._data.decode("utf-8")
+            except UnicodeDecodeError as error:
+                line = self._data.count(b"\n", 0, error.start) + 1
+                raise InputError(f"{self._file}:{line}: {not_utf8(error)}") from None
+
+    def parse(self) -> None:
+        """Read all lines."""
+        kernel, state = self._kernel, self._state
+        while True:
+            code = kernel.parse_lines(
+                self._bytes, len(self._bytes), state, self._keys, self._words, self._rows, self._pending
+            )
+            if code == kernel.DONE:
+                break
+            if code == kernel.NEW_KEY:
+                self._add_key(int(state[kernel.FIRST]), int(state[kernel.LAST]))
+            elif code == kernel.GROW_PENDING:
+                self._pending = np.concatenate([self._pending, np.empty_like(self._pending)])
+            elif code == kernel.HEADER:
+                self._read_header()
+            else:
+                raise self._error(int(state[kernel.LINE]), self._complaint(self._line()))
+        self._settle_pending()
+
+    def _error(self, line: int, reason: str) -> InputError:
+        return InputError(f"{self._file}:{line}: {reason}")
+
+    def _line(self) -> str:
+        start = int(self._state[self._kernel.POSITION])
+        return self._data[start : self._data.index(b"\n", start)].decode("utf-8").strip()
+
+    # What the kernel asks for.
+
+    def _read_header(self) -> None:
+        """Read header lines up to the next node, link or blank line."""
+        kernel, state = self._kernel, self._state
+        while True:
+            self._read_header_line(self._line(), int(state[kernel.LINE]))
+            place = self._data.index(b"\n", int(state[kernel.POSITION])) + 1
+            state[kernel.POSITION] = place
+            state[kernel.LINE] += 1
+            if place == len(self._data) or self._data[place : place + 2] in (b"I=", b"J="):
+                return
+            if self._data[place : place + 1] in (b" ", b"\t", b"\r", b"\n", b"#"):
+                return
+
+    def _read_header_line(self, line: str, number: int) -> None:
+        place = 0
+        for field in _FIELD.finditer(line):
+            if line[place : field.start()].strip():
+                break
+            place = field.end()
+            key = _OF_LATTICES.get(field[1], field[1])
+            if key in self._header:
+                raise self._error(number, f"a second {field[1]}=; expected one lattice a file")
+            if key == "SUBLAT":
+                raise self._error(number, "lattices within lattices (SUBLAT=) are not supported; expand them first")
+            self._header[key] = field[2].strip('"')
+        if line[place:].strip():
+            got = shown(line[place:].split()[0])
+            raise self._error(number, f"expected key=value, got {got}; a node begins with I=, a link with J=")
+
+    def _add_key(self, first: int, last: int) -> None:
+        line = int(self._state[self._kernel.LINE])
+        key = self._data[first:last].decode("utf-8")
+        if key == "L":
+            raise self._error(line, "lattices within lattices (L= on a node) are not supported; expand them first")
+        if not key:
+            raise self._error(line, "no key before '='; expected key=value")
+        role = self._roles.get(key)
+        if role is None:
+            role = self._column(FEATURE_OF_KEY.get(key, key))
+        if last - first == 1:
+            self._keys.of_byte[self._data[first]] = role
+            return
+        number = int(self._interning.intern(self._keys.texts, self._bytes, first, last))
+        if number + 1 == _MOST_KEYS:
+            raise self._error(line, f"more than {_MOST_KEYS} different fields")
+        self._keys.of_text[number] = role
+
+    def _column(self, name: str) -> int:
+        if name not in self._columns:
+            self._columns.append(name)
+            self._state[self._kernel.COLUMNS] += 1
+            self._rows = self._rows._replace(values=self._with_column(self._rows.values))
+        return self._columns.index(name)
+
+    def _with_column(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Room for one more column; what is read already does not have the field."""
+        width = len(self._columns)
+        if width > values.shape[1]:
+            values = np.concatenate([values, np.empty_like(values)], axis=1)
+        values[:, width - 1] = np.nan
+        return values
+
+    def _settle_pending(self) -> None:
+        """Let Python read the numbers that the kernel would not."""
+        for row, column, start, stop in self._pending[: self._state[self._kernel.PENDING]].tolist():
+            token = self._data[start:stop].decode("utf-8")
+            value = plain_number(token)
+            if value is None or not math.isfinite(value):
+                line, name = int(self._rows.line[row]), self._columns[column]
+                raise self._error(line, f"feature {name!r} is {token!r}; expected a finite number")
+            self._rows.values[row, column] = value
+
+    def _complaint(self, line: str) -> str:
+        """What is wrong with the line of a node or link that the kernel could not read."""
+        fields: dict[str, str] = {}
+        aliases = {"START": "S", "END": "E", "WORD": "W"}
+        place = 0
+        for field in _FIELD.finditer(line):
+            if line[place : field.start()].strip():
+                break
+            place = field.end()
+            key = aliases.get(field[1], FEATURE_OF_KEY.get(field[1], field[1]))
+            if key in fields:
+                return f"the field {field[1]}= occurs twice"
+            fields[key] = field[2]
+        if line[place:].strip():
+            return f"expected key=value, got {shown(line[place:].split()[0])}"
+        needed = ("J", "S", "E") if "J" in fields else ("I",)
+        for key in needed:
+            if key not in fields:
+                return f"a link without {key}=; expected J=, S= and E="
+        for key in ("I", "J", "S", "E"):
+            if key in fields and not (fields[key].isascii() and fields[key].isdigit() and len(fields[key]) < 18):
+                return f"{key}={fields[key]}: expected a whole number from 0"
+        if fields.get("W") == "":
+            return "the word is empty (W=); write !NULL for no word"
+        return f"cannot be read as a {'link' if 'J' in fields else 'node'}: {shown(line)}"
+
+    # What is made of it.
+
+    def named_forest(self, options: ForestOptions, vocabulary: Vocabulary) -> NamedForest:
+        """The forest of the lines that were read."""
+        is_link = self._rows.target[: self._state[self._kernel.ROWS]] >= 0
+        self._links, self._nodes = self._chosen(is_link), self._chosen(~is_link)
+        self._check_counts()
+        numbers = self._nodes.source
+        sources, targets = (self._places(column, numbers) for column in (self._links.source, self._links.target))
+        start, end = self._ends(numbers, sources, targets)
+        words, start_word = self._output(options, vocabulary, start, targets)
+        of_node = sources if self._header.get("dir", "f").startswith("b") else targets
+        features, names = self._features(of_node, words, start_word)
+        arcs = Arcs(
+            states=len(numbers),
+            start=start,
+            sources=sources,
+            targets=targets,
+            words=words,
+            finals=np.array([end], dtype=np.int64),
+            features=negated(features, names, options, costs=False),
+            feature_names=names,
+            start_word=start_word,
+            state_names=numbers,
+        )
+        lines = self._links.line
+        forest = lattice_forest(
+            arcs, vocabulary, where=self._file, describe_row=lambda row: f"{self._file}:{lines[row - 1]}"
+        )
+        return NamedForest(forest, self._header.get("UTTERANCE") or None, header_weights(self._header, names))
+
+    def _chosen(self, mask: NDArray[np.bool_]) -> slf.Rows:
+        rows = self._rows
+        chosen = np.flatnonzero(mask)
+        return rows._replace(
+            source=rows.source[chosen],
+            target=rows.target[chosen],
+            word=rows.word[chosen],
+            line=rows.line[chosen],
+            values=rows.values[chosen],
+        )
+
+    def _check_counts(self) -> None:
+        """A file that was cut off has fewer nodes or links than its header says."""
+        if not self._header and not len(self._rows.line[: self._state[self._kernel.ROWS]]):
+            raise InputError(f"{self._file}: the file is empty; expected a lattice")
+        for key, letter, what, got in (
+            ("NODES", "N", "nodes (I=)", len(self._nodes.line)),
+            ("LINKS", "L", "links (J=)", len(self._links.line)),
+        ):
+            if key not in self._header:
+                raise InputError(f"{self._file}: no {letter}= in the header; expected N= nodes and L= links")
+            if self._header[key] != str(got):
+                declared = f"{letter}={self._header[key]}"
+                raise InputError(
+                    f"{self._file}: {declared} in the header, but the file has {got} {what}; is it cut off?"
+                )
+
+    def _places(self, numbers: Integers, of_nodes: Integers) -> Integers:
+        """The places among the nodes of those that links name by number."""
+        count = len(of_nodes)
+        if np.array_equal(of_nodes, np.arange(count)):
+            places, unknown = numbers, numbers >= count
+        else:
+            order = np.argsort(of_nodes, kind="stable")
+            ordered = of_nodes[order]
+            twice = np.flatnonzero(ordered[1:] == ordered[:-1])
+            if len(twice):
+                line = int(self._nodes.line[order[twice[0] + 1]])
+                raise self._error(line, f"a second node I={ordered[twice[0]]}; expected every number once")
+            if not count:
+                places, unknown = numbers, np.ones(len(numbers), dtype=bool)
+            else:
+                found = np.minimum(np.searchsorted(ordered, numbers), count - 1)
+                places, unknown = order[found], ordered[found] != numbers
+        if np.any(unknown):
+            link = int(np.flatnonzero(unknown)[0])
+            raise self._error(
+                int(self._links.line[link]), f"a link to or from node {numbers[link]}, which has no I= line"
+            )
+        return np.asarray(places, dtype=np.int64)
+
+    def _ends(self, numbers: Integers, sources: Integers, targets: Integers) -> tuple[int, int]:
+        """Start and end: those of the header, or the nodes that no link enters or leaves."""
+        ends: list[int] = []
+        for key, touched, verb in (("start", targets, "enters"), ("end", sources, "leaves")):
+            if key in self._header:
+                given = self._header[key]
+                is_number = given.isdigit() and given.isascii() and len(given) <= 18
+                place = np.flatnonzero(numbers == int(given)) if is_number else numbers[:0]
+                if not len(place):
+                    raise InputError(f"{self._file}: {key}={given} in the header, but there is no node I={given}")
+                ends.append(int(place[0]))
+                continue
+            free = np.flatnonzero(np.bincount(touched, minlength=len(numbers)) == 0)
+            if len(free) != 1:
+                got = f"{len(free)} nodes ({', '.join(map(str, numbers[free[:5]]))}, …)" if len(free) else "no node"
+                raise InputError(
+                    f"{self._file}: {got} that no link {verb}; expected exactly one, or {key}= in the header"
+                )
+            ends.append(int(free[0]))
+        return ends[0], ends[1]
+
+    def _output(
+        self, options: ForestOptions, vocabulary: Vocabulary, start: int, targets: Integers
+    ) -> tuple[NDArray[np.int32], int]:
+        """The word of every link, or of the node that it enters; and the word of the start node."""
+        rule = word_rule(options, SPEECH, nothing=NULL)
+        count = int(self._words.size[0])
+        spans = zip(self._words.starts[:count].tolist(), self._words.stops[:count].tolist(), strict=True)
+        texts = [_word(self._data[first:last].decode("utf-8")) for first, last in spans]
+        number = np.append(number_words(texts, rule, vocabulary), np.int32(-1))  # the last is that of no word
+        on_nodes, on_links = number[self._nodes.word], self._links.word
+        if NULL in texts:  # a link without a word of its own
+            on_links = np.where(on_links == texts.index(NULL), -1, on_links)
+        if not np.any(on_links >= 0):
+            return on_nodes[targets], int(on_nodes[start])
+        if np.any(on_nodes >= 0):
+            line = int(self._nodes.line[np.flatnonzero(on_nodes >= 0)[0]])
+            raise self._error(line, "a word on a node, though links have words too; expected words on either")
+        return number[on_links], -1
+
+    def _features(
+        self, of_node: Integers, words: NDArray[np.int32], start_word: int
+    ) -> tuple[DenseFeatures, tuple[str, ...]]:
+        """Values by name, a row for the start, for every link and for the end; a link without a value has that of its
+        node, or 0.
+        """
+        links, width = len(words), len(self._columns)
+        given = self._links.values[:, :width]
+        of_nodes = self._nodes.values[of_node, :width]
+        given = np.where(np.isnan(given), of_nodes, given)
+        matrix = np.zeros((links + 2, width + 1), order="F")
+        matrix[1:-1, :width] = np.where(np.isnan(given), 0.0, self._in_natural_logs(given))
+        matrix[0, width] = start_word >= 0
+        matrix[1:-1, width] = words >= 0
+        if WORDS in self._columns:  # a file may have its own count
+            return DenseFeatures(np.asfortranarray(matrix[:, :width])), tuple(self._columns)
+        return DenseFeatures(matrix), (*self._columns, WORDS)
+
+    def _in_natural_logs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        base = plain_number(self._header.get("base", "2.71828182845905"))
+        if base is None or not math.isfinite(base) or base < 0 or base == 1:
+            raise InputError(f"{self._file}: base={self._header['base']} in the header; expected a base of logarithms")
+        if abs(base - math.e) < 1e-3:  # however many digits of e there are
+            return values
+        likelihoods = np.array([name in FEATURE_OF_KEY.values() or _EXTRA.fullmatch(name) for name in self._columns])
+        if base > 0:
+            return np.where(likelihoods, values * math.log(base), values)
+        impossible = np.argwhere(likelihoods & ~(values > 0) & ~np.isnan(values))
+        if len(impossible):
+            link, column = impossible[0]
+            got = f"feature {self._columns[column]!r} is {values[link, column]}"
+            raise self._error(int(self._links.line[link]), f"{got}; base=0 says it is a probability, expected above 0")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(likelihoods, np.log(values), values)
+
+
+def _word(text: str) -> str:
+    """A word without quotes, without the number of a pronunciation variant, and with its escapes (\\ooo) resolved."""
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1] or text
+    if text.endswith(")") and (variant := _VARIANT.fullmatch(text)) is not None:
+        text = variant[1]
+    if "\\" in text:
+        text = _ESCAPE.sub(lambda match: chr(int(match[1], 8)) if len(match[1]) == 3 else match[1], text)
+    return text
+
+
+def header_weights(header: Mapping[str, str], names: Sequence[str]) -> dict[str, float] | None:
+    """A weight for each feature. None where a field is no number, where scores are probabilities (base=0), and where a
+    feature has a name of its own, by which no field scales it: then the header does not tell.
+    """
+    if not SCALES.keys() >= set(names):
+        return None
+    scales = {name: plain_number(header.get(key, usual)) for name, (key, usual) in SCALES.items()}
+    base = plain_number(header.get("base", "2.71828182845905"))
+    if not base or any(scale is None or not math.isfinite(scale) for scale in scales.values()):
+        return None
+    weights = {name: float(scales[name] or 0.0) for name in names}
+    if "words" in weights and abs(base - math.e) >= 1e-3:  # scores are converted to natural logarithms, too
+        weights["words"] *= math.log(base)
+    return weights
+
+
+# Writing.
+
+_KEY_OF_FEATURE = {name: key for key, name in reversed(FEATURE_OF_KEY.items())}
+_UNSAFE = re.compile(r"[\s\\\"]|^'|'$|\((?=[0-9]+\)$)")
+
+
+def write_slf(path: str | os.PathLike[str], forests: Iterable[NamedForest]) -> None:
+    """Write a lattice to a file, or several into a folder (``name.slf``); see docs/speech-formats.md.
+
+    The feature words is not written where it counts the words, as readers count them; other features whose name is not
+    among those of SLF are written under their own name. Floats are written so that they are read back to the bit.
+    """
+    write_each(path, forests, ".slf", _spelled)
+
+
+def _spelled(named: NamedForest) -> str:
+    forest = named.forest
+    lattice = plain_lattice(forest, final_weights=False)
+    keys = [_key(name) for name in forest.feature_names]
+    values = forest.features.toarray()
+    columns = [column for column in range(len(keys)) if not _counts_words(forest, lattice, values, column)]
+    lines = ["VERSION=1.0"]
+    if named.name is not None:
+        lines.append(f"UTTERANCE={_quoted(named.name)}")
+    lines.append(f"start={lattice.start} end={next(iter(lattice.finals))}")
+    lines.append(f"N={lattice.states} L={len(lattice.arcs)}")
+    lines += [f"I={state}" for state in range(lattice.states)]
+    rows = values.tolist()
+    nothing = [0.0] * len(keys)
+    for number, (source, target, word, edge) in enumerate(lattice.arcs):
+        row = rows[edge] if edge >= 0 else nothing
+        fields = "".join(f" {keys[column]}={row[column]!r}" for column in columns)
+        lines.append(f"J={number} S={source} E={target} W={NULL if word is None else _escaped(word)}{fields}")
+    return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    key = _KEY_OF_FEATURE.get(name, name)
+    if name in RESERVED_KEYS or (name in FEATURE_OF_KEY and FEATURE_OF_KEY[name] != name) or not name:
+        raise InputError(f"a feature cannot be named {name!r} in SLF, where that is another field; rename it")
+    if re.search(r"[\s=\"]", name):
+        raise InputError(f"a feature cannot be named {name!r} in SLF, where blanks, quotes and '=' divide fields")
+    return key
+
+
+def _counts_words(forest: Forest, lattice: PlainLattice, values: np.ndarray, column: int) -> bool:
+    """Whether a column is what readers make of the words themselves."""
+    if forest.feature_names[column] != WORDS:
+        return False
+    words = np.zeros(forest.edges)
+    edge = -1
+    for arc in lattice.arcs:
+        edge = arc.edge if arc.edge >= 0 else edge
+        words[edge] += arc.word is not None
+    return bool(np.array_equal(values[:, column], words))
+
+
+def _escaped(word: str) -> str:
+    """A word as one field: blanks, quotes and what looks like a pronunciation variant as octal numbers."""
+    return _UNSAFE.sub(lambda match: "".join(f"\\{ord(character):03o}" for character in match[0]), word)
+
+
+def _quoted(name: str) -> str:
+    if '"' in name or "\n" in name or "\r" in name:
+        raise InputError(f"an utterance cannot be named {name!r} in SLF; expected no quotes and line ends")
+    return f'"{name}"' if re.search(r"\s", name) or not name else name

@@ -73,7 +73,7 @@ def decode(
     from hulltune.formats.forest_text import write_forest_text
     from hulltune.formats.moses import write_moses
     from hulltune.formats.problems import Problems
-    from hulltune.formats.slf_writing import write_slf
+    from hulltune.formats.slf import write_slf
     from hulltune.formats.streams import numbered_lines
 
     sentences = [line for _, line in numbered_lines(source, Problems())]
