@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hulltune
-from hulltune import Certified, Climb
+from hulltune import Certified
 from hulltune.errors import InputError
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits, State
@@ -222,12 +222,3 @@ def test_tune_carries_the_certificate(tmp_path: Path) -> None:
     assert "Infinity" not in json.dumps(result.to_dict())
     random = hulltune.tune(random_lists(4), metric="wer", constraints=Constraints(fix={"f1": 1.0}), also=(), threads=1)
     assert random.score >= result.score
-
-
-def test_free_holds_the_others_for_every_search() -> None:
-    start = {"f0": 0.5, "f1": 0.3, "f2": -0.2}
-    result = hulltune.tune(
-        random_lists(4), metric="wer", start=start, search=Climb(restarts=2), constraints=Constraints(free=["f1"]),
-        also=(), threads=1,
-    )  # fmt: skip
-    assert (result.weights["f0"], result.weights["f2"]) == (0.5, -0.2)
