@@ -28,14 +28,14 @@ from benchmarks.timing import table, verdict, write_json
 from hulltune import Dataset, read
 from hulltune.formats import read_weights
 from hulltune.metrics import get_metric
-from hulltune.search.certified.certify import Certified, certify
+from hulltune.search.certified.certify import Proven, certify
 from hulltune.search.certified.search import Limits
+from hulltune.search.climb import Climb
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
-from hulltune.search.optimise import SearchOptions
-from hulltune.search.problem import ListProblem, Subset
-from hulltune.tuning import TuneOptions, tune_problem
-from hulltune.tuning.inputs import as_dataset, problem_of
+from hulltune.search.problem import Problem
+from hulltune.tuning import Run
+from hulltune.tuning.inputs import as_dataset
 
 Floats = NDArray[np.float64]
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
@@ -57,21 +57,20 @@ class Case:
     ranges: tuple[tuple[float, float], ...]
     """Where a grid or random trials would look."""
 
-    def problem(self) -> ListProblem:
+    def problem(self) -> Problem:
         """The problem, fresh: no statistics are known."""
-        problem: ListProblem = problem_of(self.data, self.metric)
-        return problem
+        return Problem.of(self.data, self.metric)
 
     def constraints(self) -> Constraints:
         """All weights but the free ones held."""
         others = {name: 0.0 for name in self.data.feature_names if name not in self.free}
         held = {name: value for name, value in self.held.items() if name not in self.free}
-        return Constraints(fixed={**others, **held})
+        return Constraints(fix={**others, **held})
 
-    def certify(self, problem: ListProblem, *, seconds: float | None = None) -> Certified:
+    def certify(self, problem: Problem, *, seconds: float | None = None) -> Proven:
         """The search itself."""
         compiled = self.constraints().compile(problem.feature_names)
-        limits = Limits(gap=self.gap, seconds=seconds or self.seconds)
+        limits = Limits(gap=self.gap, time=seconds or self.seconds)
         return certify(problem, compiled, feature_units(problem.corpus), limits)
 
 
@@ -129,7 +128,7 @@ def targets(selected: Sequence[Case], *, repeats: int) -> list[dict[str, Any]]:
 def trials(case: Case, points: Floats) -> tuple[float, float]:
     """The best score at some weights, and the seconds that takes."""
     problem = case.problem()
-    fixed = case.constraints().fixed
+    fixed = case.constraints().fix
     weights = np.array([fixed.get(name, 0.0) for name in problem.feature_names])
     columns = [problem.feature_names.index(name) for name in case.free]
     before = time.process_time()
@@ -144,9 +143,9 @@ def trials(case: Case, points: Floats) -> tuple[float, float]:
 def default_tune(case: Case) -> tuple[float, float]:
     """What line searches from many starts find over the same weights."""
     problem = case.problem()
-    options = TuneOptions(constraints=case.constraints(), threads=1, oracle=False, samples=1)
+    run = Run(Climb(), case.constraints(), oracle=False, samples=1)
     before = time.process_time()
-    result = tune_problem(problem, options)
+    result = run.tune(problem)
     return result.score, time.process_time() - before
 
 
@@ -183,8 +182,8 @@ def lattices() -> list[dict[str, Any]]:
     data = as_dataset(forests, (folder / "refs.txt").read_text().splitlines())
     best, proof = float("inf"), None
     for _ in range(3):
-        problem = problem_of(data, "wer")
-        compiled = Constraints(fixed={"acoustic": 1.0}).compile(problem.feature_names)
+        problem = Problem.of(data, "wer")
+        compiled = Constraints(fix={"acoustic": 1.0}).compile(problem.feature_names)
         before = time.process_time()
         proof = certify(problem, compiled, feature_units(problem.corpus), Limits(gap=0.0)).certificate
         best = min(best, time.process_time() - before)
@@ -199,43 +198,23 @@ def growth(*, quick: bool) -> list[dict[str, Any]]:
     most, limit = (300, 5.0) if quick else (1000, 60.0)
     lists = synthetic(most, 100, 8)
     whole = lists.problem(get_metric("bleu"))
-    tuned = tune_problem(whole, TuneOptions(restarts=3, threads=1, oracle=False, samples=1)).weights
+    tuned = Run(Climb(restarts=3), Constraints(), oracle=False, samples=1).tune(whole).weights
     sizes = [size for size in (100, 200, 300, 500, 700, 1000) if size <= most]
     pairs = [(size, 2) for size in sizes] + [(200, count) for count in (1, 2, 3, 4)]
     results = []
     for sentences, count in pairs:
-        problem = Subset(whole, np.arange(sentences)) if sentences < most else whole
+        problem = whole.subset(np.arange(sentences)) if sentences < most else whole
         free = tuple(problem.feature_names[:count])
         held = {name: weight for name, weight in tuned.items() if name not in free}
-        compiled = Constraints(fixed=held).compile(problem.feature_names)
+        compiled = Constraints(fix=held).compile(problem.feature_names)
         before = time.process_time()
-        proof = certify(problem, compiled, feature_units(problem.corpus), Limits(gap=0.001, seconds=limit)).certificate
+        proof = certify(problem, compiled, feature_units(problem.corpus), Limits(gap=0.001, time=limit)).certificate
         seconds = time.process_time() - before
         results.append(
             {"sentences": sentences, "free": count, "boxes": proof.boxes, "seconds": seconds, "gap": proof.gap}
         )
     rows = [(r["sentences"], r["free"], f"{r['boxes']:,}", f"{r['seconds']:.2f}", f"{r['gap']:.2g}") for r in results]
     print(table("growth (synthetic, BLEU, gap 0.001)", ("sentences", "free", "boxes", "CPU s", "gap"), rows))
-    return results
-
-
-def subspaces(case: Case, *, seconds: float) -> list[dict[str, Any]]:
-    """All weights free: planes and 3-spaces against lines, run after run with other seeds until the time is over."""
-    results = []
-    for search, restarts in (("random", 39), ("subspace", 0)):
-        problem = case.problem()
-        problem.rows(np.arange(problem.corpus.edges))  # the same statistics for both, before the clock starts
-        began, runs, best = time.process_time(), 0, -float("inf")
-        while time.process_time() - began < seconds:
-            runs += 1
-            options = TuneOptions(
-                search=SearchOptions(search=search), restarts=restarts, seed=runs, threads=1, oracle=False, samples=1
-            )
-            best = max(best, tune_problem(problem, options).score)
-        spent = time.process_time() - began
-        results.append({"search": search, "restarts": restarts, "runs": runs, "seconds": spent, "value": best})
-    rows = [(r["search"], f"{r['value']:.4f}", r["runs"], f"{r['seconds']:.0f}") for r in results]
-    print(table("German, all weights free, equal time", ("search", "best value", "runs", "CPU s"), rows))
     return results
 
 
@@ -271,11 +250,6 @@ def main() -> None:
     certified = targets(selected, repeats=2 if quick else 5)
     result = {"targets": certified, "alternatives": alternatives(selected, certified), "growth": growth(quick=quick)}
     result["lattices"] = lattices()
-    translation = [case for case in selected if case.name.startswith("German")]
-    if translation:
-        everything = translation[0].data.feature_names
-        case = Case("German, all free", translation[0].data, "bleu", everything, {}, 0.001, None, 60.0, ())
-        result["subspaces"] = subspaces(case, seconds=10.0 if quick else 30.0)
     plot(result["growth"])
     print(f"\nwritten: {write_json('certified', result).relative_to(RESULTS.parents[1])}")
 

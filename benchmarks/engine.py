@@ -20,13 +20,14 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks import shapes, yardstick
 from benchmarks.timing import interleaved, table, verdict, write_json
 from hulltune import Corpus, EdgeScorer, Forest, envelopes
 from hulltune.kernels.lanes import viterbi_pass
 from hulltune.kernels.simd import LANES
-from hulltune.lines.compute import _search_shard
+from hulltune.lines.compute import search_block
 
 FIRST_ENVELOPE = """
 import time; start = time.perf_counter()
@@ -52,6 +53,23 @@ case.run({method!r}); print(memory("VmHWM") - before)
 LATTICES = {2: (2, 2), 4: (2, 2), 6: (3, 2), 10: (4, 3), 20: (6, 3), 40: (8, 3)}
 PARSES = {2: 2, 3: 2, 4: 3, 6: 4, 8: 5, 12: 6}
 WHOLE_LINE = np.array([[-math.inf, math.inf]])
+NO_ROOM = np.empty(0)
+Floats = NDArray[np.float64]
+
+
+class Scored(EdgeScorer):
+    """A scorer of one forest that knows the scores along one line."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        super().__init__(corpus)
+        self.weights = np.array([shapes.ORIGIN, shapes.DIRECTION])
+        self.known = super().scores(0, 1, self.weights)
+
+    def scores(
+        self, first: int, last: int, weights: Floats, room: Floats | None = None
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        """What is known."""
+        return self.known
 
 
 class Case:
@@ -59,15 +77,16 @@ class Case:
 
     def __init__(self, forest: Forest) -> None:
         self.forest = forest
-        self.corpus = Corpus.pack([forest])
-        weights = np.array([shapes.ORIGIN, shapes.DIRECTION])
-        self.scores, self.exponents = EdgeScorer(self.corpus).scores(0, 1, weights)
+        self.scorer = Scored(Corpus.pack([forest]))
+        self.scores, _ = self.scorer.known
         self._points = np.concatenate([np.tan(np.linspace(-1.4, 1.4, LANES)), np.ones(LANES)])
         self._tables = np.empty((3, max(forest.nodes, 4) * LANES))
 
     def run(self, method: str, *, derivations: bool = False) -> tuple[Any, ...]:
         """The envelope by one method, as the kernel returns it."""
-        return _search_shard(self.corpus, (0, 1), self.scores, self.exponents, WHOLE_LINE, method, derivations)
+        return search_block(
+            self.scorer, (0, 1), self.scorer.weights, WHOLE_LINE, NO_ROOM, method=method, derivations=derivations
+        )
 
     def viterbi(self) -> None:
         """One pass of LANES lanes."""

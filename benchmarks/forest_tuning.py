@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from benchmarks import shapes
 from benchmarks.timing import table, verdict, write_json
 from hulltune import Dataset, Forest, Vocabulary, read
-from hulltune.lines import compute
+from hulltune.search import shards
 from hulltune.search.directions import feature_units, random_directions
-from hulltune.search.forest_problem import ForestProblem
-from hulltune.tuning.inputs import as_dataset, problem_of
+from hulltune.search.problem import Problem
+from hulltune.tuning.inputs import as_dataset
 
 DATA = Path(__file__).resolve().parents[2] / "shared/data"
 DIRECTIONS = 16
@@ -94,35 +94,41 @@ def real() -> dict[str, tuple[Dataset, str]]:
 
 
 class Clock:
-    """Seconds of CPU by part of a search."""
+    """Seconds of CPU by part of a search. What a part spends in another one counts for the other alone."""
 
-    def __init__(self, problem: ForestProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.seconds: dict[str, float] = {}
+        self._spent_within: list[float] = []
         self._wrap(problem.scorer, "scores", "scores")
-        self._wrap(problem.outputs, "numbers", "outputs")
-        self._wrap(problem._known_rows, "of", "statistics")
+        self._wrap(problem.outputs, "of_derivations", "outputs")
+        self._wrap(problem.memory, "row_of", "statistics")
         self._wrap(problem, "surface", "sweep")
-        self._envelopes = compute._search_shard
-        compute._search_shard = self._timed(compute._search_shard, "envelopes")
+        self._module: Any = shards
+        self._search_block = self._module.search_block
+        self._wrap(self._module, "search_block", "envelopes")
 
     def _wrap(self, owner: Any, name: str, part: str) -> None:
         setattr(owner, name, self._timed(getattr(owner, name), part))
 
     def _timed(self, function: Callable[..., Any], part: str) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
+            self._spent_within.append(0.0)
             before = time.thread_time()
             answer = function(*arguments, **options)
-            self.seconds[part] = self.seconds.get(part, 0.0) + time.thread_time() - before
+            spent = time.thread_time() - before
+            self.seconds[part] = self.seconds.get(part, 0.0) + spent - self._spent_within.pop()
+            if self._spent_within:
+                self._spent_within[-1] += spent
             return answer
 
         return call
 
     def stop(self) -> None:
         """Leave the modules as they were."""
-        compute._search_shard = self._envelopes
+        self._module.search_block = self._search_block
 
 
-def lines(problem: ForestProblem, seed: int) -> tuple[Floats, Floats, Floats]:
+def lines(problem: Problem, seed: int) -> tuple[Floats, Floats, Floats]:
     """Equal weights over scaled features, and random directions from there."""
     units = feature_units(problem.corpus)
     weights = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
@@ -130,7 +136,7 @@ def lines(problem: ForestProblem, seed: int) -> tuple[Floats, Floats, Floats]:
     return weights, directions, np.tile([-math.inf, math.inf], (DIRECTIONS, 1))
 
 
-def one_search(problem: ForestProblem, seed: int) -> float:
+def one_search(problem: Problem, seed: int) -> float:
     """CPU seconds of the surfaces along DIRECTIONS directions, and of their losses."""
     weights, directions, intervals = lines(problem, seed)
     before = time.thread_time()
@@ -142,9 +148,9 @@ def one_search(problem: ForestProblem, seed: int) -> float:
 def measure(name: str, data: Dataset, metric: str) -> dict[str, Any]:
     """Nanoseconds per edge and direction: a first search, later ones, and where the time of these goes."""
     work = data.corpus.edges * DIRECTIONS
-    one_search(problem_of(data, metric), 0)  # compiled
-    first = min(one_search(problem_of(data, metric), 1) for _ in range(3))
-    problem = problem_of(data, metric)
+    one_search(Problem.of(data, metric), 0)  # compiled
+    first = min(one_search(Problem.of(data, metric), 1) for _ in range(3))
+    problem = Problem.of(data, metric)
     later = [one_search(problem, seed) for seed in range(1, TURNS + 2)][1:]
     found = problem.search(*lines(problem, 1))
     clock = Clock(problem)
@@ -154,7 +160,7 @@ def measure(name: str, data: Dataset, metric: str) -> dict[str, Any]:
         "name": name,
         "sentences": len(data),
         "edges per sentence": data.corpus.edges / len(data),
-        "segments": len(found.outputs) / DIRECTIONS / len(data),
+        "segments": sum(len(line.outputs) for line in found) / DIRECTIONS / len(data),
         "first, ns": first / work * 1e9,
         "later, ns": min(later) / work * 1e9,
         "parts, ns": {part: clock.seconds.get(part, 0.0) / work * 1e9 for part in PARTS},
@@ -198,7 +204,7 @@ def growth() -> dict[str, Any]:
     times, edges, memory = [], [], []
     for size in sizes:
         data = synthetic(partial(_same_envelope, size), 1)
-        problem = problem_of(data, "bleu:tokenize=none")
+        problem = Problem.of(data, "bleu:tokenize=none")
         times.append(min(one_search(problem, seed) for seed in range(1, 8)) / DIRECTIONS)
         edges.append(data.corpus.edges)
         memory.append(_peak_memory(size))
@@ -218,9 +224,9 @@ from pathlib import Path
 from benchmarks import forest_tuning as bench, shapes
 def memory(what):
     return int(re.search(what + r":\\s+(\\d+)", Path("/proc/self/status").read_text()).group(1)) / 1024
-small = bench.problem_of(bench.synthetic(lambda rng: shapes.same_envelope(1000), 1), "bleu:tokenize=none")
+small = bench.Problem.of(bench.synthetic(lambda rng: shapes.same_envelope(1000), 1), "bleu:tokenize=none")
 bench.one_search(small, 1)
-problem = bench.problem_of(bench.synthetic(lambda rng: shapes.same_envelope({size}), 1), "bleu:tokenize=none")
+problem = bench.Problem.of(bench.synthetic(lambda rng: shapes.same_envelope({size}), 1), "bleu:tokenize=none")
 problem.scorer.prepare(); bench.lines(problem, 1)
 Path("/proc/self/clear_refs").write_text("5")  # forget the peak of building the forest
 before = memory("VmRSS")
@@ -239,7 +245,7 @@ def _peak_memory(size: int) -> float:
 def two_threads() -> dict[str, float]:
     """Two climbs at once, as tuning has them: both search the same problem."""
     data = synthetic(lambda rng: shapes.lattice(30, 12, 8, rng), 48)
-    problem = problem_of(data, "bleu:tokenize=none")
+    problem = Problem.of(data, "bleu:tokenize=none")
     one_search(problem, 0)
 
     def run(count: int) -> float:

@@ -15,8 +15,7 @@ from hulltune.data.dataset import own_first_choices
 from hulltune.data.features import DenseFeatures
 from hulltune.data.lists import list_corpus, lists_of_texts
 from hulltune.metrics import Metric
-from hulltune.search.problem import ListProblem
-from hulltune.tuning.inputs import problem_of
+from hulltune.search.problem import Problem
 
 WORDS = 20_000
 NOISE = 3.0  # of a feature, in errors: no feature alone finds the best hypothesis
@@ -38,7 +37,7 @@ class Synthetic:
         sentences: int | None = None,
         hypotheses: int | None = None,
         features: int | None = None,
-    ) -> ListProblem:
+    ) -> Problem:
         """A problem of the first sentences (or all there are), the first hypotheses of each and the first features."""
         lists = self.lists
         sentences, hypotheses = min(sentences or len(lists), len(lists)), hypotheses or self.hypotheses
@@ -54,8 +53,7 @@ class Synthetic:
             scores=lists.scores[rows],
             references=self.references[:sentences],
         )
-        problem: ListProblem = problem_of(part, metric)
-        return problem
+        return Problem.of(part, metric)
 
     def write(self, lists: Path, references: Path) -> None:
         """The lists as Moses writes them, and the references."""

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from hulltune.metrics import Accuracy, FMeasure, Given, TextMemory, Metric, ScoreTable, Store, get_metric
+from hulltune.metrics import Accuracy, FMeasure, Given, Metric, ScoreTable, Store, TextMemory, get_metric
 
 SENTENCES, OUTPUTS_EACH = 100, 50
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hulltune.data.features import DenseFeatures
 from hulltune.search.directions import feature_units
-from hulltune.search.problem import ListProblem
+from hulltune.search.problem import Problem
 
 Floats = NDArray[np.float64]
 RANDOM_TRIALS = 1000
@@ -30,7 +30,7 @@ class Objective:
     Time is CPU time: on a free core that of the clock on the wall, and fair where other programs run as well.
     """
 
-    def __init__(self, problem: ListProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         features = problem.corpus.features
         edges = problem.corpus.sentence_edges
         assert isinstance(features, DenseFeatures)
@@ -38,7 +38,8 @@ class Objective:
         units = feature_units(problem.corpus)
         self.per_unit = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
         self._scaled = np.ascontiguousarray(features.values * self.per_unit)
-        self._statistics = problem.table[problem.rows(np.arange(problem.corpus.edges))]
+        rows = problem.rows(problem.choices()[1])  # before the table, which grows by what is asked for
+        self._statistics = problem.table[rows]
         self._starts, self._sizes, self._loss = edges[:-1], np.diff(edges), problem.metric.loss
         self.start(0.0)
 

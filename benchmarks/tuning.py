@@ -8,7 +8,6 @@ peers: on a free core they are what the clock on the wall shows.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import os
 import resource
@@ -19,7 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +35,18 @@ from benchmarks.rivals import RIVALS, Objective
 from benchmarks.timing import interleaved, table, verdict, write_json
 from hulltune.defaults import RESTARTS
 from hulltune.metrics import get_metric
+from hulltune.search.climb import Climb
+from hulltune.search.climbing import Climber
 from hulltune.search.constraints import Constraints
+from hulltune.search.coordinate import Coordinate
 from hulltune.search.directions import axes, feature_units, random_directions
-from hulltune.search.optimise import SearchOptions, climb
 from hulltune.search.policies import Policy
-from hulltune.search.problem import ListProblem, Subset
+from hulltune.search.problem import Problem
+from hulltune.search.shards import HERE
 from hulltune.search.steps import search_lines
-from hulltune.tuning import TuneOptions, tune_problem
-from hulltune.tuning.inputs import as_dataset, problem_of
+from hulltune.search.strategy import Setting, Strategy
+from hulltune.tuning import Run
+from hulltune.tuning.inputs import as_dataset
 
 Floats = NDArray[np.float64]
 Shape = tuple[int, int, int]
@@ -58,22 +61,13 @@ MOSES_SECONDS, ZMERT_SECONDS = 51.5, 74.0
 TARGETS: dict[Shape, float] = {(1000, 100, 14): 1300.0, (1000, 1000, 14): 130.0}
 
 SAME_TIME = "hulltune, the same time"
-WHOLE_RUN = """
-import json, sys
-import numpy as np
-from hulltune.tuning import TuneOptions, tune_problem
-from hulltune.tuning.inputs import as_dataset, problem_of
-result = tune_problem(problem_of(as_dataset(sys.argv[1], sys.argv[2]), "bleu"), TuneOptions())
-json.dump(result.weights, open(sys.argv[3], "w"))
-print(json.dumps({"score": result.score, "baseline": result.baseline, "line_searches": result.line_searches}))
-"""
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
     """Batches of line searches over a problem, as a climb does them."""
 
-    problem: ListProblem
+    problem: Problem
     batches: list[tuple[Floats, float, list[Floats]]]
     """Each from its own weights, of known loss, along its own directions."""
 
@@ -92,28 +86,27 @@ class Lines:
 
     def segments(self) -> float:
         """Segments of an envelope, on average."""
-        counts = [
-            self.problem.search(origin, np.array(directions), np.array([[-np.inf, np.inf]] * len(directions))).offsets
-            for origin, _, directions in self.batches
-        ]
-        return float(np.mean([np.diff(offsets, axis=1).mean() for offsets in counts]))
+        counts = []
+        for origin, _, directions in self.batches:
+            found = self.problem.search(origin, np.array(directions), np.array([[-np.inf, np.inf]] * len(directions)))
+            counts.append(np.mean([len(line.outputs) for line in found]) / len(self.problem.corpus))
+        return float(np.mean(counts))
 
 
-def lines_of_a_climb(problem: ListProblem, *, places: int = 4) -> Lines:
+def lines_of_a_climb(problem: Problem, *, places: int = 4) -> Lines:
     """All axes and 16 random directions from each of the first places of a climb from equal weights: the default."""
-    free = Constraints().compile(problem.feature_names)
-    units, rng = feature_units(problem.corpus), np.random.default_rng(1)
-    way = islice(climb(problem, free.start(units), free, SearchOptions(), units, rng), places)
+    setting, rng = Setting.of(problem, Constraints(), None), np.random.default_rng(1)
+    climber = Climber(setting, Policy(), rng, HERE)
+    first = climber.first_position(setting.first)
+    way = islice(chain([first], Climb().climb(climber, first)), places)
+    groups, units = setting.constraints.groups, setting.units
     return Lines(
         problem,
-        [
-            (place.weights, place.loss, [*axes(free.groups, units), *random_directions(16, units, rng)])
-            for place in way
-        ],
-    )  # fmt: skip
+        [(place.weights, place.loss, [*axes(groups, units), *random_directions(16, units, rng)]) for place in way],
+    )
 
 
-def random_lines(problem: ListProblem, *, count: int = 32) -> Lines:
+def random_lines(problem: Problem, *, count: int = 32) -> Lines:
     """As many random directions from equal weights, whatever the number of features."""
     units, rng = feature_units(problem.corpus), np.random.default_rng(2)
     start = Constraints().compile(problem.feature_names).start(units)
@@ -124,7 +117,7 @@ def line_searches(wide: Synthetic, deep: Synthetic, *, seconds: float) -> list[d
     """Searches a second, with the statistics of all winners known."""
     bleu = get_metric("bleu")
     # Neither peer's lists are at hand: these are of the same sizes. The small ones have 15 features, as the peers' had.
-    problems: dict[Shape, ListProblem] = {
+    problems: dict[Shape, Problem] = {
         (1000, 100, 14): wide.problem(bleu, sentences=1000, features=14),
         (1000, 1000, 14): deep.problem(bleu),
         (100, 100, 15): wide.problem(bleu, sentences=100, features=15),
@@ -151,7 +144,7 @@ def line_searches(wide: Synthetic, deep: Synthetic, *, seconds: float) -> list[d
     return results
 
 
-def _holds(problem: ListProblem, shape: Shape) -> bool:
+def _holds(problem: Problem, shape: Shape) -> bool:
     """Whether the lists are as large as this (they are smaller in a quick run)."""
     size = len(problem.corpus), problem.corpus.edges // len(problem.corpus), len(problem.feature_names)
     return size == shape
@@ -197,10 +190,10 @@ def whole_run(data: Synthetic) -> dict[str, Any]:
     """From the text file to the weights at its defaults, a process of its own with its start; once, as in use."""
     with tempfile.TemporaryDirectory() as folder:
         _tune_files(synthetic(20, 10, len(data.lists.feature_names)), Path(folder))  # compiles what is not yet compiled
-        how, wall, cpu, found = _tune_files(data, Path(folder))
+        wall, cpu, found = _tune_files(data, Path(folder))
         megabytes = (Path(folder) / "nbest.txt").stat().st_size / 1e6
     result = {
-        "how": how, "megabytes of text": megabytes, "wall seconds": wall, "CPU seconds": cpu,
+        "how": "hulltune tune", "megabytes of text": megabytes, "wall seconds": wall, "CPU seconds": cpu,
         "cpus": len(os.sched_getaffinity(0)), "score": found["score"], "baseline": found["baseline"],
         "line searches": found["line_searches"], "Moses, seconds": MOSES_SECONDS, "Z-MERT, seconds": ZMERT_SECONDS,
     }  # fmt: skip
@@ -213,7 +206,7 @@ def whole_run(data: Synthetic) -> dict[str, Any]:
         for name, seconds in ((f"wall, {result['cpus']} CPUs", wall), ("CPU, all threads", cpu))
     ]  # fmt: skip
     title = (
-        f"Whole run at its defaults ({how}), {data.lists.corpus.edges:,} hypotheses, {megabytes:.0f} MB of text, "
+        f"Whole run at its defaults (hulltune tune), {data.lists.corpus.edges:,} hypotheses, {megabytes:.0f} MB, "
         f"{found['line_searches']:,} line searches: BLEU {found['baseline']:.2f} to {found['score']:.2f}"
     )
     header = ["", "seconds", f"× Moses ({MOSES_SECONDS:g} s)", "target", f"× Z-MERT ({ZMERT_SECONDS:g} s)"]
@@ -221,33 +214,28 @@ def whole_run(data: Synthetic) -> dict[str, Any]:
     return result
 
 
-def _tune_files(data: Synthetic, folder: Path) -> tuple[str, float, float, dict[str, Any]]:
-    """Write the lists and tune them in another process: how, seconds on the wall, CPU seconds, and its answer."""
+def _tune_files(data: Synthetic, folder: Path) -> tuple[float, float, dict[str, Any]]:
+    """Write the lists and tune them in another process: seconds on the wall, CPU seconds, and its answer."""
     lists, references, weights = (str(folder / name) for name in ("nbest.txt", "references.txt", "weights.json"))
     data.write(Path(lists), Path(references))
-    if importlib.util.find_spec("hulltune.__main__") is not None:
-        how = "hulltune tune"
-        arguments = ["-m", "hulltune", "tune", lists, "--ref", references, "--metric", "bleu", "--out", weights]
-        arguments.append("--json")
-    else:
-        how, arguments = "the library", ["-c", WHOLE_RUN, lists, references, weights]
+    arguments = ["-m", "hulltune", "tune", lists, "--ref", references, "--metric", "bleu", "--out", weights, "--json"]
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     output = subprocess.run([sys.executable, *arguments], check=True, capture_output=True, text=True).stdout
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return how, wall, cpu, json.loads(output)
+    return wall, cpu, json.loads(output)
 
 
-def sets(data: Synthetic) -> dict[str, tuple[ListProblem, float]]:
+def sets(data: Synthetic) -> dict[str, tuple[Problem, float]]:
     """The problems to compare on, and by what their score is multiplied to be read."""
-    found: dict[str, tuple[ListProblem, float]] = {}
+    found: dict[str, tuple[Problem, float]] = {}
     for folder, file, metric in (
         ("fr_en", "nbest.moses.gz", "bleu"), ("de_en", "nbest.txt.gz", "bleu"), ("asr_tts", "nbest.txt.gz", "wer"),
     ):  # fmt: skip
         if not (DATA / folder / file).exists():
             print(f"\n{folder}: left out, there is no ../shared/data/{folder}/{file} beside the checkout")
             continue
-        problem: ListProblem = problem_of(as_dataset(DATA / folder / file, DATA / folder / "refs.txt"), metric)
+        problem = Problem.of(as_dataset(DATA / folder / file, DATA / folder / "refs.txt"), metric)
         found[folder] = problem, 100.0 if metric == "wer" else 1.0
     found["synthetic"] = data.problem(get_metric("bleu"), features=14), 1.0
     return found
@@ -261,8 +249,8 @@ def quality(data: Synthetic, seeds: Sequence[int], *, least_seconds: float) -> d
     for name, (problem, scale) in sets(data).items():
         problem.rows(np.arange(problem.corpus.edges))  # statistics known to all before the clock starts
         halves = (
-            Subset(problem, np.arange(0, len(problem.corpus), 2)),
-            Subset(problem, np.arange(1, len(problem.corpus), 2)),
+            problem.subset(np.arange(0, len(problem.corpus), 2)),
+            problem.subset(np.arange(1, len(problem.corpus), 2)),
         )
         halves[0].score(np.ones(len(problem.feature_names)))  # what is made at first use is there, too
         runs = [_contenders(*halves, seed, least_seconds) for seed in seeds]
@@ -289,7 +277,7 @@ def quality(data: Synthetic, seeds: Sequence[int], *, least_seconds: float) -> d
     return result
 
 
-def _contenders(dev: ListProblem, heldout: ListProblem, seed: int, least_seconds: float) -> dict[str, dict[str, Any]]:
+def _contenders(dev: Problem, heldout: Problem, seed: int, least_seconds: float) -> dict[str, dict[str, Any]]:
     """Dev and held-out score of each, the line searches or trials that it spent, and its seconds."""
     result: dict[str, dict[str, Any]] = {
         "the list's own first choice": {
@@ -298,10 +286,9 @@ def _contenders(dev: ListProblem, heldout: ListProblem, seed: int, least_seconds
         },
     }  # fmt: skip
 
-    def run(name: str, search: str, restarts: int) -> float:
-        options = TuneOptions(search=SearchOptions(search=search), seed=seed, threads=1, restarts=restarts)
+    def run(name: str, strategy: Strategy) -> float:
         began = time.process_time()
-        tuned = tune_problem(dev, options)
+        tuned = Run(strategy, Constraints(), seed=seed).tune(dev)
         seconds = time.process_time() - began
         weights = np.array([tuned.weights[feature] for feature in dev.feature_names])
         result[name] = {
@@ -310,10 +297,10 @@ def _contenders(dev: ListProblem, heldout: ListProblem, seed: int, least_seconds
         }  # fmt: skip
         return seconds
 
-    run("hulltune, Och's search from 20 starts", "coordinate", 19)  # what the peers do
-    seconds = run("hulltune", "random", RESTARTS)
+    run("hulltune, Och's search from 20 starts", Coordinate(restarts=19))  # what the peers do
+    seconds = run("hulltune", Climb(restarts=RESTARTS))
     budget = max(least_seconds, seconds)
-    run(SAME_TIME, "random", int((RESTARTS + 1) * budget / seconds) - 1)
+    run(SAME_TIME, Climb(restarts=int((RESTARTS + 1) * budget / seconds) - 1))
     objective = Objective(dev)
     for name, rival in RIVALS.items():
         objective.start(budget)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hulltune import InputError, rerank, score, tune
+from hulltune import Climb, InputError, rerank, score, tune
 from hulltune.simulate import made_up_words, simulated_task
 from tests.lists import all_texts, hypothesis
 
@@ -47,7 +47,7 @@ def test_the_features_are_what_they_are_said_to_be() -> None:
 def test_tuning_finds_the_optimum_of_the_simulated_task() -> None:
     task = simulated_task(sentences=40, candidates=20)
     known = score(task.lists, task.optimum, metric="wer")
-    result = tune(task.lists, metric="wer", others=(), restarts=5)
+    result = tune(task.lists, metric="wer", also=(), search=Climb(restarts=5))
     assert known == result.oracle
     assert result.score == known
     assert result.baseline > 1.5 * known

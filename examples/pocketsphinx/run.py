@@ -221,7 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if reason is not None:
         print(f"skipped: {reason}")
         return 0
-    from hulltune import score, tune
+    from hulltune import read, score, tune
     from hulltune.report.summary import summary
 
     sentences = (HERE / "sentences.txt").read_text().splitlines()[: options.sentences]
@@ -239,9 +239,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sets["dev"][1],
         metric="wer",
         start=START,
-        heldout=sets["heldout"][0],
-        heldout_references=sets["heldout"][1],
-        others=(),
+        heldout=read(*sets["heldout"]),
+        also=(),
     )
     result.save(folder / "weights.json")
     print(summary(result))

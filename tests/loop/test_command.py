@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune import InputError, read_weights, tune_loop
+from hulltune import Climb, InputError, read_weights, tune_loop
 from hulltune.cli import main
 from hulltune.formats import Reading
 from hulltune.loop import CommandDecoder, DecoderError, WeightsFormat
@@ -115,7 +115,7 @@ def test_garbage_is_not_taken_for_output_and_what_was_there_is_kept(tmp_path: Pa
     options: dict[str, Any] = {
         "start": START,
         "metric": "wer",
-        "restarts": 1,
+        "search": Climb(restarts=1),
         "iterations": 2,
         "folder": tmp_path / "run",
     }
@@ -284,7 +284,7 @@ def test_outputs_are_read_as_asked(tmp_path: Path) -> None:
                for n in range(12)]  # fmt: skip
     (tmp_path / "found").write_text("".join(f"{json.dumps(record)}\n" for record in records))
     copy = CommandDecoder(python(f"import sys, shutil; shutil.copy({str(tmp_path / 'found')!r}, sys.argv[2])"))
-    options: dict[str, Any] = {"start": START, "metric": "wer", "iterations": 1, "restarts": 1}
+    options: dict[str, Any] = {"start": START, "metric": "wer", "iterations": 1, "search": Climb(restarts=1)}
     with pytest.raises(DecoderError, match="cannot be used"):
         tune_loop(copy, references(), **options)
     with pytest.raises(DecoderError, match="cannot be used"):

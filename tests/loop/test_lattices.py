@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import hulltune
-from hulltune import CommandDecoder, DecoderError, read, tune_loop
+from hulltune import Climb, CommandDecoder, DecoderError, read, tune_loop
 from hulltune.cli import main
 from hulltune.errors import InputError
 from hulltune.formats import Reading
@@ -66,8 +66,8 @@ def test_costs_fillers_and_word_tables(kind: str, capsys: pytest.CaptureFixture[
     assert found["score"] < found["start_score"] < 1.0
     assert found["weights"][lattice_decoders.FEATURES[kind][0]] > 0.0  # what was a cost is a score
     again = tune_loop(
-        CommandDecoder(command(kind)), references(), start=start(kind), metric="wer", iterations=2, restarts=2,
-        reading=Reading(**OPTIONS[kind]),
+        CommandDecoder(command(kind)), references(), start=start(kind), metric="wer", iterations=2,
+        search=Climb(restarts=2), reading=Reading(**OPTIONS[kind]),
     )  # fmt: skip
     assert (again.weights, again.score) == (found["weights"], found["score"])
 

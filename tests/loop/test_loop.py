@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 
 import hulltune
-from hulltune import Dataset, Forest, InputError, read, score, tune_loop
+from hulltune import Climb, Dataset, Forest, InputError, Problem, read, score, tune_loop
 from hulltune.data import Member
 from hulltune.data.joining import Piece, joined
 from hulltune.demo import START_WEIGHTS, BuiltInDecoder, built_in_task
 from hulltune.loop import LoopProgress, LoopResult, winners
 from hulltune.loop.hypotheses import united
 from hulltune.loop.result import ITERATIONS, NO_NEW_WINNERS, NOTHING_NEW, SMALL_GAIN
-from hulltune.tuning.inputs import as_dataset, problem_of
+from hulltune.search.shards import Shard
+from hulltune.tuning.inputs import as_dataset
 from tests.loop.decoders import NAMES, START, references, shown
 
-QUICK: dict[str, Any] = {"metric": "wer", "restarts": 3, "threads": 1}
+QUICK: dict[str, Any] = {"metric": "wer", "search": Climb(restarts=3), "threads": 1}
 
 
 def without_times(result: LoopResult) -> LoopResult:
@@ -139,14 +140,14 @@ def test_forests_loop_as_lists_do() -> None:
 
 
 def test_the_quick_way_to_winners_gives_those_of_the_envelopes(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = problem_of(as_dataset(shown({"a": 1.0}, size=60), references()), "wer")
+    problem = Problem.of(as_dataset(shown({"a": 1.0}, size=60), references()), "wer")
     weights, others = np.array([0.2, 0.7, -0.1]), np.array([1.0, 0.0, 0.3])
     quick = winners.winning_outputs(problem, weights, others)
-    monkeypatch.setattr(winners, "winners_along", lambda *arguments: None)
+    monkeypatch.setattr(Shard, "_list_lines", lambda *arguments: None)
     assert quick == winners.winning_outputs(problem, weights, others)
     assert len(quick) > 24
-    forests = problem_of(as_dataset(as_forest_decoder()({"a": 1.0}), references()), "wer")
-    lists = problem_of(as_dataset(shown({"a": 1.0}), references()), "wer")
+    forests = Problem.of(as_dataset(as_forest_decoder()({"a": 1.0}), references()), "wer")
+    lists = Problem.of(as_dataset(shown({"a": 1.0}), references()), "wer")
     assert winners.winning_outputs(forests, weights) == winners.winning_outputs(lists, weights)
 
 
@@ -171,11 +172,21 @@ def test_the_built_in_decoder_learns(kind: str, tmp_path: Path) -> None:
     task = built_in_task(25, seed=1)
     decoder = BuiltInDecoder(task.sources, size=20, lattices=kind == "lattices", forests=kind == "forests", beam=3)
     result = tune_loop(
-        decoder, list(task.references), start=START_WEIGHTS, iterations=2, restarts=3, folder=tmp_path / "run"
+        decoder,
+        list(task.references),
+        start=START_WEIGHTS,
+        iterations=2,
+        search=Climb(restarts=3),
+        folder=tmp_path / "run",
     )
     assert result.score > result.start_score + 3
     again = tune_loop(
-        decoder, list(task.references), start=START_WEIGHTS, iterations=2, restarts=3, folder=tmp_path / "run"
+        decoder,
+        list(task.references),
+        start=START_WEIGHTS,
+        iterations=2,
+        search=Climb(restarts=3),
+        folder=tmp_path / "run",
     )
     assert without_times(again) == without_times(result)
 

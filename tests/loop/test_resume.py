@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from hulltune import InputError, tune_loop
+from hulltune import Climb, Constraints, InputError, tune_loop
 from hulltune.loop import CommandDecoder, LoopResult, places
 from tests.loop.decoders import START, references, shown
 from tests.loop.test_loop import without_times
@@ -21,8 +21,7 @@ from tests.loop.test_loop import without_times
 OPTIONS: dict[str, Any] = {
     "start": START,
     "metric": "wer",
-    "restarts": 2,
-    "directions": 6,
+    "search": Climb(restarts=2, directions=6),
     "threads": 1,
     "iterations": 3,
 }
@@ -123,7 +122,8 @@ def test_a_longer_run_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
         ({"seed": 2}, "another seed"),
         ({"metric": "cer"}, "another metric"),
         ({"start": {"a": 2.0}}, "another start"),
-        ({"restarts": 3}, "another options"),
+        ({"search": Climb(restarts=3)}, "another search"),
+        ({"constraints": Constraints(fix={"a": 1.0})}, "another constraints"),
         ({"settings": {"input": "x"}}, "another input"),
     ],
 )

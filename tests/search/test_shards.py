@@ -17,7 +17,8 @@ from hulltune.lines.compute import decode
 from hulltune.metrics import get_metric
 from hulltune.metrics.bleu import Bleu
 from hulltune.metrics.memory import _CompactTable
-from hulltune.search.policies import POLICIES, Policy, choose, choose_among
+from hulltune.names import POLICIES
+from hulltune.search.policies import Policy, choose, choose_among
 from hulltune.search.problem import Line, Problem
 from hulltune.search.shards import Shard, Threads, cut
 from hulltune.surface import ErrorSurface

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 
-from hulltune import Dataset, Forest, ForestBuilder, read
+from hulltune import Climb, Dataset, Forest, ForestBuilder, read
+from hulltune.search.strategies import STRATEGIES
+from hulltune.search.strategy import Strategy
 
 FOREST_FEATURES = ["lm", "tm", "length"]
 WORDS = ["ba", "be", "bi", "bo", "bu", "da", "de", "di", "do", "du"]
@@ -71,4 +74,12 @@ def random_forests(seed: int, sentences: int = 12) -> tuple[list[Forest], list[s
     return forests, [" ".join(reference) for reference in references]
 
 
-QUICK: dict[str, Any] = {"metric": "wer", "restarts": 3, "directions": 6, "threads": 1, "others": ()}
+QUICK: dict[str, Any] = {"metric": "wer", "search": Climb(restarts=3, directions=6), "threads": 1, "also": ()}
+
+
+def quick_search(name: str, **options: Any) -> Strategy:
+    """A strategy with as little to do as that of QUICK, as far as it has such options."""
+    chosen = STRATEGIES[name]
+    known = {field.name for field in dataclasses.fields(chosen)}  # type: ignore[arg-type]  # all are dataclasses
+    wanted = {"restarts": 3, "directions": 6, **options}
+    return chosen(**{key: value for key, value in wanted.items() if key in known})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import pickle
 import re
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import hulltune
-from hulltune import InputError, Reranker, TuneResult, read, rerank, score, tune
+from hulltune import Climb, Coordinate, InputError, Reranker, TuneResult, read, rerank, score, tune
 from hulltune.formats import write_jsonl, write_weights
 from hulltune.metrics import Ask, Store, Unanswered, import_answers
 from hulltune.search.policies import Policy
@@ -80,6 +81,8 @@ def test_lists_from_records_and_from_files(tmp_path: Path) -> None:
     expected = tune(lists, **QUICK)
     for given in (records, str(tmp_path / "lists.jsonl"), [tmp_path / "lists.jsonl"]):
         assert tune(given, **QUICK).weights == expected.weights
+    with pytest.raises(InputError, match="record 12: got 'x'; expected a mapping"):
+        hulltune.read([*records, "x"])
     for record, complaint in (
         ({"candidates": 3}, 'record 0: "candidates" is 3'),
         ({"candidates": [{"text": 1}]}, 'record 0, candidate 0: "text" is 1'),
@@ -157,7 +160,7 @@ def test_folds_score_every_sentence_once() -> None:
 
 def test_replicates_are_the_runs_of_further_seeds() -> None:
     lists, unseen = random_lists(11), random_lists(12)
-    options = {**QUICK, "restarts": 0, "heldout": unseen}
+    options = {**QUICK, "search": Climb(restarts=0, directions=6), "heldout": unseen}
     result = tune(lists, replicates=3, seed=5, **options)
     alone = [tune(lists, seed=seed, **options) for seed in (5, 6, 7)]
     assert result.replicates is not None
@@ -173,13 +176,13 @@ def test_replicates_are_the_runs_of_further_seeds() -> None:
 
 def test_other_metrics_are_those_of_the_same_picks() -> None:
     lists = random_lists(13)
-    result = tune(lists, **{**QUICK, "others": ("cer", "accuracy", "wer")})
+    result = tune(lists, **{**QUICK, "also": ("cer", "accuracy", "wer")})
     assert [name.partition("|")[0] for name in result.others] == ["cer", "accuracy"]
     for name, (_, after) in zip(("cer", "accuracy"), result.others.values(), strict=True):
         assert after == score(lists, result, metric=name)
-    automatic = tune(lists, **{**QUICK, "others": None})
+    automatic = tune(lists, **{**QUICK, "also": None})
     assert [name.partition("|")[0] for name in automatic.others] == ["bleu", "chrf", "ter"]
-    assert not tune(lists, **{**QUICK, "others": None, "metric": "accuracy"}).others
+    assert not tune(lists, **{**QUICK, "also": None, "metric": "accuracy"}).others
 
 
 def test_the_oracle_is_the_best_pick_of_each_sentence() -> None:
@@ -256,7 +259,7 @@ def test_a_store_answers_later_runs(tmp_path: Path) -> None:
 def test_a_metric_that_asks_is_asked_for_no_more_than_the_search_needs(tmp_path: Path) -> None:
     records = random_records(18, sentences=3, candidates=6)
     options: dict[str, Any] = {
-        "metric": Ask(question="how many words are right?"), "search": "coordinate", "restarts": 0, "threads": 1,
+        "metric": Ask(question="how many words are right?"), "search": Coordinate(restarts=0), "threads": 1,
         "store": tmp_path / "answers.sqlite", "questions": tmp_path / "questions.jsonl",
     }  # fmt: skip
     asked, questions_match = 0, []
@@ -292,12 +295,12 @@ class TestReranker:
         assert model.fit(random_lists(19), texts_of(records)).score(records) == model.result_.score
 
     def test_parameters(self) -> None:
-        model = Reranker("wer", restarts=2)
-        assert model.get_params() == {"metric": "wer", "restarts": 2}
+        model = Reranker("wer", replicates=2)
+        assert model.get_params() == {"metric": "wer", "replicates": 2}
         assert model.set_params(seed=3) is model
-        assert repr(model) == "Reranker(metric='wer', restarts=2, seed=3)"
-        with pytest.raises(InputError, match="unknown option of Reranker 'restart'; did you mean 'restarts'"):
-            Reranker(restart=2)
+        assert repr(model) == "Reranker(metric='wer', replicates=2, seed=3)"
+        with pytest.raises(InputError, match="unknown option of Reranker 'replicate'; did you mean 'replicates'"):
+            Reranker(replicate=2)
         with pytest.raises(RuntimeError, match="call fit first"):
             model.predict(random_records(1))
 
@@ -305,13 +308,14 @@ class TestReranker:
 def test_policies_and_smoothing() -> None:
     lists = random_lists(20)
     for policy in ("middle", "closest", "widest"):
-        result = tune(lists, policy=policy, **QUICK)
-        assert result.weights == tune(lists, policy=Policy(policy), **QUICK).weights
+        result = tune(lists, **{**QUICK, "search": Climb(restarts=3, directions=6, policy=policy)})
+        same = Climb(restarts=3, directions=6, policy=Policy(policy))
+        assert result.weights == tune(lists, **{**QUICK, "search": same}).weights
         assert result.score == score(lists, result, metric="wer")
-    smoothed = tune(lists, smoothing="min", **QUICK)
+    smoothed = tune(lists, **{**QUICK, "search": Climb(restarts=3, directions=6, smoothing="min")})
     assert smoothed.score == score(lists, smoothed, metric="wer")
     with pytest.raises(InputError, match="smoothing: got 'min', but the policy has 'none'"):
-        tune(lists, policy=Policy(), smoothing="min", **QUICK)
+        Climb(policy=Policy(), smoothing="min")
 
 
 def test_weights_of_other_features_are_refused() -> None:
@@ -356,7 +360,10 @@ def test_data_frames() -> None:
 
 
 def test_a_result_that_reranking_does_not_confirm_is_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
-
-    monkeypatch.setattr("hulltune.tuning.inputs.best_rows", lambda lists, weights: lists.corpus.sentence_edges[:-1])
-    with pytest.raises(RuntimeError, match=r"reranking with the tuned weights scores .*, but .* was reported"):
-        tune(random_lists(24), **QUICK)
+    lists = random_lists(24)
+    texts = rerank(lists, tune(lists, **QUICK))
+    wrong = [*texts[:3], "something else", *texts[4:]]
+    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "rerank", lambda *_: wrong)
+    message = f"reranking with the tuned weights picks 'something else' for sentence 3, but the search had {texts[3]!r}"
+    with pytest.raises(RuntimeError, match=message):
+        tune(lists, **QUICK)

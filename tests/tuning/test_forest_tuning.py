@@ -9,17 +9,31 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hulltune.search.optimise import SEARCHES
 
-from hulltune import Corpus, Forest, InputError, Reranker, TuneResult, read, rerank, score, tune
+from hulltune import (
+    Climb,
+    Constraints,
+    Corpus,
+    Forest,
+    InputError,
+    Problem,
+    Reranker,
+    TuneResult,
+    read,
+    rerank,
+    score,
+    tune,
+)
 from hulltune.formats import pack
 from hulltune.lines.kbest import kbest
-from hulltune.tuning.inputs import as_dataset, problem_of
+from hulltune.search.strategies import STRATEGIES
+from hulltune.tuning.inputs import as_dataset
 from tests.lists import as_forests
 from tests.tuning.corpora import (
     FOREST_FEATURES,
     QUICK,
     WORDS,
+    quick_search,
     random_forests,
     random_lattice,
     random_lists,
@@ -34,18 +48,19 @@ def outcome(result: TuneResult) -> dict[str, Any]:
     return {**dataclasses.asdict(result), "seconds": 0.0, "timings": {}}
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", STRATEGIES)
 @pytest.mark.parametrize("metric", ["wer", "bleu"])
 def test_lists_as_forests_give_the_same_result_to_the_bit(search: str, metric: str) -> None:
     lists = random_lists(1, empty=True)
-    options = {**QUICK, "metric": metric, "search": search, "others": ["cer"], "folds": 3}
+    options = {**QUICK, "metric": metric, "search": quick_search(search), "also": ["cer"], "folds": 3}
     assert outcome(tune(as_forests(lists), **options)) == outcome(tune(lists, **options))
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", STRATEGIES)
 def test_threads_do_not_matter(search: str) -> None:
     forests, references = random_forests(2)
-    runs = [tune(forests, references, **{**QUICK, "search": search, "threads": threads}) for threads in (1, 2, 3)]
+    options = {**QUICK, "search": quick_search(search)}
+    runs = [tune(forests, references, **{**options, "threads": threads}) for threads in (1, 2, 3)]
     assert outcome(runs[0]) == outcome(runs[1]) == outcome(runs[2])
     assert runs[0].score < runs[0].start_score == runs[0].baseline
     assert runs[0].baseline_kind == "the start weights' choice"
@@ -109,8 +124,8 @@ def test_a_list_from_a_forest_never_beats_it_on_its_surface() -> None:
         }
         for i, reference in enumerate(references)
     ]
-    lists = problem_of(as_dataset(records), "wer")
-    problem = problem_of(as_dataset(read(forests), references), "wer")
+    lists = Problem.of(as_dataset(records), "wer")
+    problem = Problem.of(as_dataset(read(forests), references), "wer")
     directions = np.random.default_rng(1).normal(size=(6, 3))
     for eta in (-0.5, 0.0, 0.3):
         for direction in directions:
@@ -126,7 +141,7 @@ def test_a_list_from_a_forest_never_beats_it_on_its_surface() -> None:
         }
         for i, reference in enumerate(references)
     ]
-    whole = problem_of(as_dataset(records), "wer")
+    whole = Problem.of(as_dataset(records), "wer")
     lines = np.tile([-np.inf, np.inf], (6, 1))
     for mine, other in zip(
         problem.surfaces(start, directions, lines), whole.surfaces(start, directions, lines), strict=True
@@ -148,7 +163,7 @@ def test_the_best_of_a_forest_is_at_least_the_best_of_its_list() -> None:
         {"refs": [reference], "candidates": [{"text": " ".join(d.tokens), "features": d.features} for d in few[i]]}
         for i, reference in enumerate(references)
     ]
-    options = {**QUICK, "restarts": 8, "directions": 16}
+    options = {**QUICK, "search": Climb(restarts=8, directions=16)}
     assert tune(forests, references, start=start, **options).score <= tune(records, start=start, **options).score
 
 
@@ -172,8 +187,8 @@ def test_options_of_tuning_hold_for_forests() -> None:
     forests, references = random_forests(10)
     more, unseen = random_forests(11)
     result = tune(
-        forests, references, heldout=more, heldout_references=unseen, replicates=2, fixed={"length": 0.1},
-        signs={"lm": "+"}, **{**QUICK, "others": ["bleu", "cer"]},
+        forests, references, heldout=read(more, unseen), replicates=2,
+        constraints=Constraints(fix={"length": 0.1}, sign={"lm": "+"}), **{**QUICK, "also": ["bleu", "cer"]},
     )  # fmt: skip
     assert result.weights["length"] == 0.1
     assert result.weights["lm"] >= 0
@@ -189,7 +204,8 @@ def test_options_of_tuning_hold_for_forests() -> None:
     assert folded.heldout is not None
     assert folded.heldout.how == "folds"
     for policy, smoothing in (("widest", "min"), ("closest", "mean")):
-        smooth = tune(forests, references, policy=policy, smoothing=smoothing, **QUICK)
+        search = Climb(restarts=3, directions=6, policy=policy, smoothing=smoothing)
+        smooth = tune(forests, references, **{**QUICK, "search": search})
         assert smooth.score <= smooth.start_score
 
 
@@ -221,26 +237,25 @@ def test_faults_are_named(tmp_path: Path) -> None:
         tune([*forests, "x"], [*references, "a"])
     with pytest.raises(InputError, match="no references"):
         tune(forests)
+    other = read([Forest.from_nbest(["a"], [[1.0]], feature_names=["other"])], ["a"])
     with pytest.raises(InputError, match="have none of the features"):
-        tune(
-            forests, references, heldout=[Forest.from_nbest(["a"], [[1.0]], feature_names=["other"])],
-            heldout_references=["a"], **QUICK,
-        )  # fmt: skip
+        tune(forests, references, heldout=other, **QUICK)
+    with pytest.raises(InputError, match="no references"):
+        tune(forests, references, heldout=forests, **QUICK)
 
 
-@pytest.mark.parametrize("lines", [1, 3, 4])
-def test_held_out_lists_have_a_reference_line_each(lines: int) -> None:
+def test_held_out_lists_beside_forests_have_their_own_references() -> None:
+    """Reference line i is for list i; a line without a list is one of an empty output, as it is for lists alone."""
     forests, references = random_forests(14, sentences=3)
     features = [dict.fromkeys(FOREST_FEATURES, 0.5), dict.fromkeys(FOREST_FEATURES, 1.5)]
     lists = [{"candidates": [{"text": text, "features": f} for text, f in zip("ab", features, strict=True)]}] * 2
-    with pytest.raises(
-        InputError,
-        match=rf"held-out references: got {lines} lines?, expected one for each of 2 sentences of the held-out",
-    ):
-        tune(forests, references, heldout=lists, heldout_references=["a"] * lines, **QUICK)
-    result = tune(forests, references, heldout=lists, heldout_references=["a"] * 2, **QUICK)
-    assert result.heldout is not None
-    assert result.heldout.sentences == 2
+    with pytest.raises(InputError, match="go up to sentence id 1, but there are only 1 reference lines"):
+        tune(forests, references, heldout=read(lists, ["a"]), **QUICK)
+    for lines in (2, 3, 4):
+        result = tune(forests, references, heldout=read(lists, ["a"] * lines), **QUICK)
+        assert result.heldout is not None
+        assert result.heldout.sentences == lines
+        assert result.heldout.baseline == (lines - 2) / lines
 
 
 def test_files_of_lists_beside_forests_keep_their_texts_and_references(tmp_path: Path) -> None:
@@ -291,8 +306,8 @@ def test_the_baseline_of_lattices_is_what_their_header_picks(
         (tmp_path / f"{number}.slf").write_text(SLF.format(scale=scale, penalty=penalty))
     found = read(tmp_path)
     assert found.model == {"acoustic": 1.0, "language": float(scale), "words": float(penalty)}
-    unseen = [[found.corpus[0]]]
-    result = tune(found, [best] * 3, heldout=unseen, heldout_references=[best], **QUICK)
+    unseen = read([[found.corpus[0]]], [best])
+    result = tune(found, [best] * 3, heldout=unseen, **QUICK)
     assert (result.baseline, result.baseline_kind) == (0.0, "the choice of the files' own scales")
     assert result.heldout is not None
     assert result.heldout.baseline == 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,34 +12,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Policy, TuneResult, rerank, score, tune
-from hulltune.names import SEARCHES
-from hulltune.search.constraints import Constraints
+from hulltune import Climb, Constraints, Policy, Problem, TuneResult, rerank, score, tune
 from hulltune.search.steps import search_lines
-from hulltune.tuning.inputs import as_dataset, problem_of
-from hulltune.tuning.reranking import best_rows, rank
-from tests.tuning.corpora import QUICK, random_lists, random_records
+from hulltune.search.strategies import STRATEGIES
+from hulltune.tuning.inputs import as_dataset
+from hulltune.tuning.reranking import rank
+from tests.tuning.corpora import QUICK, quick_search, random_lists, random_records
 
 
 def outcome(result: TuneResult) -> tuple[Any, ...]:
     return dict(result.weights), result.score, result.baseline, result.oracle, result.line_searches
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", STRATEGIES)
 def test_the_order_of_sentences_does_not_matter(search: str) -> None:
     records = random_records(1)
     turned = [{**record, "id": 11 - record["id"]} for record in reversed(records)]
-    options = {**QUICK, "search": search}
+    options = {**QUICK, "search": quick_search(search)}
     if search == "gradient":  # a sum over candidates in another order: the same up to rounding
         assert tune(turned, **options).score == pytest.approx(tune(records, **options).score, abs=0.05)
     else:
         assert outcome(tune(turned, **options)) == outcome(tune(records, **options))
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", STRATEGIES)
 def test_the_number_of_threads_does_not_matter(search: str) -> None:
     lists = random_lists(2, sentences=20)
-    runs = [tune(lists, **{**QUICK, "search": search, "threads": threads}) for threads in (1, 2, 3)]
+    runs = [tune(lists, **{**QUICK, "search": quick_search(search), "threads": threads}) for threads in (1, 2, 3)]
     assert outcome(runs[0]) == outcome(runs[1]) == outcome(runs[2])
     assert runs[0].history == runs[1].history == runs[2].history
 
@@ -70,19 +70,19 @@ def test_the_unit_of_a_feature_does_not_matter(power: int) -> None:
     for record in scaled:
         for candidate in record["candidates"]:
             candidate["features"]["f1"] *= 2.0**power
-    options = {**QUICK, "scale": "none"}
+    options = {**QUICK, "constraints": Constraints(scale="none")}
     before, after = tune(records, **options), tune(scaled, **options)
     assert {**after.weights, "f1": after.weights["f1"] * 2.0**power} == before.weights
     assert after.score == before.score
     assert tune(scaled, **QUICK).score == tune(records, **QUICK).score
 
 
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", STRATEGIES)
 def test_continuing_never_makes_it_worse(search: str) -> None:
     lists = random_lists(6)
-    result = tune(lists, **{**QUICK, "restarts": 0, "search": search})
+    result = tune(lists, **{**QUICK, "search": quick_search(search, restarts=0)})
     for seed in range(3):
-        again = tune(lists, start=result, seed=seed, **{**QUICK, "restarts": 1, "search": search})
+        again = tune(lists, start=result, seed=seed, **{**QUICK, "search": quick_search(search, restarts=1)})
         assert again.start == result.weights
         assert again.start_score == result.score
         assert again.score <= result.score
@@ -115,7 +115,8 @@ def test_weights_are_never_all_zero_and_never_explode() -> None:
     ]  # fmt: skip
     for scale in ("l1", "l2", "none"):
         for policy in ("middle", "closest", "widest"):
-            result = tune(records, **{**QUICK, "scale": scale, "policy": policy})
+            search = Climb(restarts=3, directions=6, policy=policy)
+            result = tune(records, **{**QUICK, "search": search, "constraints": Constraints(scale=scale)})
             values = np.array(list(result.weights.values()))
             assert result.score == 0.0
             assert np.any(values)
@@ -130,8 +131,9 @@ def test_weights_are_never_all_zero_and_never_explode() -> None:
 @given(st.integers(0, 10**6), st.sampled_from(["l1", "l2", "none"]), st.sampled_from(["random", "powell"]))
 def test_weights_stay_readable_on_random_lists(seed: int, scale: str, search: str) -> None:
     lists = random_lists(seed, sentences=4, candidates=4)
-    options = {**QUICK, "scale": scale, "search": search, "restarts": 1, "directions": 2}
-    result = tune(lists, fixed={"f0": 1.0} if scale == "none" else None, **options)
+    constraints = Constraints(fix={"f0": 1.0} if scale == "none" else {}, scale=scale)
+    options = {**QUICK, "search": quick_search(search, restarts=1, directions=2)}
+    result = tune(lists, constraints=constraints, **options)
     values = np.array(list(result.weights.values()))
     assert np.any(values)
     assert np.all(np.isfinite(values))
@@ -148,15 +150,16 @@ def test_weights_stay_readable_on_random_lists(seed: int, scale: str, search: st
 @given(st.integers(0, 10**6))
 def test_along_a_line_no_grid_beats_the_exact_search(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    problem = problem_of(as_dataset(random_lists(seed, sentences=6, candidates=6)), "wer")
+    problem = Problem.of(as_dataset(random_lists(seed, sentences=6, candidates=6)), "wer")
     origin, direction = rng.normal(size=(2, 3))
     start = float(problem.metric.loss(problem.picks(origin).total))
     constraints = Constraints(scale="none").compile(problem.feature_names)
-    (step,) = search_lines(problem, origin, start, [direction], constraints, Policy())
-    etas = np.concatenate([np.linspace(-3, 3, 200), step.eta + np.linspace(-1e-3, 1e-3, 41), 10.0 ** np.arange(1, 5)])
+    (move,) = search_lines(problem, origin, start, [direction], constraints, Policy())
+    reached = float((move.weights - origin) @ direction / (direction @ direction))
+    etas = np.concatenate([np.linspace(-3, 3, 200), reached + np.linspace(-1e-3, 1e-3, 41), 10.0 ** np.arange(1, 5)])
     grid = [float(problem.metric.loss(problem.picks(origin + eta * direction).total)) for eta in etas]
-    assert step.loss <= min(grid)
-    assert step.loss == float(problem.metric.loss(problem.picks(step.weights).total))
+    assert move.loss <= min(grid)
+    assert move.loss == float(problem.metric.loss(problem.picks(move.weights).total))
 
 
 @settings(max_examples=40)
@@ -166,18 +169,20 @@ def test_ties_are_broken_by_one_rule(seed: int) -> None:
     rng = np.random.default_rng(seed)
     lists = random_lists(seed, sentences=5, candidates=8, features=2, empty=True)
     weights = rng.integers(-1, 2, size=2).astype(np.float64)
-    problem = problem_of(as_dataset(lists), "wer")
+    problem = Problem.of(as_dataset(lists), "wer")
     expected = []
     for first, last in zip(lists.corpus.sentence_edges[:-1], lists.corpus.sentence_edges[1:], strict=True):
         scores = (lists.corpus.features.matrix()[first:last] @ weights).tolist()  # exact: halves times whole numbers
         expected.append(int(first) + scores.index(max(scores)) if scores else -1)
-    assert problem.picks(weights).candidates.tolist() == expected
-    assert best_rows(lists, weights.tolist()).tolist() == expected
+    assert problem.picks(weights).outputs.tolist() == expected
     assert rerank(lists, weights.tolist()) == [lists.text(row) if row >= 0 else "" for row in expected]
     ranked = rank(lists, weights.tolist())
-    for sentence in range(len(lists)):
-        rows = ranked.rows[ranked.offsets[sentence] : ranked.offsets[sentence + 1]].tolist()
+    for sentence, (first, last) in enumerate(pairwise(lists.corpus.sentence_edges.tolist())):
+        listed = ranked[sentence]
+        rows = [first + edge for derivation in listed for edge in derivation.edges]
+        assert sorted(rows) == list(range(first, last))
         totals = lists.corpus.features.matrix()[rows] @ weights
-        assert ranked.scores[ranked.offsets[sentence] : ranked.offsets[sentence + 1]].tolist() == totals.tolist()
+        assert [derivation.score for derivation in listed] == totals.tolist()
+        assert [" ".join(derivation.tokens) for derivation in listed] == [lists.text(row) for row in rows]
         assert rows == sorted(rows, key=lambda row: (-float(lists.corpus.features.matrix()[row] @ weights), row))
         assert (rows[0] if rows else -1) == expected[sentence]

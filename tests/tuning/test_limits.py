@@ -8,41 +8,41 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Forest, InputError, score, tune
-from hulltune.names import SEARCHES
-from tests.tuning.corpora import QUICK, random_lists
+from hulltune import Climb, Constraints, Forest, InputError, score, tune
+from hulltune.search.strategies import STRATEGIES
+from tests.tuning.corpora import QUICK, quick_search, random_lists
 
 CASES: list[dict[str, Any]] = [
-    {"fixed": {"f0": 1.0}},
-    {"fixed": {"f0": -0.1, "f3": 0.0}},
-    {"minimum": {"f1": 0.1}, "maximum": {"f1": 0.3, "f2": -0.7}},
-    {"signs": {"f0": "+", "f1": "-", "f2": "-", "f3": "+"}},
-    {"tied": [["f0", "f1"], ["f2", "f3"]]},
-    {"tied": [["f0", "f2"]], "signs": {"f2": "-"}, "fixed": {"f1": 1.0}, "maximum": {"f3": 1e-3}},
-    {"minimum": {"f0": 0.25}, "maximum": {"f0": 0.25}, "tied": [["f0", "f3"]]},
-    {"signs": {"f0": "+"}, "scale": "l2"},
+    {"fix": {"f0": 1.0}},
+    {"fix": {"f0": -0.1, "f3": 0.0}},
+    {"min": {"f1": 0.1}, "max": {"f1": 0.3, "f2": -0.7}},
+    {"sign": {"f0": "+", "f1": "-", "f2": "-", "f3": "+"}},
+    {"tie": [["f0", "f1"], ["f2", "f3"]]},
+    {"tie": [["f0", "f2"]], "sign": {"f2": "-"}, "fix": {"f1": 1.0}, "max": {"f3": 1e-3}},
+    {"min": {"f0": 0.25}, "max": {"f0": 0.25}, "tie": [["f0", "f3"]]},
+    {"sign": {"f0": "+"}, "scale": "l2"},
 ]
 
 
 def assert_kept(weights: dict[str, float], limits: dict[str, Any]) -> None:
-    for name, value in limits.get("fixed", {}).items():
+    for name, value in limits.get("fix", {}).items():
         assert weights[name] == value
-    for name, value in limits.get("minimum", {}).items():
+    for name, value in limits.get("min", {}).items():
         assert weights[name] >= value
-    for name, value in limits.get("maximum", {}).items():
+    for name, value in limits.get("max", {}).items():
         assert weights[name] <= value
-    for name, sign in limits.get("signs", {}).items():
+    for name, sign in limits.get("sign", {}).items():
         assert weights[name] >= 0 if sign == "+" else weights[name] <= 0
-    for group in limits.get("tied", []):
+    for group in limits.get("tie", []):
         assert len({weights[name] for name in group}) == 1
     assert any(weights.values())
 
 
 @pytest.mark.parametrize("limits", CASES)
-@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("search", STRATEGIES)
 def test_every_constraint_is_kept(limits: dict[str, Any], search: str) -> None:
     lists = random_lists(1, features=4)
-    result = tune(lists, search=search, **QUICK, **limits)
+    result = tune(lists, **{**QUICK, "search": quick_search(search)}, constraints=Constraints(**limits))
     assert_kept(dict(result.start), limits)
     assert_kept(dict(result.weights), limits)
     assert result.score <= result.start_score
@@ -54,9 +54,9 @@ def test_every_constraint_is_kept(limits: dict[str, Any], search: str) -> None:
 def test_random_boxes_are_kept(seed: int, low: float, width: float, sign: str) -> None:
     lists = random_lists(seed, sentences=4, candidates=5, features=4)
     limits: dict[str, Any] = {
-        "minimum": {"f0": low}, "maximum": {"f0": low + width}, "signs": {"f1": sign}, "tied": [["f2", "f3"]],
+        "min": {"f0": low}, "max": {"f0": low + width}, "sign": {"f1": sign}, "tie": [["f2", "f3"]],
     }  # fmt: skip
-    result = tune(lists, **{**QUICK, "restarts": 2, "directions": 3}, **limits)
+    result = tune(lists, **{**QUICK, "search": Climb(restarts=2, directions=3)}, constraints=Constraints(**limits))
     assert_kept(dict(result.weights), limits)
 
 
@@ -65,11 +65,11 @@ def test_random_boxes_are_kept(seed: int, low: float, width: float, sign: str) -
     [
         (
             [1.0, 1.0, 1.0],
-            {"fixed": {"f0": 0.5}},
+            {"fix": {"f0": 0.5}},
             "start: the weight of 'f0' is 1; its constraints ask for exactly 0.5",
         ),
-        ([1.0, 1.0, 1.0], {"signs": {"f1": "-"}}, "start: the weight of 'f1' is 1"),
-        ([1.0, 2.0, 1.0], {"tied": [["f0", "f1"]]}, "start: the weights of f0, f1 are tied, but differ"),
+        ([1.0, 1.0, 1.0], {"sign": {"f1": "-"}}, "start: the weight of 'f1' is 1"),
+        ([1.0, 2.0, 1.0], {"tie": [["f0", "f1"]]}, "start: the weights of f0, f1 are tied, but differ"),
         ([0.0, 0.0, 0.0], {}, "start: all weights are 0"),
         ([1.0, 1.0], {}, "start: expected 3 numbers"),
         ({"f9": 1.0}, {}, "unknown feature in start: 'f9'"),
@@ -77,31 +77,31 @@ def test_random_boxes_are_kept(seed: int, low: float, width: float, sign: str) -
 )
 def test_a_start_outside_the_constraints_is_refused_not_returned(start: Any, limits: Any, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
-        tune(random_lists(2), start=start, **QUICK, **limits)
+        tune(random_lists(2), start=start, **QUICK, constraints=Constraints(**limits))
 
 
 @pytest.mark.parametrize(
     ("limits", "complaint"),
     [
-        ({"fixed": {"lm": 1.0}}, "unknown feature in fixed: 'lm'"),
-        ({"signs": {"f0": "positive"}}, r"signs: the sign of 'f0' is 'positive'; expected '\+' or '-'"),
-        ({"minimum": {"f0": 1.0}, "maximum": {"f0": 0.5}}, "'f0': no weight lies between 1 and 0.5"),
-        ({"fixed": {"f0": 2.0}, "maximum": {"f0": 1.0}}, "'f0' is fixed at 2, outside its bounds"),
-        ({"tied": [["f0", "f1"], ["f1", "f2"]]}, "a feature stands in two groups"),
+        ({"fix": {"lm": 1.0}}, "unknown feature in fix: 'lm'"),
+        ({"sign": {"f0": "positive"}}, r"sign: the sign of 'f0' is 'positive'; expected '\+' or '-'"),
+        ({"min": {"f0": 1.0}, "max": {"f0": 0.5}}, "'f0': no weight lies between 1 and 0.5"),
+        ({"fix": {"f0": 2.0}, "max": {"f0": 1.0}}, "'f0' is fixed at 2, outside its bounds"),
+        ({"tie": [["f0", "f1"], ["f1", "f2"]]}, "a feature stands in two groups"),
         ({"scale": "l3"}, "unknown scale 'l3'"),
-        ({"fixed": {"f0": "x"}}, "fixed: 'f0' is 'x'; expected a number"),
-        ({"fixed": {"f0": 0.0, "f1": 0.0, "f2": 0.0}}, "every weight is fixed at 0"),
+        ({"fix": {"f0": "x"}}, "fix: 'f0' is 'x'; expected a number"),
+        ({"fix": {"f0": 0.0, "f1": 0.0, "f2": 0.0}}, "every weight is fixed at 0"),
     ],
 )
 def test_constraints_that_make_no_sense(limits: Any, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
-        tune(random_lists(3), **QUICK, **limits)
+        tune(random_lists(3), **QUICK, constraints=Constraints(**limits))
 
 
 def test_all_fixed_is_scored_as_it_is() -> None:
     lists = random_lists(4)
     weights = {"f0": 1.0, "f1": -2.0, "f2": 0.5}
-    result = tune(lists, fixed=weights, **QUICK)
+    result = tune(lists, constraints=Constraints(fix=weights), **QUICK)
     assert result.weights == weights
     assert result.score == score(lists, weights, metric="wer")
     assert result.line_searches == 0

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hulltune import Corpus, Forest, ForestBuilder, InputError
@@ -108,6 +108,7 @@ def lowest_by_enumeration(corpus: Corpus, texts: list[list[str]], metric: Wer | 
 def test_the_rate_of_the_corpus_is_the_lowest_of_all_choices(
     sentences: list[tuple[Forest, str]], metric: Wer | Cer
 ) -> None:
+    assume(any(forest.edges for forest, _ in sentences))
     corpus = Corpus.pack([forest for forest, _ in sentences])
     texts = [[reference] for _, reference in sentences]
     found = best_reachable(corpus, texts, metric, weights=[0.0, 0.0, 0.0], k=1000)
@@ -133,6 +134,7 @@ def metric_of(picked: tuple[str, ...], texts: list[list[str]], metric: Wer | Cer
     )
 )
 def test_with_several_references_the_claim_is_never_too_strong(sentences: list[tuple[Forest, str, str]]) -> None:
+    assume(any(forest.edges for forest, _, _ in sentences))
     corpus = Corpus.pack([forest for forest, _, _ in sentences])
     texts = [[one, other] for _, one, other in sentences]
     found = best_reachable(corpus, texts, "wer", weights=[0.0, 0.0, 0.0], k=1000)
@@ -181,11 +183,14 @@ def test_other_metrics_say_what_was_searched() -> None:
 def test_sentences_without_derivations_count_as_empty_outputs() -> None:
     builder = ForestBuilder(feature_names=["score"])
     builder.add_node(0)
-    found = best_reachable(Corpus.pack([builder.build(root=0)]), [["a b"]], "wer")
-    assert (found.score, found.exact, found.texts) == (1.0, True, ("",))
+    empty, other = builder.build(root=0), Forest.from_nbest(["c d", "e"], [[1.0], [2.0]], feature_names=["score"])
+    found = best_reachable(Corpus.pack([empty, other]), [["a b"], ["c d"]], "wer")
+    assert (found.score, found.exact, found.texts) == (0.5, True, ("", "c d"))
+    with pytest.raises(InputError, match="no sentence has a derivation, so there is nothing to choose from"):
+        best_reachable(Corpus.pack([empty]), [["a b"]], "wer")
 
 
 def test_as_many_references_as_sentences() -> None:
     forest = Forest.from_nbest(["a"], [[1.0]])
-    with pytest.raises(InputError, match="references: got 2 lines, expected one for each of 1"):
+    with pytest.raises(InputError, match="1 sentence, but 2 reference lines; expected a line for each"):
         best_reachable(Corpus.pack([forest]), [["a"], ["b"]], "wer")

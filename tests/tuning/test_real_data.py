@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from hulltune import read, score, tune
+from hulltune import Climb, Constraints, read, score, tune
 from hulltune.cli import main
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="real data (../shared/data) is not there")
 
-QUICK: dict[str, Any] = {"restarts": 3, "others": (), "oracle": False}
+QUICK: dict[str, Any] = {"search": Climb(restarts=3), "also": (), "oracle": False}
 
 
 def test_hansard() -> None:
@@ -27,7 +27,8 @@ def test_hansard() -> None:
 def test_speech() -> None:
     lists = read(DATA / "asr_tts/nbest.txt.gz")
     references = DATA / "asr_tts/refs.txt"
-    result = tune(lists, references, metric="wer", fixed={"am": 1.0}, signs={"lm3": "+"}, restarts=2, others=())
+    constraints = Constraints(fix={"am": 1.0}, sign={"lm3": "+"})
+    result = tune(lists, references, metric="wer", search=Climb(restarts=2), constraints=constraints, also=())
     assert result.baseline == pytest.approx(0.165, abs=0.0005)
     assert result.score < 0.157  # better than a coarse grid
     assert result.oracle == pytest.approx(0.069, abs=0.0005)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import InputError
+from hulltune import InputError, Problem
 from hulltune.report.figures import metric_surface_figure
-from hulltune.tuning.inputs import as_dataset, problem_of
+from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.surfaces import MetricSurface, along_feature, between
 from tests.tuning.corpora import random_lists
 
@@ -24,7 +24,7 @@ doubles to be inside of it reliably."""
 @given(st.integers(0, 10**6))
 def test_every_interval_scores_what_it_says(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    problem = problem_of(as_dataset(random_lists(seed, sentences=5, candidates=6)), "wer")
+    problem = Problem.of(as_dataset(random_lists(seed, sentences=5, candidates=6)), "wer")
     weights, others = rng.normal(size=(2, 3))
     surface = along_feature(problem, weights, "f1")
     ends = np.concatenate([[surface.breakpoints[0] - 1], surface.breakpoints, [surface.breakpoints[-1] + 1]])
@@ -79,7 +79,7 @@ def test_the_figure_shows_marks_and_the_best_interval() -> None:
 
 
 def test_what_cannot_be_drawn() -> None:
-    problem = problem_of(as_dataset(random_lists(1)), "wer")
+    problem = Problem.of(as_dataset(random_lists(1)), "wer")
     weights = np.ones(3)
     with pytest.raises(InputError, match="unknown feature 'lm'"):
         along_feature(problem, weights, "lm")

@@ -38,7 +38,7 @@ class Climb(Climbing):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.directions < 0:
-            raise InputError(f"directions: expected a positive number, got {self.directions}")
+            raise InputError(f"directions: expected 0 or more, got {self.directions}")
         if self.patience < 1:
             raise InputError(f"patience: expected a positive number, got {self.patience}")
 

@@ -142,7 +142,8 @@ class Shard:
         """Leave the memory of an answer that is no longer needed to the next ones: fresh memory costs as much."""
         if changes.lefts and self.are_lists:
             lefts, outputs = changes.lefts[0].base, changes.outputs[0].base
-            if lefts is not None and outputs is not None and lefts.ndim == 2 and outputs.ndim == 2:
+            # Only what the kernel wrote: an answer that came from elsewhere may lie in memory of any kind.
+            if isinstance(lefts, np.ndarray) and isinstance(outputs, np.ndarray) and lefts.ndim == outputs.ndim == 2:
                 self._rooms.append((lefts, outputs))
 
     def _list_lines(self, weights: Floats, intervals: Floats) -> Changes | None:

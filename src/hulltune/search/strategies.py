@@ -24,7 +24,7 @@ def get_strategy(search: str | Strategy, **options: Any) -> Strategy:
         if options:
             raise InputError(f"search: the options {sorted(options)} come too late: {search!r} is made already")
         return search
-    if search not in STRATEGIES:
+    if not isinstance(search, str) or search not in STRATEGIES:
         raise unknown_name("search", str(search), STRATEGIES)
     chosen = STRATEGIES[search]
     known = [field.name for field in dataclasses.fields(chosen)]  # type: ignore[arg-type]  # all are dataclasses

@@ -9,27 +9,25 @@ import pytest
 from numpy.typing import NDArray
 
 from hulltune.formats import read_weights
-from hulltune.search.certified.certify import Certified, certify
+from hulltune.search.certified.certify import Proven, certify
 from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
-from hulltune.search.problem import ListProblem
-from hulltune.tuning.inputs import as_dataset, problem_of
+from hulltune.search.problem import Problem
+from hulltune.tuning.inputs import as_dataset
 
-DATA = Path(__file__).parents[2] / "../shared/data"
+DATA = Path(__file__).parents[3] / "../shared/data"
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the real lists in ../shared/data are missing")
 
 POINTS = 100_000
 
 
-def certified(problem: ListProblem, held: dict[str, float], gap: float) -> Certified:
-    compiled = Constraints(fixed=held).compile(problem.feature_names)
+def certified(problem: Problem, held: dict[str, float], gap: float) -> Proven:
+    compiled = Constraints(fix=held).compile(problem.feature_names)
     return certify(problem, compiled, feature_units(problem.corpus), Limits(gap=gap))
 
 
-def assert_no_point_is_better(
-    problem: ListProblem, found: Certified, free: list[str], spread: NDArray[np.float64]
-) -> None:
+def assert_no_point_is_better(problem: Problem, found: Proven, free: list[str], spread: NDArray[np.float64]) -> None:
     """Random lines through the space: every interval of them is a point where everything is known exactly."""
     rng = np.random.default_rng(7)
     columns = [problem.feature_names.index(name) for name in free]
@@ -39,16 +37,15 @@ def assert_no_point_is_better(
         origin[columns] += rng.normal(size=len(free)) * spread * 10.0 ** rng.uniform(-2, 0.5)
         directions = np.zeros((16, len(origin)))
         directions[:, columns] = rng.normal(size=(16, len(free))) * spread
-        lines = problem.search(origin, directions, np.tile([-np.inf, np.inf], (16, 1)))
-        for number in range(16):
-            losses = problem.surface(lines, number).losses(problem.metric.loss)
+        for surface in problem.surfaces(origin, directions, np.tile([-np.inf, np.inf], (16, 1))):
+            losses = surface.losses(problem.metric.loss)
             points += len(losses)
             assert losses.min() >= found.outcome.bound
             assert losses.min() >= found.loss - found.certificate.gap
 
 
 def test_speech_two_weights_to_the_last_error() -> None:
-    problem = problem_of(as_dataset(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt"), "wer")
+    problem = Problem.of(as_dataset(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt"), "wer")
     found = certified(problem, {"am": 1.0, "lm1": 0.0, "fillers": 0.0}, 0.0)
     assert found.certificate.gap == 0.0
     assert found.certificate.boxes < 1000
@@ -56,14 +53,14 @@ def test_speech_two_weights_to_the_last_error() -> None:
 
 
 def test_speech_four_weights_to_the_last_error() -> None:
-    problem = problem_of(as_dataset(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt"), "wer")
+    problem = Problem.of(as_dataset(DATA / "asr_tts/nbest.txt.gz", DATA / "asr_tts/refs.txt"), "wer")
     found = certified(problem, {"am": 1.0}, 0.0)
     assert found.certificate.gap == 0.0
     assert_no_point_is_better(problem, found, ["lm3", "lm1", "words", "fillers"], np.array([8.0, 2.0, 10.0, 10.0]))
 
 
 def test_translation_two_weights_to_a_thousandth_of_bleu() -> None:
-    problem = problem_of(as_dataset(DATA / "de_en/nbest.txt.gz", DATA / "de_en/refs.txt"), "bleu")
+    problem = Problem.of(as_dataset(DATA / "de_en/nbest.txt.gz", DATA / "de_en/refs.txt"), "bleu")
     held = read_weights(DATA / "de_en/decoding.weights")
     free = ["LanguageModel", "WordPenalty"]
     found = certified(problem, {name: weight for name, weight in held.items() if name not in free}, 0.001)
@@ -73,7 +70,7 @@ def test_translation_two_weights_to_a_thousandth_of_bleu() -> None:
 
 def test_counts_tie_so_much_that_the_gap_may_stay_open_but_the_bound_holds() -> None:
     lists, gold = DATA / "alignments_en_fr/nbest.txt.gz", DATA / "alignments_en_fr/gold.txt"
-    problem = problem_of(as_dataset(lists, gold), "aer:reference_offset=1")
+    problem = Problem.of(as_dataset(lists, gold), "aer:reference_offset=1")
     first, *free = problem.feature_names[:3]
     held = {name: float(name == first) for name in problem.feature_names if name not in free}
     found = certified(problem, held, 0.0)

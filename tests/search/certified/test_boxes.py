@@ -18,14 +18,14 @@ from hulltune.search.certified.pool import list_pool
 from hulltune.search.certified.space import Space, space_of
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
-from hulltune.search.problem import ListProblem
-from tests.certified.small_problems import losses_at, small_problem
+from hulltune.search.problem import Problem
+from tests.search.certified.small_problems import losses_at, small_problem
 
 METRICS = ["wer", "bleu", "chrf", "mer", "0.5*chrf - 0.5*ter", "meteor"]
 
 
-def prepared(problem: ListProblem, fixed: dict[str, float]) -> tuple[Space, Candidates]:
-    constraints = Constraints(fixed=fixed).compile(problem.feature_names)
+def prepared(problem: Problem, fixed: dict[str, float]) -> tuple[Space, Candidates]:
+    constraints = Constraints(fix=fixed).compile(problem.feature_names)
     space = space_of(constraints, feature_units(problem.corpus))
     return space, candidates_of(problem, list_pool(problem), space)
 
@@ -57,7 +57,7 @@ def test_random_boxes_are_sound(metric: str, seed: int, fix: bool) -> None:
 
 
 def _assert_no_winner_is_missing(
-    problem: ListProblem, space: Space, candidates: Candidates, box: Box, points: NDArray[np.float64],
+    problem: Problem, space: Space, candidates: Candidates, box: Box, points: NDArray[np.float64],
     clear: NDArray[np.bool_],
 ) -> None:  # fmt: skip
     """Whoever wins at a point of the box is among its candidates, or has the statistics of the resolved sentence."""

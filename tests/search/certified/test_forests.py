@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from hulltune.search.forest_problem import ForestProblem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -22,19 +20,20 @@ from hulltune.search.certified.search import Limits
 from hulltune.search.certified.space import space_of
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
-from hulltune.tuning import inputs
+from hulltune.search.problem import Problem
+from hulltune.tuning.inputs import as_dataset
 from tests.oracles import derivations, output_of
 from tests.strategies import counts, forests, reals
 
-DATA = Path(__file__).parents[2] / "../shared/data"
+DATA = Path(__file__).parents[3] / "../shared/data"
 REFERENCES = ["a b c", "c", "b b a"]
 tame = st.one_of(counts, reals.filter(lambda x: x == 0.0 or abs(x) > 1e-3))
 corpora = st.lists(forests(elements=tame, max_derivations=80), min_size=1, max_size=3)
 
 
-def problem_of(given: Sequence[Forest]) -> ForestProblem:
+def problem_of(given: Sequence[Forest]) -> Problem:
     references = [(REFERENCES[i % len(REFERENCES)],) for i in range(len(given))]
-    return ForestProblem(Corpus.pack(given), get_metric("wer"), references)
+    return Problem(Corpus.pack(given), get_metric("wer"), references)
 
 
 def all_sums(forest: Forest) -> NDArray[np.float64]:
@@ -49,7 +48,7 @@ def test_no_derivation_beats_the_pool(given: list[Forest], seed: int) -> None:
     units = feature_units(problem.corpus)
     if not np.any(units[1:]):
         return
-    space = space_of(Constraints(fixed={"f0": 1.0}).compile(problem.feature_names), units)
+    space = space_of(Constraints(fix={"f0": 1.0}).compile(problem.feature_names), units)
     pool = forest_pool(problem, space)
     rng = np.random.default_rng(seed)
     points = np.column_stack([np.ones(300), rng.standard_cauchy((300, 2)) * 10.0 ** rng.uniform(-2, 2, (300, 2))])
@@ -71,7 +70,7 @@ def test_one_free_weight_has_two_directions(given: list[Forest]) -> None:
     units = feature_units(problem.corpus)
     if not units[0]:
         return
-    constraints = Constraints(fixed={"f1": 0.0, "f2": 0.0}).compile(problem.feature_names)
+    constraints = Constraints(fix={"f1": 0.0, "f2": 0.0}).compile(problem.feature_names)
     found = certify(problem, constraints, units, Limits(gap=0.0))
     both = [float(problem.metric.loss(problem.picks(np.array([sign, 0.0, 0.0])).total)) for sign in (-1.0, 1.0)]
     assert found.loss == min(both)
@@ -85,8 +84,8 @@ def test_no_weights_of_a_forest_are_better_than_the_bound(given: list[Forest], s
     units = feature_units(problem.corpus)
     if not np.any(units[1:]):
         return
-    constraints = Constraints(fixed={"f0": 1.0}).compile(problem.feature_names)
-    found = certify(problem, constraints, units, Limits(gap=0.0, seconds=5.0, boxes=20000))
+    constraints = Constraints(fix={"f0": 1.0}).compile(problem.feature_names)
+    found = certify(problem, constraints, units, Limits(gap=0.0, time=5.0))
     assert found.loss == float(problem.metric.loss(problem.picks(found.weights).total))
     rng = np.random.default_rng(seed)
     for point in np.column_stack([np.ones(150), rng.standard_cauchy((150, 2))]):
@@ -114,7 +113,7 @@ def test_many_free_weights_of_forests_are_refused() -> None:
         for k in range(6):
             values = [float(k == j) * (node + 1) for j in range(6)]
             builder.add_edge(node, [0] if node else [], features=values, output=["a"])
-    problem = ForestProblem(Corpus.pack([builder.build(root=1)]), get_metric("wer"), [("a",)])
+    problem = Problem(Corpus.pack([builder.build(root=1)]), get_metric("wer"), [("a",)])
     constraints = Constraints().compile(problem.feature_names)
     with pytest.raises(InputError, match="at most 3"):
         certify(problem, constraints, feature_units(problem.corpus), Limits())
@@ -125,13 +124,13 @@ def test_real_lattices_in_a_plane() -> None:
     names = (DATA / "asr_tts/ids.txt").read_text().split()[:8]
     references = (DATA / "asr_tts/refs.txt").read_text().splitlines()[:8]
     lattices = read([DATA / f"asr_tts/slf/{name}.slf.gz" for name in names])
-    problem: Any = inputs.problem_of(inputs.as_dataset(lattices, references), "wer")
-    constraints = Constraints(fixed={"acoustic": 1.0}).compile(problem.feature_names)
+    problem = Problem.of(as_dataset(lattices, references), "wer")
+    constraints = Constraints(fix={"acoustic": 1.0}).compile(problem.feature_names)
     found = certify(problem, constraints, feature_units(problem.corpus), Limits(gap=0.0))
     assert found.certificate.gap == 0.0
     rng = np.random.default_rng(1)
     for _ in range(12):  # each line has hundreds of intervals, all of them exact
         origin = np.append(1.0, rng.uniform([0.0, -60.0], [40.0, 60.0]))
         direction = np.append(0.0, rng.normal(size=2) * [1.0, 5.0])
-        lines = problem.search(origin, direction[None], np.array([[-np.inf, np.inf]]))
-        assert problem.surface(lines, 0).losses(problem.metric.loss).min() >= found.loss
+        (surface,) = problem.surfaces(origin, direction[None], np.array([[-np.inf, np.inf]]))
+        assert surface.losses(problem.metric.loss).min() >= found.loss

@@ -24,9 +24,9 @@ from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
-from hulltune.search.problem import ListProblem
-from hulltune.tuning import inputs
-from tests.certified.small_problems import certified, small_problem
+from hulltune.search.problem import Problem
+from hulltune.tuning.inputs import as_dataset
+from tests.search.certified.small_problems import certified, small_problem
 
 
 def candidate(text: str, **features: float) -> dict[str, Any]:
@@ -38,9 +38,8 @@ def records_of(*lists: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"id": k, "refs": ["a b"], "candidates": listed} for k, listed in enumerate(lists)]
 
 
-def problem_of(*lists: list[dict[str, Any]], metric: Any = "wer") -> ListProblem:
-    problem: ListProblem = inputs.problem_of(inputs.as_dataset(records_of(*lists)), metric)
-    return problem
+def problem_of(*lists: list[dict[str, Any]], metric: Any = "wer") -> Problem:
+    return Problem.of(as_dataset(records_of(*lists)), metric)
 
 
 def two_sentences(size: float) -> list[list[dict[str, Any]]]:
@@ -81,7 +80,7 @@ def test_an_interrupt_before_the_first_boxes_proves_nothing(monkeypatch: pytest.
     assert (found.outcome.stopped, found.outcome.bound) == ("interrupt", -np.inf)
     assert not found.certificate.is_optimal
     result = hulltune.tune(
-        read(records_of(*two_sentences(1.0))), metric="wer", search="certified", others=(), oracle=False,
+        read(records_of(*two_sentences(1.0))), metric="wer", search="certified", also=(), oracle=False,
         start={"x": 1.0, "y": 2.0},
     )  # fmt: skip
     assert result.interrupted
@@ -141,7 +140,7 @@ def test_no_box_is_lost_between_the_queue_and_who_takes_it(monkeypatch: pytest.M
     assert found.outcome.bound <= best
 
 
-@pytest.mark.parametrize("bounds", [{"minimum": {"lm": 1e8}}, {"maximum": {"lm": -1e8}}, {"maximum": {"lm": 1e8}}])
+@pytest.mark.parametrize("bounds", [{"min": {"lm": 1e8}}, {"max": {"lm": -1e8}}, {"max": {"lm": 1e8}}])
 def test_bounds_however_far_are_kept(bounds: dict[str, Any]) -> None:
     lists = [
         [candidate("a b", am=1.0, lm=0.0), candidate("c d", am=0.0, lm=1.0)],
@@ -152,9 +151,9 @@ def test_bounds_however_far_are_kept(bounds: dict[str, Any]) -> None:
     assert low is not None
     assert high is not None
     assert low < high
-    assert (low, high)["maximum" in bounds] == next(iter(bounds.values()))["lm"]
+    assert (low, high)["max" in bounds] == next(iter(bounds.values()))["lm"]
     # am > lm > 0 is right in both sentences; with lm below 0 one is wrong whatever am is
-    assert found.loss == found.outcome.bound == (0.5 if bounds == {"maximum": {"lm": -1e8}} else 0.0)
+    assert found.loss == found.outcome.bound == (0.5 if bounds == {"max": {"lm": -1e8}} else 0.0)
 
 
 def test_bounds_beyond_the_reach_of_a_small_fixed_weight() -> None:
@@ -163,7 +162,7 @@ def test_bounds_beyond_the_reach_of_a_small_fixed_weight() -> None:
         [candidate("a b", am=0.0, lm=3.0), candidate("c d", am=1.0, lm=0.0)],
     ]
     problem = problem_of(*lists)
-    compiled = Constraints(fixed={"am": 1e-9}, minimum={"lm": -10.0}, maximum={"lm": 10.0})
+    compiled = Constraints(fix={"am": 1e-9}, min={"lm": -10.0}, max={"lm": 10.0})
     found = certify(
         problem, compiled.compile(problem.feature_names), feature_units(problem.corpus), Limits(gap=0.0),
         start=np.array([1e-9, -1.0]),
@@ -179,7 +178,7 @@ def tied_lists(first: tuple[float, float], second: tuple[float, float]) -> list[
     ]
 
 
-@pytest.mark.parametrize("constraints", [{"tied": [["x", "y"]]}, {"fixed": {"x": 1.0, "y": 1.0}}])
+@pytest.mark.parametrize("constraints", [{"tie": [["x", "y"]]}, {"fix": {"x": 1.0, "y": 1.0}}])
 def test_of_candidates_that_no_weights_tell_apart_the_first_wins(constraints: dict[str, Any]) -> None:
     lists = tied_lists((1.0, 0.0), (0.0, 1.0))
     found = certified(problem_of(*lists), **constraints)
@@ -191,7 +190,7 @@ def test_of_candidates_that_no_weights_tell_apart_the_first_wins(constraints: di
 def test_sums_that_differ_by_rounding_alone_leave_the_gap_open() -> None:
     # 0.1 + 0.2 is not 0.3: which of them a decoder picks is for its rounding to say
     problem = problem_of(*tied_lists((0.1, 0.2), (0.3, 0.0)))
-    found = certified(problem, tied=[["x", "y"]])
+    found = certified(problem, tie=[["x", "y"]])
     assert found.outcome.bound == 0.0
     assert found.loss == float(problem.metric.loss(problem.picks(found.weights).total))
     assert found.outcome.stopped in ("gap", "rounding")
@@ -204,8 +203,8 @@ def test_tied_whole_numbers_never_crash_and_the_bound_holds(seed: int) -> None:
     if not np.any(feature_units(problem.corpus) > 0.0):
         return
     choices: list[dict[str, Any]] = [
-        {"tied": [["f0", "f1"], ["f2", "f3"]]},
-        {"fixed": {"f0": 1.0, "f1": 2.0, "f2": -1.0}},
+        {"tie": [["f0", "f1"], ["f2", "f3"]]},
+        {"fix": {"f0": 1.0, "f1": 2.0, "f2": -1.0}},
     ]
     constraints = choices[seed % 2]
     compiled = Constraints(**constraints).compile(problem.feature_names)
@@ -272,8 +271,8 @@ def test_one_free_weight_is_always_proven(metric: str, seed: int, whole: bool, b
     problem = small_problem(seed, metric, sentences=6, candidates=6, features=2, whole=whole)
     if not feature_units(problem.corpus)[1] > 0.0:
         return
-    bounds: dict[str, Any] = {"minimum": {"f1": -0.7}, "maximum": {"f1": 1.3}} if bounded else {}
-    found = certified(problem, fixed={"f0": 1.0}, **bounds)
+    bounds: dict[str, Any] = {"min": {"f1": -0.7}, "max": {"f1": 1.3}} if bounded else {}
+    found = certified(problem, fix={"f0": 1.0}, **bounds)
     values = np.asarray(problem.corpus.features.values, dtype=np.float64)
     low, high = (-0.7, 1.3) if bounded else (-1e3, 1e3)
     crossings = [low, high]
@@ -290,11 +289,11 @@ def test_one_free_weight_is_always_proven(metric: str, seed: int, whole: bool, b
 def test_a_bounded_weight_alone() -> None:
     """Nothing is fixed that matters, but the bounds set the scale: on one side of 0 one cell, on the other another."""
     problem = problem_of([candidate("a b", x=1.0), candidate("c d", x=0.0)])
-    found = certified(problem, minimum={"x": -2.0}, maximum={"x": 0.5})
+    found = certified(problem, min={"x": -2.0}, max={"x": 0.5})
     assert (found.loss, found.certificate.gap) == (0.0, 0.0)
     assert 0.0 < found.weights[0] < 0.5
-    assert certified(problem, minimum={"x": -2.0}, maximum={"x": -0.5}).loss == 1.0
-    thin = certified(problem, minimum={"x": 0.5}, maximum={"x": 0.5 + 2.0**-50})
+    assert certified(problem, min={"x": -2.0}, max={"x": -0.5}).loss == 1.0
+    thin = certified(problem, min={"x": 0.5}, max={"x": 0.5 + 2.0**-50})
     assert (thin.loss, thin.certificate.gap) == (0.0, 0.0)
 
 
@@ -312,7 +311,7 @@ def test_cells_that_are_small_beside_an_outlier_count(size: float) -> None:
     """All are right for 1/3 < y < 1 only, whatever the unit of x has become."""
     outlier = [candidate("a b", x=size, y=0.0), candidate("c d", x=0.0, y=0.0)]
     problem = problem_of(*two_sentences(1.0), outlier)
-    found = certified(problem, fixed={"x": 1.0})
+    found = certified(problem, fix={"x": 1.0})
     assert (found.loss, found.outcome.bound) == (0.0, 0.0)
     assert 1.0 / 3.0 < found.weights[1] < 1.0
     assert certified(problem).outcome.bound <= 0.0

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.metrics.base import Metric
-from hulltune.search.certified.certify import Certified, certify
+from hulltune.search.certified.certify import Proven, certify
 from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
-from hulltune.search.problem import ListProblem
-from hulltune.tuning.inputs import as_dataset, problem_of
+from hulltune.search.problem import Problem
+from hulltune.tuning.inputs import as_dataset
 
 Floats = NDArray[np.float64]
 WORDS = ["ba", "be", "bi", "bo", "bu"]
@@ -29,7 +29,7 @@ def small_problem(
     features: int = 3,
     whole: bool = True,
     length: int = 4,
-) -> ListProblem:
+) -> Problem:
     """Random lists; features are small whole numbers, so that ties abound, or reals."""
     rng = np.random.default_rng(seed)
     records: list[dict[str, Any]] = []
@@ -41,16 +41,15 @@ def small_problem(
             values = rng.integers(-4, 5, features) if whole else rng.normal(size=features)
             listed.append({"text": text, "features": {f"f{k}": float(v) for k, v in enumerate(values)}})
         records.append({"id": len(records), "refs": [" ".join(reference)], "candidates": listed})
-    problem: ListProblem = problem_of(as_dataset(records), metric)
-    return problem
+    return Problem.of(as_dataset(records), metric)
 
 
-def certified(problem: ListProblem, *, gap: float = 0.0, threads: int = 1, **constraints: Any) -> Certified:
+def certified(problem: Problem, *, gap: float = 0.0, threads: int = 1, **constraints: Any) -> Proven:
     compiled = Constraints(**constraints).compile(problem.feature_names)
     return certify(problem, compiled, feature_units(problem.corpus), Limits(gap=gap), threads=threads)
 
 
-def losses_at(problem: ListProblem, points: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+def losses_at(problem: Problem, points: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """The loss of each row of weights, and whether it is far from every tie of candidates with other statistics."""
     features = np.asarray(problem.corpus.features.values, dtype=np.float64)
     edges = problem.corpus.sentence_edges
@@ -69,7 +68,7 @@ def losses_at(problem: ListProblem, points: Floats) -> tuple[Floats, NDArray[np.
     return np.asarray(problem.metric.loss(totals)), clear
 
 
-def best_in_plane(problem: ListProblem, far: float = 1e5) -> float:
+def best_in_plane(problem: Problem, far: float = 1e5) -> float:
     """The least loss over weights (1, u, v): every cell of the arrangement holds the centre of three of its corners."""
     features = np.asarray(problem.corpus.features.values, dtype=np.float64)
     edges = problem.corpus.sentence_edges

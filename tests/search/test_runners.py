@@ -1,0 +1,274 @@
+"""Who runs the shards changes nothing: runners with habits of their own, threads that ask at once, memory reused."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from hulltune import Climb, Constraints, Coordinate, Corpus, Forest, GradientClimb, InputError, Policy, Powell, Problem
+from hulltune.metrics import get_metric
+from hulltune.search.climbing import Climber, Climbing
+from hulltune.search.shards import HERE, CallingThread, Changes, Runner, Shard, Threads, cut, runner_of
+from hulltune.search.strategy import Setting
+from hulltune.surface import ErrorSurface
+from tests.search.test_problem import corpora, problem_of, tame
+from tests.tuning.corpora import random_forests, random_lists
+
+Floats = NDArray[np.float64]
+
+
+class Shuffled:
+    """Runs the shards in another order each time; the answers are in order, as they have to be."""
+
+    def __init__(self, parts: int, seed: int = 1) -> None:
+        self.parts = parts
+        self._random = Random(seed)
+
+    def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
+        order = list(range(len(shards)))
+        self._random.shuffle(order)
+        answers = {number: getattr(shards[number], question)(*arguments) for number in order}
+        return [answers[number] for number in range(len(shards))]
+
+
+class Recording:
+    """Remembers what is asked, and of how many shards."""
+
+    parts = 2
+
+    def __init__(self) -> None:
+        self.questions: list[tuple[str, int]] = []
+
+    def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
+        self.questions.append((question, len(shards)))
+        return HERE.ask(shards, question, *arguments)
+
+
+class Far:
+    """Sends arguments and answers as bytes, as one has to who asks another process or machine."""
+
+    parts = 3
+
+    def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
+        sent = pickle.dumps(arguments)
+        answers = []
+        for shard in shards:
+            buffers: list[pickle.PickleBuffer] = []
+            answer = getattr(shard, question)(*pickle.loads(sent))
+            received = pickle.dumps(answer, protocol=5, buffer_callback=buffers.append)
+            answers.append((received, [bytes(buffer) for buffer in buffers]))  # arrays that own no memory
+        return [pickle.loads(received, buffers=buffers) for received, buffers in answers]
+
+
+def unlike() -> list[Callable[[], Runner]]:
+    return [lambda: Shuffled(1), lambda: Shuffled(4), lambda: Shuffled(50), Recording, Far, lambda: Threads(3)]
+
+
+def mixed(seed: int = 3) -> Problem:
+    """Lists, forests and a sentence with nothing to choose from, in turn."""
+    forests, texts = random_forests(seed, sentences=8)
+    rng = np.random.default_rng(seed)
+    parts: list[Forest] = []
+    for forest, text in zip(forests, texts, strict=True):
+        words = [" ".join(rng.permutation(text.split()).tolist()) for _ in range(9)]
+        rows = rng.normal(size=(9, 3))
+        parts += [forest, Forest.from_nbest(words, rows, feature_names=forest.feature_names)]
+    parts.insert(5, Forest.from_nbest([], np.zeros((0, 3)), feature_names=parts[0].feature_names))
+    texts = [text for text in texts for _ in range(2)]
+    texts.insert(5, "ba be")
+    return Problem(Corpus.pack(parts), get_metric("bleu"), [(text,) for text in texts])
+
+
+def lists(seed: int = 3, *, sentences: int = 30, candidates: int = 20) -> Problem:
+    return Problem.of(random_lists(seed, sentences=sentences, candidates=candidates, empty=True), "bleu")
+
+
+PROBLEMS = [lists, mixed]
+
+
+def lines(count: int, seed: int = 1) -> tuple[Floats, Floats, Floats]:
+    rng = np.random.default_rng(seed)
+    ends = np.array([[-np.inf, np.inf], [-1.0, 2.0], [0.0, np.inf]])
+    return rng.normal(size=3), rng.normal(size=(count, 3)), ends[rng.integers(0, 3, size=count)]
+
+
+def told(surfaces: Sequence[ErrorSurface]) -> list[tuple[list[float], list[list[int]]]]:
+    """Surfaces as numbers of their own, which nobody can change later."""
+    return [(surface.breakpoints.tolist(), surface.statistics.tolist()) for surface in surfaces]
+
+
+def texts_along(problem: Problem, found: Sequence[Any]) -> list[tuple[list[float], list[str]]]:
+    return [(line.lefts.tolist(), problem.outputs.described(line.outputs.astype(np.int64))[1]) for line in found]
+
+
+@pytest.mark.parametrize("make", PROBLEMS)
+@pytest.mark.parametrize("runner", unlike())
+def test_answers_do_not_depend_on_who_runs_the_shards(
+    make: Callable[[], Problem], runner: Callable[[], Runner]
+) -> None:
+    here, there, asked = make(), make(), runner()
+    asking = lines(7)
+    assert told(there.surfaces(*asking, runner=asked)) == told(here.surfaces(*asking))
+    assert texts_along(there, there.search(*asking, runner=asked)) == texts_along(here, here.search(*asking))
+    for weights in asking[1]:
+        mine, other = here.picks(weights), there.picks(weights, runner=asked)
+        assert mine.statistics.tolist() == other.statistics.tolist()
+        assert [here.text(number) for number in mine.outputs] == [there.text(number) for number in other.outputs]
+        assert here.loss(weights) == there.loss(weights, runner=asked)
+        assert here.score(weights) == there.score(weights, runner=asked)
+    one, other_one = here.derivations(*asking), there.derivations(*asking, runner=asked)
+    for sentence in range(len(here.corpus)):  # shards keep the order within a sentence
+        first, second = one.sentences == sentence, other_one.sentences == sentence
+        assert one.sums[first].tolist() == other_one.sums[second].tolist()
+
+
+@settings(deadline=None, max_examples=40)
+@given(corpora, st.lists(st.lists(tame, min_size=3, max_size=3), min_size=1, max_size=3), st.integers(0, 9))
+def test_no_forests_are_an_exception(given: list[Forest], directions: list[list[float]], seed: int) -> None:
+    asking = np.ones(3), np.array(directions), np.tile([-np.inf, np.inf], (len(directions), 1))
+    expected = told(problem_of(given).surfaces(*asking))
+    for runner in (Shuffled(1 + seed, seed), Recording(), Far()):
+        assert told(problem_of(given).surfaces(*asking, runner=runner)) == expected
+
+
+@pytest.mark.parametrize("make", PROBLEMS)
+@pytest.mark.parametrize("strategy", [Climb(), Coordinate(), Powell(), GradientClimb()])
+@pytest.mark.parametrize("runner", unlike())
+def test_climbs_do_not_depend_on_who_runs_the_shards(
+    make: Callable[[], Problem], strategy: Climbing, runner: Callable[[], Runner]
+) -> None:
+    paths = []
+    for asked in (HERE, runner()):
+        setting = Setting.of(make(), Constraints(), None)
+        climber = Climber(setting, Policy(), np.random.default_rng(1), asked)
+        way = list(strategy.climb(climber, climber.first_position(setting.first)))
+        paths.append([(place.weights.tolist(), place.loss, place.line_searches) for place in way])
+    assert len(paths[0]) > 1
+    assert paths[0] == paths[1]
+
+
+@pytest.mark.parametrize("make", PROBLEMS)
+def test_three_questions_are_all_there_are(make: Callable[[], Problem]) -> None:
+    runner, problem = Recording(), make()
+    problem.surfaces(*lines(2), runner=runner)
+    problem.search(*lines(2), runner=runner)
+    problem.loss(np.ones(3), runner=runner)
+    problem.derivations(*lines(2), runner=runner)
+    assert [question for question, _ in runner.questions] == ["changes", "changes", "winners", "derivations"]
+    setting = Setting.of(problem, Constraints(), None)
+    climber = Climber(setting, Policy(), np.random.default_rng(1), runner)
+    list(Climb().climb(climber, climber.first_position(setting.first)))
+    assert {question for question, _ in runner.questions} == {"changes", "winners", "derivations"}
+    assert len({count for _, count in runner.questions}) == 1  # cut once, and asked again
+    assert runner.questions[0][1] >= runner.parts
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 8, 100])
+@pytest.mark.parametrize("make", PROBLEMS)
+def test_shards_are_all_sentences_once_and_of_one_kind(make: Callable[[], Problem], parts: int) -> None:
+    sentences = make()._sentences
+    shards = cut(sentences, parts)
+    assert [shard.first for shard in shards] == [0, *(shard.last for shard in shards[:-1])]
+    assert shards[-1].last == len(sentences.corpus)
+    for shard in shards:
+        assert shard.first < shard.last
+        assert set(sentences.is_list[shard.first : shard.last].tolist()) == {shard.are_lists}
+    if parts < len(sentences.corpus) / 4:
+        assert len(shards) >= parts
+
+
+def test_who_runs_the_shards_by_the_number_of_threads() -> None:
+    assert runner_of(1) is HERE
+    assert runner_of(3, questions=4) is HERE
+    for threads, questions, parts in ((3, 1, 3), (8, 4, 2), (9, 2, 4)):
+        runner = runner_of(threads, questions=questions)
+        assert isinstance(runner, Threads)
+        assert runner.parts == parts
+    assert isinstance(HERE, CallingThread)
+    with pytest.raises(InputError, match="threads: expected a positive number, got 0"):
+        runner_of(0)
+
+
+@pytest.mark.parametrize("make", PROBLEMS)
+@pytest.mark.parametrize("runner", [CallingThread, lambda: Threads(2)])
+def test_memory_that_is_used_again_changes_no_answer(make: Callable[[], Problem], runner: Callable[[], Runner]) -> None:
+    """The arrays of lists' answers are those of earlier ones: neither these nor the later ones may suffer from it."""
+    problem, asked = make(), runner()
+    batches = [lines(count, seed) for seed, count in enumerate((3, 16, 1, 33, 17, 2, 33))]
+    fresh = [told(make().surfaces(*batch)) for batch in batches]
+    lasting = problem.search(*batches[1], runner=asked)  # not released: it is the caller's
+    before = texts_along(problem, lasting)
+    kept = []
+    for _ in range(2):
+        for batch, expected in zip(batches, fresh, strict=True):
+            surfaces = problem.surfaces(*batch, runner=asked)
+            assert told(surfaces) == expected
+            kept.append((surfaces, expected))
+    for surfaces, expected in kept:
+        assert told(surfaces) == expected
+    assert texts_along(problem, lasting) == before
+    for shard in problem._cut(asked):
+        if shard.are_lists:
+            assert len(shard._rooms) == 1  # the one that is used again and again
+
+
+def test_an_answer_of_a_part_of_the_sentences_is_nobody_elses_memory() -> None:
+    problem = lists()
+    part = problem.subset(np.arange(29, 0, -2))
+    expected = told(part.surfaces(*lines(16)))
+    problem.surfaces(*lines(16, 2))
+    part.surfaces(*lines(5, 3))
+    assert told(part.surfaces(*lines(16))) == expected
+
+
+@pytest.mark.parametrize("make", PROBLEMS)
+@pytest.mark.parametrize("shared", [CallingThread, lambda: Threads(3)])
+def test_threads_may_ask_at_once(make: Callable[[], Problem], shared: Callable[[], Runner]) -> None:
+    batches = [lines(9, seed) for seed in range(12)]
+    alone = make()
+    expected = [told(alone.surfaces(*batch)) for batch in batches]
+    losses = [alone.loss(batch[0]) for batch in batches]
+    problem, runner = make(), shared()
+    failures: list[BaseException] = []
+    together = threading.Barrier(4)
+
+    def work(first: int) -> None:
+        try:
+            together.wait()
+            for number in np.random.default_rng(first).permutation(len(batches)).tolist():
+                assert told(problem.surfaces(*batches[number], runner=runner)) == expected[number]
+                assert problem.loss(batches[number][0], runner=runner) == losses[number]
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert len(problem.memory) == len(alone.memory)
+
+
+def test_an_error_of_a_shard_reaches_who_asked() -> None:
+    problem = lists()
+    for runner in (HERE, Threads(3)):
+        with pytest.raises(AttributeError, match="'Shard' object has no attribute 'guess'"):
+            runner.ask(cut(problem._sentences, 5), "guess")
+
+
+def test_memory_that_came_from_elsewhere_is_not_used_again() -> None:
+    (shard,) = cut(lists()._sentences, 1)
+    received = Changes((np.frombuffer(bytes(80)),), (np.frombuffer(bytes(40), dtype=np.int32),))
+    for answer in (received, Changes((np.zeros(3),), (np.zeros(3, dtype=np.int32),)), Changes((), ())):
+        shard.release(answer)
+    assert shard._rooms == []

@@ -1,0 +1,268 @@
+"""Strategies: found by name in one table, with their options as fields, and the same whichever way they are given."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hulltune import (
+    Certified,
+    Climb,
+    Constraints,
+    Coordinate,
+    GradientClimb,
+    InputError,
+    Policy,
+    Powell,
+    Problem,
+    TuneResult,
+    tune,
+    tune_loop,
+)
+from hulltune.names import SEARCHES
+from hulltune.search import climbing, gradient
+from hulltune.search.climbing import Climber, Climbing
+from hulltune.search.directions import axes
+from hulltune.search.shards import HERE
+from hulltune.search.steps import search_lines
+from hulltune.search.strategies import STRATEGIES, get_strategy
+from hulltune.search.strategy import Setting, Strategy
+from hulltune.tuning.inputs import as_dataset
+from tests.loop.decoders import START, references, shown
+from tests.tuning.corpora import QUICK, quick_search, random_forests, random_lists
+
+Floats = NDArray[np.float64]
+CLASSES: dict[str, type[Strategy]] = {
+    "random": Climb, "coordinate": Coordinate, "powell": Powell, "gradient": GradientClimb, "certified": Certified,
+}  # fmt: skip
+
+
+def outcome(result: TuneResult) -> dict[str, Any]:
+    """All that a result says but the time it took."""
+    if result.certificate is not None:
+        result = dataclasses.replace(result, certificate=dataclasses.replace(result.certificate, seconds=0.0))
+    return {**dataclasses.asdict(result), "seconds": 0.0, "timings": {}}
+
+
+class TestTheTable:
+    def test_names_are_those_that_options_take(self) -> None:
+        assert STRATEGIES == CLASSES
+        assert tuple(STRATEGIES) == SEARCHES
+
+    @pytest.mark.parametrize("name", CLASSES)
+    def test_a_name_is_the_strategy_with_its_defaults(self, name: str) -> None:
+        found = get_strategy(name)
+        assert type(found) is CLASSES[name]
+        assert found == CLASSES[name]()
+        assert found.name == name
+        assert get_strategy(found) is found
+
+    def test_options_are_fields(self) -> None:
+        assert get_strategy("random", restarts=3, policy="widest") == Climb(restarts=3, policy="widest")
+        assert get_strategy("gradient", directions=5) == GradientClimb(directions=5)
+        assert get_strategy("certified", gap=0.5, time=3.0) == Certified(gap=0.5, time=3.0)
+
+    def test_unknown_names_are_refused_with_the_nearest(self) -> None:
+        with pytest.raises(InputError, match=r"unknown search 'randm'; did you mean 'random'\? \(known: certified, "):
+            get_strategy("randm")
+        for gone in ("subspace", "", 7, ["random"], Climb):
+            with pytest.raises(InputError, match=r"unknown search .*known: certified, coordinate, gradient, powell"):
+                get_strategy(gone)  # type: ignore[arg-type]  # that is the point
+        with pytest.raises(InputError, match="unknown search 'powel'; did you mean 'powell'"):
+            tune(random_lists(1), metric="wer", search="powel")
+        with pytest.raises(InputError, match="unknown search 'powel'; did you mean 'powell'"):
+            tune_loop(shown, references(), start=START, search="powel")
+
+    def test_unknown_options_are_refused_with_the_nearest(self) -> None:
+        with pytest.raises(
+            InputError, match="unknown option of the search 'random': 'restart'; did you mean 'restarts'"
+        ):
+            get_strategy("random", restart=3)
+        with pytest.raises(InputError, match=r"unknown option of the search 'coordinate': 'directions' \(known: "):
+            get_strategy("coordinate", directions=3)
+        with pytest.raises(
+            InputError, match=r"unknown option of the search 'certified': 'restarts' \(known: gap, time\)"
+        ):
+            get_strategy("certified", restarts=3)
+
+    def test_options_beside_a_strategy_come_too_late(self) -> None:
+        with pytest.raises(InputError, match=r"search: the options \['restarts'\] come too late: Climb\(restarts=2"):
+            get_strategy(Climb(restarts=2), restarts=3)
+
+    @pytest.mark.parametrize(
+        ("name", "options", "complaint"),
+        [
+            ("random", {"restarts": -1}, "restarts: expected 0 or more, got -1"),
+            ("powell", {"max_rounds": 0}, "max_rounds: expected a positive number, got 0"),
+            ("gradient", {"patience": 0}, "patience: expected a positive number, got 0"),
+            ("random", {"directions": -1}, "directions: expected 0 or more, got -1"),
+            ("random", {"policy": "midle"}, "unknown policy 'midle'; did you mean 'middle'"),
+            ("coordinate", {"smoothing": "max"}, "unknown smoothing 'max'"),
+            ("random", {"policy": Policy("widest"), "smoothing": "mean"}, "smoothing: got 'mean', but the policy has"),
+            ("certified", {"gap": -0.1}, "gap: expected a number of at least 0, got -0.1"),
+            ("certified", {"gap": float("nan")}, "gap: expected a number of at least 0, got nan"),
+            ("certified", {"time": 0.0}, "time: expected a positive number of seconds, got 0.0"),
+        ],
+    )
+    def test_values_that_make_no_sense(self, name: str, options: dict[str, Any], complaint: str) -> None:
+        with pytest.raises(InputError, match=complaint):
+            get_strategy(name, **options)
+
+    @pytest.mark.parametrize("name", CLASSES)
+    def test_strategies_are_frozen_and_told_apart_by_their_options(self, name: str) -> None:
+        strategy = CLASSES[name]()
+        field = dataclasses.fields(strategy)[0].name  # type: ignore[arg-type]  # all are dataclasses
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(strategy, field, 1)
+        assert hash(strategy) == hash(CLASSES[name]())
+        assert strategy != get_strategy(name, **{field: 7})
+        assert repr(get_strategy(name, **{field: 7})).startswith(f"{type(strategy).__name__}({field}=7")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_strategy_finds_what_its_name_finds(name: str) -> None:
+    lists = random_lists(31)
+    options = {**QUICK, "folds": 2}
+    by_name = tune(lists, **{**options, "search": name})
+    assert outcome(by_name) == outcome(tune(lists, **{**options, "search": CLASSES[name]()}))
+    forests, texts = random_forests(31, sentences=6)
+    by_name = tune(forests, texts, **{**QUICK, "search": name})
+    assert outcome(by_name) == outcome(tune(forests, texts, **{**QUICK, "search": CLASSES[name]()}))
+
+
+def test_the_loop_takes_a_strategy_or_its_name() -> None:
+    options: dict[str, Any] = {"start": START, "metric": "wer", "iterations": 1, "threads": 1}
+    by_name = tune_loop(shown, references(), search="coordinate", **options)
+    by_class = tune_loop(shown, references(), search=Coordinate(), **options)
+    assert by_name.weights == by_class.weights
+    assert [each.tuned for each in by_name.iterations] == [each.tuned for each in by_class.iterations]
+
+
+def test_options_are_obeyed() -> None:
+    lists = random_lists(32)
+
+    def searched(strategy: Strategy) -> TuneResult:
+        return tune(lists, **{**QUICK, "search": strategy})
+
+    alone = searched(Climb(restarts=0, directions=6))
+    assert {step["start"] for step in alone.history} == {0}
+    assert alone.line_searches < searched(Climb(restarts=9, directions=6)).line_searches
+    assert searched(Climb(restarts=0, directions=6, max_rounds=1)).line_searches == 6
+    assert searched(Coordinate(restarts=0, max_rounds=1)).line_searches == 3
+    patient = searched(Climb(restarts=0, directions=6, patience=6))
+    assert patient.line_searches >= alone.line_searches + 4 * 6
+
+
+@pytest.mark.parametrize("strategy", [Climb(restarts=0), Coordinate(restarts=0)])
+def test_no_axis_gains_where_a_climb_ends(strategy: Climbing) -> None:
+    problem = Problem.of(as_dataset(random_lists(33, sentences=20, features=5)), "wer")
+    setting = Setting.of(problem, Constraints(), None)
+    found = strategy.find(setting, seed=1, threads=1)
+    assert found.loss < found.start_loss
+    assert found.loss == problem.loss(found.weights)
+    lines = axes(setting.constraints.free_groups, setting.units)
+    moves = search_lines(problem, found.weights, found.loss, lines, setting.constraints, Policy(), reach=setting.reach)
+    assert len(moves) == 5
+    assert min(move.loss for move in moves) == found.loss
+
+
+def searched_lines(strategy: Climbing, monkeypatch: pytest.MonkeyPatch) -> list[list[Floats]]:
+    """The directions of each step of a climb."""
+    problem = Problem.of(as_dataset(random_lists(36, sentences=40, features=6)), "wer")
+    setting = Setting.of(problem, Constraints(), None)
+    seen: list[list[Floats]] = []
+
+    def watched(problem: Problem, origin: Floats, loss: float, lines: list[Floats], *rest: Any, **options: Any) -> Any:
+        seen.append(list(lines))
+        return search_lines(problem, origin, loss, lines, *rest, **options)
+
+    monkeypatch.setattr(climbing, "search_lines", watched)
+    climber = Climber(setting, Policy(), np.random.default_rng(1), HERE)
+    positions = list(strategy.climb(climber, climber.first_position(setting.first)))
+    losses = [position.loss for position in positions]
+    assert losses == sorted(losses, reverse=True)
+    for position in positions:
+        assert position.loss == problem.loss(position.weights)
+    assert positions[-1].line_searches == sum(len(lines) for lines in seen)
+    assert len(seen) > 2
+    return seen
+
+
+def test_coordinate_search_is_along_the_axes_and_the_last_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *later = searched_lines(Coordinate(), monkeypatch)
+    assert len(first) == 6
+    for lines in [first, *later]:
+        assert all(np.count_nonzero(line) == 1 for line in lines[:6])
+    assert all(len(lines) == 7 for lines in later)
+
+
+def test_powell_searches_one_line_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = searched_lines(Powell(), monkeypatch)
+    assert all(len(lines) == 1 for lines in seen)
+    assert all(np.count_nonzero(lines[0]) == 1 for lines in seen[:6])
+    assert np.count_nonzero(seen[6][0]) > 1  # the way of the whole round
+
+
+def test_a_climb_with_gradients_searches_along_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Floats] = []
+    asked = gradient.expected_metric_direction
+
+    def remembered(*arguments: Any, **options: Any) -> Floats:
+        told.append(asked(*arguments, **options))
+        return told[-1]
+
+    monkeypatch.setattr(gradient, "expected_metric_direction", remembered)
+    seen = searched_lines(GradientClimb(directions=5), monkeypatch)
+    assert len(seen) == len(told)
+    for lines, direction in zip(seen, told, strict=True):
+        assert np.array_equal(lines[-1], direction)
+        assert np.all(np.isfinite(direction))
+        assert np.any(direction)
+
+
+def test_the_gradient_leads_downhill_where_one_feature_is_right() -> None:
+    """The first feature is the number of right words, the second is noise: more of the first, whatever the scale."""
+    rng = np.random.default_rng(3)
+    records: list[dict[str, Any]] = []
+    for sentence in range(40):
+        right = rng.permutation(5)[:4]
+        candidates = [
+            {
+                "text": " ".join(["a"] * int(words) + ["b"] * (4 - int(words))),
+                "features": {"right": float(words), "noise": float(rng.normal())},
+            }
+            for words in right
+        ]
+        records.append({"id": sentence, "refs": ["a a a a"], "candidates": candidates})
+    problem = Problem.of(as_dataset(records), "wer")
+    setting = Setting.of(problem, Constraints(), None)
+    for size in (1e-3, 1.0, 1e3):
+        direction = gradient.expected_metric_direction(problem, size * np.array([0.1, 1.0]), units=setting.units)
+        assert direction[0] > 0.0
+        assert direction[0] > 5.0 * abs(direction[1])
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("kind", ["lists", "forests", "mixed"])
+def test_the_seed_alone_decides_whatever_the_threads(name: str, kind: str) -> None:
+    """Eight threads are enough for several to share one question: see runner_of."""
+    lists = list(random_lists(35, sentences=6).corpus)
+    forests, texts = random_forests(35, sentences=6)
+    data: Any = random_lists(35, sentences=9, empty=True)
+    given = None
+    if kind != "lists":
+        data, given = forests, texts
+    if kind == "mixed":
+        renamed = [dataclasses.replace(each, feature_names=forests[0].feature_names) for each in lists]
+        data = [forest for pair in zip(renamed, forests, strict=True) for forest in pair]
+        given = [text for pair in zip(texts, texts, strict=True) for text in pair]
+    search = quick_search(name)
+    runs = [
+        outcome(tune(data, given, seed=4, **{**QUICK, "search": search, "threads": threads, "also": ["cer"]}))
+        for threads in (1, 3, 8)
+    ]
+    assert runs[0] == runs[1] == runs[2]
