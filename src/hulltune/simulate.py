@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.data.dataset import Dataset, Provenance
 from hulltune.data.lists import lists_of_texts
 from hulltune.errors import InputError
-
-Floats = NDArray[np.float64]
 
 OPTIMUM: Mapping[str, float] = {
     "forward": 1.0, "backward": 1.0, "fluency": 2.0, "hint": 0.0, "length": 0.0, "noise": 0.0,
@@ -111,7 +109,7 @@ def _corrupted(rng: np.random.Generator, words: Sequence[str], vocabulary: Seque
     return noisy
 
 
-def _word_errors(references: Sequence[tuple[str, ...]], owner: NDArray[np.int64], texts: Sequence[str]) -> Floats:
+def _word_errors(references: Sequence[tuple[str, ...]], owner: Int64s, texts: Sequence[str]) -> Floats:
     from hulltune.metrics.registry import get_metric
 
     metric = get_metric("wer")

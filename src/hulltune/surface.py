@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.errors import InputError
 from hulltune.wording import counted
 
-Floats = NDArray[np.float64]
 LARGEST_SUM = 2.0**62
 Loss = Callable[[NDArray[Any]], Floats]
 """From statistics (…, columns) to losses (…): smaller is better."""
@@ -73,9 +73,7 @@ class ErrorSurface:
         return ErrorSurface.from_rows(offsets, np.concatenate([*lefts, []]), rows, np.concatenate(tables))
 
     @staticmethod
-    def from_rows(
-        offsets: NDArray[np.int64], lefts: Floats, rows: NDArray[np.int64], table: NDArray[Any]
-    ) -> ErrorSurface:
+    def from_rows(offsets: Int64s, lefts: Floats, rows: Int64s, table: NDArray[Any]) -> ErrorSurface:
         """The surface of segments laid end to end: those of sentence i are ``offsets[i]`` up to ``offsets[i + 1]``,
         and segment j has the statistics ``table[rows[j]]`` from ``lefts[j]`` on.
 
@@ -94,11 +92,11 @@ class ErrorSurface:
     def along(
         low: float,
         lefts: Floats,
-        outputs: NDArray[np.int32],
-        row_of: NDArray[np.int64],
-        other_rows: NDArray[np.int64],
+        outputs: Int32s,
+        row_of: Int64s,
+        other_rows: Int64s,
         table: NDArray[Any],
-        compact: NDArray[np.int32] | None,
+        compact: Int32s | None,
     ) -> ErrorSurface:
         """The surface of segments laid end to end, of which the first of each sentence begins at ``low``.
 
@@ -132,9 +130,7 @@ class ErrorSurface:
         return losses
 
 
-def _exactly_summable(
-    offsets: NDArray[np.int64], rows: NDArray[np.int64], table: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def _exactly_summable(offsets: Int64s, rows: Int64s, table: NDArray[Any]) -> tuple[Int64s, NDArray[Any]]:
     """Rows of a table whose sums over one segment a sentence are exact, in any order."""
     if table.dtype.kind not in "biuf":
         raise InputError(f"statistics: expected integers that fit 64 bits, or real numbers, got {table.dtype}")

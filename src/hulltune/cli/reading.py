@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hulltune.arrays import Floats
 from hulltune.cli.answers import note
 from hulltune.cli.options import DataOptions, ReadingOptions
 from hulltune.errors import InputError
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from hulltune.data.dataset import Dataset, References
     from hulltune.formats import Reading
 
@@ -125,7 +123,7 @@ def weights_for(lists: Dataset, path: str, *, missing: float | None = None) -> d
     return weights
 
 
-def weight_vector(lists: Dataset, path: str, *, missing: float | None = None) -> NDArray[np.float64]:
+def weight_vector(lists: Dataset, path: str, *, missing: float | None = None) -> Floats:
     """The weights of a file in the order of the features."""
     from hulltune.data.forest import feature_vector
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import zip_longest
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s, Int64s
 from hulltune.data.features import Features, concatenate_features, gather_rows
 from hulltune.data.forest import Forest, Pruned
 from hulltune.data.vocabulary import Vocabulary
@@ -23,16 +23,16 @@ class Corpus:
     edges are those of its nodes. Tails are numbered within their sentence, so that a slice of a corpus is a corpus.
     """
 
-    node_offsets: NDArray[np.int64]
-    edge_offsets: NDArray[np.int64]
-    tail_offsets: NDArray[np.int64]
-    tails: NDArray[np.int32]
+    node_offsets: Int64s
+    edge_offsets: Int64s
+    tail_offsets: Int64s
+    tails: Int32s
     features: Features
     feature_names: tuple[str, ...]
-    label_offsets: NDArray[np.int64]
-    labels: NDArray[np.int32]
+    label_offsets: Int64s
+    labels: Int32s
     vocabulary: Vocabulary
-    edge_ids: NDArray[np.int64]
+    edge_ids: Int64s
     pruned: tuple[Pruned, ...]
 
     @staticmethod
@@ -51,7 +51,7 @@ class Corpus:
                     f"the first that differs is {other!r} instead of {mine!r}"
                 )
         vocabulary = parts[0].vocabulary
-        numberings: dict[int, NDArray[np.int32]] = {}
+        numberings: dict[int, Int32s] = {}
         return Corpus(
             node_offsets=_offsets([forest.nodes for forest in parts]),
             edge_offsets=_chain([forest.edge_offsets for forest in parts]),
@@ -97,7 +97,7 @@ class Corpus:
             f"{counted(len(self.feature_names), 'feature')})"
         )
 
-    def take(self, sentences: NDArray[np.int64]) -> Corpus:
+    def take(self, sentences: Int64s) -> Corpus:
         """The corpus of some sentences, in the order given; the vocabulary is shared. Linear in their size.
 
         Features and labels are copied once, and not at all where only sentences without edges are left out.
@@ -127,7 +127,7 @@ class Corpus:
             pruned=pruned,
         )
 
-    def spread(self, places: NDArray[np.int64], count: int) -> Corpus:
+    def spread(self, places: Int64s, count: int) -> Corpus:
         """The corpus of ``count`` sentences with these at increasing ``places``, and empty lists elsewhere.
 
         Edges stay as they are, and are shared. O(nodes + count).
@@ -156,16 +156,16 @@ class Corpus:
         return len(self.tail_offsets) - 1
 
     @cached_property
-    def sentence_edges(self) -> NDArray[np.int64]:
+    def sentence_edges(self) -> Int64s:
         """The edges of sentence i are ``sentence_edges[i]`` up to ``sentence_edges[i + 1]``."""
         return self.edge_offsets[self.node_offsets]
 
 
-def _offsets(lengths: list[int]) -> NDArray[np.int64]:
+def _offsets(lengths: list[int]) -> Int64s:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def _chain(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+def _chain(parts: list[Int64s]) -> Int64s:
     """Offsets of parts laid end to end, each of which starts at 0."""
     shifts = _offsets([int(part[-1]) for part in parts])
     return np.concatenate([[0], *(part[1:] + shift for part, shift in zip(parts, shifts, strict=False))]).astype(
@@ -173,7 +173,7 @@ def _chain(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     )
 
 
-def _labels_in(forest: Forest, vocabulary: Vocabulary, numberings: dict[int, NDArray[np.int32]]) -> NDArray[np.int32]:
+def _labels_in(forest: Forest, vocabulary: Vocabulary, numberings: dict[int, Int32s]) -> Int32s:
     """The forest's labels in the numbering of another vocabulary; ``numberings`` keeps each for the next forest."""
     if forest.vocabulary is vocabulary:
         return forest.labels

@@ -13,13 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures, gather_rows
 from hulltune.data.union import over_names
 from hulltune.errors import InputError
 from hulltune.wording import counted
 
-Int64s: TypeAlias = NDArray[np.int64]
 SentenceId: TypeAlias = int | str
 References: TypeAlias = tuple[tuple[str, ...], ...]
 """The references of each sentence."""
@@ -75,9 +75,9 @@ class Dataset:
     """
     references: References | None = None
     sources: tuple[str | None, ...] | None = None
-    scores: NDArray[np.float64] | None = None
+    scores: Floats | None = None
     """The total score of each edge of lists, where they carry one."""
-    copies: NDArray[np.int32] | None = None
+    copies: Int32s | None = None
     """How often each hypothesis of lists stood in its list as written."""
     model: Mapping[str, float] | None = None
     """The weights by which the decoder itself ranks, where the files tell."""
@@ -342,7 +342,7 @@ class Dataset:
         )
 
 
-def own_first_choices(offsets: Int64s, scores: NDArray[np.float64] | None) -> Int64s:
+def own_first_choices(offsets: Int64s, scores: Floats | None) -> Int64s:
     """Per list the hypothesis (from 0) with the highest score, of equals and without scores the first; −1 if none."""
     sizes = np.diff(offsets)
     choices = np.where(sizes > 0, 0, -1).astype(np.int64)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.errors import InputError
 
 
@@ -35,7 +36,7 @@ class DenseFeatures:
         """A view of some edges."""
         return DenseFeatures(self.values[start:stop])
 
-    def take(self, edges: NDArray[np.int64]) -> DenseFeatures:
+    def take(self, edges: Int64s) -> DenseFeatures:
         """A copy with the rows in this order."""
         return DenseFeatures(np.take(self.values.T, edges, axis=1).T)  # in column order at once
 
@@ -47,7 +48,7 @@ class DenseFeatures:
         """The values as they are stored: no copy."""
         return self.values
 
-    def toarray(self) -> NDArray[np.float64]:
+    def toarray(self) -> Floats:
         """A copy as an ordinary float64 matrix."""
         return np.array(self.values, dtype=np.float64)
 
@@ -56,8 +57,8 @@ class DenseFeatures:
 class SparseFeatures:
     """Compressed sparse rows: the values of edge e are ``values[offsets[e]:offsets[e + 1]]``, by column."""
 
-    offsets: NDArray[np.int64]
-    columns: NDArray[np.int32]
+    offsets: Int64s
+    columns: Int32s
     values: NDArray[Any]
     width: int
 
@@ -77,7 +78,7 @@ class SparseFeatures:
         offsets = self.offsets[start : stop + 1] - first
         return SparseFeatures(offsets, self.columns[first:last], self.values[first:last], self.width)
 
-    def take(self, edges: NDArray[np.int64]) -> SparseFeatures:
+    def take(self, edges: Int64s) -> SparseFeatures:
         """A copy with the rows in this order."""
         offsets, index = gather_rows(self.offsets, edges)
         return SparseFeatures(offsets, self.columns[index], self.values[index], self.width)
@@ -90,7 +91,7 @@ class SparseFeatures:
         """The same as ``toarray``: rows that are stored dense need no copy."""
         return self.toarray()
 
-    def toarray(self) -> NDArray[np.float64]:
+    def toarray(self) -> Floats:
         """As an ordinary float64 matrix. A column that is named twice in a row counts twice."""
         dense = np.zeros(self.shape)
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.offsets))
@@ -101,12 +102,12 @@ class SparseFeatures:
 Features: TypeAlias = DenseFeatures | SparseFeatures
 
 
-def gather_rows(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def gather_rows(offsets: Int64s, rows: Int64s) -> tuple[Int64s, Int64s]:
     """Offsets and element numbers of ragged ``rows`` laid end to end."""
     return ranges(offsets[rows], offsets[rows + 1] - offsets[rows])
 
 
-def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def ranges(starts: Int64s, lengths: Int64s) -> tuple[Int64s, Int64s]:
     """Ranges of numbers laid end to end: their offsets, and the numbers."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])

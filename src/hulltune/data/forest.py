@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.features import Features
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError, unknown_name
@@ -36,18 +36,18 @@ class Forest:
     the order that breaks ties. Build one with ForestBuilder, Forest.from_nbest or Forest.from_lattice.
     """
 
-    edge_offsets: NDArray[np.int64]
+    edge_offsets: Int64s
     """The edges into node v are ``edge_offsets[v]`` up to ``edge_offsets[v + 1]``."""
-    tail_offsets: NDArray[np.int64]
-    tails: NDArray[np.int32]
+    tail_offsets: Int64s
+    tails: Int32s
     """The tails of edge e are ``tails[tail_offsets[e]:tail_offsets[e + 1]]``."""
     features: Features
     feature_names: tuple[str, ...]
-    label_offsets: NDArray[np.int64]
-    labels: NDArray[np.int32]
+    label_offsets: Int64s
+    labels: Int32s
     """What edge e puts out: token ids, and −1 − i where the output of its tail i goes."""
     vocabulary: Vocabulary
-    edge_ids: NDArray[np.int64]
+    edge_ids: Int64s
     """The number under which each edge was given."""
     node_names: tuple[Hashable, ...] | None = None
     pruned: Pruned = Pruned()
@@ -77,7 +77,7 @@ class Forest:
         """Whether this is an n-best list: a root whose edges have no tails."""
         return self.nodes == 1 and not len(self.tails)
 
-    def edge_tails(self, edge: int) -> NDArray[np.int32]:
+    def edge_tails(self, edge: int) -> Int32s:
         """The tails of one edge, in order."""
         return self.tails[self.tail_offsets[edge] : self.tail_offsets[edge + 1]]
 
@@ -121,7 +121,7 @@ class Forest:
         return lattice(arcs, start=start, finals=finals, feature_names=feature_names, vocabulary=vocabulary)
 
 
-def feature_vector(weights: Any, names: Sequence[str], what: str) -> NDArray[np.float64]:
+def feature_vector(weights: Any, names: Sequence[str], what: str) -> Floats:
     """``weights`` in the order of ``names``: from a sequence, or from a mapping in which a name left out is 0."""
     if isinstance(weights, Mapping):
         known = set(names)

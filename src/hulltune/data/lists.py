@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Bytes, Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset, Provenance, References, SentenceId, own_first_choices
 from hulltune.data.features import DenseFeatures, Features
 from hulltune.data.forest import Pruned
 from hulltune.data.vocabulary import Vocabulary
-
-Int64s = NDArray[np.int64]
-Bytes = NDArray[np.uint8]
 
 
 def list_corpus(
@@ -91,7 +89,7 @@ def lists_of_texts(
     features: NDArray[Any],
     feature_names: tuple[str, ...],
     *,
-    scores: NDArray[np.float64] | None = None,
+    scores: Floats | None = None,
     references: References | None = None,
     provenance: tuple[Provenance, ...] = (),
 ) -> Dataset:

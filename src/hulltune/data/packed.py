@@ -19,6 +19,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset, Member, Provenance, Skipped
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
@@ -27,8 +28,6 @@ from hulltune.data.lists import places_in_lists
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.names import IDS
-
-Int64s = NDArray[np.int64]
 
 MAGIC = b"HULLTUNE\x00"
 VERSION = 3
@@ -386,7 +385,7 @@ class _CheckedSparse(SparseFeatures):
     """Sparse features whose checksums are compared before they are first used."""
 
     def __init__(
-        self, offsets: Int64s, columns: NDArray[np.int32], values: NDArray[Any], width: int, check: Callable[[], None]
+        self, offsets: Int64s, columns: Int32s, values: NDArray[Any], width: int, check: Callable[[], None]
     ) -> None:
         for name, value in (("offsets", offsets), ("columns", columns), ("width", width)):
             object.__setattr__(self, name, value)

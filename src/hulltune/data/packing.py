@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s, Int64s
 from hulltune.data.features import Features, check_finite, gather_rows
 from hulltune.data.forest import Forest, Pruned
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 
-Names = Sequence[Hashable] | NDArray[np.int64]
+Names = Sequence[Hashable] | Int64s
 
 
 class CycleError(InputError):
@@ -33,13 +33,13 @@ def pack(
     *,
     nodes: int,
     root: int,
-    heads: NDArray[np.int64],
-    tail_offsets: NDArray[np.int64],
-    tails: NDArray[np.int64],
+    heads: Int64s,
+    tail_offsets: Int64s,
+    tails: Int64s,
     features: Features,
     feature_names: tuple[str, ...],
-    label_offsets: NDArray[np.int64],
-    labels: NDArray[np.int32],
+    label_offsets: Int64s,
+    labels: Int32s,
     vocabulary: Vocabulary,
     node_names: Sequence[Hashable] | None = None,
     describe_edge: Callable[[int], str] = "edge {}".format,
@@ -81,9 +81,7 @@ def pack(
     )
 
 
-def _find_cycle(
-    stuck: set[int], heads: NDArray[np.int64], tail_offsets: NDArray[np.int64], tails: NDArray[np.int64]
-) -> list[int]:
+def _find_cycle(stuck: set[int], heads: Int64s, tail_offsets: Int64s, tails: Int64s) -> list[int]:
     """One cycle among the nodes that no topological order could place, from tail to head."""
     a_stuck_tail: dict[int, int] = {}
     for edge, head in enumerate(heads.tolist()):

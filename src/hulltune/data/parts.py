@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import gather_rows
 
 
-def with_edges(corpus: Corpus, kept: NDArray[np.bool_]) -> Corpus:
+def with_edges(corpus: Corpus, kept: Bools) -> Corpus:
     """The corpus of the edges that ``kept`` marks; nodes left without an edge go, except roots.
 
     Every kept edge must take part in a derivation of kept edges alone, as those do whose max-marginal reaches some

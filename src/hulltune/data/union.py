@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures, concatenate_features
 from hulltune.data.forest import Forest, Pruned
@@ -66,7 +66,7 @@ def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None 
     edges = sum(forest.edges for forest in forests)
     filled = sum(int(np.count_nonzero(forest.features.values)) for forest in forests)
     dense = _stays_dense(len(names), edges, filled)
-    places: dict[tuple[str, ...], NDArray[np.int32]] = {}
+    places: dict[tuple[str, ...], Int32s] = {}
     changed = []
     for forest in forests:
         place = places.get(forest.feature_names)
@@ -91,7 +91,7 @@ def _stays_dense(width: int, edges: int, filled: int) -> bool:
     return width <= DENSE_WIDTH or filled >= DENSE_SHARE * edges * width
 
 
-def _places(old: Sequence[str], new: Sequence[str]) -> NDArray[np.int32]:
+def _places(old: Sequence[str], new: Sequence[str]) -> Int32s:
     """The column of each old name among the new ones, −1 where it has none."""
     column = {name: k for k, name in enumerate(new)}
     return np.array([column.get(name, -1) for name in old], dtype=np.int32)
@@ -104,7 +104,7 @@ def _by_number(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: int(name[len(next(iter(stems))) :])))
 
 
-def _moved(features: Features, place: NDArray[np.int32], width: int, dense: bool) -> Features:
+def _moved(features: Features, place: Int32s, width: int, dense: bool) -> Features:
     """Features with column k at ``place[k]`` of ``width``, or left out where that is −1."""
     if isinstance(features, DenseFeatures):
         if dense:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Bytes, Int64s
 from hulltune.errors import InputError
-
-Int64s = NDArray[np.int64]
 
 FEW = 1 << 16
 """Packed tokens up to this many are decoded all at once: words of forests, which are asked for again and again."""
@@ -27,7 +26,7 @@ class Vocabulary:
     """
 
     def __init__(self, tokens: Iterable[str] = ()) -> None:
-        self._bytes: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
+        self._bytes: Bytes = np.zeros(0, dtype=np.uint8)
         self._offsets: Int64s = np.zeros(1, dtype=np.int64)
         self._check: Callable[[Int64s, Int64s], None] | None = None
         # How many tokens are packed, and those that come after them: as one, so that threads see both or neither.
@@ -35,9 +34,7 @@ class Vocabulary:
         self._numbers: dict[str, int] | None = None
 
     @staticmethod
-    def packed(
-        data: NDArray[np.uint8], offsets: Int64s, *, check: Callable[[Int64s, Int64s], None] | None = None
-    ) -> Vocabulary:
+    def packed(data: Bytes, offsets: Int64s, *, check: Callable[[Int64s, Int64s], None] | None = None) -> Vocabulary:
         """A vocabulary over UTF-8 texts laid end to end: number i is ``data[offsets[i]:offsets[i + 1]]``. No copy.
 
         ``check`` is called with the starts and ends of what is about to be decoded, and raises where that is damaged.
@@ -127,7 +124,7 @@ class Vocabulary:
         except UnicodeDecodeError:  # the readers let none through, so that this is a damaged packed file
             raise InputError("a text that is not UTF-8: the packed file is damaged; pack it again") from None
 
-    def as_packed(self) -> tuple[NDArray[np.uint8], Int64s]:
+    def as_packed(self) -> tuple[Bytes, Int64s]:
         """All tokens as UTF-8 texts laid end to end, and their offsets; no copy where they are stored so."""
         packed, tokens = self._state
         if packed and not tokens:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset
 from hulltune.errors import unknown_name
 from hulltune.names import BUILTIN_FEATURES
@@ -25,7 +25,7 @@ def add_builtin_features(lists: Dataset, names: Sequence[str]) -> Dataset:
     return lists.with_more_features(names, [_column(lists, name) for name in names]) if names else lists
 
 
-def _column(lists: Dataset, name: str) -> NDArray[np.float64]:
+def _column(lists: Dataset, name: str) -> Floats:
     from hulltune.kernels import texts
 
     corpus = lists.corpus

@@ -7,8 +7,8 @@ from array import array
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError
 from hulltune.formats.numbers import plain_number, sentence_id, shown
@@ -51,7 +51,7 @@ def _value(path: str | os.PathLike[str], line: int, token: str) -> float:
 
 def _by_line(
     path: str | os.PathLike[str], first: tuple[int, str], lines: Iterator[tuple[int, str]], rows: Rows
-) -> NDArray[np.float64]:
+) -> Floats:
     values = array("d", [_value(path, first[0], first[1].strip())])
     for line, text in lines:
         values.append(_value(path, line, text.strip()))
@@ -71,7 +71,7 @@ def _by_line(
 
 def _by_rank(
     path: str | os.PathLike[str], first: tuple[int, str], lines: Iterator[tuple[int, str]], rows: Rows
-) -> NDArray[np.float64]:
+) -> Floats:
     scores: dict[tuple[SentenceId, int], float] = {}
     for line, text in (first, *lines):
         fields = text.split()

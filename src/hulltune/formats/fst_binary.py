@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Int64s
 from hulltune.data.features import DenseFeatures, Features
 from hulltune.errors import InputError
-from hulltune.formats.lattices import Integers, tuple_features
+from hulltune.formats.lattices import tuple_features
 from hulltune.formats.numbers import shown
 from hulltune.formats.symbols import parse_binary_symbols
 
@@ -76,11 +77,11 @@ class BinaryFst:
 
     header: Header
     states: int
-    sources: Integers
-    targets: Integers
-    labels: Integers
+    sources: Int64s
+    targets: Int64s
+    labels: Int64s
     """Output labels."""
-    finals: Integers
+    finals: Int64s
     features: Features
     feature_names: tuple[str, ...]
     symbols: Mapping[int, str] | None
@@ -160,14 +161,14 @@ def _layout(header: Header, where: str) -> Layout:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    sources: Integers
-    targets: Integers
-    labels: Integers
+    sources: Int64s
+    targets: Int64s
+    labels: Int64s
     arc_weights: NDArray[Any]
     final_weights: NDArray[Any]
     end: int
-    pair_rows: Integers
-    pair_keys: Integers
+    pair_rows: Int64s
+    pair_keys: Int64s
     pair_values: NDArray[Any]
 
 
@@ -276,7 +277,7 @@ def _checked(header: Header, layout: Layout, parts: _Parts, symbols: Mapping[int
     )
 
 
-def _tuple_features(parts: _Parts, finals: Integers, where: str) -> tuple[Features, tuple[str, ...]]:
+def _tuple_features(parts: _Parts, finals: Int64s, where: str) -> tuple[Features, tuple[str, ...]]:
     """The features f1, f2, … of sparse tuples: a matrix, or sparse rows where feature numbers are large."""
     arcs = len(parts.sources)
     defaults = np.concatenate([parts.arc_weights[:, 0], parts.final_weights[finals, 0]])

@@ -9,15 +9,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s, Int64s
 from hulltune.data.features import DenseFeatures, Features
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import ForestOptions
 from hulltune.formats.fst_binary import KALDI, PAIR, SINGLE
-from hulltune.formats.lattices import Arcs, Integers, lattice_forest, negated, tuple_features
+from hulltune.formats.lattices import Arcs, lattice_forest, negated, tuple_features
 from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.streams import not_utf8
 from hulltune.formats.symbols import read_symbols, words_of
@@ -121,7 +121,7 @@ class _TextFst:
         self._pairs = kernel.Pairs(pairs.row[:count], pairs.key[:count], pairs.value[:count])
         self._settle(pending[: state[kernel.PENDING]])
 
-    def _settle(self, pending: Integers) -> None:
+    def _settle(self, pending: Int64s) -> None:
         """Let Python read the numbers that the kernel would not. Only a state's weight may be infinite."""
         for row, column, start, stop in pending.tolist():
             token = self._piece.data[start:stop].decode("utf-8")
@@ -190,7 +190,7 @@ class _TextFst:
             describe_row=lambda row: f"{piece.file}:{lines[row]}",
         )
 
-    def _words(self, options: ForestOptions, vocabulary: Vocabulary, rule: WordRule) -> NDArray[np.int32]:
+    def _words(self, options: ForestOptions, vocabulary: Vocabulary, rule: WordRule) -> Int32s:
         """The number in the vocabulary of every distinct label, −1 for those that put out nothing."""
         count, data = int(self._labels.size[0]), self._piece.data
         spans = zip(self._labels.starts[:count].tolist(), self._labels.stops[:count].tolist(), strict=True)
@@ -216,7 +216,7 @@ class _TextFst:
     def _line_of(self, label: int) -> int:
         return int(self._rows.line[np.flatnonzero(self._rows.label == label)[0]])
 
-    def _features(self, order: Integers) -> tuple[Features, tuple[str, ...]]:
+    def _features(self, order: Int64s) -> tuple[Features, tuple[str, ...]]:
         """A row for the start, then the rows in this order."""
         rows, pairs = self._rows, self._pairs
         if self._style != self._kernel.TUPLE:
@@ -239,7 +239,7 @@ def is_number(label: str) -> bool:
     return label.isascii() and label.isdigit() and len(label) < 18
 
 
-def _numbered(*states: Integers) -> tuple[tuple[Integers, ...], int, Integers | None]:
+def _numbered(*states: Int64s) -> tuple[tuple[Int64s, ...], int, Int64s | None]:
     """States numbered from 0 without large gaps, how many there are, and their old numbers if they have new ones."""
     together = np.concatenate(states)
     most = int(together.max())

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.features import DenseFeatures
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import ForestOptions, NamedForest
-from hulltune.formats.lattices import Arcs, Integers, lattice_forest, negated
+from hulltune.formats.lattices import Arcs, lattice_forest, negated
 from hulltune.formats.symbols import read_symbols, words_of
 from hulltune.formats.word_rules import MARKS, number_words, word_rule
 
@@ -90,7 +91,7 @@ def _called(value: Any) -> Any:
     return value() if callable(value) else value
 
 
-def _arc_rows(fsa: Any) -> Integers:
+def _arc_rows(fsa: Any) -> Int64s:
     """Source, destination and label of every arc."""
     arcs = getattr(fsa, "arcs", None)
     if arcs is None:
@@ -101,7 +102,7 @@ def _arc_rows(fsa: Any) -> Integers:
     return rows[:, :3].astype(np.int64)
 
 
-def _row_splits(fsa: Any, axis: int) -> Integers:
+def _row_splits(fsa: Any, axis: int) -> Int64s:
     arcs = fsa.arcs
     shape = _called(arcs.shape) if hasattr(arcs, "shape") and not hasattr(arcs, "row_splits") else arcs
     if not hasattr(shape, "row_splits"):
@@ -109,7 +110,7 @@ def _row_splits(fsa: Any, axis: int) -> Integers:
     return _array(shape.row_splits(axis), "arcs.row_splits").astype(np.int64)
 
 
-def _fsas(fsa: Any, arcs: Integers) -> list[tuple[int, int, int]]:
+def _fsas(fsa: Any, arcs: Int64s) -> list[tuple[int, int, int]]:
     """The first arc, the arc after the last, and the number of states of every Fsa."""
     axes = getattr(fsa.arcs, "num_axes", None)
     axes = int(_called(axes)) if axes is not None else len(getattr(fsa, "shape", (0, 0)))
@@ -123,7 +124,7 @@ def _fsas(fsa: Any, arcs: Integers) -> list[tuple[int, int, int]]:
     return [(int(of_states[first]), int(of_states[last]), int(last - first)) for first, last in pairwise(states)]
 
 
-def _check_states(rows: Integers, states: int, where: str) -> None:
+def _check_states(rows: Int64s, states: int, where: str) -> None:
     if states < 2:
         raise InputError(f"{where}: {states} states; expected a start state and a final one at least")
     wrong = np.flatnonzero(np.any((rows[:, :2] < 0) | (rows[:, :2] >= states), axis=1))
@@ -138,7 +139,7 @@ def _check_states(rows: Integers, states: int, where: str) -> None:
         raise InputError(f"{where}: {got}; expected −1 on the arcs to the last state, {states - 1}, and on no others")
 
 
-def _labels(fsa: Any, arcs: Integers, labels: Any) -> Integers:
+def _labels(fsa: Any, arcs: Int64s, labels: Any) -> Int64s:
     if labels is None:
         labels = getattr(fsa, "aux_labels", None)
         if labels is None or hasattr(labels, "row_splits"):
@@ -153,9 +154,7 @@ def _labels(fsa: Any, arcs: Integers, labels: Any) -> Integers:
     return numbers.astype(np.int64)
 
 
-def _features(
-    fsa: Any, features: Mapping[str, Any] | Sequence[str] | None, arcs: int
-) -> dict[str, NDArray[np.float64]]:
+def _features(fsa: Any, features: Mapping[str, Any] | Sequence[str] | None, arcs: int) -> dict[str, Floats]:
     if features is None:
         features = {SCORE: getattr(fsa, "scores", None)}
     if isinstance(features, str):
@@ -179,12 +178,12 @@ def _features(
 
 
 def _words(
-    numbers: Integers,
+    numbers: Int64s,
     words: Mapping[int, str] | Callable[[int], str] | Sequence[str] | None,
     options: ForestOptions,
     vocabulary: Vocabulary,
     where: str,
-) -> NDArray[np.int32]:
+) -> Int32s:
     from hulltune.kernels.interning import number_distinct
 
     distinct, places = number_distinct(np.ascontiguousarray(numbers))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s, Int64s
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
 from hulltune.data.forest import Forest
 from hulltune.data.packing import CycleError, pack
@@ -17,7 +18,6 @@ from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.forest_files import ForestOptions
 
-Integers = NDArray[np.int64]
 _MOST_DENSE = 256
 """Feature numbers up to which the features of sparse tuples are a dense matrix."""
 
@@ -31,17 +31,17 @@ class Arcs:
 
     states: int
     start: int
-    sources: Integers
-    targets: Integers
-    words: NDArray[np.int32]
+    sources: Int64s
+    targets: Int64s
+    words: Int32s
     """The number of each arc's word in the vocabulary, −1 for none."""
-    finals: Integers
+    finals: Int64s
     """The final states; their weights are the last rows of the features."""
     features: Features
     feature_names: tuple[str, ...]
     start_word: int = -1
     """The word that is put out at the start, before any arc, or −1."""
-    state_names: Integers | None = None
+    state_names: Int64s | None = None
     """What the file calls the states, for messages; their numbers where it is None."""
 
 
@@ -106,7 +106,7 @@ def _row_counts(features: Features, row: int) -> bool:
     return bool(np.any(features.values[row] != 0))
 
 
-def _labels(words: NDArray[np.int32]) -> tuple[Integers, NDArray[np.int32]]:
+def _labels(words: Int32s) -> tuple[Int64s, Int32s]:
     """What each edge puts out: first its tail (the first edge has none), then its word, if it has one."""
     has_word = words >= 0
     lengths = 1 + has_word.astype(np.int64)
@@ -142,7 +142,7 @@ def negated(features: Features, names: Sequence[str], options: ForestOptions, *,
 
 
 def tuple_features(
-    rows: Integers, keys: Integers, values: NDArray[np.floating], total: int
+    rows: Int64s, keys: Int64s, values: NDArray[np.floating], total: int
 ) -> tuple[Features, tuple[str, ...]]:
     """The features f1, f2, … of sparse tuples: a matrix, or sparse rows where feature numbers are large.
 

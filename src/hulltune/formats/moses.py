@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s, Int64s
 from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.errors import InputError
 from hulltune.formats.growing import GrowingArray
 from hulltune.formats.numbers import plain_number, sentence_id
 from hulltune.formats.problems import Problems
-from hulltune.formats.rows import Integers, Rows
+from hulltune.formats.rows import Rows
 from hulltune.formats.streams import blocks, first_line, not_utf8, open_bytes, written_atomically
 from hulltune.wording import counted
 
@@ -213,7 +214,7 @@ class MosesReader:
             target.append(column)
         self._pieces.append((len(of_rows[0]), len(kept_values)))
 
-    def _layout_widths(self) -> Integers:
+    def _layout_widths(self) -> Int64s:
         """The number of values of every layout."""
         ends = np.concatenate([[0], np.cumsum(self._layouts.counts[: self._state[self._kernel.POOL]], dtype=np.int64)])
         bounds = ends[self._layouts.offsets[: self._state[self._kernel.LAYOUTS] + 1]]
@@ -328,7 +329,7 @@ class MosesReader:
         names, column, omitted = self._features(row_layout)
         layouts, values, pieces = self._layouts, self._values, self._pieces
 
-        def fill(matrix: NDArray[Any], destination: Integers) -> None:
+        def fill(matrix: NDArray[Any], destination: Int64s) -> None:
             stop = len(row_layout)
             while pieces:  # given back from the end, so that values and matrix are not both there in full
                 rows, count = pieces.pop()
@@ -351,7 +352,7 @@ class MosesReader:
             gaps=np.array(self._gaps, dtype=np.int64),
         )
 
-    def _sentences(self) -> tuple[list[SentenceId], Integers]:
+    def _sentences(self) -> tuple[list[SentenceId], Int64s]:
         """Ids in order of first appearance, and the number of each row's id among them."""
         row_id = self._row_id.take()
         starts = np.flatnonzero(np.concatenate([[True], row_id[1:] != row_id[:-1]])[: len(row_id)])
@@ -364,7 +365,7 @@ class MosesReader:
         ids: list[SentenceId] = [n if n >= 0 else sentence_id(texts[-2 - n]) for n in distinct[order].tolist()]
         return ids, np.repeat(place[inverse.reshape(-1)], lengths)
 
-    def _features(self, row_layout: NDArray[np.int32]) -> tuple[tuple[str, ...], Integers, dict[str, int]]:
+    def _features(self, row_layout: Int32s) -> tuple[tuple[str, ...], Int64s, dict[str, int]]:
         """Feature names, the first column of every name, and how many rows leave each feature out."""
         kernel = self._kernel
         layouts, count = self._layouts, int(self._state[kernel.LAYOUTS])

@@ -8,8 +8,8 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s, Int64s
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
 from hulltune.data.forest import Forest
 from hulltune.data.packing import CycleError, pack
@@ -18,8 +18,6 @@ from hulltune.errors import InputError
 from hulltune.formats.forest_files import ForestOptions
 from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.source_text import SourceText
-
-Integers = NDArray[np.int64]
 
 SENTENCE_MARKS = frozenset({"<s>", "</s>"})
 """What translation systems put at the ends of a sentence: the words that their formats drop by default."""
@@ -143,7 +141,7 @@ class RawEdges:
         except InputError as error:
             raise InputError(f"{where()}: {error}") from None
 
-    def _labels(self, dropped: frozenset[str], vocabulary: Vocabulary) -> tuple[Integers, NDArray[np.int32]]:
+    def _labels(self, dropped: frozenset[str], vocabulary: Vocabulary) -> tuple[Int64s, Int32s]:
         """Words by their number in the vocabulary, without those that are dropped."""
         words = self.words.texts
         kept_ids = iter(vocabulary.ids([word for word in words if word not in dropped]))

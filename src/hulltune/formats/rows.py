@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Bytes, Floats, Int64s
 from hulltune.data.dataset import Dataset, Provenance, SentenceId, Skipped, check_new_names, own_first_choices
 from hulltune.data.features import DenseFeatures
 from hulltune.data.lists import list_corpus, places_in_lists
 from hulltune.errors import InputError
 from hulltune.formats.numbers import LONE_SURROGATE, is_text
 
-Integers: TypeAlias = NDArray[np.int64]
-Fill: TypeAlias = Callable[[NDArray[Any], Integers], None]
+Fill: TypeAlias = Callable[[NDArray[Any], Int64s], None]
 """Writes the features of all rows into a matrix of zeros; row r belongs at ``destination[r]``."""
 
 MOST_BYTES = 1 << 36
@@ -29,16 +29,16 @@ class Rows:
     """Hypotheses in file order. ``keys[r]`` is the number of row r's sentence in ``ids``."""
 
     ids: list[SentenceId]
-    keys: Integers
+    keys: Int64s
     feature_names: tuple[str, ...]
     fill: Fill
-    text: NDArray[np.uint8]
-    text_lengths: Integers
-    scores: NDArray[np.float64] | None
+    text: Bytes
+    text_lengths: Int64s
+    scores: Floats | None
     references: Mapping[SentenceId, tuple[str, ...]] = field(default_factory=dict)
     sources: Mapping[SentenceId, str] = field(default_factory=dict)
     omitted: Mapping[str, int] = field(default_factory=dict)
-    gaps: Integers | None = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    gaps: Int64s | None = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Among all hypotheses as written, the numbers of those that were skipped; None where that is not known."""
 
 
@@ -47,7 +47,7 @@ class Column:
     """A further feature, in file order."""
 
     name: str
-    values: NDArray[np.float64]
+    values: Floats
 
 
 def to_dataset(
@@ -90,7 +90,7 @@ def to_dataset(
     first = _first_of_equals(text, text_offsets, matrix, hashes.copy(), offsets)
     copies = np.bincount(first, minlength=count).astype(np.int32) if count else np.zeros(0, dtype=np.int32)
     keep = np.flatnonzero(copies)
-    ranks: Integers | None = None  # nothing is left out
+    ranks: Int64s | None = None  # nothing is left out
     if len(keep) < count:
         if scores is not None:
             np.maximum.at(scores, first, scores.copy())  # the best score of equal hypotheses stays
@@ -131,12 +131,12 @@ def _check_size(count: int, width: int, itemsize: int) -> None:
 
 
 def _first_of_equals(
-    text: NDArray[np.uint8],
-    text_offsets: Integers,
+    text: Bytes,
+    text_offsets: Int64s,
     matrix: NDArray[Any],
     hashes: NDArray[np.uint64],
-    offsets: Integers,
-) -> Integers:
+    offsets: Int64s,
+) -> Int64s:
     """For every hypothesis the first of its list with the same text and the same features. ``hashes`` of the texts
     become those of both.
     """
@@ -147,7 +147,7 @@ def _first_of_equals(
     return texts.first_equals(text, text_offsets, matrix, hashes, offsets)
 
 
-def _order_sentences(ids: list[SentenceId], keys: Integers) -> tuple[Sequence[SentenceId], Integers]:
+def _order_sentences(ids: list[SentenceId], keys: Int64s) -> tuple[Sequence[SentenceId], Int64s]:
     """The ids in their final order, and the sentence of every row in it."""
     if not all(isinstance(name, int) for name in ids):
         return tuple(str(name) for name in ids), keys
@@ -161,13 +161,13 @@ def _order_sentences(ids: list[SentenceId], keys: Integers) -> tuple[Sequence[Se
     return tuple(int(number) for number in numbers[by_number]), place[keys]
 
 
-def _offsets(lengths: Integers) -> Integers:
+def _offsets(lengths: Int64s) -> Int64s:
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
 
 
-def _gather_texts(text: NDArray[np.uint8], offsets: Integers, order: Integers) -> tuple[NDArray[np.uint8], Integers]:
+def _gather_texts(text: Bytes, offsets: Int64s, order: Int64s) -> tuple[Bytes, Int64s]:
     from hulltune.kernels import texts
 
     gathered, new_offsets = np.empty_like(text), np.zeros_like(offsets)
@@ -175,7 +175,7 @@ def _gather_texts(text: NDArray[np.uint8], offsets: Integers, order: Integers) -
     return gathered, new_offsets
 
 
-def _compact(matrix: NDArray[Any], keep: Integers) -> NDArray[Any]:
+def _compact(matrix: NDArray[Any], keep: Int64s) -> NDArray[Any]:
     """The kept rows, moved together within the same memory."""
     from hulltune.kernels import texts
 
@@ -295,7 +295,7 @@ class RowCollector:
         """All that was gathered."""
         columns = list(self._columns.values())
 
-        def fill(matrix: NDArray[Any], destination: Integers) -> None:
+        def fill(matrix: NDArray[Any], destination: Int64s) -> None:
             for number, column in enumerate(columns):
                 with np.errstate(over="ignore"):  # too large for float32: refused by the caller, with a message
                     matrix[destination, number] = np.frombuffer(column, dtype=np.float64)

@@ -18,15 +18,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.features import DenseFeatures
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.lattice_writing import PlainLattice, plain_lattice, write_each
-from hulltune.formats.lattices import Arcs, Integers, lattice_forest, negated
+from hulltune.formats.lattices import Arcs, lattice_forest, negated
 from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.streams import BYTE_ORDER_MARK, not_utf8, open_bytes
 from hulltune.formats.word_rules import SPEECH, number_words, word_rule
@@ -210,7 +210,7 @@ class _SlfFile:
             self._rows = self._rows._replace(values=self._with_column(self._rows.values))
         return self._columns.index(name)
 
-    def _with_column(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _with_column(self, values: Floats) -> Floats:
         """Room for one more column; what is read already does not have the field."""
         width = len(self._columns)
         if width > values.shape[1]:
@@ -285,7 +285,7 @@ class _SlfFile:
         )
         return NamedForest(forest, self._header.get("UTTERANCE") or None, header_weights(self._header, names))
 
-    def _chosen(self, mask: NDArray[np.bool_]) -> slf.Rows:
+    def _chosen(self, mask: Bools) -> slf.Rows:
         rows = self._rows
         chosen = np.flatnonzero(mask)
         return rows._replace(
@@ -312,7 +312,7 @@ class _SlfFile:
                     f"{self._file}: {declared} in the header, but the file has {got} {what}; is it cut off?"
                 )
 
-    def _places(self, numbers: Integers, of_nodes: Integers) -> Integers:
+    def _places(self, numbers: Int64s, of_nodes: Int64s) -> Int64s:
         """The places among the nodes of those that links name by number."""
         count = len(of_nodes)
         if np.array_equal(of_nodes, np.arange(count)):
@@ -336,7 +336,7 @@ class _SlfFile:
             )
         return np.asarray(places, dtype=np.int64)
 
-    def _ends(self, numbers: Integers, sources: Integers, targets: Integers) -> tuple[int, int]:
+    def _ends(self, numbers: Int64s, sources: Int64s, targets: Int64s) -> tuple[int, int]:
         """Start and end: those of the header, or the nodes that no link enters or leaves."""
         ends: list[int] = []
         for key, touched, verb in (("start", targets, "enters"), ("end", sources, "leaves")):
@@ -358,8 +358,8 @@ class _SlfFile:
         return ends[0], ends[1]
 
     def _output(
-        self, options: ForestOptions, vocabulary: Vocabulary, start: int, targets: Integers
-    ) -> tuple[NDArray[np.int32], int]:
+        self, options: ForestOptions, vocabulary: Vocabulary, start: int, targets: Int64s
+    ) -> tuple[Int32s, int]:
         """The word of every link, or of the node that it enters; and the word of the start node."""
         rule = word_rule(options, SPEECH, nothing=NULL)
         count = int(self._words.size[0])
@@ -376,9 +376,7 @@ class _SlfFile:
             raise self._error(line, "a word on a node, though links have words too; expected words on either")
         return number[on_links], -1
 
-    def _features(
-        self, of_node: Integers, words: NDArray[np.int32], start_word: int
-    ) -> tuple[DenseFeatures, tuple[str, ...]]:
+    def _features(self, of_node: Int64s, words: Int32s, start_word: int) -> tuple[DenseFeatures, tuple[str, ...]]:
         """Values by name, a row for the start, for every link and for the end; a link without a value has that of its
         node, or 0.
         """
@@ -394,7 +392,7 @@ class _SlfFile:
             return DenseFeatures(np.asfortranarray(matrix[:, :width])), tuple(self._columns)
         return DenseFeatures(matrix), (*self._columns, WORDS)
 
-    def _in_natural_logs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _in_natural_logs(self, values: Floats) -> Floats:
         base = plain_number(self._header.get("base", "2.71828182845905"))
         if base is None or not math.isfinite(base) or base < 0 or base == 1:
             raise InputError(f"{self._file}: base={self._header['base']} in the header; expected a base of logarithms")

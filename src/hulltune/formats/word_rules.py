@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.formats.forest_files import ForestOptions
 
@@ -58,7 +58,7 @@ def word_rule(options: ForestOptions, default: WordRule, *, nothing: str | None 
     return WordRule("given", options.drop if nothing is None else options.drop | {nothing})
 
 
-def number_words(words: Sequence[str], rule: WordRule, vocabulary: Vocabulary) -> NDArray[np.int32]:
+def number_words(words: Sequence[str], rule: WordRule, vocabulary: Vocabulary) -> Int32s:
     """The number of each word in the vocabulary, −1 for what the rule drops."""
     suspects = rule.words.intersection(words)
     if rule.fillers:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 
 MARGIN = 2.0**-46
@@ -21,10 +21,6 @@ RIVALS = 4
 
 OFF_CENTRE = np.array([0.49382, 0.51317, 0.48921, 0.50763, 0.51618, 0.48377, 0.50219])
 """Where in each coordinate of a box to look: near the middle, but on none of the ties that lie at round numbers."""
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 
 
 @kernel
@@ -98,13 +94,13 @@ def _survivors(
 def possible_winners(
     features: Floats,
     magnitudes: Floats,
-    exact: NDArray[np.bool_],
+    exact: Bools,
     offsets: Int64s,
     listed: Int32s,
     lows: Floats,
     highs: Floats,
     depth: int,
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Which of the listed candidates may win somewhere in the boxes, each of which is halved ``depth`` times.
 
     A sentence is done with a box once all that may win there are known to be possible winners anyway.
@@ -173,7 +169,7 @@ def possible_winners(
 def branch(
     features: Floats,
     magnitudes: Floats,
-    exact: NDArray[np.bool_],
+    exact: Bools,
     statistics: Floats,
     classes: Int32s,
     parents: Int64s,
@@ -290,7 +286,7 @@ def contract(
     chosen: Int64s,
     lows: Floats,
     highs: Floats,
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Shrink the ``chosen`` boxes to where slopes · x may still be within a slack of its minimum.
 
     There, no sentence may fall behind its best by more than the slack alone: one of the candidates that are good

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 
 
 @kernel
@@ -39,7 +36,7 @@ def first_of_equals(columns: NDArray[Any], offsets: Int64s) -> Int64s:
 
 
 @kernel
-def clearly_apart(sums: Floats, errors: Floats, columns: NDArray[Any], offsets: Int64s) -> NDArray[np.bool_]:
+def clearly_apart(sums: Floats, errors: Floats, columns: NDArray[Any], offsets: Int64s) -> Bools:
     """For each sentence, whether the sums of candidates with different columns differ by more than their rounding."""
     apart = np.ones(offsets.size - 1, np.bool_)
     for s in range(offsets.size - 1):

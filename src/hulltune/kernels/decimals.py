@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Bytes
 from hulltune.kernels._jit import inlined, kernel
 
 _SMALLEST, _LARGEST = -64, 64
@@ -93,7 +94,7 @@ def _nearest(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
 
 
 @kernel
-def _significant_digits(data: NDArray[np.uint8], start: np.uint64, stop: np.uint64) -> int:
+def _significant_digits(data: Bytes, start: np.uint64, stop: np.uint64) -> int:
     """How many digits there are from the first other than 0 on."""
     count = 0
     place = start
@@ -118,7 +119,7 @@ def nearest_double(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
 
 
 @inlined
-def read_decimal(data: NDArray[np.uint8], position: int | np.int64) -> tuple[float, int, bool]:
+def read_decimal(data: Bytes, position: int | np.int64) -> tuple[float, int, bool]:
     """Read a number at ``position``: its value, where it ends, and whether the value is certain.
 
     The grammar is ``[+-] digits [. digits] [e [+-] digits]`` with a digit somewhere in the mantissa. Where it does not
@@ -176,7 +177,7 @@ def read_decimal(data: NDArray[np.uint8], position: int | np.int64) -> tuple[flo
 
 
 @kernel
-def whole_number(data: NDArray[np.uint8], position: int, stop: int) -> Any:
+def whole_number(data: Bytes, position: int, stop: int) -> Any:
     """The number that the digits up to ``stop`` spell; −1 for none, for another byte, and from 10^18 on."""
     number = np.int64(0 if position < stop else -1)
     while position < stop:

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
 
 WORD_BITS = 64
 
-Ids = NDArray[np.int32]
-Integers = NDArray[np.int64]
+Ids = Int32s
 
 
 @kernel
@@ -82,13 +82,13 @@ def _count_edits(
 @kernel
 def edit_statistics(
     ids: Ids,
-    offsets: Integers,
-    sentences: Integers,
+    offsets: Int64s,
+    sentences: Int64s,
     reference_ids: Ids,
-    reference_offsets: Integers,
-    references: Integers,
+    reference_offsets: Int64s,
+    references: Int64s,
     vocabulary_size: Int,
-) -> tuple[Integers, NDArray[np.bool_]]:
+) -> tuple[Int64s, Bools]:
     """(hits, substitutions, deletions, insertions) of each output against the nearest reference.
 
     Of references with equally few the first counts. Outputs with a pair too long for the kernel are flagged

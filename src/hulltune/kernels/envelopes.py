@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.exact import NEAR, clip
 from hulltune.kernels.hull import hull_envelope
 from hulltune.kernels.lanes import END, backtrack, crossing_point, lanes_envelope, viterbi_pass
 from hulltune.kernels.segments import to_grid, write_segments
 from hulltune.kernels.simd import LANES
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 
 HULL = 3  # its place in lines.compute.METHODS; anything else is searched by lanes
 

@@ -8,12 +8,8 @@ as those are. Only where the rounded values are equal are the rounding errors lo
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hulltune.arrays import Floats
 from hulltune.kernels._jit import kernel
-
-Floats = NDArray[np.float64]
 
 SPLITTER = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
 

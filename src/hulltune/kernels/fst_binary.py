@@ -9,7 +9,7 @@ is little-endian and unaligned.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -17,10 +17,8 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from hulltune.arrays import Bytes, Int64s
 from hulltune.kernels._jit import kernel
-
-Bytes: TypeAlias = NDArray[np.uint8]
-Integers: TypeAlias = NDArray[np.int64]
 
 DONE, CUT_OFF, BAD_COUNT = 0, 1, 2
 PLAIN, STRING, TUPLE = 0, 1, 2
@@ -29,13 +27,13 @@ PLAIN, STRING, TUPLE = 0, 1, 2
 class Output(NamedTuple):
     """Room for an FST. Weights are bit patterns; pairs belong to an arc, or to state s as −1 − s."""
 
-    sources: Integers
-    targets: Integers
-    labels: Integers
+    sources: Int64s
+    targets: Int64s
+    labels: Int64s
     arc_weights: NDArray[np.uint64]
     final_weights: NDArray[np.uint64]
-    pair_rows: Integers
-    pair_keys: Integers
+    pair_rows: Int64s
+    pair_keys: Int64s
     pair_values: NDArray[np.uint64]
 
 
@@ -140,7 +138,7 @@ def measure(
 
 @kernel
 def _read_pairs(
-    data: Bytes, position: int, row: int, pairs: int, rows: Integers, keys: Integers, values: NDArray[np.uint64]
+    data: Bytes, position: int, row: int, pairs: int, rows: Int64s, keys: Int64s, values: NDArray[np.uint64]
 ) -> tuple[int, int]:
     """Read a sparse tuple: where it ends, and how many pairs there are by then."""
     count = _int64(data, position + 8)
@@ -184,7 +182,7 @@ def read_states(data: Bytes, position: int, width: int, style: int, out: Output)
 
 
 @kernel
-def scatter_pairs(rows: Integers, keys: Integers, values: NDArray[Any], matrix: NDArray[Any]) -> None:
+def scatter_pairs(rows: Int64s, keys: Int64s, values: NDArray[Any], matrix: NDArray[Any]) -> None:
     """Add every value to its row, in the column before its key; pairs of row −1 are left out."""
     for i in range(len(rows)):
         if rows[i] >= 0:

@@ -6,18 +6,15 @@ first kernel surveys the lines, Python decides, and a second kernel reads them.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bytes, Floats, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.blanks import is_blank
 from hulltune.kernels.decimals import read_decimal, whole_number
 from hulltune.kernels.interning import Texts, intern
-
-Bytes: TypeAlias = NDArray[np.uint8]
-Integers: TypeAlias = NDArray[np.int64]
 
 # Why the kernel came back.
 DONE, ODD, GROW_PENDING = 0, 1, 2
@@ -43,19 +40,19 @@ _NAME_LENGTHS = np.array([len(name) for name in _SPELLED])
 class Rows(NamedTuple):
     """Arcs and final states in the order of the file; a final state has −1 as target and as label."""
 
-    source: Integers
-    target: Integers
-    label: Integers
-    line: Integers
-    values: NDArray[np.float64]
+    source: Int64s
+    target: Int64s
+    label: Int64s
+    line: Int64s
+    values: Floats
 
 
 class Pairs(NamedTuple):
     """The values of sparse tuples, each with its row and key."""
 
-    row: Integers
-    key: Integers
-    value: NDArray[np.float64]
+    row: Int64s
+    key: Int64s
+    value: Floats
 
 
 @kernel
@@ -64,7 +61,7 @@ def _ends(byte: int) -> bool:
 
 
 @kernel
-def _split(data: Bytes, position: int, fields: Integers) -> tuple[int, int]:
+def _split(data: Bytes, position: int, fields: Int64s) -> tuple[int, int]:
     """The fields of a line as pairs of start and stop, at most six; how many, and where the line ends."""
     count = 0
     while True:
@@ -125,7 +122,7 @@ def _is_pair(data: Bytes, start: int, stop: int) -> bool:
 
 
 @kernel
-def survey(data: Bytes, start: int, end: int, kaldi: bool) -> Integers:
+def survey(data: Bytes, start: int, end: int, kaldi: bool) -> Int64s:
     """Count the lines by their numbers of fields; see SURVEY_SIZE. ``data`` ends with a line end; O(bytes)."""
     counts = np.zeros(SURVEY_SIZE, dtype=np.int64)
     fields = np.empty(12, dtype=np.int64)
@@ -148,8 +145,8 @@ def survey(data: Bytes, start: int, end: int, kaldi: bool) -> Integers:
 
 @kernel
 def _read_weight(
-    data: Bytes, position: int, stop: int, row: int, style: int, rows: Rows, pairs: Pairs, pending: Integers,
-    counts: Integers,
+    data: Bytes, position: int, stop: int, row: int, style: int, rows: Rows, pairs: Pairs, pending: Int64s,
+    counts: Int64s,
 ) -> int:  # fmt: skip
     """Read a weight into the row, or into pairs; ``counts`` are the numbers of pairs and of pending values so far.
 
@@ -197,7 +194,7 @@ def _read_weight(
 
 
 @kernel
-def _read_numbers(data: Bytes, position: int, stop: int, style: int, values: NDArray[np.float64], row: int) -> bool:
+def _read_numbers(data: Bytes, position: int, stop: int, style: int, values: Floats, row: int) -> bool:
     """Read a weight that is as it should be; most are. False where _read_weight must look at it."""
     width = values.shape[1]
     for column in range(width):
@@ -218,8 +215,8 @@ def _read_numbers(data: Bytes, position: int, stop: int, style: int, values: NDA
 
 @kernel
 def parse_lines(
-    data: Bytes, end: int, state: Integers, transducer: bool, style: int, labels: Texts, rows: Rows, pairs: Pairs,
-    pending: Integers,
+    data: Bytes, end: int, state: Int64s, transducer: bool, style: int, labels: Texts, rows: Rows, pairs: Pairs,
+    pending: Int64s,
 ) -> int:  # fmt: skip
     """Read on from where the state says; why it came back. ``data`` ends with a line end; O(bytes)."""
     fields = np.empty(12, dtype=np.int64)

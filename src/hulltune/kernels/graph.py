@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int64s
 from hulltune.kernels._jit import kernel
-
-Int64s = NDArray[np.int64]
 
 
 @kernel

@@ -8,14 +8,10 @@ right unless they are equal, when it is decided exactly.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.exact import clip, compare_products
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 
 MOST_LINES = 1 << 27  # kept at all nodes together: 2 GB
 

@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.inside_hull import inside_hull
 
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 BOOLEAN, REAL, LOG, TROPICAL = range(4)
 ZERO = (0.0, 0.0, -math.inf, -math.inf)
 ONE = (1.0, 1.0, 0.0, 0.0)
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 
 
 @kernel

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.kernels.exact import FAR
 from hulltune.kernels.hull import hull_inside
 from hulltune.kernels.magnitudes import magnitudes
@@ -48,7 +48,7 @@ def inside_hull(forest: Forest, weights: Sequence[Hull]) -> list[Hull] | None:
     return hulls
 
 
-def _unit(values: NDArray[np.float64]) -> float:
+def _unit(values: Floats) -> float:
     """The largest power of two that divides all values (1 if all are 0)."""
     mantissas, exponents = np.frexp(values[values != 0.0])
     if not len(mantissas):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bytes, Int32s, Int64s
 from hulltune.kernels._jit import kernel
-
-Bytes: TypeAlias = NDArray[np.uint8]
-Integers: TypeAlias = NDArray[np.int64]
 
 _SEED, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 _FOLD, _MIX = np.uint64(32), np.uint64(0x9E3779B97F4A7C15)
@@ -22,10 +19,10 @@ class Texts(NamedTuple):
     The number of slots is a power of two above twice the number of texts that can come.
     """
 
-    starts: Integers
-    stops: Integers
-    slots: NDArray[np.int32]
-    size: Integers
+    starts: Int64s
+    stops: Int64s
+    slots: Int32s
+    size: Int64s
 
 
 def empty_texts(capacity: int) -> Texts:
@@ -77,7 +74,7 @@ def intern(texts: Texts, data: Bytes, start: int, stop: int) -> Any:
 
 
 @kernel
-def number_distinct(values: Integers) -> tuple[Integers, Integers]:
+def number_distinct(values: Int64s) -> tuple[Int64s, Int64s]:
     """The distinct values in the order in which they come, and for every value its place among them; O(n) on average.
 
     Half the time of a sort for some thousand labels.

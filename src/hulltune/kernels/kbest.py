@@ -12,8 +12,8 @@ it in any whole without a change of the output (Huang, Knight & Joshi 2006 do so
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.kbest_pool import (
     CHILD,
@@ -28,10 +28,7 @@ from hulltune.kernels.kbest_pool import (
     TAIL_SLOTS,
     TAILS,
     UNKNOWN,
-    Floats,
     Graph,
-    Int32s,
-    Int64s,
     Pool,
     hash_output,
     remember_output,
@@ -243,7 +240,7 @@ def k_best(
     k: int,
     distinct: bool,
     patience: int,
-) -> tuple[Int64s, Floats, Int64s, Int32s, NDArray[np.bool_]]:
+) -> tuple[Int64s, Floats, Int64s, Int32s, Bools]:
     """The k best derivations of sentences ``first`` to ``last``: how many each has, their grid scores, where the edges
     of each begin, the edges, and whether the search of each sentence came to its end.
 

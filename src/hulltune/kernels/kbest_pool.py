@@ -10,11 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 
 EDGE, NODE, TAILS, MOVED, NEXT, CHILD, SIBLING = range(7)
 """Fields of a derivation: its edge; its node; where the derivations of its tails stand; the last tail that was moved
@@ -36,7 +33,7 @@ class Pool(NamedTuple):
 
     counts: Int64s
     scores: Floats
-    fields: NDArray[np.int64]
+    fields: Int64s
     tails: Int64s
     hashes: NDArray[np.uint64]
     seen: Int64s

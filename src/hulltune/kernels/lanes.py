@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.exact import FAR, NEAR, compare_products
 from hulltune.kernels.simd import (
@@ -33,10 +33,6 @@ from hulltune.kernels.simd import (
     subtract,
     unequal,
 )
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 
 END = -1  # closes a derivation in a list of edges
 
@@ -338,7 +334,7 @@ def lanes_envelope(
 def _insert(
     lines: Floats,
     places: Int64s,
-    settled: NDArray[np.bool_],
+    settled: Bools,
     count: int,
     fresh: Floats,
     fresh_places: Int64s,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.simd import (
     LANES,
@@ -17,10 +17,6 @@ from hulltune.kernels.simd import (
     store_wide,
     subtract_counts,
 )
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 
 SAMPLE = 63  # places from which the scale of all is told
 AHEAD = 12  # rows between fetching and using one

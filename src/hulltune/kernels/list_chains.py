@@ -7,14 +7,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.exact import NEAR, clip, compare_products
 from hulltune.kernels.segments import PLAIN, to_grid
 from hulltune.kernels.simd import LANES, MASKS, lane_of_masks, lowest_bit
 
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 Masks = NDArray[np.uint16]
 
 

@@ -6,17 +6,13 @@ Apart from those of forests (envelopes.py), so that who tunes lists never waits 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.exact import NEAR, clip
 from hulltune.kernels.scan import scan_envelope, short_list_envelope
 from hulltune.kernels.segments import to_grid, write_segments
 from hulltune.kernels.simd import LANES
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 
 
 @kernel

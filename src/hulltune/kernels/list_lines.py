@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.list_chains import chain_segments
 from hulltune.kernels.list_scores import MOST_SHIFT, rank, score_list
@@ -48,9 +49,6 @@ from hulltune.kernels.simd import (
     subtract,
 )
 
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 Masks = NDArray[np.uint16]
 
 MOST_RECORDS = 48

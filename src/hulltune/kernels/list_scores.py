@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.scores import GRID_BITS, ROUND, normalised
 from hulltune.kernels.simd import (
@@ -25,10 +26,6 @@ from hulltune.kernels.simd import (
     store_at,
     subtract,
 )
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 
 MOST_SHIFT = 500  # with shifts up to this, scaling a sum is scaling its terms; beyond, scores.py is more careful
 CROWDED = 24  # hypotheses in one bucket from which on a merge sort takes over

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int64s
 from hulltune.kernels._jit import kernel
 
 LONGEST = 62
@@ -181,13 +181,13 @@ def _most_adjacencies(own: Any, most: Any, after: Any, stack: Any, budget: int) 
 
 @kernel
 def match_rows(
-    types: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    class_of_type: NDArray[np.int64],
-    form_of_type: NDArray[np.int64],
+    types: Int64s,
+    offsets: Int64s,
+    class_of_type: Int64s,
+    form_of_type: Int64s,
     alike_modules: bool,
     budget: int,
-) -> NDArray[np.int64]:
+) -> Int64s:
     """For each output (exact matches, stem matches, chunks); −1 chunks where the oracle has to be asked.
 
     The words of output k are types[offsets[k] : offsets[k + 1]]; a type has the reference positions of its

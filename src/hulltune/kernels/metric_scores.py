@@ -14,8 +14,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.kernels._jit import kernel
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
@@ -25,8 +25,7 @@ NO_SMOOTHING, FLOOR, ADD_K, EXPONENTIAL = range(4)
 
 _BLOCK = 64
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]  # or float64
+Rows = Int64s  # or float64
 
 
 @kernel
@@ -280,7 +279,7 @@ def chrf_eps_scores(rows: Rows, orders: Int, beta: float) -> Floats:
 
 
 @kernel
-def best_bleu_rows(rows: Rows, order: Int, least: float) -> NDArray[np.int64]:
+def best_bleu_rows(rows: Rows, order: Int, least: float) -> Int64s:
     """The rows that may have the highest BLEU: all within 1e-9 of the best, relatively, and those that are smoothed;
     none if they are all further than that below ``least`` (0 to 1).
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bytes, Floats, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.blanks import is_blank
 from hulltune.kernels.decimals import read_decimal
@@ -58,8 +58,6 @@ from hulltune.kernels.moses_tables import (
     TEXT,
     TOO_FEW_FIELDS,
     VALUES,
-    Bytes,
-    Integers,
     Layouts,
     Names,
     Output,
@@ -72,7 +70,7 @@ from hulltune.kernels.moses_tables import (
 
 @kernel
 def _read_by_layout(
-    data: Bytes, position: int, layout: int, used: int, names: Names, layouts: Layouts, values: NDArray[np.float64]
+    data: Bytes, position: int, layout: int, used: int, names: Names, layouts: Layouts, values: Floats
 ) -> tuple[bool, int, int, int]:
     """Read the features as the layout says.
 
@@ -142,7 +140,7 @@ def _read_by_token(
     position: int,
     index: int,
     matched: int,
-    state: Integers,
+    state: Int64s,
     names: Names,
     layouts: Layouts,
     output: Output,
@@ -251,7 +249,7 @@ def _read_by_token(
 
 
 @kernel
-def _read_id(data: Bytes, start: int, stop: int, state: Integers, last_id: Bytes) -> Any:
+def _read_id(data: Bytes, start: int, stop: int, state: Int64s, last_id: Bytes) -> Any:
     """The key of an id: its number, or what Python gave the id before, or −1 for one to ask Python about.
 
     Keys of ids that are no numbers are below −1.
@@ -281,7 +279,7 @@ def _read_id(data: Bytes, start: int, stop: int, state: Integers, last_id: Bytes
 
 @kernel
 def _read_score(
-    data: Bytes, position: int, row: int, line: int, waiting: int, state: Integers, output: Output
+    data: Bytes, position: int, row: int, line: int, waiting: int, state: Int64s, output: Output
 ) -> tuple[int, int]:
     """Read the score field, if there is one: a code, and the number of pending values."""
     if data[position] == NEWLINE:
@@ -306,7 +304,7 @@ def _read_score(
 
 @kernel
 def parse_lines(
-    data: Bytes, end: int, state: Integers, names: Names, layouts: Layouts, output: Output, last_id: Bytes
+    data: Bytes, end: int, state: Int64s, names: Names, layouts: Layouts, output: Output, last_id: Bytes
 ) -> int:
     """Read lines from ``state[POSITION]`` on, until ``end`` (after a line end) or until Python is needed; linear.
 

@@ -5,9 +5,10 @@ Every search stops at the line end, which the data must have.
 
 from __future__ import annotations
 
+from hulltune.arrays import Bytes
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.blanks import is_blank
-from hulltune.kernels.moses_tables import BAR, NEWLINE, Bytes
+from hulltune.kernels.moses_tables import BAR, NEWLINE
 
 
 @kernel

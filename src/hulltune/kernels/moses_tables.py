@@ -6,15 +6,13 @@ number of their layout, so that a list with a million rows and one layout stores
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Bytes, Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
-
-Bytes: TypeAlias = NDArray[np.uint8]
-Integers: TypeAlias = NDArray[np.int64]
 
 # Why the kernel came back.
 DONE, NEW_NAME, NEW_ID, GROW_LAYOUTS, GROW_PENDING = 0, 1, 2, 3, 4
@@ -33,35 +31,35 @@ LONGEST_ID = 256
 class Names(NamedTuple):
     """The feature names seen so far, in a hash table; name n is ``bytes[offsets[n]:offsets[n + 1]]``."""
 
-    bytes: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
-    slots: NDArray[np.int32]
-    width: NDArray[np.int64]
-    required: NDArray[np.uint8]
-    stamp: NDArray[np.int64]
+    bytes: Bytes
+    offsets: Int64s
+    slots: Int32s
+    width: Int64s
+    required: Bytes
+    stamp: Int64s
 
 
 class Layouts(NamedTuple):
     """The sequences of (name, number of values, style) seen so far, in a hash table."""
 
-    offsets: NDArray[np.int64]
-    names: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    dense: NDArray[np.uint8]
+    offsets: Int64s
+    names: Int32s
+    counts: Int32s
+    dense: Bytes
     hashes: NDArray[np.uint64]
-    slots: NDArray[np.int32]
+    slots: Int32s
 
 
 class Output(NamedTuple):
     """What a block of lines gives; pending rows are (row, value or −1, start, stop, line, name, number of value)."""
 
-    values: NDArray[np.float64]
-    row_layout: NDArray[np.int32]
-    row_id: NDArray[np.int64]
-    row_score: NDArray[np.float64]
-    row_text: NDArray[np.int64]
-    text: NDArray[np.uint8]
-    pending: NDArray[np.int64]
+    values: Floats
+    row_layout: Int32s
+    row_id: Int64s
+    row_score: Floats
+    row_text: Int64s
+    text: Bytes
+    pending: Int64s
 
 
 _SEED, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
@@ -117,7 +115,7 @@ def insert_layouts(layouts: Layouts, count: int) -> None:
 
 
 @kernel
-def check_layout(start: int, stop: int, state: Integers, names: Names, layouts: Layouts) -> int:
+def check_layout(start: int, stop: int, state: Int64s, names: Names, layouts: Layouts) -> int:
     """In the dense style, every row has the names of the first row with as many values, and no others."""
     if not state[STRICT] or state[COMMITTED] == 0:
         return DONE
@@ -141,7 +139,7 @@ def check_layout(start: int, stop: int, state: Integers, names: Names, layouts: 
 
 
 @kernel
-def number_layout(stop: int, state: Integers, layouts: Layouts) -> Any:
+def number_layout(stop: int, state: Int64s, layouts: Layouts) -> Any:
     """The number of the layout at the end of the pool: an old one, or the next, or −1 where the tables are full."""
     start = state[POOL]
     value = _SEED
@@ -178,7 +176,7 @@ def number_layout(stop: int, state: Integers, layouts: Layouts) -> Any:
 
 
 @kernel
-def learn_widths(layout: int, state: Integers, names: Names, layouts: Layouts) -> None:
+def learn_widths(layout: int, state: Int64s, names: Names, layouts: Layouts) -> None:
     """Remember how many values each name has; the first row says which names every row must have."""
     for entry in range(layouts.offsets[layout], layouts.offsets[layout + 1]):
         name = layouts.names[entry]
@@ -191,10 +189,10 @@ def learn_widths(layout: int, state: Integers, names: Names, layouts: Layouts) -
 @kernel
 def scatter(
     values: NDArray[Any],
-    row_layout: NDArray[np.int32],
-    destination: Integers,
+    row_layout: Int32s,
+    destination: Int64s,
     layouts: Layouts,
-    column: Integers,
+    column: Int64s,
     matrix: NDArray[Any],
 ) -> None:
     """Spread the values of rows over the columns of their names: value k of name n goes to ``column[n] + k``."""

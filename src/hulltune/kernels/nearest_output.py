@@ -10,14 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s, Int64s
 from hulltune.kernels._jit import kernel
 
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
-
-Tables = NDArray[np.int32]
+Tables = Int32s
 
 FAR = np.int32(1 << 28)  # more edits than any output needs
 

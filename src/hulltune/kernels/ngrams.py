@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s, Int64s
 from hulltune.kernels._jit import kernel
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
@@ -20,8 +20,7 @@ Float = Any
 
 _MIX = np.int64(-7046029254386353131)  # 2^64 / golden ratio, odd, as a signed number: Fibonacci hashing
 
-Integers = NDArray[np.int64]
-Symbols = NDArray[np.int32]
+Symbols = Int32s
 
 
 class Trie(NamedTuple):
@@ -33,11 +32,11 @@ class Trie(NamedTuple):
     ``first_slot[group]`` on.
     """
 
-    edges: Integers
+    edges: Int64s
     limits: Symbols
-    first_node: Integers
+    first_node: Int64s
     table: Symbols
-    first_slot: Integers
+    first_slot: Int64s
 
 
 @kernel
@@ -52,7 +51,7 @@ def _find(trie: Trie, node_base: Int, slot_base: Int, mask: Int, edge: Int) -> t
 
 
 @kernel
-def build_trie(symbols: Symbols, offsets: Integers, groups: Integers, order: Int) -> Trie:
+def build_trie(symbols: Symbols, offsets: Int64s, groups: Int64s, order: Int) -> Trie:
     """The trie of the sequences ``groups[g]`` to ``groups[g + 1]`` for each group g: O(order * symbols)."""
     count = len(groups) - 1
     first_node = np.zeros(count + 1, np.int64)
@@ -116,7 +115,7 @@ def _add_matches(
     group: Int,
     order: Int,
     left: Symbols,
-    row: Integers,
+    row: Int64s,
     column: Int,
     step: Int,
 ) -> None:
@@ -142,13 +141,13 @@ def _add_matches(
 @kernel
 def bleu_statistics(
     ids: Symbols,
-    offsets: Integers,
-    sentences: Integers,
+    offsets: Int64s,
+    sentences: Int64s,
     trie: Trie,
-    reference_lengths: Integers,
-    references: Integers,
+    reference_lengths: Int64s,
+    references: Int64s,
     order: Int,
-) -> Integers:
+) -> Int64s:
     """(length, closest reference length, matches per order, n-grams per order) of each output.
 
     ``reference_lengths[references[s]:references[s + 1]]`` belong to sentence s; of two references equally
@@ -175,7 +174,7 @@ def bleu_statistics(
 
 
 @kernel
-def _f_score(row: NDArray[np.int64], orders: Int, beta: float, eps_smoothing: bool) -> Float:
+def _f_score(row: Int64s, orders: Int, beta: float, eps_smoothing: bool) -> Float:
     """chrF of (output n-grams, reference n-grams, matches) per order.
 
     The operations and their order are sacrebleu's: the score is equal to the last bit.
@@ -207,7 +206,7 @@ def _f_score(row: NDArray[np.int64], orders: Int, beta: float, eps_smoothing: bo
 
 
 @kernel
-def _add_order_totals(row: Integers, column: Int, order: Int, length: Int, reference_length: Int) -> None:
+def _add_order_totals(row: Int64s, column: Int, order: Int, length: Int, reference_length: Int) -> None:
     """Numbers of n-grams, where an order that the reference is too short for counts nothing of the output."""
     for n in range(order):
         row[column + 3 * n] = max(0, length - n) if reference_length > n else 0
@@ -216,21 +215,21 @@ def _add_order_totals(row: Integers, column: Int, order: Int, length: Int, refer
 
 @kernel
 def chrf_statistics(
-    sentences: Integers,
-    references: Integers,
+    sentences: Int64s,
+    references: Int64s,
     characters: Symbols,
-    character_offsets: Integers,
+    character_offsets: Int64s,
     character_trie: Trie,
-    character_lengths: Integers,
+    character_lengths: Int64s,
     character_order: Int,
     words: Symbols,
-    word_offsets: Integers,
+    word_offsets: Int64s,
     word_trie: Trie,
-    word_lengths: Integers,
+    word_lengths: Int64s,
     word_order: Int,
     beta: float,
     eps_smoothing: bool,
-) -> Integers:
+) -> Int64s:
     """(output n-grams, reference n-grams, matches) per order, characters first, against the best reference.
 
     Each reference is a group of the tries, ``references[s]`` to ``references[s + 1]`` are those of sentence

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Int32s, Int64s
 from hulltune.kernels._jit import kernel
-
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
-Bools = NDArray[np.bool_]
 
 
 @kernel

@@ -11,8 +11,8 @@ Measured on real lists of 100 with 6 winners: a third of the time of walking fro
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.exact import compare_products
 from hulltune.kernels.simd import (
@@ -34,9 +34,6 @@ from hulltune.kernels.simd import (
     store,
     subtract,
 )
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
 
 MANY = 32  # points from which a real sort beats insertion
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.magnitudes import sum_bound
 from hulltune.kernels.simd import LANES, add, load, multiply, multiply_add, scatter, splat, subtract
@@ -25,9 +26,6 @@ ROUND = 6755399441055744.0  # 1.5 * 2^52: adding and subtracting it rounds to an
 NO_SHIFT = -9999  # all scores are 0
 OVERFLOW = 9999  # an exponent that no score has
 MOST_SHIFT = 900  # bits that weights are scaled by before they meet features of 1e±250 and beyond
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
 
 
 @kernel
@@ -140,9 +138,9 @@ def score_sparse(
     node_offsets: Int64s,
     edge_offsets: Int64s,
     tail_offsets: Int64s,
-    tails: NDArray[np.int32],
+    tails: Int32s,
     row_offsets: Int64s,
-    columns: NDArray[np.int32],
+    columns: Int32s,
     values: NDArray[Any],
     first: int,
     last: int,

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hulltune.arrays import Floats, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.exact import FAR, NEAR
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
 
 PLAIN = 900  # exponents up to which a product with a power of two is exact
 

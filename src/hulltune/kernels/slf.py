@@ -6,18 +6,15 @@ cannot read, and leaves those to Python; then it is called again where it stoppe
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bytes, Floats, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.blanks import is_blank
 from hulltune.kernels.decimals import read_decimal, whole_number
 from hulltune.kernels.interning import Texts, find_text, intern
-
-Bytes: TypeAlias = NDArray[np.uint8]
-Integers: TypeAlias = NDArray[np.int64]
 
 # Why the kernel came back.
 DONE, HEADER, NEW_KEY, ODD, GROW_PENDING = 0, 1, 2, 3, 4
@@ -37,20 +34,20 @@ class Rows(NamedTuple):
     −1 where there is none.
     """
 
-    source: Integers
-    target: Integers
-    word: Integers
-    line: Integers
-    values: NDArray[np.float64]
+    source: Int64s
+    target: Int64s
+    word: Int64s
+    line: Int64s
+    values: Floats
     """Features by rows; NaN where a field is not there."""
 
 
 class Keys(NamedTuple):
     """What the keys say: those of one byte by that byte, longer ones by their number among the texts."""
 
-    of_byte: Integers
+    of_byte: Int64s
     texts: Texts
-    of_text: Integers
+    of_text: Int64s
 
 
 @kernel
@@ -71,7 +68,7 @@ def _value_end(data: Bytes, position: int) -> int:
 
 
 @kernel
-def parse_lines(data: Bytes, end: int, state: Integers, keys: Keys, words: Texts, rows: Rows, pending: Integers) -> int:
+def parse_lines(data: Bytes, end: int, state: Int64s, keys: Keys, words: Texts, rows: Rows, pending: Int64s) -> int:
     """Read on from where the state says; why it came back. ``data`` ends with a line end; O(bytes)."""
     while state[POSITION] < end:
         position = state[POSITION]

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hulltune.arrays import Floats, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.step_limits import FARTHEST, RESOLUTION, TINY_STEP
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
 
 
 @kernel

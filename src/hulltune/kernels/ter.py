@@ -11,8 +11,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
@@ -23,8 +23,7 @@ _BEAM = 25
 _MOST_CANDIDATES = 1000
 _FAR = np.int32(1 << 29)  # outside the beam; still far after any number of additions of 1
 
-Ids = NDArray[np.int32]
-Integers = NDArray[np.int64]
+Ids = Int32s
 
 
 @kernel
@@ -232,12 +231,12 @@ def _edits(hypothesis: Ids, reference: Ids) -> Int:
 @kernel
 def ter_statistics(
     ids: Ids,
-    offsets: Integers,
-    sentences: Integers,
+    offsets: Int64s,
+    sentences: Int64s,
     reference_ids: Ids,
-    reference_offsets: Integers,
-    references: Integers,
-) -> NDArray[np.float64]:
+    reference_offsets: Int64s,
+    references: Int64s,
+) -> Floats:
     """(fewest edits to any reference, mean length of the references) of each output.
 
     Each of at most 1000 candidate shifts of n words costs up to 50 n cells of the edit matrix.

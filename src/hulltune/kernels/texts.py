@@ -7,10 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Bytes, Int64s
 from hulltune.kernels._jit import kernel
 
-Bytes: TypeAlias = NDArray[np.uint8]
-Integers: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = NDArray[np.uint64]
 
 _SEED, _PRIME, _MIX, _SHIFT = (np.uint64(n) for n in (14695981039346656037, 1099511628211, 0x9E3779B97F4A7C15, 29))
@@ -18,7 +17,7 @@ _MINUS_ZERO = np.uint64(1 << 63)
 
 
 @kernel
-def hash_texts(text: Bytes, offsets: Integers) -> Words:
+def hash_texts(text: Bytes, offsets: Int64s) -> Words:
     """A 64-bit hash of every text."""
     hashes = np.empty(len(offsets) - 1, dtype=np.uint64)
     for i in range(len(hashes)):
@@ -41,7 +40,7 @@ def hash_column(bits: Words, hashes: Words) -> None:
 
 
 @kernel
-def _same_text(text: Bytes, offsets: Integers, a: int, b: int) -> bool:
+def _same_text(text: Bytes, offsets: Int64s, a: int, b: int) -> bool:
     length = offsets[a + 1] - offsets[a]
     if offsets[b + 1] - offsets[b] != length:
         return False
@@ -52,9 +51,7 @@ def _same_text(text: Bytes, offsets: Integers, a: int, b: int) -> bool:
 
 
 @kernel
-def first_equals(
-    text: Bytes, text_offsets: Integers, features: NDArray[Any], hashes: Words, offsets: Integers
-) -> Integers:
+def first_equals(text: Bytes, text_offsets: Int64s, features: NDArray[Any], hashes: Words, offsets: Int64s) -> Int64s:
     """For every row, the first row of its list with the same text and the same features; itself, if it is that row.
 
     Equal hashes are only a hint: rows are compared in full, so that distinct ones are never taken for equal. Expected
@@ -96,7 +93,7 @@ def first_equals(
 
 
 @kernel
-def gather_texts(text: Bytes, offsets: Integers, rows: Integers, out: Bytes, out_offsets: Integers) -> None:
+def gather_texts(text: Bytes, offsets: Int64s, rows: Int64s, out: Bytes, out_offsets: Int64s) -> None:
     """Copy the texts of ``rows`` one after the other; ``out`` may be ``text`` where the rows only move down."""
     position = 0
     for i in range(len(rows)):
@@ -108,14 +105,14 @@ def gather_texts(text: Bytes, offsets: Integers, rows: Integers, out: Bytes, out
 
 
 @kernel
-def compact_column(values: NDArray[Any], rows: Integers, out: NDArray[Any]) -> None:
+def compact_column(values: NDArray[Any], rows: Int64s, out: NDArray[Any]) -> None:
     """``out[i] = values[rows[i]]`` in increasing order of i, so that the two may overlap where rows only move down."""
     for i in range(len(rows)):
         out[i] = values[rows[i]]
 
 
 @kernel
-def count_words_and_characters(text: Bytes, offsets: Integers) -> Integers:
+def count_words_and_characters(text: Bytes, offsets: Int64s) -> Int64s:
     """Words (runs of bytes other than ASCII white space) and code points of every text."""
     counts = np.zeros((2, len(offsets) - 1), dtype=np.int64)
     for i in range(len(offsets) - 1):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s, Int64s
 from hulltune.kernels._jit import kernel
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
@@ -49,11 +50,11 @@ class Vocabulary(NamedTuple):
     ``table`` is an open-addressing table of k + 1, 0 for empty, of a power-of-two size.
     """
 
-    codes: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    keys: NDArray[np.int64]
-    table: NDArray[np.int32]
+    codes: Int32s
+    starts: Int64s
+    ends: Int64s
+    keys: Int64s
+    table: Int32s
 
 
 @kernel
@@ -80,7 +81,7 @@ def _is_ascii_punctuation(code: Int) -> Bool:
 
 
 @kernel
-def _point_starts_a_number(codes: NDArray[np.int32], at: Int, first: Int, last: Int) -> Bool:
+def _point_starts_a_number(codes: Int32s, at: Int, first: Int, last: Int) -> Bool:
     """Whether mteval-v13a leaves the point or comma at ``at``, which it cuts off before, on the next digit.
 
     Its substitutions eat the points of a run in pairs, the character before the run counting as one of them
@@ -97,7 +98,7 @@ def _point_starts_a_number(codes: NDArray[np.int32], at: Int, first: Int, last: 
 
 
 @kernel
-def _key(codes: NDArray[np.int32], start: Int, end: Int, packed: Int, seen: Int) -> Int:
+def _key(codes: Int32s, start: Int, end: Int, packed: Int, seen: Int) -> Int:
     """A number that stands for a token: the token itself, 7 bits a character, if it is ASCII and short.
 
     The scan has packed the characters behind a leading 1, which tells lengths apart, and has or'ed them into
@@ -116,7 +117,7 @@ def _key(codes: NDArray[np.int32], start: Int, end: Int, packed: Int, seen: Int)
 
 
 @kernel
-def _mteval_token(codes: NDArray[np.int32], start: Int, first: Int, last: Int) -> tuple[Int, Int]:
+def _mteval_token(codes: Int32s, start: Int, first: Int, last: Int) -> tuple[Int, Int]:
     """Where the mteval-v13a token that starts at ``start`` ends, and its key."""
     code = np.int64(codes[start])
     packed, seen, end = 128 | code, code, start + 1
@@ -145,7 +146,7 @@ def _mteval_token(codes: NDArray[np.int32], start: Int, first: Int, last: Int) -
 
 
 @kernel
-def _spaces_token(codes: NDArray[np.int32], start: Int, last: Int) -> tuple[Int, Int]:
+def _spaces_token(codes: Int32s, start: Int, last: Int) -> tuple[Int, Int]:
     packed, seen, end = np.int64(1), np.int64(0), start
     while end < last:
         code = np.int64(codes[end])
@@ -158,7 +159,7 @@ def _spaces_token(codes: NDArray[np.int32], start: Int, last: Int) -> tuple[Int,
 
 
 @kernel
-def _jiwer_token(codes: NDArray[np.int32], start: Int, last: Int) -> tuple[Int, Int]:
+def _jiwer_token(codes: Int32s, start: Int, last: Int) -> tuple[Int, Int]:
     """jiwer splits at a blank or at a run of white space: a single tab inside a line belongs to its word."""
     packed, seen, end = np.int64(1), np.int64(0), start
     while end < last:
@@ -172,7 +173,7 @@ def _jiwer_token(codes: NDArray[np.int32], start: Int, last: Int) -> tuple[Int, 
 
 
 @kernel
-def _chrf_end(codes: NDArray[np.int32], start: Int, first: Int, last: Int) -> Int:
+def _chrf_end(codes: Int32s, start: Int, first: Int, last: Int) -> Int:
     """chrF++ cuts off the last character of a word if it is punctuation, else the first if that is."""
     end = start + 1
     while end < last and not is_space(codes[end]):
@@ -187,7 +188,7 @@ def _chrf_end(codes: NDArray[np.int32], start: Int, first: Int, last: Int) -> In
 
 
 @kernel
-def _token(codes: NDArray[np.int32], start: Int, first: Int, last: Int, mode: Int) -> tuple[Int, Int]:
+def _token(codes: Int32s, start: Int, first: Int, last: Int, mode: Int) -> tuple[Int, Int]:
     """Where the token that starts at ``start`` ends, and its key."""
     if mode == MTEVAL_13A:
         return _mteval_token(codes, start, first, last)
@@ -204,7 +205,7 @@ def _token(codes: NDArray[np.int32], start: Int, first: Int, last: Int, mode: In
 
 
 @kernel
-def _find(vocabulary: Vocabulary, codes: NDArray[np.int32], start: Int, end: Int, key: Int) -> tuple[Int, Int]:
+def _find(vocabulary: Vocabulary, codes: Int32s, start: Int, end: Int, key: Int) -> tuple[Int, Int]:
     """The id of a token, or -1, and the slot where it is or would go."""
     mask = len(vocabulary.table) - 1
     slot = ((key * _MIX) >> 32) & mask
@@ -226,9 +227,7 @@ def _find(vocabulary: Vocabulary, codes: NDArray[np.int32], start: Int, end: Int
 
 
 @kernel
-def build_vocabulary(
-    codes: NDArray[np.int32], offsets: NDArray[np.int64], modes: NDArray[np.int8]
-) -> tuple[Vocabulary, NDArray[np.int32], NDArray[np.int64]]:
+def build_vocabulary(codes: Int32s, offsets: Int64s, modes: NDArray[np.int8]) -> tuple[Vocabulary, Int32s, Int64s]:
     """The distinct tokens of the lines, the lines as ids in order of appearance, and their offsets.
 
     ``modes[i]`` says how line i becomes tokens. O(code points).
@@ -279,12 +278,12 @@ def build_vocabulary(
 
 @kernel
 def _encode_line(
-    codes: NDArray[np.int32],
+    codes: Int32s,
     first: Int,
     last: Int,
     mode: Int,
     vocabulary: Vocabulary,
-    ids: NDArray[np.int32],
+    ids: Int32s,
     count: Int,
 ) -> Int:
     """Append the ids of one line to ``ids[:count]``: the new count."""
@@ -301,9 +300,7 @@ def _encode_line(
 
 
 @kernel
-def token_ids(
-    codes: NDArray[np.int32], offsets: NDArray[np.int64], modes: NDArray[np.int8], vocabulary: Vocabulary
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def token_ids(codes: Int32s, offsets: Int64s, modes: NDArray[np.int8], vocabulary: Vocabulary) -> tuple[Int32s, Int64s]:
     """The lines as ids of the vocabulary, -1 for tokens that it has not, and their offsets."""
     ids = np.empty(len(codes), np.int32)  # too long, but pages that nobody touches cost nothing
     token_offsets = np.zeros(len(offsets), np.int64)
@@ -326,9 +323,7 @@ def token_ids(
 
 
 @kernel
-def characters(
-    codes: NDArray[np.int32], offsets: NDArray[np.int64], keep_spaces: bool
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def characters(codes: Int32s, offsets: Int64s, keep_spaces: bool) -> tuple[Int32s, Int64s]:
     """The code points of the lines, with or without white space, and their offsets."""
     kept = np.empty(len(codes), np.int32)
     kept_offsets = np.zeros(len(offsets), np.int64)

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import ranges
 from hulltune.data.forest import Forest, feature_vector
@@ -20,7 +20,6 @@ from hulltune.formats.read import DataLike, read
 from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
 
-Floats = NDArray[np.float64]
 Block: TypeAlias = tuple[int, int]
 """A range of sentences: the first, and the one after the last."""
 Answer: TypeAlias = tuple[Any, ...]
@@ -225,7 +224,7 @@ def blocks_of(
     """Ranges of about equal work of the sentences from ``first`` to ``last``: small enough for the cache, and enough
     of them for the threads. With ``by_kind`` none has both lists and other forests.
     """
-    edges: NDArray[np.int64] = corpus.sentence_edges
+    edges: Int64s = corpus.sentence_edges
     last = len(corpus) if last is None else last
     is_list = np.diff(corpus.node_offsets) == 1
     kind_ends = np.append(np.flatnonzero(is_list[1:] != is_list[:-1]) + 1, len(corpus)) if by_kind else [len(corpus)]

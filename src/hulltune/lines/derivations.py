@@ -8,14 +8,11 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures, gather_rows
 from hulltune.wording import counted
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -40,8 +37,8 @@ class DerivationLists:
     offsets: Int64s
     scores: Floats
     edge_offsets: Int64s
-    edges: NDArray[np.int32]
-    complete: NDArray[np.bool_]
+    edges: Int32s
+    complete: Bools
     """Per sentence, whether it was searched as asked; false where too many duplicates made the search give up."""
 
     def __len__(self) -> int:
@@ -103,7 +100,7 @@ class DerivationLists:
         return SparseFeatures(offsets, columns, values, corpus.features.width)
 
     @cached_property
-    def _tokens(self) -> tuple[Int64s, NDArray[np.int32]]:
+    def _tokens(self) -> tuple[Int64s, Int32s]:
         from hulltune.kernels import output
 
         corpus = self.corpus
@@ -119,8 +116,8 @@ def gather(
     counts: Sequence[Int64s],
     scores: Sequence[Floats],
     starts: Sequence[Int64s],
-    edges: Sequence[NDArray[np.int32]],
-    complete: Sequence[NDArray[np.bool_]],
+    edges: Sequence[Int32s],
+    complete: Sequence[Bools],
 ) -> DerivationLists:
     """One result from those of consecutive ranges of sentences."""
     bases = np.cumsum([0, *(len(part) for part in edges)])

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
@@ -17,12 +17,10 @@ from hulltune.lines.compute import Block, as_corpus, blocks_of, check_threads
 from hulltune.lines.derivations import DerivationLists, gather
 from hulltune.lines.scoring import EdgeScorer
 
-Floats = NDArray[np.float64]
-
 PATIENCE = 200_000
 """Duplicates of a sentence that are passed over before the search for distinct outputs gives up."""
 
-Search = Callable[[int, int, Floats, NDArray[np.int64]], tuple[Any, ...]]
+Search = Callable[[int, int, Floats, Int64s], tuple[Any, ...]]
 """What finds derivations of a range of sentences, given the scores of their edges and the exponents of these."""
 
 
@@ -47,7 +45,7 @@ def kbest(
     check_positive("k", k)
     check_positive("patience", patience)
 
-    def search(first: int, last: int, scores: Floats, exponents: NDArray[np.int64]) -> tuple[Any, ...]:
+    def search(first: int, last: int, scores: Floats, exponents: Int64s) -> tuple[Any, ...]:
         from hulltune.kernels.kbest import k_best
 
         counts, found, starts, edges, complete = k_best(

@@ -6,15 +6,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s
 from hulltune.data.forest import Forest
 
 if TYPE_CHECKING:
     from hulltune.lines.result import CorpusEnvelopes
 
 
-def derivation_tokens(forest: Forest, edges: NDArray[np.int32]) -> NDArray[np.int32]:
+def derivation_tokens(forest: Forest, edges: Int32s) -> Int32s:
     """The token numbers that a derivation of ``forest`` puts out."""
     from hulltune.kernels import output
 

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import Forest
 from hulltune.errors import InputError
 from hulltune.wording import counted
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,8 @@ class Envelope:
     breakpoints: Floats
     slopes: Floats
     intercepts: Floats
-    _derivation_offsets: NDArray[np.int64]
-    _derivation_edges: NDArray[np.int32]
+    _derivation_offsets: Int64s
+    _derivation_edges: Int32s
     has_derivations: bool = True
 
     def __len__(self) -> int:
@@ -85,7 +83,7 @@ class Envelope:
         index = self.index_at(eta)
         return float(self.slopes[index] * eta + self.intercepts[index])
 
-    def edges(self, index: int) -> NDArray[np.int32]:
+    def edges(self, index: int) -> Int32s:
         """The edges of the winning derivation of a segment."""
         if not self.has_derivations:
             raise InputError("derivations: this envelope was computed without; ask for it with derivations=True")
@@ -109,12 +107,12 @@ class CorpusEnvelopes:
 
     corpus: Corpus
     intervals: Floats
-    offsets: NDArray[np.int64]
+    offsets: Int64s
     lefts: Floats
     slopes: Floats
     intercepts: Floats
-    derivation_offsets: NDArray[np.int64]
-    derivation_edges: NDArray[np.int32]
+    derivation_offsets: Int64s
+    derivation_edges: Int32s
     """Edges numbered within their sentence."""
     passes: int
     """Viterbi passes made by the method "lanes"."""

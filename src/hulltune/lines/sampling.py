@@ -6,16 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.formats.read import DataLike
 from hulltune.lines.compute import as_corpus
 from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.kbest import check_positive, search_derivations
 from hulltune.lines.scoring import EdgeScorer
-
-Floats = NDArray[np.float64]
 
 
 def sample(
@@ -45,7 +43,7 @@ def sample(
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
         raise InputError(f"seed: expected a whole number from 0 to 2^64 − 1, got {seed!r}")
 
-    def search(first: int, last: int, scores: Floats, exponents: NDArray[np.int64]) -> tuple[Any, ...]:
+    def search(first: int, last: int, scores: Floats, exponents: Int64s) -> tuple[Any, ...]:
         from hulltune.kernels import sampling
 
         with np.errstate(over="ignore", under="ignore"):  # an infinite scale leaves the best alone, 0 all alike

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures
 from hulltune.errors import InputError
-
-Floats = NDArray[np.float64]
 
 LARGEST_EXPONENT = 970  # a score has up to 52 bits above the grid's exponent, and 2^1023 is the largest double
 
@@ -26,9 +25,7 @@ class EdgeScorer:
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
 
-    def scores(
-        self, first: int, last: int, weights: Floats, room: Floats | None = None
-    ) -> tuple[Floats, NDArray[np.int64]]:
+    def scores(self, first: int, last: int, weights: Floats, room: Floats | None = None) -> tuple[Floats, Int64s]:
         """Grid scores (rows of weights, edges of sentences ``first`` to ``last``) and exponents (rows, sentences).
 
         ``room``, if given, is a flat array to be used again for the scores: fresh memory costs as much as scoring.

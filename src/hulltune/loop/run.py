@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hulltune._version import __version__
+from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
@@ -46,8 +46,6 @@ from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Strategy
 from hulltune.tuning.inputs import ReferencesLike, WeightsLike, as_references, as_weights
 from hulltune.tuning.tune import Progress, tune
-
-Floats = NDArray[np.float64]
 
 
 def tune_loop(

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hulltune._version import __version__
+from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import Metric, References, Statistics
 from hulltune.wording import counted
@@ -113,13 +113,13 @@ def check_choice(metric: str, option: str, value: object, choices: Collection[st
         raise unknown_name(f"{option} of {metric}", str(value), choices)
 
 
-def checked_sentences(sentences: NDArray[np.int64], outputs: Sequence[str], count: int) -> list[int]:
+def checked_sentences(sentences: Int64s, outputs: Sequence[str], count: int) -> list[int]:
     """The sentence numbers as a list, after checking that each output has one and that it exists."""
     numbers: list[int] = checked_numbers(sentences, outputs, count).tolist()
     return numbers
 
 
-def checked_numbers(sentences: NDArray[np.int64], outputs: Sequence[str], count: int) -> NDArray[np.int64]:
+def checked_numbers(sentences: Int64s, outputs: Sequence[str], count: int) -> Int64s:
     """The same as an array, after checking that every output is a text."""
     if isinstance(outputs, str) or set(map(type, outputs)) - {str}:
         if isinstance(outputs, str):
@@ -143,7 +143,7 @@ def checked_numbers(sentences: NDArray[np.int64], outputs: Sequence[str], count:
     return numbers
 
 
-def ratio(numerator: Statistics, denominator: Statistics, *, empty: float) -> NDArray[np.float64]:
+def ratio(numerator: Statistics, denominator: Statistics, *, empty: float) -> Floats:
     """``numerator / denominator``, and ``empty`` where the denominator is zero."""
     top, bottom = np.asarray(numerator, dtype=np.float64), np.asarray(denominator, dtype=np.float64)
     result = np.full(np.broadcast_shapes(top.shape, bottom.shape), empty)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int64s
 from hulltune.metrics._meteor_alignment import Candidate
 
 EXACT, STEM, SYNONYM = range(3)
@@ -64,12 +64,12 @@ class TypePool:
         return self._count - 1
 
     @property
-    def classes(self) -> NDArray[np.int64]:
+    def classes(self) -> Int64s:
         """The positions of each entry's class."""
         return self._masks[: self._count, 0]
 
     @property
-    def forms(self) -> NDArray[np.int64]:
+    def forms(self) -> Int64s:
         """The positions of each entry's form."""
         return self._masks[: self._count, 1]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics._common import checked_numbers, checked_references
 from hulltune.metrics.base import References
@@ -15,7 +16,6 @@ from hulltune.metrics.base import References
 if TYPE_CHECKING:
     from hulltune.kernels.tokens import Vocabulary
 
-Integers = NDArray[np.int64]
 Modes = int | NDArray[np.int8]
 Number = TypeVar("Number", np.int64, np.float64)
 
@@ -25,8 +25,8 @@ _BATCH_CHARACTERS = 1 << 17
 class Lines(NamedTuple):
     """Lines end to end: ``codes[offsets[i]:offsets[i + 1]]`` are the code points of line i."""
 
-    codes: NDArray[np.int32]
-    offsets: Integers
+    codes: Int32s
+    offsets: Int64s
 
 
 def pack(lines: Sequence[str]) -> Lines:
@@ -37,7 +37,7 @@ def pack(lines: Sequence[str]) -> Lines:
     return Lines(codes.astype(np.int32, copy=False), offsets)
 
 
-def flatten_references(references: References, *, metric: str, variable_references: bool) -> tuple[list[str], Integers]:
+def flatten_references(references: References, *, metric: str, variable_references: bool) -> tuple[list[str], Int64s]:
     """All references in one list, and where each sentence's begin; checked.
 
     Each sentence needs at least one reference, and all the same number unless ``variable_references``. An
@@ -49,13 +49,13 @@ def flatten_references(references: References, *, metric: str, variable_referenc
     return [text for group in groups for text in group], offsets
 
 
-def check_outputs(sentences: Integers, outputs: Sequence[str], count: int, *, metric: str) -> Integers:
+def check_outputs(sentences: Int64s, outputs: Sequence[str], count: int, *, metric: str) -> Int64s:
     """The sentence of each output as int64, checked against the number of sentences that have references."""
     return checked_numbers(sentences, outputs, count)
 
 
 def in_batches(
-    compute: Callable[[Integers, Sequence[str]], NDArray[Number]], sentences: Integers, outputs: Sequence[str]
+    compute: Callable[[Int64s, Sequence[str]], NDArray[Number]], sentences: Int64s, outputs: Sequence[str]
 ) -> NDArray[Number]:
     """``compute`` on about a thousand outputs at a time.
 
@@ -94,11 +94,11 @@ def spelled(value: float) -> str:
 class Tokenised(NamedTuple):
     """Lines as token ids, and their offsets."""
 
-    ids: NDArray[np.int32]
-    offsets: Integers
+    ids: Int32s
+    offsets: Int64s
 
     @property
-    def lengths(self) -> Integers:
+    def lengths(self) -> Int64s:
         """The number of tokens of each line."""
         return np.diff(self.offsets)
 

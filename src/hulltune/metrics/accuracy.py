@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.metrics._common import (
     check_choice,
     checked_references,
@@ -116,7 +116,7 @@ class Accuracy(Metric):
         steps = [STEPS[name] for name in self.normalize]
         return _PreparedAccuracy([{_apply(steps, text) for text in group} for group in groups], steps)
 
-    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+    def score(self, statistics: Statistics) -> Floats:
         """The share that is right, between 0 and 1; 0 of no outputs."""
         counts = checked_statistics(statistics, self)
         return ratio(counts[..., 0], counts[..., 1], empty=0.0)
@@ -138,7 +138,7 @@ class _PreparedAccuracy(PreparedMetric):
         self._answers = answers
         self._steps = steps
 
-    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         numbers = checked_sentences(sentences, outputs, len(self._answers))
         answers, steps = self._answers, self._steps
         correct = [_apply(steps, output) in answers[n] for n, output in zip(numbers, outputs, strict=True)]

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics._common import (
     check_number,
@@ -81,7 +81,7 @@ class Aer(Metric):
         ]
         return _PreparedAer(gold, self.output_offset)
 
-    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+    def score(self, statistics: Statistics) -> Floats:
         """The error rate, between 0 and 1."""
         counts = checked_statistics(statistics, self)
         matched = counts[..., 0] + counts[..., 1]
@@ -98,7 +98,7 @@ class _PreparedAer(PreparedMetric):
         self._gold = gold
         self._output_offset = output_offset
 
-    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         numbers = checked_sentences(sentences, outputs, len(self._gold))
         counts = np.zeros((len(outputs), 4), dtype=np.int64)
         for row, (number, output) in enumerate(zip(numbers, outputs, strict=True)):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int64s
 from hulltune.metrics._common import checked_references, signature
 from hulltune.metrics.base import PreparedMetric, References, Statistics
 from hulltune.metrics.mean import MeanMetric
@@ -44,7 +44,7 @@ class Ask(MeanMetric):
 
 
 class _PreparedAsk(PreparedMetric):
-    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         if len(outputs):
             raise NotYet
         return np.empty((0, 2))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class PreparedMetric(ABC):
     """A metric bound to the references of a corpus."""
 
     @abstractmethod
-    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         """The statistics of ``outputs[i]`` as an output for sentence ``sentences[i]``: an (n, columns) array.
 
         A metric that cannot answer for some of them yet raises ``hulltune.metrics.NotYet``.
@@ -63,10 +64,10 @@ class Metric(ABC):
         """Bind the references (checked here, once) and do the work that all outputs share."""
 
     @abstractmethod
-    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+    def score(self, statistics: Statistics) -> Floats:
         """The score of summed statistics, vectorised: (..., columns) to (...)."""
 
-    def loss(self, statistics: Statistics) -> NDArray[np.float64]:
+    def loss(self, statistics: Statistics) -> Floats:
         """The score turned so that smaller is better."""
         scores = self.score(statistics)
         return -scores if self.higher_is_better else scores
@@ -96,7 +97,7 @@ class Metric(ABC):
         """The score that has this loss."""
         return -loss if self.higher_is_better else loss
 
-    def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[NDArray[np.int64], float]:
+    def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[Int64s, float]:
         """The rows of the smallest loss, and that loss; no rows, and any loss, where none is below ``below``.
 
         A metric may look at most rows less closely than ``loss`` does, as long as the answer is the same.

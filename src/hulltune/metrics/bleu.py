@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics import _text
 from hulltune.metrics._common import check_choice, check_flags, signature
@@ -107,7 +107,7 @@ class Bleu(Metric):
         """Tokenise the references and gather their n-grams, O(order * tokens)."""
         return PreparedBleu(self, references)
 
-    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+    def score(self, statistics: Statistics) -> Floats:
         """BLEU of each row, 0 to 100."""
         from hulltune.kernels.metric_scores import ADD_K, EXPONENTIAL, FLOOR, NO_SMOOTHING, bleu_scores
 
@@ -130,12 +130,12 @@ class Bleu(Metric):
         margin = SAFETY * (np.abs(slopes) @ ranges.sizes + np.abs(offsets) + 1.0)
         best = -100.0 * max(1.0, self._smooth_value or 0.0) * (1.0 + SAFETY)
 
-        def proven(minimiser: NDArray[np.float64]) -> NDArray[np.float64]:
+        def proven(minimiser: Floats) -> Floats:
             logs = row_products(slopes, minimiser) + offsets + margin
-            losses: NDArray[np.float64] = -100.0 * np.exp(np.minimum(logs, 50.0)) * (1.0 + SAFETY)
+            losses: Floats = -100.0 * np.exp(np.minimum(logs, 50.0)) * (1.0 + SAFETY)
             return np.maximum(losses, best)
 
-        def level(loss: float) -> NDArray[np.float64]:
+        def level(loss: float) -> Floats:
             if not loss < 0.0:
                 return np.full(len(ranges), np.inf)
             wanted = float(np.log(-loss / 100.0))
@@ -159,7 +159,7 @@ class Bleu(Metric):
         starts = -100.0 * (np.exp(least) + rise * (offsets + margin - least)) * (1.0 + SAFETY)
         return LinearBound(chords, np.where(loose, -best, starts))
 
-    def _line_above_log(self, ranges: Ranges) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _line_above_log(self, ranges: Ranges) -> tuple[Floats, Floats]:
         """Slopes and offsets of lines above log(BLEU / 100) = Σ (log matches − log n-grams) / order + brevity.
 
         log matches is concave: its tangent, which touches where that of no matches is above any smoothed count.
@@ -184,7 +184,7 @@ class Bleu(Metric):
             slopes[unknown], offsets[unknown] = 0.0, np.log(max(1.0, value))
         return slopes, offsets
 
-    def _brevity_above(self, ranges: Ranges) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _brevity_above(self, ranges: Ranges) -> tuple[Floats, Floats]:
         """A line above min(0, 1 − r / c): 0, or r / c from below by McCormick's product of r and the tangent of 1 / c,
         whichever is lower at ``ranges.at``.
         """
@@ -197,7 +197,7 @@ class Bleu(Metric):
         slopes[long_enough], offsets[long_enough] = 0.0, 0.0
         return slopes, offsets
 
-    def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[NDArray[np.int64], float]:
+    def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[Int64s, float]:
         """As for every metric. Only rows within 1e-9 of the best in a rough BLEU without logarithms are looked at."""
         from hulltune.kernels.metric_scores import best_bleu_rows
 
@@ -267,12 +267,12 @@ class PreparedBleu(PreparedMetric):
         self._lengths = tokenised.lengths
         self._trie: Trie = build_trie(*tokenised, self._offsets, metric.max_ngram_order)
 
-    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
         """The columns of the metric for each output, as int64."""
         sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
         return _text.in_batches(self._statistics, sentences, outputs)
 
-    def _statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+    def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
         from hulltune.kernels.ngrams import bleu_statistics
 
         tokenised = self._vocabulary.encode(*self._metric.tokenised(outputs))

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.errors import InputError
 
 if TYPE_CHECKING:
     from hulltune.metrics.base import Metric
 
-Floats = NDArray[np.float64]
 
 SAFETY = 2.0**-44
 """Outward margin, relative to the sum of sizes of all terms: hundreds of roundings."""
@@ -47,7 +47,7 @@ class Ranges:
     def __len__(self) -> int:
         return len(self.low)
 
-    def __getitem__(self, which: NDArray[np.int64] | NDArray[np.bool_]) -> Ranges:
+    def __getitem__(self, which: Int64s | Bools) -> Ranges:
         return Ranges(self.low[which], self.high[which], self.at[which], self.sizes, self.exact, self.whole)
 
     def columns(self, first: int, last: int) -> Ranges:
@@ -66,7 +66,7 @@ class LossBound:
     """From the attainable sums (n, columns) that minimise slopes · x to a lower bound of the loss for each box."""
     level: Callable[[float], Floats]
     """From a loss to a number for each box that slopes · x is below for every x in its ranges with a smaller loss."""
-    settled: NDArray[np.bool_] | None = None
+    settled: Bools | None = None
     """Boxes for which another point to touch at would prove no more; None for all."""
 
 

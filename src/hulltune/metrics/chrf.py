@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.metrics import _text
 from hulltune.metrics._common import check_flags, check_number, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
@@ -68,7 +68,7 @@ class ChrF(Metric):
         """Gather the n-grams of each reference, O(order * characters)."""
         return PreparedChrF(self, references)
 
-    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+    def score(self, statistics: Statistics) -> Floats:
         """ChrF of each row, 0 to 100."""
         from hulltune.kernels.metric_scores import chrf_eps_scores, chrf_scores
 
@@ -102,7 +102,7 @@ class ChrF(Metric):
         slopes[~known] = 0.0
         return LinearBound(slopes, np.where(known, offsets, -100.0 * (1.0 + SAFETY)))
 
-    def _tangent(self, ranges: Ranges, weight: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _tangent(self, ranges: Ranges, weight: float) -> tuple[Floats, Floats]:
         """The derivatives of F by precision and by recall at ``ranges.at``; F is their product with both, summed."""
         counts = ranges.at.reshape(len(ranges), -1, 3)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -141,12 +141,12 @@ class PreparedChrF(PreparedMetric):
         self._word_lengths = words.lengths
         self._word_trie: Trie = build_trie(*words, each if metric.word_order else each[:1], metric.word_order)
 
-    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
         """The columns of the metric for each output, as int64."""
         sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
         return _text.in_batches(self._statistics, sentences, outputs)
 
-    def _statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+    def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
         from hulltune.kernels import tokens
         from hulltune.kernels.ngrams import chrf_statistics
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import LinearBound, Ranges
@@ -92,7 +92,7 @@ class Combination(Metric):
         """Prepare every metric."""
         return PreparedCombination([metric.prepare(references, sources) for metric in self.metrics])
 
-    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+    def score(self, statistics: Statistics) -> Floats:
         """The value of the expression."""
         sums = np.asarray(statistics)
         total = np.full(sums.shape[:-1], self.constant)
@@ -137,7 +137,7 @@ class PreparedCombination(PreparedMetric):
     def __init__(self, parts: Sequence[PreparedMetric]) -> None:
         self._parts = list(parts)
 
-    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         """(n, all columns); float64 if any part is."""
         blocks: list[Statistics] = []
         unanswered: set[int] = set()

@@ -9,8 +9,8 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics._common import (
     check_choice,
@@ -104,7 +104,7 @@ class FMeasure(Metric):
         ]
         return _PreparedFMeasure(self, bags)
 
-    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+    def score(self, statistics: Statistics) -> Floats:
         """F_β between 0 and 1."""
         counts = checked_statistics(statistics, self)
         weight = self.beta * self.beta
@@ -130,7 +130,7 @@ class _PreparedFMeasure(PreparedMetric):
         self._reader = metric.reader()
         self._bags = bags
 
-    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         numbers = checked_sentences(sentences, outputs, len(self._bags))
         counts = np.zeros((len(outputs), 3), dtype=np.int64)
         for row, (number, output) in enumerate(zip(numbers, outputs, strict=True)):

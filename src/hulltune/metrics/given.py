@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int64s
 from hulltune.errors import InputError
 from hulltune.metrics._common import (
     check_choice,
@@ -161,7 +161,7 @@ class _PreparedGiven(PreparedMetric):
         self._weight = metric.weight
         self._reference_lengths = [float(len(group[0].split())) if group else 0.0 for group in groups]
 
-    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         numbers = checked_sentences(sentences, outputs, len(self._reference_lengths))
         rows = np.empty((len(outputs), 2))
         for row, (number, output) in enumerate(zip(numbers, outputs, strict=True)):

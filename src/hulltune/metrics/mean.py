@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.metrics._common import checked_statistics, ratio
 from hulltune.metrics.base import Metric, Statistics
 from hulltune.metrics.bounds import Ratio
@@ -15,7 +15,7 @@ class MeanMetric(Metric):
 
     columns = ("total", "weight")
 
-    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+    def score(self, statistics: Statistics) -> Floats:
         """The weighted mean."""
         sums = checked_statistics(statistics, self)
         return ratio(sums[..., 0], sums[..., 1], empty=0.0)

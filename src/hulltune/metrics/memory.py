@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int32s, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics._common import checked_sentences
 from hulltune.metrics.base import Metric, References, Statistics
 from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions
 from hulltune.metrics.store import Store
 from hulltune.metrics.stored import bind
-
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 
 MANY = 1000
 """New outputs in one request, from which on it is worth a look whether all outputs are known."""

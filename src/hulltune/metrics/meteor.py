@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError, unknown_name
 from hulltune.metrics._common import (
     check_choice,
@@ -117,7 +117,7 @@ class Meteor(Metric):
         """Index the words of the references by form, stem and synonyms."""
         return _PreparedMeteor(self, checked_references("meteor", references, sources, ragged=self.variable_references))
 
-    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+    def score(self, statistics: Statistics) -> Floats:
         """The score between 0 and 1."""
         counts = checked_statistics(statistics, self)
         weighted = (
@@ -164,7 +164,7 @@ class _PreparedMeteor(PreparedMetric):
         self._references = [[Reference(text, self._words, weights) for text in group] for group in groups]
         self._pool = TypePool()
 
-    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         numbers = checked_sentences(sentences, outputs, len(self._references))
         if not numbers:
             return np.zeros((0, 6), dtype=np.int64)
@@ -180,7 +180,7 @@ class _PreparedMeteor(PreparedMetric):
         best: Statistics = rows[_first_largest(self._metric.score(rows), sizes)]
         return best
 
-    def _rows(self, pairs: list[tuple[list[str], Reference]]) -> NDArray[np.int64]:
+    def _rows(self, pairs: list[tuple[list[str], Reference]]) -> Int64s:
         """The statistics of each output against one reference."""
         rows = np.zeros((len(pairs), 6), dtype=np.int64)
         rows[:, 4] = [len(words) for words, _ in pairs]
@@ -193,7 +193,7 @@ class _PreparedMeteor(PreparedMetric):
             rows[k, :4] = self._row_by_search(*pairs[k])
         return rows
 
-    def _fill_in_by_kernel(self, pairs: list[tuple[list[str], Reference]], rows: NDArray[np.int64]) -> None:
+    def _fill_in_by_kernel(self, pairs: list[tuple[list[str], Reference]], rows: Int64s) -> None:
         from hulltune.kernels.meteor import BUDGET, LONGEST, match_rows
 
         short = np.flatnonzero(rows[:, 5] <= LONGEST)
@@ -223,10 +223,10 @@ class _PreparedMeteor(PreparedMetric):
         return row
 
 
-def _first_largest(scores: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _first_largest(scores: Floats, sizes: Int64s) -> Int64s:
     """For each group of consecutive scores, sizes[k] in the k-th, the place of the first largest one."""
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     is_largest = scores == np.repeat(np.maximum.reduceat(scores, starts), sizes)
     places = np.where(is_largest, np.arange(len(scores)), len(scores))
-    first: NDArray[np.int64] = np.minimum.reduceat(places, starts)
+    first: Int64s = np.minimum.reduceat(places, starts)
     return first

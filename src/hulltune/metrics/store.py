@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int64s
 from hulltune.errors import InputError
 from hulltune.metrics.base import Statistics
 from hulltune.metrics.pending import Question
@@ -71,7 +71,7 @@ class Store:
         self._connection: sqlite3.Connection | None = None
         self._set_up()
 
-    def get(self, ids: Sequence[bytes], columns: int) -> tuple[NDArray[np.int64], Statistics]:
+    def get(self, ids: Sequence[bytes], columns: int) -> tuple[Int64s, Statistics]:
         """Which of the ids are known, as positions, and their statistics; O(log size) each."""
         found: dict[bytes, tuple[int, bytes]] = {}
         with self._connected() as connection:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Int64s
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.combination import Combination, PreparedCombination
@@ -45,7 +45,7 @@ class _Stored(PreparedMetric):
         self._signature = metric.signature
         self._keys: dict[int, bytes] = {}
 
-    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         if self._store is None:
             return self._ask_metric(sentences, outputs, None)
         ids = self._ids(sentences, outputs)
@@ -63,7 +63,7 @@ class _Stored(PreparedMetric):
             raise NotYet(unanswered, together, questions=answer.questions) from None
         return _interleave(len(outputs), positions, stored, missing, fresh)
 
-    def _ids(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> list[bytes]:
+    def _ids(self, sentences: Int64s, outputs: Sequence[str]) -> list[bytes]:
         keys = []
         for number in sentences.tolist():
             if number not in self._keys:
@@ -72,7 +72,7 @@ class _Stored(PreparedMetric):
             keys.append(self._keys[number])
         return output_ids(self._signature, keys, outputs)
 
-    def _ask_metric(self, sentences: NDArray[np.int64], outputs: Sequence[str], ids: list[bytes] | None) -> Statistics:
+    def _ask_metric(self, sentences: Int64s, outputs: Sequence[str], ids: list[bytes] | None) -> Statistics:
         """The metric's answer to a batch, stored; a NotYet that leaves here has statistics and questions."""
         try:
             statistics = self._checked(self._prepared.statistics(sentences, outputs), sentences, outputs, set())
@@ -101,7 +101,7 @@ class _Stored(PreparedMetric):
             answered = [k for k in range(len(ids)) if k not in unanswered]
             self._store.put(self._signature, self._metric.columns, [ids[k] for k in answered], statistics[answered])
 
-    def _questions(self, sentences: NDArray[np.int64], outputs: Sequence[str], unanswered: list[int]) -> list[Question]:
+    def _questions(self, sentences: Int64s, outputs: Sequence[str], unanswered: list[int]) -> list[Question]:
         chosen = sentences[unanswered]
         texts = [outputs[k] for k in unanswered]
         return [
@@ -119,7 +119,7 @@ class _Stored(PreparedMetric):
     def _checked(
         self,
         answer: Statistics | None,
-        sentences: NDArray[np.int64],
+        sentences: Int64s,
         outputs: Sequence[str],
         unanswered: set[int],
     ) -> Statistics:
@@ -147,9 +147,9 @@ class _Stored(PreparedMetric):
 
 def _interleave(
     count: int,
-    left: NDArray[np.int64],
+    left: Int64s,
     left_rows: Statistics,
-    right: NDArray[np.int64],
+    right: Int64s,
     right_rows: Statistics,
 ) -> Statistics:
     """Rows from two places in their common order."""

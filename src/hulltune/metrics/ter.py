@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics import _text
 from hulltune.metrics._common import check_flags, signature
@@ -56,7 +56,7 @@ class Ter(Metric):
         """Tokenise the references."""
         return PreparedTer(self, references)
 
-    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+    def score(self, statistics: Statistics) -> Floats:
         """100 * edits / reference length of each row."""
         from hulltune.kernels.metric_scores import ter_scores
 
@@ -98,12 +98,12 @@ class PreparedTer(PreparedMetric):
         # Twice, because sacrebleu does so: normalising "..5" again cuts off the last point too.
         self._vocabulary = _text.ReferenceVocabulary(metric.tokenised(metric.tokenised(flat)), SPACES)
 
-    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.float64]:
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Floats:
         """(edits, mean reference length) of each output."""
         sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
         return _text.in_batches(self._statistics, sentences, outputs)
 
-    def _statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.float64]:
+    def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Floats:
         from hulltune.kernels.ter import ter_statistics
         from hulltune.kernels.tokens import SPACES
 

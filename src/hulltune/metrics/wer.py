@@ -11,8 +11,8 @@ from functools import cache
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics import _text
 from hulltune.metrics._common import check_choice, check_flags, signature
@@ -60,7 +60,7 @@ class EditRate(Metric):
         """Normalise and split the references."""
         return PreparedEditRate(self, references)
 
-    def score(self, statistics: Statistics) -> NDArray[np.float64]:
+    def score(self, statistics: Statistics) -> Floats:
         """Edits by length of each row. Where that length is 0: the number of edits, as jiwer has it."""
         from hulltune.kernels.metric_scores import error_rates
 
@@ -117,7 +117,7 @@ class PreparedEditRate(PreparedMetric):
         lines = metric.normalised(flat)
         self._symbols = _Characters(lines) if metric.unit == "character" else _Words(lines)
 
-    def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
         """(hits, substitutions, deletions, insertions) of each output, as int64."""
         sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
         return _text.in_batches(self._statistics, sentences, outputs)
@@ -135,12 +135,12 @@ class PreparedEditRate(PreparedMetric):
         """Lines as they are compared."""
         return self._metric.normalised(lines)
 
-    def references_of(self, sentence: int) -> list[NDArray[np.int32]]:
+    def references_of(self, sentence: int) -> list[Int32s]:
         """The references of a sentence as the same ids."""
         ids, offsets = self._symbols.references
         return [ids[offsets[k] : offsets[k + 1]] for k in range(self._offsets[sentence], self._offsets[sentence + 1])]
 
-    def _statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
+    def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
         from hulltune.kernels.edits import edit_statistics
 
         encoded = self.encoded(outputs)
@@ -153,10 +153,10 @@ class PreparedEditRate(PreparedMetric):
 
     def _align_long(
         self,
-        which: NDArray[np.int64],
-        sentences: NDArray[np.int64],
+        which: Int64s,
+        sentences: Int64s,
         encoded: _text.Tokenised,
-        rows: NDArray[np.int64],
+        rows: Int64s,
     ) -> None:
         """Fill the rows of outputs that are too long for the kernel, with rapidfuzz."""
         references = _Slices(self._symbols.references)

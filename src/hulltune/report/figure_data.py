@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
@@ -15,8 +15,6 @@ from hulltune.lines.compute import envelope
 from hulltune.lines.result import Envelope
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.surface import ErrorSurface
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.errors import InputError
 from hulltune.report.figure_data import CandidateLines, Steps, view_around
 from hulltune.wording import counted
@@ -122,7 +122,7 @@ def duality_figure(lines: CandidateLines, *, view: tuple[float, float] | None = 
 
 def _draw_lines(axes: Any, lines: CandidateLines, low: float, high: float) -> None:
     """Every candidate's line, named at its right end; names that would overlap are moved apart."""
-    ends: NDArray[np.float64] = np.array([low, high])
+    ends: Floats = np.array([low, high])
     scores = lines.scores(ends)
     for index in range(len(lines.names)):
         style = "--" if index in lines.obscured else "-"
@@ -148,7 +148,7 @@ def _beside_hull(lines: CandidateLines, index: int) -> tuple[tuple[float, float]
     return (0.0, -15.0), "center"
 
 
-def spread_labels(heights: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
+def spread_labels(heights: Floats, gap: float) -> Floats:
     """Heights moved up as little as needed for neighbours to be ``gap`` apart, in the same order."""
     order = np.argsort(heights, kind="stable")
     moved = heights.astype(np.float64).copy()
@@ -225,7 +225,7 @@ def plane_figure(plane: MetricPlane) -> Figure:
     return figure
 
 
-def colour_range(scores: NDArray[np.float64], best: float, *, higher_is_better: bool) -> tuple[float, float]:
+def colour_range(scores: Floats, best: float, *, higher_is_better: bool) -> tuple[float, float]:
     """Which scores get colours of their own: the better two thirds of the picture, so that its top is not one blot."""
     if higher_is_better:
         low = float(np.quantile(scores, 0.35))

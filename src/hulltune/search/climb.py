@@ -6,15 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hulltune.arrays import Floats
 from hulltune.defaults import DIRECTIONS
 from hulltune.errors import InputError
 from hulltune.search.climbing import Climber, Climbing, Position
 from hulltune.search.directions import random_directions
-
-Floats = NDArray[np.float64]
 
 CARRIED = 3
 """A round searches again along up to 1/CARRIED as many directions as it has, of those that gained in the last one."""

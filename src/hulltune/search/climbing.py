@@ -12,8 +12,8 @@ from itertools import islice
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.defaults import RESTARTS
 from hulltune.errors import InputError
 from hulltune.interrupts import interrupts_set
@@ -23,8 +23,6 @@ from hulltune.search.shards import Runner, runner_of
 from hulltune.search.starts import random_start, start_near
 from hulltune.search.steps import search_lines
 from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
-
-Floats = NDArray[np.float64]
 
 TOGETHER = 4
 """Climbs around the best so far that race each other."""

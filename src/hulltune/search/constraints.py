@@ -9,14 +9,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError, unknown_name
 from hulltune.names import SCALES
 from hulltune.search.directions import inverse_units
-
-Floats = NDArray[np.float64]
 
 FARTHEST_WEIGHT = 1e6
 """How far a weight may go on a fixed scale, in units of its feature or of the start: never off to infinity."""
@@ -99,7 +97,7 @@ class Constraints:
             lower[group], upper[group] = low, high
         return CompiledConstraints(tuple(names), lower, upper, groups, self.scale)
 
-    def _groups(self, column: Mapping[str, int], place: Any) -> tuple[NDArray[np.int64], ...]:
+    def _groups(self, column: Mapping[str, int], place: Any) -> tuple[Int64s, ...]:
         taken: dict[int, str] = {}
         groups = []
         for names in self.tie:
@@ -120,16 +118,16 @@ class CompiledConstraints:
     names: tuple[str, ...]
     lower: Floats
     upper: Floats
-    groups: tuple[NDArray[np.int64], ...]
+    groups: tuple[Int64s, ...]
     scale: str
 
     @property
-    def free_groups(self) -> tuple[NDArray[np.int64], ...]:
+    def free_groups(self) -> tuple[Int64s, ...]:
         """The groups whose weight can change."""
         return tuple(group for group in self.groups if self.lower[group[0]] < self.upper[group[0]])
 
     @cached_property
-    def tied_groups(self) -> tuple[NDArray[np.int64], ...]:
+    def tied_groups(self) -> tuple[Int64s, ...]:
         """The groups of more than one feature."""
         return tuple(group for group in self.groups if len(group) > 1)
 
@@ -154,9 +152,7 @@ class CompiledConstraints:
         intervals, open_ = self.intervals(weights, direction[None, :], reach)
         return (float(intervals[0, 0]), float(intervals[0, 1])) if open_[0] else None
 
-    def intervals(
-        self, weights: Floats, directions: Floats, reach: Floats | None = None
-    ) -> tuple[Floats, NDArray[np.bool_]]:
+    def intervals(self, weights: Floats, directions: Floats, reach: Floats | None = None) -> tuple[Floats, Bools]:
         """The steps η of each row of directions (see ``interval``): lower and upper ends, and where there is room."""
         lower, upper = self.lower, self.upper
         if reach is not None and not self.only_direction_matters:

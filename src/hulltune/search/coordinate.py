@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hulltune.arrays import Floats
 from hulltune.search.climbing import Climber, Climbing, Position
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

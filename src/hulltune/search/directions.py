@@ -7,13 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures
 from hulltune.errors import InputError
-
-Floats = NDArray[np.float64]
 
 DUST = 2.0**-40
 """Of the largest range of a feature: a smaller one is what rounding leaves of equal sums."""
@@ -92,7 +90,7 @@ def _forest_ranges(corpus: Corpus) -> Floats:
     return ranges
 
 
-def axes(groups: tuple[NDArray[np.int64], ...], units: Floats) -> list[Floats]:
+def axes(groups: tuple[Int64s, ...], units: Floats) -> list[Floats]:
     """One direction for each group of features that differ at all, a unit long."""
     directions = []
     for group in groups:

@@ -8,12 +8,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.search.climb import Climb
 from hulltune.search.climbing import Climber
 from hulltune.search.directions import inverse_units
 from hulltune.search.problem import Problem
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

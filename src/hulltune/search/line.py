@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
 from hulltune.formats.read import DataLike, read
@@ -20,8 +20,6 @@ from hulltune.search.problem import Problem
 from hulltune.search.shards import runner_of
 from hulltune.surface import ErrorSurface
 from hulltune.wording import counted
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

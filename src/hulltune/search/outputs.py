@@ -7,15 +7,11 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import gather_rows, ranges
 from hulltune.errors import InputError
-
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
-Bools = NDArray[np.bool_]
 
 FIRST_SLOTS = 1 << 12
 MOST_OUTPUTS = 2**31 - 1

@@ -6,13 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.errors import InputError, unknown_name
 from hulltune.kernels.step_limits import FARTHEST, RESOLUTION, TINY_STEP
 from hulltune.names import POLICIES, SMOOTHINGS
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def choose(
     interval: tuple[float, float] = (-math.inf, math.inf),
     current_loss: float | None = None,
     scale: float = 1.0,
-    closed: NDArray[np.bool_] | None = None,
+    closed: Bools | None = None,
 ) -> Step:
     """The point to step to on a surface with these losses (one more than the breakpoints, all inside ``interval``).
 
@@ -132,7 +130,7 @@ def choose(
 
 def choose_among(
     breakpoints: Floats,
-    best: NDArray[np.int64],
+    best: Int64s,
     loss: float,
     *,
     policy: Policy,
@@ -157,17 +155,17 @@ def choose_among(
     return Step(eta, loss, left, right)
 
 
-def _enterable(lefts: Floats, rights: Floats, near_left: Floats, near_right: Floats, scale: float) -> NDArray[np.bool_]:
+def _enterable(lefts: Floats, rights: Floats, near_left: Floats, near_right: Floats, scale: float) -> Bools:
     """Whether each interval is wide enough to be entered."""
     middles = near_left + (near_right - near_left) / 2
     at_zero = (near_left <= 0.0) & (near_right >= 0.0)
     sizes = np.maximum(np.maximum(np.abs(near_left), np.abs(near_right)), np.where(at_zero, scale, 0.0))
-    wide: NDArray[np.bool_] = (lefts < middles) & (middles < rights) & (near_right - near_left > RESOLUTION * sizes)
+    wide: Bools = (lefts < middles) & (middles < rights) & (near_right - near_left > RESOLUTION * sizes)
     return wide
 
 
 def _ends(
-    breakpoints: Floats, interval: tuple[float, float], scale: float, numbers: NDArray[np.int64]
+    breakpoints: Floats, interval: tuple[float, float], scale: float, numbers: Int64s
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """The ends of some intervals, and the same with unbounded ones cut off two steps beyond the last breakpoint."""
     count = len(breakpoints)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset
 from hulltune.data.features import gather_rows
@@ -26,10 +27,6 @@ from hulltune.search.outputs import Outputs
 from hulltune.search.shards import HERE, WHOLE_LINE, Changes, Derivations, Runner, Sentences, Shard, cut
 from hulltune.surface import ErrorSurface
 from hulltune.wording import counted
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 
 CUTS = 4
 """Shards of forests for each thread: sentences differ in work, and whoever is done takes the next."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import feature_vector
 from hulltune.data.parts import with_edges
@@ -23,9 +23,6 @@ from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.directions import axes, feature_units, random_directions
 from hulltune.wording import counted
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 RANDOM_DIRECTIONS = 8
 AT_ONCE = 4  # directions searched together: their derivations are kept until they are looked at
@@ -50,7 +47,7 @@ class Pruning:
     """A pruned corpus, and what is left of the one it was made from."""
 
     corpus: Corpus
-    kept: Mask
+    kept: Bools
     """Which edges of the original corpus are left."""
     nodes_before: int
     edges_before: int
@@ -106,7 +103,7 @@ def prune(
 
 def envelope_share(
     corpus: Corpus,
-    kept: Mask,
+    kept: Bools,
     weights: Floats,
     *,
     seed: int = 1,
@@ -146,9 +143,7 @@ def envelope_share(
     return EnvelopeShare(survivors / segments, surviving_angle / angle, len(directions))
 
 
-def _survives(
-    corpus: Corpus, kept: Mask, sentences: NDArray[np.int64], offsets: NDArray[np.int64], edges: NDArray[np.int32]
-) -> Mask:
+def _survives(corpus: Corpus, kept: Bools, sentences: Int64s, offsets: Int64s, edges: Int32s) -> Bools:
     """Whether all edges of each derivation are kept."""
     starts = np.repeat(corpus.sentence_edges[sentences], np.diff(offsets))
     lost = np.concatenate([[0], np.cumsum(~kept[edges[offsets[0] : offsets[-1]] + starts])])
@@ -156,7 +151,7 @@ def _survives(
     return np.asarray(lost[places[1:]] == lost[places[:-1]])
 
 
-def _max_marginals(corpus: Corpus, weights: Floats, scorer: EdgeScorer) -> tuple[Floats, Floats, NDArray[np.int64]]:
+def _max_marginals(corpus: Corpus, weights: Floats, scorer: EdgeScorer) -> tuple[Floats, Floats, Int64s]:
     from hulltune.kernels.marginals import max_marginals
 
     scores, exponents = scorer.scores(0, len(corpus), weights[None, :])

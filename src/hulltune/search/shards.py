@@ -15,18 +15,13 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures
 from hulltune.lines.compute import Answer, Block, blocks_of, check_threads, room_for_scores, search_block
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.outputs import Outputs, in_order
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
-Bools = NDArray[np.bool_]
 
 WHOLE_LINE = np.array([[-np.inf, np.inf]])
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.directions import random_directions
-
-Floats = NDArray[np.float64]
 
 WAY = (0.2, 0.6)
 """How far from the best towards another a start may lie."""

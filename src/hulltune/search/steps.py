@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.metrics.base import Metric
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.policies import Policy, choose, choose_among
 from hulltune.search.problem import Problem
 from hulltune.search.shards import HERE, Runner
 from hulltune.surface import ErrorSurface
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
 from hulltune.search.certified.certificate import Certificate
@@ -18,7 +18,6 @@ from hulltune.search.constraints import FARTHEST_WEIGHT, CompiledConstraints, Co
 from hulltune.search.directions import check_units, feature_units, inverse_units
 from hulltune.search.problem import Problem
 
-Floats = NDArray[np.float64]
 Start = Mapping[str, float] | Sequence[float] | None
 
 

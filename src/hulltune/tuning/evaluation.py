@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.metrics.base import Metric
 from hulltune.search.gradient import loss_gradient
 from hulltune.search.problem import Picks, Problem
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.data.features import DenseFeatures
 from hulltune.data.lists import packed_texts
@@ -17,8 +18,6 @@ from hulltune.formats.moses import LINE_BREAK, moses_line
 from hulltune.formats.rows import Rows, to_dataset
 from hulltune.lines.derivations import DerivationLists
 from hulltune.search.pruning import Pruning, prune
-
-Floats = NDArray[np.float64]
 
 
 def derivation_lines(
@@ -66,7 +65,7 @@ def candidate_lists(ids: Sequence[SentenceId], found: DerivationLists) -> Datase
     text, offsets = packed_texts(found.texts)
     names, values = _dense_sums(found, 0, len(found.texts))
 
-    def fill(matrix: NDArray[Any], destination: NDArray[np.int64]) -> None:
+    def fill(matrix: NDArray[Any], destination: Int64s) -> None:
         matrix[destination] = values
 
     rows = Rows(

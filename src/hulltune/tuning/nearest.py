@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import Forest
 from hulltune.lines.compute import check_threads
@@ -34,7 +34,7 @@ class Nearest:
 
 
 def nearest_outputs(
-    corpus: Corpus, prepared: PreparedEditRate, sentences: NDArray[np.int64], *, threads: int | None = None
+    corpus: Corpus, prepared: PreparedEditRate, sentences: Int64s, *, threads: int | None = None
 ) -> list[tuple[Nearest, ...]]:
     """For each sentence and each of its references the nearest output; nothing for a sentence that is not among
     ``sentences``, that has no derivation, or whose outputs cannot be searched so (an edge puts a tail out twice, or
@@ -93,11 +93,11 @@ def nearest_outputs(
 class _Symbols:
     """What each token puts out: ``ids[offsets[token]:offsets[token + 1]]``."""
 
-    ids: NDArray[np.int32]
-    offsets: NDArray[np.int64]
-    end: NDArray[np.int32]
+    ids: Int32s
+    offsets: Int64s
+    end: Int32s
     """What the end of a reference puts out."""
-    odd: NDArray[np.bool_]
+    odd: Bools
     """Tokens that put out something else at the ends of a line than within."""
 
 
@@ -138,9 +138,9 @@ def _may_be_empty(forest: Forest) -> bool:
 class _Slots:
     """Per edge, how its labels name its tails."""
 
-    come_first: NDArray[np.bool_]
+    come_first: Bools
     """None, or one as the first label."""
-    repeat: NDArray[np.bool_]
+    repeat: Bools
     """The same one twice."""
 
 

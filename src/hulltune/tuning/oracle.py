@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
@@ -23,8 +23,6 @@ from hulltune.tuning.evaluation import oracle
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights
 from hulltune.tuning.nearest import Nearest, nearest_outputs
 from hulltune.wording import counted
-
-Int64s = NDArray[np.int64]
 
 NBEST = 100
 
@@ -88,7 +86,7 @@ def _best(corpus: Corpus, references: References, metric: Metric, weights: Any, 
     )
 
 
-def oracle_around(problem: Problem, tuned: Picks, weights: NDArray[np.float64], *, threads: int) -> tuple[float, str]:
+def oracle_around(problem: Problem, tuned: Picks, weights: Floats, *, threads: int) -> tuple[float, str]:
     """The best score that picks around ``tuned`` weights were found to reach, and among what they were looked for.
 
     Lists: all candidates. Forests: the outputs met in the search and the NBEST best distinct ones under ``weights``;

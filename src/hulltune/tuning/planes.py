@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.errors import InputError, unknown_name
 from hulltune.search.certified.certificate import Certificate
 from hulltune.search.certified.certify import certify
@@ -15,7 +15,6 @@ from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
 
-Floats = NDArray[np.float64]
 View = tuple[float, float, float, float]
 """Left, right, bottom, top."""
 

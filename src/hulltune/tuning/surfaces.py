@@ -8,12 +8,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.errors import InputError, unknown_name
 from hulltune.search.problem import Problem
-
-Floats = NDArray[np.float64]
 
 SLIVER = 2.0**-40
 

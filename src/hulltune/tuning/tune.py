@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hulltune._version import __version__
 from hulltune.data.dataset import Dataset
@@ -31,8 +30,6 @@ from hulltune.tuning.oracle import oracle_around
 from hulltune.tuning.reranking import rerank
 from hulltune.tuning.result import Replicates, TuneResult
 from hulltune.tuning.validation import check_folds, cross_validate, held_out
-
-Floats = NDArray[np.float64]
 
 TEXT_METRICS = ("bleu", "chrf", "ter", "wer")
 """Shown beside each other: whoever tunes for one of them wants to know what it did to the rest."""

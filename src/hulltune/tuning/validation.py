@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric
 from hulltune.search.problem import Problem, exact_sum
@@ -16,8 +17,6 @@ from hulltune.tuning.result import HeldOut
 
 if TYPE_CHECKING:
     from hulltune.tuning.tune import Run
-
-Floats = NDArray[np.float64]
 
 
 def held_out(problem: Problem, weights: Floats, compared: Floats, *, samples: int, seed: int) -> HeldOut:

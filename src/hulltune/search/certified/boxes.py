@@ -7,11 +7,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
+from hulltune.arrays import Floats, Int32s, Int64s
 
 THINNEST = 2.0**-36
 """Of a coordinate: no box is split below, as rounding would begin to decide who wins."""

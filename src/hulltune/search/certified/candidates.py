@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.errors import InputError
 from hulltune.search.certified.pool import Pool
 from hulltune.search.certified.space import Space
 from hulltune.search.problem import Problem
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
 
 ROUNDING = 2.0**-48
 """Of the sum of absolute terms, for each of them: more than the rounding of their sum."""
@@ -36,13 +33,13 @@ class Candidates:
     features: Floats
     magnitudes: Floats
     """(sentences, coordinates): the largest sum of absolute terms, times how much more than usual it may be rounded."""
-    certain: NDArray[np.bool_]
+    certain: Bools
     """For each sentence, whether the sign of every difference of two features is that of exact arithmetic."""
     statistics: Floats
-    classes: NDArray[np.int32]
+    classes: Int32s
     """Equal for candidates of a sentence with equal statistics."""
     offsets: Int64s
-    listed: NDArray[np.int32]
+    listed: Int32s
     """The candidates of each sentence that may win, by ``offsets``."""
     grids: Floats
     exact: bool
@@ -103,7 +100,7 @@ def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
     )
 
 
-def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, Floats, Bools]:
     """The candidates over the coordinates; for each sentence and coordinate the largest sum of absolute terms, which is
     what rounding goes by; and for which sentences the signs of differences are certain.
     """
@@ -161,7 +158,7 @@ def _first_of_ties(columns: Floats, features: Floats, axes: Floats, starts: Int6
     return firsts
 
 
-def _on_grid(table: NDArray[np.float64], rows: Int64s, offsets: Int64s) -> tuple[Floats, Floats, bool]:
+def _on_grid(table: Floats, rows: Int64s, offsets: Int64s) -> tuple[Floats, Floats, bool]:
     """The rows in whole numbers of a power of two for each column, such that all sums are exact."""
     values = np.asarray(table[rows], dtype=np.float64)
     if not np.all(np.isfinite(values)):

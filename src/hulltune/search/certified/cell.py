@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.problem import Problem
-
-Floats = NDArray[np.float64]
 
 ROUNDS = 3
 HAIR = 2.0**-40

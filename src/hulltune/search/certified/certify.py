@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.interrupts import interrupts_set
 from hulltune.search.certified.cell import extents
 from hulltune.search.certified.certificate import Certificate
@@ -19,8 +19,6 @@ from hulltune.search.certified.search import Limits, Outcome, State, branch_and_
 from hulltune.search.certified.space import Space, space_of
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.problem import Problem
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

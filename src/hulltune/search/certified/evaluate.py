@@ -8,17 +8,13 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.metrics.base import Metric
 from hulltune.metrics.bounds import SAFETY, LossBound, Ranges, row_products
 from hulltune.search.certified.boxes import Box
 from hulltune.search.certified.candidates import Candidates
 from hulltune.search.certified.space import Faces
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
-Int32s = NDArray[np.int32]
 
 TOUCHES = 3
 """How often a bound may touch anew, at the minimiser of its last: exact minima of ratios need two or three."""
@@ -217,7 +213,7 @@ class _Batch:
         )  # fmt: skip
         return sums * self.candidates.grids
 
-    def _contract(self, left: _Left, bound: LossBound, chosen: Int64s, done: NDArray[np.bool_], sums: Floats) -> Int64s:
+    def _contract(self, left: _Left, bound: LossBound, chosen: Int64s, done: Bools, sums: Floats) -> Int64s:
         """Shrink the boxes that are done with; returns those of which nothing is left."""
         from hulltune.kernels import certify
 

@@ -11,16 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.geometry.hulls import upper_envelope
 from hulltune.search.certified.pool import Pool
 from hulltune.search.certified.space import Faces, Space
 from hulltune.search.problem import Problem
-
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
 
 SAME = 2.0**-36
 """Of the largest score: differences below are rounding, of the forest's grid and of the corners."""

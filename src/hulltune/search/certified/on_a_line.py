@@ -6,14 +6,11 @@ import math
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hulltune.search.certified.cell import HAIR
 from hulltune.search.certified.search import FINEST_GAP, Limits, Outcome
 from hulltune.search.certified.space import Space
 from hulltune.search.problem import Problem
-
-Floats = NDArray[np.float64]
 
 MOST_TRIED = 64
 """Cells of the least loss whose middle is decoded, the widest first: rounding may refuse the first."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.arrays import Int64s
 from hulltune.search.problem import Problem
-
-Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

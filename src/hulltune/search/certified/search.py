@@ -10,8 +10,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats
 from hulltune.defaults import GAP
 from hulltune.errors import InputError
 from hulltune.interrupts import is_interrupt
@@ -24,8 +24,6 @@ from hulltune.search.certified.space import Space
 from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
 from hulltune.search.steps import search_lines
-
-Floats = NDArray[np.float64]
 
 BATCH = 32
 """Boxes split at a time. Always as many, whatever the threads: they share them, and the result stays the same."""

@@ -13,13 +13,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.search.certified.certificate import Ends
 from hulltune.search.constraints import CompiledConstraints
-
-Floats = NDArray[np.float64]
 
 REACH = 2.0**20
 """How far a weight without bounds may go beside a fixed one, in units of what both matter."""
@@ -46,7 +44,7 @@ class Space:
     """Whether coordinate 0 stands for weights that do not change (``axes[:, 0]``)."""
     faces: Faces
     constraints: CompiledConstraints
-    moving: tuple[NDArray[np.int64], ...]
+    moving: tuple[Int64s, ...]
     """The features of each other coordinate."""
 
     def weights(self, point: Floats) -> Floats:
@@ -145,9 +143,7 @@ def _one_face(lower: Floats, upper: Floats) -> Faces:
     return Faces(np.append(1.0, low)[None], np.append(1.0, high)[None])
 
 
-def _scaled(
-    bounds: Floats, scales: Floats, moving: tuple[NDArray[np.int64], ...], constraints: CompiledConstraints
-) -> Floats:
+def _scaled(bounds: Floats, scales: Floats, moving: tuple[Int64s, ...], constraints: CompiledConstraints) -> Floats:
     """Bounds of coordinates for those of weights."""
     scaled: Floats = bounds / scales
     for k in np.flatnonzero(np.isinf(scaled) & np.isfinite(bounds)):
