@@ -13,8 +13,8 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 ORDER = (
     "_version", "errors", "arrays", "names", "defaults", "compiling", "interrupts", "wording", "geometry", "semirings",
-    "kernels", "data", "formats", "inference", "lines", "metrics", "simulate", "surface", "search", "tuning", "loop", "report",
-    "demo", "cli",
+    "kernels", "data", "formats", "inference", "lines", "metrics", "simulate", "surface", "search", "tuning", "loop",
+    "report", "demo", "cli",
 )  # fmt: skip
 """All rooms: each may know those before it. Readers fill datasets, so that formats know data."""
 
