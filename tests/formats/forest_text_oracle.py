@@ -1,4 +1,4 @@
-"""Plain parsers of forest text and of Joshua's hypergraphs, written for reading: what the kernel must agree with."""
+"""Plain parsers of forest text and of Joshua's hypergraphs, written for reading: what the readers must agree with."""
 
 from __future__ import annotations
 

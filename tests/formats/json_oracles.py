@@ -1,4 +1,4 @@
-"""Plain readers of the JSON of cdec and Travatar through Python's json module: what the kernels must agree with."""
+"""Plain readers of the JSON of cdec and Travatar through Python's json module: what the readers must agree with."""
 
 from __future__ import annotations
 

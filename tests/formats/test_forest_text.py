@@ -1,4 +1,4 @@
-"""Forest text: what the kernel reads, and what it refuses."""
+"""Forest text: what is read, and what is refused."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def test_many_features_are_sparse(file: Path) -> None:
     ]
 
 
-def test_long_lines_make_tables_grow(file: Path) -> None:
+def test_long_lines(file: Path) -> None:
     words = [f"w{k}" for k in range(1000)]
-    names = [f"n{k}=0.1{k:030d}" for k in range(300)]  # more digits than the kernel reads by itself
+    names = [f"n{k}=0.1{k:030d}" for k in range(300)]  # more digits than a double has
     line = f"{' '.join(words)} [0] ||| {' '.join(names)}"
     content = f"2 3\n1\nx |||\n2\n{line}\n{line.replace('[0]', ' '.join(['[0]'] * 100))}\n"
     (named,) = read_all(read_forest_text, file, content)
@@ -165,7 +165,7 @@ def test_compressed_files(tmp_path: Path) -> None:
 
 @settings(max_examples=400)
 @given(st.sampled_from([SMALL, MOSES, SMALL + "# name x\n" + SMALL]).flatmap(edited))
-def test_the_kernel_agrees_with_a_plain_parser(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
+def test_the_reader_agrees_with_a_plain_parser(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     path = tmp_path_factory.getbasetemp() / "edited.hg"
     assert_agrees(read_forest_text, path, content, lambda: [forest.build() for forest in oracle.forest_text(content)])
 

@@ -71,6 +71,6 @@ def test_the_two_formats_are_told_apart() -> None:
 
 @settings(max_examples=300)
 @given(edited(JOSHUA))
-def test_the_kernel_agrees_on_joshua(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
+def test_the_reader_agrees_with_a_plain_parser(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     path = tmp_path_factory.getbasetemp() / "edited.joshua"
     assert_agrees(read_joshua, path, content, lambda: [oracle.joshua(content).build()])

@@ -125,7 +125,7 @@ def test_an_edge_without_a_target_puts_out_nothing(file: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", ":1: no JSON at column 1: Expecting value (is the file cut off?); expected the JSON of a cdec"),
+        ("", ":1: no JSON at column 1: expected a value (is the file cut off?); expected the JSON of a cdec"),
         ("[]", ":1: got []; expected the JSON of a cdec hypergraph"),
         ("{}", ":1: no node; is the file cut off?"),
         (CDEC[:200], ":1: no JSON at column"),
@@ -133,8 +133,8 @@ def test_an_edge_without_a_target_puts_out_nothing(file: Path) -> None:
         ("\n\n" + CDEC[:-3], ":3: no JSON at column"),
         (CDEC + "{}", ":2: no JSON at column 1: more after the end"),
         ("[" * 100_000, ":1: got a value that is nested too deeply; expected the JSON of a cdec hypergraph"),
-        (CDEC.replace("[0,1,-1,-1]", "[" * 100_000), ":1: no JSON at column 229: nested too deeply"),
-        (CDEC.replace("[0,1,-1,-1]", '{"a":' * 100_000), ":1: no JSON at column 485: nested too deeply"),
+        (CDEC.replace("[0,1,-1,-1]", "[" * 100_000), ":1: no JSON at column 145: nested too deeply"),
+        (CDEC.replace("[0,1,-1,-1]", '{"a":' * 100_000), ":1: no JSON at column 145: nested too deeply"),
         (CDEC.replace("[0,1,-1,-1]", "[0,1,-1,-1,]"), ":1: no JSON at column 176: expected a value"),
         (CDEC.replace('"spans"', "spans"), ":1: no JSON at column 157: expected a key in double quotes"),
         (CDEC.replace('"spans":', '"spans",'), ":1: no JSON at column 164: expected ':'"),
@@ -193,7 +193,7 @@ def test_what_is_wrong_with_json_of_cdec(file: Path, content: str | bytes, messa
         ("[]", "got []; expected the JSON of a hypergraph"),
         ('{"nodes": 1}', "the hypergraph has no list of nodes (got 1)"),
         ("[" * 100_000, "got a value that is nested too deeply"),
-        (TRAVATAR.replace("null", "[" * 100_000), "no JSON at column 123: nested too deeply, beyond 64 brackets"),
+        (TRAVATAR.replace("null", "[" * 100_000), "no JSON at column 51: nested too deeply"),
         (TRAVATAR[:100], "no JSON"),
         (TRAVATAR.replace('"id": 1, "edges"', '"id": 0, "edges"'), "two nodes have the id 0"),
         (TRAVATAR.replace('"id": 0}, {"sym"', '"id": 2}, {"sym"'), "no node has the id 0"),
@@ -215,7 +215,7 @@ def test_what_is_wrong_with_json_of_cdec(file: Path, content: str | bytes, messa
         (TRAVATAR.replace('{"lm": -3}', '{"\\ud800": -3}'), "the feature name '\\ud800' has a lone surrogate"),
         (TRAVATAR.replace('{"lm": -3}', '{"lm": 1e400}'), "feature 'lm' is '1e400'; expected a finite number"),
         (TRAVATAR.replace('{"lm": -3}', '{"lm": 01}'), "no JSON at column 211: expected ',' or a closing bracket"),
-        (TRAVATAR.replace('{"lm": -3}', '{"lm": .5}'), "no JSON at column 210: Expecting value"),
+        (TRAVATAR.replace('{"lm": -3}', '{"lm": .5}'), "no JSON at column 210: expected a value"),
         (TRAVATAR.replace('{"lm": -3}', '{"lm": -3,}'), "no JSON at column 213: expected a key"),
         (TRAVATAR.replace('"tails": [1]', '"tails": [0]'), "the forest has a cycle"),
         (TRAVATAR.replace('"head": 1', '"head": "1"'), "edge 1: no node '1'"),
@@ -279,7 +279,7 @@ def test_random_forests(tmp_path_factory: pytest.TempPathFactory, forest: Forest
 
 
 def test_much_of_everything(file: Path) -> None:
-    """More of each than there is room for at first, some of it with escapes: nothing may be lost or read twice."""
+    """Thousands of words, hundreds of names and nodes, some with escapes: nothing may be lost or read twice."""
     words = [f"w\\u{ord('a') + k % 26:04x}{k}" if k % 3 else f"w{k}" for k in range(3000)]
     names = [f"n\\u00e9{k}" if k % 3 else f"n{k}" for k in range(200)]
     nodes = 300

@@ -338,8 +338,8 @@ def test_damaged_search_graphs(tmp_path_factory: pytest.TempPathFactory, content
 
 
 @pytest.mark.parametrize("reader", [read_moses_graph, read_forest_text])
-def test_room_for_more_than_was_expected(reader: ForestReader, file: Path) -> None:
-    """Long lines, new words and names in each of them, and numbers with too many digits for the kernel."""
+def test_long_lines(reader: ForestReader, file: Path) -> None:
+    """New words and names in each line, and numbers with more digits than a double has."""
     lines, words, names = 40, 30, 25
     if reader is read_moses_graph:
         content = "0 hyp=0 stack=0 forward=1 fscore=0\n" + "".join(

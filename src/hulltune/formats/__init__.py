@@ -12,7 +12,7 @@ What is where:
 - formats of lattices: openfst, kaldi, slf, k2; of the first two, fst_binary, fst_text and symbols
 - beside them: packed (packed files), references, weights, result_files
 - what readers share: streams, problems, numbers, growing; of JSON, json_lines and json_text; of forests, raw_edges,
-  source_text, positional, lattices, lattice_writing, word_rules
+  source_text, lattices, lattice_writing, word_rules
 """
 
 from __future__ import annotations

@@ -20,8 +20,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from itertools import pairwise
-from typing import IO, Any, cast
+from functools import partial
+from itertools import islice, pairwise
+from typing import IO, NamedTuple, cast
 
 import numpy as np
 
@@ -32,8 +33,8 @@ from hulltune.errors import InputError
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.numbers import LONE_SURROGATE, shown
 from hulltune.formats.raw_edges import RawEdges
-from hulltune.formats.source_text import SourceText
-from hulltune.formats.streams import written_atomically
+from hulltune.formats.source_text import SourceText, whole_number
+from hulltune.formats.streams import not_utf8, written_atomically
 from hulltune.wording import counted
 
 _HEADER = re.compile(rb"[ \t\r]*(\d{1,18})[ \t\r]+(\d{1,18})[ \t\r]*")
@@ -42,6 +43,9 @@ _EMPTY = (b"0", b"0")
 """The first and only line of a forest without a node: a decoder that found nothing writes it."""
 _TAIL = re.compile(r"\[[0-9]+\]")
 _COUNT = re.compile(rb"[ \t\r]*\d{1,18}[ \t\r]*")
+
+Lines = Iterator[tuple[int, bytes]]
+"""The lines of a file that are still to be read, with their places."""
 
 
 def looks_like(head: bytes) -> bool:
@@ -78,117 +82,160 @@ def first_nodes(head: bytes) -> list[tuple[int, int]]:
 
 
 def read_forest_text(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The forests of a file; linear in its size, most of it in a kernel."""
+    """The forests of a file; linear in its size."""
     source = SourceText.read(path)
-    name, start, position = find_header(source, 0)
-    if start == len(source.data):
+    lines = source.lines()
+    header: Header | None = first_header(source, lines)
+    while header is not None:
+        edges = _read_edges(TextForest(source, header, header.nodes), lines)
+        nodes = max(header.nodes, 1)  # of "0 0" the root is still there, without edges
+        edges.add_leaves(nodes, nodes - 1)
+        where = partial(source.at, header.place)
+        yield NamedForest(edges.forest(options, vocabulary, nodes=nodes, root=nodes - 1, where=where), header.name)
+        header = _next_header(source, lines)
+
+
+class Header(NamedTuple):
+    """The first line of a forest, where it begins and ends, and the name that comments before it give."""
+
+    place: int
+    end: int
+    nodes: int
+    edges: int
+    name: str | None
+
+
+def first_header(source: SourceText, lines: Lines) -> Header:
+    """The first line of the first forest, of which there must be one."""
+    header = _next_header(source, lines)
+    if header is None:
         raise source.fault(0, "no forest in the file; expected a line with the numbers of nodes and edges")
-    while start < len(source.data):
-        forest, position = _read_forest(source, start, position, options, vocabulary)
-        yield NamedForest(forest, name)
-        name, start, position = find_header(source, position)
+    return header
 
 
-def find_header(source: SourceText, position: int) -> tuple[str | None, int, int]:
-    """The name that comments give the next forest, and where its first line begins and ends."""
+def _next_header(source: SourceText, lines: Lines) -> Header | None:
+    """Read on, over comments and blank lines, to the first line of the next forest; None if there is none."""
     name = None
-    while position < len(source.data):
-        end = source.data.index(b"\n", position) + 1
-        line = source.data[position:end].strip()
-        if line and not line.startswith(b"#"):
-            return name, position, end
-        if line.startswith(_NAME):
-            name = source.text(position, end).strip()[len(_NAME) :].strip()
-        position = end
-    return name, position, position
+    for place, line in lines:
+        content = line.strip()
+        if content and not content.startswith(b"#"):
+            end = place + len(line) + 1
+            return Header(place, end, *_counts(source, place, line, len(source.data) - end), name)
+        if content.startswith(_NAME):
+            name = source.text(place, line).strip()[len(_NAME) :].strip()
+    return None
 
 
-def _read_forest(
-    source: SourceText, start: int, position: int, options: ForestOptions, vocabulary: Vocabulary
-) -> tuple[Forest, int]:
-    """The forest whose first line is ``start:position``, and where it ends."""
-    edges, _, position = read_nodes(source, start, position, numbered=False)
-    root = edges.nodes - 1
-    forest = edges.with_leaves(root).forest(options, vocabulary, root=root, where=lambda: source.at(start))
-    return forest, position
-
-
-def read_nodes(source: SourceText, start: int, position: int, *, numbered: bool) -> tuple[RawEdges, Any, int]:
-    """The edges of the forest whose first line is ``start:position``, where each begins, and where the forest ends."""
-    from hulltune.kernels import forest_text as kernel
-
-    nodes, edges = _counts(source, start, position)
-    code, state, offsets, (tails, labels, columns, values), words, names, pending = kernel.parse_nodes(
-        source.array, position, len(source.data), nodes, edges, numbered
-    )
-    if code:
-        raise _complaint(source, code, state, nodes, edges)
-    feature_names = source.texts(names)
-    source.settle(pending, values, feature_names)
-    raw = RawEdges(
-        nodes=max(nodes, 1),  # of "0 0" the root is still there, without edges
-        heads=offsets[kernel.HEAD, :edges],
-        tail_offsets=offsets[kernel.TAIL],
-        tails=tails,
-        label_offsets=offsets[kernel.LABEL],
-        labels=labels,
-        value_offsets=offsets[kernel.VALUE],
-        columns=columns,
-        values=values,
-        words=source.texts(words),
-        names=feature_names,
-    )
-    return raw, offsets[kernel.LINE], int(state[kernel.POSITION])
-
-
-def _counts(source: SourceText, start: int, end: int) -> tuple[int, int]:
-    """The numbers of nodes and edges, believed only as far as the rest of the file has room for them."""
-    match = _HEADER.fullmatch(source.data, start, end - 1)
+def _counts(source: SourceText, place: int, line: bytes, left: int) -> tuple[int, int]:
+    """The numbers of nodes and edges, believed only as far as the bytes that are left have room for them."""
+    match = _HEADER.fullmatch(line)
     if match is None:
-        raise source.fault(start, f"{shown(source.line(start))}; expected the numbers of nodes and edges of a forest")
+        text = source.text(place, line).strip()
+        raise source.fault(place, f"{shown(text)}; expected the numbers of nodes and edges of a forest")
     nodes, edges = int(match[1]), int(match[2])
-    left = len(source.data) - end
     if 2 * nodes + 4 * edges > left:  # the shortest lines: "0" and "|||"
         raise source.fault(
-            start,
+            place,
             f"{counted(nodes, 'node')} and {counted(edges, 'edge')}, but only {counted(left, 'byte')} of text "
             "after that; is the file cut off?",
         )
     return nodes, edges
 
 
-def _complaint(source: SourceText, code: int, state: Any, nodes: int, edges: int) -> InputError:
-    from hulltune.kernels import forest_text as kernel
+def _read_edges(forest: TextForest, lines: Lines) -> RawEdges:
+    """The edges of a forest: for every node their number, and a line for each."""
+    header, edges = forest.header, forest.edges
+    end = header.end
+    for node in range(header.nodes):
+        place, line = next((both for both in lines if not both[1].startswith(b"#")), (0, None))
+        if line is None:
+            raise forest.ends_early()
+        count = read_count(line)
+        if count is None:
+            raise forest.no_count(place, line)
+        wanted = len(edges.heads) + count
+        if wanted > header.edges:
+            raise forest.too_many_edges(place)
+        for place, line in islice(lines, count):
+            forest.add_edge(place, line, node)
+        if len(edges.heads) < wanted:
+            raise forest.ends_early()
+        end = place + len(line) + 1
+    if len(edges.heads) < header.edges:
+        found = f"{counted(len(edges.heads), 'edge')} into all nodes"
+        raise forest.source.fault(end, f"{found}, fewer than the {header.edges} that the first line tells of")
+    return edges
 
-    position, first, last, edge = state[[kernel.POSITION, kernel.FIRST, kernel.LAST, kernel.EDGES]].tolist()
-    if code == kernel.ENDS_EARLY:
-        return source.fault(position, f"the file ends within a forest, after {edge} of {counted(edges, 'edge')}")
-    if code == kernel.BAD_COUNT:
-        reason = f"{shown(source.line(position))}; expected the number of edges into the next node"
-        return source.fault(position, reason)
-    if code == kernel.TOO_FEW_EDGES:
-        return source.fault(
-            position, f"{counted(edge, 'edge')} into all nodes, fewer than the {edges} that the first line tells of"
-        )
-    if code == kernel.NO_BARS:
-        return source.fault(position, "no '|||'; expected 'words [tail] words ||| name=value …'")
-    if code == kernel.TOO_MANY_NODES:
-        return source.fault(position, f"more nodes than the {nodes} that the first line tells of")
-    if code == kernel.TOO_MANY_EDGES:
-        return source.fault(position, f"more edges than the {edges} that the first line tells of")
-    token = source.text(first, last)
-    if code == kernel.NOT_ASCENDING:
-        reason = f"node {token} after a node with no smaller number; expected ascending numbers"
-    elif code == kernel.TAIL_OUT_OF_RANGE:
-        reason = f"no node {shown(token)}; expected [0] to [{nodes - 1}]"
-    elif code == kernel.NO_EQUALS:
-        reason = f"{shown(token)} is no feature; expected 'name=value'"
-    elif code == kernel.NO_NAME:
-        reason = f"no name before '=' in {shown(token)}; expected 'name=value'"
-    else:
-        assert code == kernel.REPEATED_NAME
-        reason = f"feature {shown(token.rpartition('=')[0])} occurs twice"
-    return source.fault(position, reason)
+
+def read_count(line: bytes) -> int | None:
+    """The number on a line, if there is nothing else."""
+    digits = line.strip(b" \t\r")
+    return whole_number(digits) if digits.isdigit() else None
+
+
+class TextForest:
+    """The forest with this header and its edges, whose tails must be below ``limit``."""
+
+    def __init__(self, source: SourceText, header: Header, limit: int) -> None:
+        self.source = source
+        self.header = header
+        self.edges = RawEdges()
+        self._limit = limit
+
+    def add_edge(self, place: int, line: bytes, head: int) -> None:
+        """Add the edge on the line at this place: ``words [tail] words ||| name=value …``."""
+        split, words, names = self.source.split, self.edges.words, self.edges.names
+        output, bars, rest = line.partition(b"|||")
+        if not bars:
+            raise self.source.fault(place, "no '|||'; expected 'words [tail] words ||| name=value …'")
+        features = [token.rpartition(b"=") for token in split(rest.partition(b"|||")[0])]
+        tails: list[int] = []
+        labels: list[int] = []
+        try:
+            for token in split(output):
+                if token.startswith(b"[") and token.endswith(b"]") and token[1:-1].isdigit():
+                    tails.append(whole_number(token[1:-1]))
+                    labels.append(-len(tails))
+                    if tails[-1] >= self._limit:
+                        reason = f"no node {shown(token.decode())}; expected [0] to [{self._limit - 1}]"
+                        raise self.source.fault(place, reason)
+                else:
+                    labels.append(words[token])
+            columns = [names[name] for name, _, _ in features if name]
+        except UnicodeDecodeError as error:
+            raise self.source.fault(place, not_utf8(error)) from None
+        if len(set(columns)) < len(features):
+            raise self._bad_feature(place, features)
+        values = self.edges.numbers(self.source, place, [value for _, _, value in features], columns)
+        self.edges.add(head, tails, labels, columns, values)
+
+    def _bad_feature(self, place: int, features: list[tuple[bytes, bytes, bytes]]) -> InputError:
+        """The error for the first feature without a name, or with a name that another one has."""
+        names: set[bytes] = set()
+        for name, equals, value in features:
+            text = shown(self.source.text(place, name + equals + value))
+            if not equals:
+                return self.source.fault(place, f"{text} is no feature; expected 'name=value'")
+            if not name:
+                return self.source.fault(place, f"no name before '=' in {text}; expected 'name=value'")
+            if name in names:
+                break
+            names.add(name)
+        return self.source.fault(place, f"feature {shown(name.decode())} occurs twice")
+
+    def no_count(self, place: int, line: bytes) -> InputError:
+        """The error for a line that should be a number."""
+        text = self.source.text(place, line).strip()
+        return self.source.fault(place, f"{shown(text)}; expected the number of edges into the next node")
+
+    def too_many_edges(self, place: int) -> InputError:
+        """The error for an edge beyond those of the header."""
+        return self.source.fault(place, f"more edges than the {self.header.edges} that the first line tells of")
+
+    def ends_early(self) -> InputError:
+        """The error for a forest that is cut off."""
+        found = f"after {len(self.edges.heads)} of {counted(self.header.edges, 'edge')}"
+        return self.source.fault(len(self.source.data), f"the file ends within a forest, {found}")
 
 
 def write_forest_text(path: Path, forests: Iterable[NamedForest]) -> None:

@@ -9,17 +9,15 @@ Values are scores (larger is better) and are taken as they are. The words ``<s>`
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from functools import partial
+from itertools import pairwise
 
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
-from hulltune.formats.forest_text import find_header, first_nodes, read_nodes
-from hulltune.formats.raw_edges import RawEdges
-from hulltune.formats.source_text import SourceText
+from hulltune.formats.forest_text import Lines, TextForest, first_header, first_nodes, read_count
+from hulltune.formats.source_text import HUGE, SourceText
 
 _OLD = (b"#SENT:", b"#I ")
 
@@ -32,31 +30,58 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_joshua(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The one forest of a file; linear in its size, most of it in a kernel."""
+    """The one forest of a file; linear in its size."""
     source = SourceText.read(path)
     if source.data.startswith(_OLD):
         raise source.fault(
             0, "a hypergraph of an old Joshua, whose rules are in another file; dump it with a newer one (dump_hg)"
         )
-    _, start, position = find_header(source, 0)
-    if start == len(source.data):
-        raise source.fault(0, "no forest in the file; expected a line with the numbers of nodes and edges")
-    edges, lines, _ = read_nodes(source, start, position, numbered=True)
-    edges = _under_one_root(source, edges, lines)
-    yield NamedForest(edges.forest(options, vocabulary, root=edges.nodes - 1, where=lambda: source.at(start)))
+    lines = source.lines()
+    header = first_header(source, lines)
+    forest = TextForest(source, header, HUGE + 1)
+    places = _read_edges(forest, lines)
+    root = _put_under_one_root(forest, places)
+    where = partial(source.at, header.place)
+    yield NamedForest(forest.edges.forest(options, vocabulary, nodes=root + 1, root=root, where=where))
 
 
-def _under_one_root(source: SourceText, edges: RawEdges, lines: Any) -> RawEdges:
-    """The same with nodes numbered from 0, and a root above those that are no tails."""
-    numbers, heads = np.unique(edges.heads, return_inverse=True)
-    tails = np.searchsorted(numbers, edges.tails)
-    unknown = tails == len(numbers)
-    unknown[~unknown] = numbers[tails[~unknown]] != edges.tails[~unknown]
-    if unknown.any():
-        slot = int(np.argmax(unknown))
-        edge = int(np.searchsorted(edges.tail_offsets, slot, side="right")) - 1
-        raise source.fault(int(lines[edge]), f"no node [{edges.tails[slot]}]; expected one that has edges")
-    tops = np.flatnonzero(np.bincount(tails, minlength=len(numbers)) == 0)
-    root = len(numbers)
-    whole = replace(edges, nodes=root + 1, heads=heads.reshape(-1).astype(np.int64), tails=tails.astype(np.int64))
-    return whole.with_edges(np.full(len(tops), root), tops)
+def _read_edges(forest: TextForest, lines: Lines) -> list[int]:
+    """Read the edges, with heads and tails as they are in the file; returns the places of their lines."""
+    source, header = forest.source, forest.header
+    places: list[int] = []
+    nodes, node = 0, 0
+    for place, line in lines:
+        number = read_count(line)
+        if number is not None:
+            if number <= node:
+                reason = f"node {line.decode().strip()} after a node with no smaller number; expected ascending numbers"
+                raise source.fault(place, reason)
+            if nodes == header.nodes:
+                raise source.fault(place, f"more nodes than the {header.nodes} that the first line tells of")
+            nodes, node = nodes + 1, number
+        elif not nodes:
+            raise forest.no_count(place, line)
+        elif len(places) == header.edges:
+            raise forest.too_many_edges(place)
+        else:
+            forest.add_edge(place, line, node)
+            places.append(place)
+    if (nodes, len(places)) != (header.nodes, header.edges):
+        raise forest.ends_early()
+    return places
+
+
+def _put_under_one_root(forest: TextForest, places: list[int]) -> int:
+    """Number the nodes from 0, and add a root above those that are no tails; returns the root."""
+    edges = forest.edges
+    number = {name: node for node, name in enumerate(sorted(set(edges.heads)))}
+    for place, (first, last) in zip(places, pairwise(edges.tail_offsets), strict=True):
+        for tail in edges.tails[first:last]:
+            if tail not in number:
+                raise forest.source.fault(place, f"no node [{tail}]; expected one that has edges")
+    edges.heads = array("q", [number[head] for head in edges.heads])
+    edges.tails = array("q", [number[tail] for tail in edges.tails])
+    root = len(number)
+    for top in sorted(set(range(root)).difference(edges.tails)):
+        edges.add(root, [top], [-1], [], [])
+    return root

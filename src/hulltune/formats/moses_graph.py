@@ -14,24 +14,41 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
+from array import array
+from collections.abc import Container, Iterator
+from functools import partial
 
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.numbers import shown
-from hulltune.formats.positional import name_columns
-from hulltune.formats.raw_edges import RawEdges
-from hulltune.formats.source_text import Integers, SourceText
-from hulltune.formats.streams import blocks, open_bytes
+from hulltune.formats.raw_edges import RawEdges, refuse_clashes
+from hulltune.formats.source_text import SourceText, whole_number
+from hulltune.formats.streams import blocks, not_utf8, open_bytes
 
 _LINE = re.compile(rb"\s*\d+ hyp=\d+ ")
-_SPARSEST = 16
-"""Numbers a table of them may have room for, of each that there is: beyond, a search is cheaper than the memory."""
+_SENTENCE = re.compile(rb"(\d+)(?![^ \t\r])")
+_USUAL = re.compile(
+    rb"""\d+ [ ] hyp=(\d{1,15}) [ ] stack=\d+ [ ] back=(\d{1,15}) [ ] score=[^\x00-\x20]* [ ] transition=([^\x00-\x20]*)
+    (?: [ ] recombined=(\d{1,15}) )? [ ] forward=(-1|\d{1,15}) [ ] fscore=[^\x00-\x20]* [ ] covered=[^\x00-\x20]* [ ]
+    (?: out=(.*) | scores="core=\(([^)\x00-\x20]*)\)([^"\x00-\x1f]*)" [ ] out="[^|]*\|([^|]*)" [ ]* )""",
+    re.VERBOSE,
+)
+"""A line as Moses writes it. Some versions have fields less or more, or in another order."""
+_FIELD = re.compile(rb"([^\x00-\x20=]+)=([^\x00-\x20]*)")
+_LONG_FIELD = re.compile(rb"[ \t\r](out=|scores=\[|scores=|\[)")
+"""The beginning of a field that may have blanks in it."""
+_CONTROLS = rb"\x00-\x08\x0a-\x0c\x0e-\x1f"
+_QUOTED = re.compile(rb'"(?:core=\(([^)%b]*)\)|<<([^>%b]*)>>)([^"%b]*)"' % (_CONTROLS, _CONTROLS, _CONTROLS))
+_IN_BRACKETS = re.compile(rb"([^]%b]*)\]" % _CONTROLS)
+_BAD_SCORES = 'its scores cannot be read; expected scores="core=(v,v,…) name=v …" or [ name: v v … ]'
+_COMPLETE = -1
+
+_Labels = tuple[bytes, ...]
+"""What stands in brackets: labels like ``d:``, and an empty text for every score."""
+_Scores = tuple[str, _Labels, list[bytes], list[bytes]]
+"""The kind of scores (``transition``, ``core`` or ``brackets``), labels, those without a name, and ``name=value``."""
 
 
 def looks_like(head: bytes) -> bool:
@@ -40,176 +57,259 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_moses_graph(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The forests of a file, read sentence by sentence; linear in its size, most of it in a kernel."""
-    for number, source, lines in _sentences(path):
-        if number < 0:
+    """The forests of a file, read sentence by sentence; linear in its size."""
+    for number, source in _sentences(path):
+        if number is None:
+            _, line = next(source.lines())
             raise source.fault(
                 0,
-                f"{shown(source.line(0))}; expected '0 hyp=1 stack=1 back=0 …' as phrase-based Moses writes "
-                "(from moses_chart, take -output-search-graph-hypergraph)",
+                f"{shown(source.text(0, line).strip())}; expected '0 hyp=1 stack=1 back=0 …' as phrase-based Moses "
+                "writes (from moses_chart, take -output-search-graph-hypergraph)",
             )
-        yield NamedForest(_read_sentence(source, lines, options, vocabulary), str(number))
+        yield NamedForest(_Sentence(source).forest(options, vocabulary), str(number))
 
 
-def _sentences(path: Path) -> Iterator[tuple[int, SourceText, int]]:
-    """The lines of every sentence, and how many; a sentence may go over several blocks of the file."""
-    from hulltune.kernels.moses_graph_fields import next_sentence
-
+def _sentences(path: Path) -> Iterator[tuple[int | None, SourceText]]:
+    """The number of every sentence, None for lines without one, and its lines, which follow each other."""
     file = os.fspath(path)
-    parts: list[bytes] = []
-    line, sentence, lines = 1, -2, 0
+    sentence: int | None = None
+    lines: list[bytes] = []
+    first_line = 1
     with open_bytes(path) as stream:
         for block in blocks(stream):
-            array = np.frombuffer(block, dtype=np.uint8)
-            position = 0
-            while True:
-                stop, number, more = next_sentence(array, position, len(block), sentence)
-                lines += more
-                if more:
-                    parts.append(block[position:stop])
-                if stop == len(block):
-                    break
-                if parts:
-                    yield sentence, _joined(parts, file, line), lines
-                position, sentence = stop, int(number)
-                line, lines = line + lines, 0
-    if not parts:
+            for line in block[:-1].split(b"\n"):
+                match = _SENTENCE.match(line)
+                number = None if match is None else whole_number(match[1])
+                if lines and number != sentence:
+                    yield sentence, SourceText(file, b"\n".join([*lines, b""]), first_line)
+                    first_line += len(lines)
+                    lines.clear()
+                sentence = number
+                lines.append(line)
+    if not lines:
         raise InputError(f"{file}:1: no search graph in the file; expected lines like '0 hyp=1 stack=1 back=0 …'")
-    del block, array  # their memory is for what is made of the sentence
-    yield sentence, _joined(parts, file, line), lines
+    yield sentence, SourceText(file, b"\n".join([*lines, b""]), first_line)
 
 
-def _joined(parts: list[bytes], file: str, line: int) -> SourceText:
-    """The parts of a sentence in one, and no longer apart."""
-    data = b"".join(parts)
-    parts.clear()
-    return SourceText(file, data, line)
+class _Sentence:
+    """The hypotheses of one sentence. The first one decides which scores without a name there are."""
 
+    def __init__(self, source: SourceText) -> None:
+        self._source = source
+        self._place = 0
+        """The place of the line that is being read."""
+        self._edges = RawEdges()
+        self._kind = ""
+        self._labels: _Labels = ()
+        self._unnamed: list[int] = []
+        """The columns of scores without a name."""
+        self._hypotheses: list[int] = []
+        self._forwards: list[int] = []
+        """What comes after each hypothesis; 0 where the file does not tell."""
+        self._places: list[int] = []
+        self._after_start = 0
+        """What comes after hypothesis 0."""
+        for place, line in source.lines():
+            self._place = place
+            try:
+                self._read(line)
+            except UnicodeDecodeError as error:
+                raise self._fault(not_utf8(error)) from None
 
-def _read_sentence(source: SourceText, lines: int, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
-    from hulltune.kernels import moses_graph as kernel
+    def _fault(self, reason: str) -> InputError:
+        return self._source.fault(self._place, reason)
 
-    code, state, table, labels, columns, values, words, names, pending = kernel.parse_sentence(source.array, lines)
-    if code:
-        raise _complaint(source, code, state)
-    edges = table.shape[1] - 1
-    style = int(state[kernel.LAYOUT]) % 4
-    positional = _names(source, style, state)
-    own_names = source.texts(names)
-    columns, feature_names = name_columns(source, columns, values, pending, positional, own_names)
-    _, heads, backs, forwards = table[: kernel.LINE, :edges]
-    number = _Numbers(np.append(heads, 0))
-    _check_links(source, table, number, int(state[kernel.START]), style != kernel.BRACKETS)
-    root = number.count
-    finals = np.unique(heads[forwards == kernel.FINAL])
-    if edges and not len(finals):
-        last = int(table[kernel.LINE, edges - 1])
-        raise source.fault(last, "no hypothesis of this sentence is complete (forward=-1); is the file cut off?")
-    raw = RawEdges(
-        nodes=root + 1,
-        heads=number.of(heads),
-        tail_offsets=np.arange(edges + 1),
-        tails=number.of(backs),
-        label_offsets=table[kernel.LABEL],
-        labels=labels,
-        value_offsets=table[kernel.VALUE],
-        columns=columns,
-        values=values,
-        words=source.texts(words),
-        names=feature_names,
-        node_names=number.distinct,
-    )
-    whole = raw.with_edges(np.zeros(1, dtype=np.int64))  # the empty path to hypothesis 0
-    whole = whole.with_edges(np.full(len(finals), root), number.of(finals))
-    return whole.forest(options, vocabulary, root=root, where=lambda: source.at(0))
-
-
-class _Numbers:
-    """Distinct numbers, from 0, in order: the place of each among them. By a table where that is not too empty."""
-
-    def __init__(self, given: Integers) -> None:
-        largest = int(given.max())
-        self._table: Integers | None = None
-        if largest <= _SPARSEST * len(given):
-            present = np.zeros(largest + 1, dtype=np.bool_)
-            present[given] = True
-            self._table = np.where(present, np.cumsum(present) - 1, -1)
-            self.distinct = np.flatnonzero(present)
+    def _read(self, line: bytes) -> None:
+        """Read a hypothesis."""
+        usual = _USUAL.fullmatch(line)
+        if usual is None:
+            self._read_fields(line)
+            return
+        number, back, transition, recombined, forward, out, core, named, target = usual.groups()
+        if core is None:
+            scores: _Scores = "transition", (), [transition], []
+            labels = self._words(out)
         else:
-            self.distinct = np.unique(given)
-        self.count = len(self.distinct)
+            scores = self._core(core, named)
+            labels = self._words(target)
+        hypothesis = int(number)
+        head = int(recombined) if recombined else hypothesis
+        self._add(hypothesis, head, int(back), int(forward), scores, labels)
 
-    def of(self, asked: Integers) -> Integers:
-        """The place of each; −1 for those that are not there."""
-        if self._table is not None:
-            table = self._table
-            places = table[np.clip(asked, 0, len(table) - 1)]
-            return np.where((asked < 0) | (asked >= len(table)), -1, places)
-        places = np.minimum(np.searchsorted(self.distinct, asked), self.count - 1)
-        return np.where(self.distinct[places] == asked, places, -1)
+    def _read_fields(self, line: bytes) -> None:
+        """Read a hypothesis whose fields may come in any order."""
+        fields, scores, out = self._split(line)
+        hypothesis, back = self._number(fields, b"hyp"), self._number(fields, b"back")
+        head, forward = self._number(fields, b"recombined"), self._number(fields, b"forward") or 0
+        if hypothesis is None:
+            raise self._fault("no field hyp=")
+        if back is None:
+            if hypothesis or scores or out is not None:  # scores or words of hypothesis 0 would be lost
+                raise self._fault("no field back=, and not hypothesis 0 alone; is the line cut off?")
+            self._after_start = forward
+            return
+        if out is None:
+            raise self._fault("no field out=; is the line cut off?")
+        if scores is None:
+            if b"transition" not in fields:
+                raise self._fault("neither transition= nor scores=; expected one of them")
+            scores = "transition", (), [fields[b"transition"]], []
+        labels = self._words(out)
+        self._add(hypothesis, hypothesis if head is None else head, back, forward, scores, labels)
+
+    def _split(self, line: bytes) -> tuple[dict[bytes, bytes], _Scores | None, bytes | None]:
+        """The short fields of a line by their key, the scores, and the words of the output."""
+        fields: dict[bytes, bytes] = {}
+        scores: _Scores | None = None
+        has_source = False
+        rest = line.lstrip(b"0123456789")
+        while True:
+            long_field = _LONG_FIELD.search(rest)
+            for token in self._source.split(rest if long_field is None else rest[: long_field.start()]):
+                field = _FIELD.fullmatch(token)
+                if field is None:
+                    raise self._fault(f"{shown(token.decode())} is no field; expected 'key=value'")
+                fields[field[1]] = field[2]
+            if long_field is None:
+                return fields, scores, None
+            key, rest = long_field[1], rest[long_field.end() :]
+            if key == b"out=":
+                return fields, scores, self._target(rest) if has_source else rest
+            if scores is not None:
+                raise self._fault(_BAD_SCORES)
+            has_source = key != b"["
+            scores, rest = self._split_quoted(rest) if key == b"scores=" else self._split_brackets(rest)
+
+    def _number(self, fields: dict[bytes, bytes], key: bytes) -> int | None:
+        """The whole number in a field; a minus in ``forward=`` means that a hypothesis is complete."""
+        text = fields.get(key)
+        if text is None:
+            return None
+        if text.isdigit():
+            return whole_number(text)
+        if key == b"forward" and text.startswith(b"-"):
+            return _COMPLETE
+        raise self._fault(f"{shown((key + b'=' + text).decode())} is not a whole number from 0")
+
+    def _split_quoted(self, rest: bytes) -> tuple[_Scores, bytes]:
+        """Scores in quotes, and what is left of the line."""
+        match = _QUOTED.match(rest)
+        if match is None:
+            raise self._fault(_BAD_SCORES)
+        left = rest[match.end() :]
+        if left and not left.startswith((b" ", b"\t", b"\r")):
+            wrong = shown(f"scores={(match[0] + left[:1]).decode()}")
+            raise self._fault(f"{wrong} is no field; expected 'key=value'")
+        return self._core(match[1] if match[2] is None else match[2], match[3]), left
+
+    def _core(self, core: bytes, named: bytes) -> _Scores:
+        """Scores with commas or blanks between them, and named ones with blanks between them."""
+        if b",," in b"," + core.translate(None, b" \t\r"):
+            raise self._fault(_BAD_SCORES)
+        split = self._source.split
+        return "core", (), split(core.replace(b",", b" ")), split(named)
+
+    def _split_brackets(self, rest: bytes) -> tuple[_Scores, bytes]:
+        """Scores in brackets, and what is left of the line."""
+        match = _IN_BRACKETS.match(rest)
+        if match is None:
+            raise self._fault(_BAD_SCORES)
+        tokens = self._source.split(match[1])
+        labels = tuple(token if token.endswith(b":") else b"" for token in tokens)
+        values = [token for token in tokens if not token.endswith(b":")]
+        return ("brackets", labels, values, []), b" " + rest[match.end() :]
+
+    def _target(self, out: bytes) -> bytes:
+        """The target of ``source|target``, perhaps in quotes."""
+        out = out.rstrip(b" \t\r")
+        if out.startswith(b'"') and out.endswith(b'"') and len(out) > 1:
+            out = out[:-1]
+        _, bar, target = out.partition(b"|")
+        if not bar:
+            raise self._fault("no '|' in out=; expected 'source|target' after scores=")
+        if b"|" in target:
+            raise self._fault("more than one '|' in out=; expected 'source|target' with one factor each")
+        return target
+
+    def _words(self, target: bytes) -> list[int]:
+        """The labels of an edge: its tail and words, up to the costs of old versions."""
+        if b", pC=" in target:
+            target = target[: target.rindex(b", pC=")]
+        words = self._edges.words
+        return [-1, *[words[word] for word in self._source.split(target)]]
+
+    def _add(self, hypothesis: int, head: int, back: int, forward: int, scores: _Scores, labels: list[int]) -> None:
+        """Add the edge of a hypothesis."""
+        kind, score_labels, tokens, named = scores
+        names = self._edges.names
+        if not self._kind:
+            self._kind, self._labels, self._unnamed = kind, score_labels, list(range(len(tokens)))
+            names.texts.extend(_names(kind, score_labels, len(tokens)))
+        elif kind != self._kind or len(tokens) != len(self._unnamed) or score_labels != self._labels:
+            raise self._fault("its scores differ in number or kind from those of the sentence's first hypothesis")
+        columns = self._unnamed.copy()
+        for token in named:
+            name, _, value = token.rpartition(b"=")
+            if not name:
+                raise self._fault(f"{shown(token.decode())} is no feature; expected 'name=value'")
+            columns.append(names[name])
+            tokens.append(value)
+        if len(set(columns)) < len(columns):
+            twice = next(column for slot, column in enumerate(columns) if column in columns[:slot])
+            raise self._fault(f"feature {shown(names.texts[twice])} occurs twice")
+        values = self._edges.numbers(self._source, self._place, tokens, columns)
+        self._edges.add(head, [back], labels, columns, values)
+        self._hypotheses.append(hypothesis)
+        self._forwards.append(forward)
+        self._places.append(self._place)
+
+    def forest(self, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
+        """The packed forest: hypothesis 0 is there for nothing, and the root stands above those that are complete."""
+        edges, source = self._edges, self._source
+        refuse_clashes(source, edges.names.texts, len(self._unnamed))
+        node_names = sorted({0, *edges.heads})
+        number = {name: node for node, name in enumerate(node_names)}
+        self._check_links(number)
+        complete = {head for head, after in zip(edges.heads, self._forwards, strict=True) if after == _COMPLETE}
+        if self._places and not complete:
+            reason = "no hypothesis of this sentence is complete (forward=-1); is the file cut off?"
+            raise source.fault(self._places[-1], reason)
+        edges.heads = array("q", [number[head] for head in edges.heads])
+        edges.tails = array("q", [number[tail] for tail in edges.tails])
+        root = len(number)
+        edges.add(number[0], [], [], [], [])
+        for name in sorted(complete):
+            edges.add(root, [number[name]], [-1], [], [])
+        where = partial(source.at, 0)
+        return edges.forest(options, vocabulary, nodes=root + 1, root=root, where=where, node_names=node_names)
+
+    def _check_links(self, nodes: Container[int]) -> None:
+        """Refuse a hypothesis that continues one that is not there, or is continued by one that is not there.
+
+        The latter only where a file has every hypothesis under its own number: old versions, which write brackets,
+        have that of the winner.
+        """
+        for place, back in zip(self._places, self._edges.tails, strict=True):
+            if back not in nodes:
+                raise self._source.fault(place, f"back={back}, but this sentence has no such node")
+        if self._kind == "brackets":
+            return
+        known = {0, _COMPLETE, *self._hypotheses}
+        for place, after in zip([*self._places, 0], [*self._forwards, self._after_start], strict=True):
+            if after not in known:
+                reason = f"forward={after}, but this sentence has no such hypothesis; is the file cut off?"
+                raise self._source.fault(place, reason)
 
 
-def _check_links(source: SourceText, table: Any, nodes: _Numbers, start: int, every_hypothesis: bool) -> None:
-    """Refuse a hypothesis that continues one that is not there or, where a file has every hypothesis under its own
-    number (old versions write that of the winner), that is continued by one that is not there.
-    """
-    from hulltune.kernels import moses_graph as kernel
-
-    hypotheses, _, backs, forwards = table[: kernel.LINE, :-1]
-    unknown = np.flatnonzero(nodes.of(backs) < 0)
-    if len(unknown):
-        edge = int(unknown[0])
-        raise source.fault(int(table[kernel.LINE, edge]), f"back={backs[edge]}, but this sentence has no such node")
-    after = np.append(forwards, start)
-    unknown = np.flatnonzero((after > 0) & (_Numbers(np.append(hypotheses, 0)).of(after) < 0))
-    if len(unknown) and every_hypothesis:
-        edge = int(unknown[0])
-        place = int(table[kernel.LINE, edge]) if edge < len(forwards) else 0
-        reason = f"forward={after[edge]}, but this sentence has no such hypothesis; is the file cut off?"
-        raise source.fault(place, reason)
-
-
-def _names(source: SourceText, style: int, state: Any) -> list[str]:
+def _names(kind: str, labels: _Labels, count: int) -> list[str]:
     """The names of scores that have none of their own."""
-    from hulltune.kernels import moses_graph as kernel
-
-    dense = int(state[kernel.DENSE])
-    if style == kernel.NAMED:
-        return [f"core_{k}" for k in range(dense)]
-    if style != kernel.BRACKETS:
-        return ["transition"][:dense]
-    labels: list[str] = []
-    label = "score"
-    for token in re.split("[ \t\r]+", source.text(int(state[kernel.SCORES]), int(state[kernel.SCORES_END]))):
-        if token.endswith(":"):
-            label = token[:-1] or "score"
-        elif token:
-            labels.append(label)
-    assert len(labels) == dense
-    return [
-        label if labels.count(label) == 1 else f"{label}_{labels[:k].count(label)}" for k, label in enumerate(labels)
-    ]
-
-
-def _complaint(source: SourceText, code: int, state: Any) -> InputError:
-    from hulltune.kernels import moses_graph as kernel
-    from hulltune.kernels import moses_graph_fields as codes
-
-    position = int(state[kernel.POSITION])
-    token = shown(source.text(int(state[kernel.FIRST]), int(state[kernel.LAST])))
-    reasons = {
-        codes.NO_SENTENCE: "no number of a sentence at its start",
-        codes.BAD_FIELD: f"{token} is no field; expected 'key=value'",
-        codes.BAD_NUMBER: f"{token} is not a whole number from 0",
-        codes.BAD_SCORES: 'its scores cannot be read; expected scores="core=(v,v,…) name=v …" or [ name: v v … ]',
-        codes.NO_HYPOTHESIS: "no field hyp=",
-        codes.NO_BACK: "no field back=, and not hypothesis 0 alone; is the line cut off?",
-        codes.NO_OUT: "no field out=; is the line cut off?",
-        codes.NO_TRANSITION: "neither transition= nor scores=; expected one of them",
-        codes.NO_SOURCE: "no '|' in out=; expected 'source|target' after scores=",
-        codes.FACTORED: "more than one '|' in out=; expected 'source|target' with one factor each",
-        codes.NO_NAME: f"{token} is no feature; expected 'name=value'",
-        codes.REPEATED_NAME: f"feature {token} occurs twice",
-        codes.SCORES_DIFFER: "its scores differ in number or kind from those of the sentence's first hypothesis",
-    }
-    return source.fault(position, reasons[code])
+    if kind != "brackets":
+        return ["transition"] if kind == "transition" else [f"core_{k}" for k in range(count)]
+    names: list[str] = []
+    name = "score"
+    for label in labels:
+        if label:
+            name = label[:-1].decode() or "score"
+        else:
+            names.append(name)
+    return [name if names.count(name) == 1 else f"{name}_{names[:k].count(name)}" for k, name in enumerate(names)]

@@ -15,22 +15,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from functools import partial
+from itertools import islice
 
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.numbers import LONE_SURROGATE, is_text, shown
-from hulltune.formats.positional import name_columns, repeated
-from hulltune.formats.raw_edges import SENTENCE_MARKS, RawEdges
-from hulltune.formats.source_text import SourceText
+from hulltune.formats.raw_edges import SENTENCE_MARKS, RawEdges, refuse_clashes
+from hulltune.formats.source_text import SourceText, whole_number
+from hulltune.formats.streams import not_utf8
 
 NOT_OUTPUT = SENTENCE_MARKS | {"*EPS*", "<eps>"}
 """The words that are dropped by default."""
 _HEAD = re.compile(rb"""\s*\(\s*(\(\s*(\(\s*u?['"]|\)|$)|\)\s*(\n|$)|$)""")
+_BLANKS = b" \t\r"
+_OPEN, _CLOSE, _COMMA, _NEWLINE = b"(),\n"
+_WORD = re.compile(rb"""u?(?:'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|"([^"\\\n]*(?:\\.[^"\\\n]*)*)")[ \t\r]*""")
+"""A word in quotes, where a backslash protects the character after it. Python 2 writes a ``u`` before."""
+_NUMBERS = re.compile(rb"(?:,[ \t\r]*[^\x00-\x20,)]*[ \t\r]*)*")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)")
 
 
@@ -40,101 +44,163 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_plf(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The lattices of a file, one a line; linear in its size, most of it in a kernel."""
+    """The lattices of a file, one a line; linear in its size."""
     source = SourceText.read(path)
     if not source.data.strip():
         raise source.fault(0, "no lattice in the file; expected a line of nested tuples")
-    position = 0
-    line = source.first_line
-    while position < len(source.data):
-        end = source.data.index(b"\n", position) + 1
-        yield NamedForest(_read_lattice(SourceText(source.file, source.data[position:end], line), options, vocabulary))
-        position = end
-        line += 1
+    for number, (_, line) in enumerate(source.lines(), start=source.first_line):
+        lattice = _Lattice(SourceText(source.file, line + b"\n", number))
+        yield NamedForest(lattice.forest(options, vocabulary))
 
 
-def _read_lattice(source: SourceText, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
-    from hulltune.kernels import plf as kernel
+class _Lattice:
+    """The lattice of a line. A place is the number of bytes before it; the line end stops every search."""
 
-    code, state, arcs, columns, values, words, names, pending = kernel.parse_lattice(source.array)
-    if code:
-        raise _complaint(source, code, int(state[kernel.POSITION]))
-    nodes, edges = int(state[kernel.NODES]) + 1, arcs.shape[1] - 1
-    heads, tails = arcs[kernel.HEAD, :edges], arcs[kernel.TAIL, :edges]
-    if edges and heads.max() >= nodes:
-        arc = int(np.argmax(heads >= nodes))
-        raise source.fault(
-            0,
-            f"arc {arc + 1} leads from node {tails[arc]} over {heads[arc] - tails[arc]} nodes, "
-            f"but the lattice ends at node {nodes - 1}",
-        )
-    width = _width(source, arcs[kernel.VALUE], columns)
-    positional = ["score"] if width == 1 else [f"score_{k}" for k in range(width)]
-    own_names = source.texts(names)
-    twice = repeated(arcs[kernel.VALUE], columns)
-    if twice is not None:
-        raise source.fault(0, f"feature {own_names[twice[1]]!r} occurs twice in arc {twice[0] + 1}")
-    columns, feature_names = name_columns(source, columns, values, pending, positional, own_names)
-    texts = source.texts(words)
-    if any(mark in "".join(texts) for mark in " \t\r\\"):
-        texts = [_unescaped(source, text) for text in texts]
-    raw = RawEdges(
-        nodes=nodes,
-        heads=heads,
-        tail_offsets=np.arange(edges + 1),
-        tails=tails,
-        label_offsets=2 * np.arange(edges + 1),
-        labels=np.stack([np.full(edges, -1), arcs[kernel.WORD, :edges]], axis=1).reshape(-1).astype(np.int32),
-        value_offsets=arcs[kernel.VALUE],
-        columns=columns,
-        values=values,
-        words=texts,
-        names=feature_names,
-    )
-    options = replace(options, drop=(NOT_OUTPUT if options.drop is None else options.drop) | {""})
-    whole = raw.with_edges(np.zeros(1, dtype=np.int64))  # the empty path to the first node
-    return whole.forest(options, vocabulary, root=nodes - 1, where=lambda: source.at(0))
-
-
-def _width(source: SourceText, value_ends: Any, columns: Any) -> int:
-    """How many scores without a name every arc has."""
-    totals = np.concatenate([[0], np.cumsum(columns >= 0)])[value_ends]
-    counts = np.diff(totals)
-    if len(counts) and counts.min() != counts.max():
-        arc = int(np.argmax(counts != counts[0]))
-        raise source.fault(0, f"arc {arc + 1} has {counts[arc]} score(s), unlike the {counts[0]} of the first arc")
-    return int(counts[0]) if len(counts) else 0
-
-
-def _unescaped(source: SourceText, text: str) -> str:
-    """A word without backslashes: Moses protects characters with them, and Python writes code points so."""
-    if "\\" in text:
+    def __init__(self, source: SourceText) -> None:
+        self._source = source
+        self._data = source.data
+        self._edges = RawEdges()
+        self._unnamed: list[int] = []
+        """The columns of scores without a name, which are those of the first arc."""
+        self._nodes = 0
         try:
-            text = _ESCAPE.sub(lambda match: chr(int(match[1][1:], 16)) if len(match[1]) > 1 else match[1], text)
-        except (ValueError, OverflowError):
-            raise source.fault(0, f"{shown(text)} has an escape that is no character") from None
-        if not is_text(text):
-            raise source.fault(0, f"{shown(text)} has {LONE_SURROGATE}")
-    if any(blank in text for blank in " \t\r\n"):
-        raise source.fault(0, f"the word {shown(text)} has white space in it; expected one word an arc")
-    return text
+            self._read()
+        except UnicodeDecodeError as error:
+            raise source.fault(0, not_utf8(error)) from None
 
+    def _read(self) -> None:
+        """Read the nodes, and their arcs."""
+        data = self._data
+        place = self._opened(self._skip_blanks(0))
+        while data[place] != _CLOSE:
+            place = self._opened(place)
+            while data[place] != _CLOSE:
+                place = self._after_item(self._read_arc(self._opened(place)))
+            self._nodes += 1
+            place = self._after_item(place + 1)
+        place = self._skip_blanks(place + 1)
+        if data[place] != _NEWLINE:
+            raise self._fault(place, "expected the line to end after the lattice")
 
-def _complaint(source: SourceText, code: int, position: int) -> InputError:
-    from hulltune.kernels import plf as kernel
+    def _skip_blanks(self, place: int) -> int:
+        while self._data[place] in _BLANKS:
+            place += 1
+        return place
 
-    found = source.text(position, min(position + 200, len(source.data))).strip()[:20] if source.data else ""
-    where = f"at character {len(source.text(0, position)) + 1}"
-    got = f"{where}, before {found!r}" if found else f"{where}, where the line ends (is it cut off?)"
-    reasons = {
-        kernel.NO_OPENING: "expected '(' or ')'",
-        kernel.NO_COMMA: "expected ',' or ')'",
-        kernel.NO_QUOTE: "expected a word in quotes",
-        kernel.OPEN_QUOTE: "expected the quotes of a word to be closed",
-        kernel.NO_SCORE: "expected a score and a distance after the word",
-        kernel.BAD_DISTANCE: "expected the distance to a later node, a whole number from 1",
-        kernel.NO_NAME: "expected a name before '='",
-        kernel.LATE_SCORE: "expected scores without a name before those with one",
-        kernel.MORE: "expected the line to end after the lattice",
-    }
-    return source.fault(0, f"{reasons[code]} {got}")
+    def _opened(self, place: int) -> int:
+        """The place after an opening parenthesis and blanks."""
+        if self._data[place] != _OPEN:
+            raise self._fault(place, "expected '(' or ')'")
+        return self._skip_blanks(place + 1)
+
+    def _after_item(self, place: int) -> int:
+        """The place of what comes after a node or an arc and its comma."""
+        place = self._skip_blanks(place)
+        if self._data[place] == _COMMA:
+            return self._skip_blanks(place + 1)
+        if self._data[place] != _CLOSE:
+            raise self._fault(place, "expected ',' or ')'")
+        return place
+
+    def _read_arc(self, start: int) -> int:
+        """Add the arc whose word is at ``start``; returns the place after it."""
+        word = _WORD.match(self._data, start)
+        if word is None:
+            place = start + self._data.startswith(b"u", start)
+            is_open = self._data.startswith((b"'", b'"'), place)
+            raise self._fault(
+                place, "expected the quotes of a word to be closed" if is_open else "expected a word in quotes"
+            )
+        numbers = _NUMBERS.match(self._data, word.end())
+        assert numbers is not None  # it takes an empty text
+        end = numbers.end()
+        if self._data[end] != _CLOSE:
+            raise self._fault(end, "expected ',' or ')'")
+        tokens = numbers[0].translate(None, _BLANKS).split(b",")[1:]
+        if tokens and not tokens[-1]:  # after a last comma
+            tokens.pop()
+        if not tokens:
+            raise self._fault(end, "expected a score and a distance after the word")
+        distance = 1  # in a confusion network every arc leads to the next node
+        if len(tokens) > 1:
+            digits = tokens.pop()
+            distance = whole_number(digits) if digits.isdigit() else 0
+            if not distance:
+                place = self._place_of(len(tokens), numbers.start())
+                raise self._fault(place, "expected the distance to a later node, a whole number from 1")
+        names = self._take_names(tokens, numbers.start()) if b"=" in numbers[0] else []
+        columns = self._columns(len(tokens) - len(names), names)
+        values = self._edges.numbers(self._source, 0, tokens, columns)
+        label = self._edges.words[word[1] if word[2] is None else word[2]]
+        self._edges.add(self._nodes + distance, [self._nodes], [-1, label], columns, values)
+        return end + 1
+
+    def _take_names(self, tokens: list[bytes], start: int) -> list[bytes]:
+        """Take the names off those scores that have one, which must come last. The first comma is at ``start``."""
+        names: list[bytes] = []
+        for slot, token in enumerate(tokens):
+            name, equals, value = token.partition(b"=")
+            if equals and not name:
+                raise self._fault(self._place_of(slot, start), "expected a name before '='")
+            if names and not equals:
+                place = self._place_of(slot, start)
+                raise self._fault(place, "expected scores without a name before those with one")
+            if equals:
+                names.append(name)
+                tokens[slot] = value
+        return names
+
+    def _columns(self, width: int, names: list[bytes]) -> list[int]:
+        """The columns of so many scores without a name, and of those with one."""
+        arc = len(self._edges.heads) + 1
+        known = self._edges.names
+        if arc == 1:
+            self._unnamed = list(range(width))
+            known.texts.extend(["score"] if width == 1 else [f"score_{k}" for k in range(width)])
+        elif width != len(self._unnamed):
+            counts = f"{width} score(s), unlike the {len(self._unnamed)} of the first arc"
+            raise self._source.fault(0, f"arc {arc} has {counts}")
+        if len(set(names)) < len(names):
+            twice = next(name for slot, name in enumerate(names) if name in names[:slot]).decode()
+            raise self._source.fault(0, f"feature {twice!r} occurs twice in arc {arc}")
+        return self._unnamed + [known[name] for name in names]
+
+    def _place_of(self, slot: int, start: int) -> int:
+        """The place of a score or distance; the comma before the first one is at ``start``."""
+        commas = re.compile(rb",[ \t\r]*").finditer(self._data, start)
+        return next(islice(commas, slot, None)).end()
+
+    def _fault(self, place: int, expected: str) -> InputError:
+        """The error for what is not as the grammar has it, at this place of the line."""
+        text = self._source.text(0, self._data)
+        character = len(self._data[:place].decode())
+        found = text[character:].strip()[:20]
+        got = f"before {found!r}" if found else "where the line ends (is it cut off?)"
+        return self._source.fault(0, f"{expected} at character {character + 1}, {got}")
+
+    def forest(self, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
+        """The packed forest: the first node is there for nothing, the last one is the root."""
+        edges, source = self._edges, self._source
+        for arc, (head, tail) in enumerate(zip(edges.heads, edges.tails, strict=True), start=1):
+            if head > self._nodes:
+                reason = f"over {head - tail} nodes, but the lattice ends at node {self._nodes}"
+                raise source.fault(0, f"arc {arc} leads from node {tail} {reason}")
+        refuse_clashes(source, edges.names.texts, len(self._unnamed))
+        edges.words.texts = [self._unescaped(word) for word in edges.words.texts]
+        edges.add(0, [], [], [], [])
+        options = replace(options, drop=(NOT_OUTPUT if options.drop is None else options.drop) | {""})
+        where = partial(source.at, 0)
+        return edges.forest(options, vocabulary, nodes=self._nodes + 1, root=self._nodes, where=where)
+
+    def _unescaped(self, word: str) -> str:
+        """A word without backslashes: Moses protects characters with them, and Python writes code points so."""
+        if "\\" in word:
+            try:
+                word = _ESCAPE.sub(lambda match: chr(int(match[1][1:], 16)) if len(match[1]) > 1 else match[1], word)
+            except (ValueError, OverflowError):
+                raise self._source.fault(0, f"{shown(word)} has an escape that is no character") from None
+            if not is_text(word):
+                raise self._source.fault(0, f"{shown(word)} has {LONE_SURROGATE}")
+        if any(blank in word for blank in " \t\r\n"):
+            raise self._source.fault(0, f"the word {shown(word)} has white space in it; expected one word an arc")
+        return word

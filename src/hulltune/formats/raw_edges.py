@@ -1,9 +1,11 @@
-"""From the arrays that a kernel read to a Forest: what the readers of forests share."""
+"""From the edges of a file to a Forest: what the readers of forests share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from array import array
+from collections.abc import Callable, Sequence
+from math import isfinite
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,8 @@ from hulltune.data.packing import CycleError, pack
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import ForestOptions
+from hulltune.formats.numbers import plain_number, shown
+from hulltune.formats.source_text import SourceText
 
 Integers = NDArray[np.int64]
 
@@ -23,98 +27,140 @@ DENSE_WIDTH = 64
 """Up to so many features a matrix is dense in any case; beyond, if at least a quarter of it is there."""
 
 
-@dataclass(frozen=True, eq=False)
-class RawEdges:
-    """The edges of one forest as a kernel read them: words and feature names are numbers of distinct texts."""
+class Numbering(dict[Any, int]):
+    """Numbers for distinct words or names, in the order in which they are first asked for.
 
-    nodes: int
-    heads: Integers
-    tail_offsets: Integers
-    tails: Integers
-    label_offsets: Integers
-    labels: NDArray[np.int32]
-    """Numbers of words; −1 − i stands for tail i."""
-    value_offsets: Integers
-    columns: NDArray[np.int32]
-    values: NDArray[np.float64]
-    words: list[str]
-    names: list[str]
-    node_names: Integers | None = None
-    """What the file calls the nodes, for messages; their numbers where it is None."""
+    Keys are strings or bytes. Bytes that are not UTF-8 raise a UnicodeDecodeError when they are first asked for.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def __missing__(self, key: str | bytes) -> int:
+        number = self[key] = len(self.texts)
+        self.texts.append(key if isinstance(key, str) else key.decode("utf-8"))
+        return number
+
+
+def refuse_clashes(source: SourceText, names: list[str], unnamed: int) -> None:
+    """Refuse a feature with the name that one of the first, unnamed ones is given: it would have two columns."""
+    both = set(names[:unnamed]).intersection(names[unnamed:])
+    if both:
+        raise source.fault(0, f"feature {min(both)!r} is also the name of a score without a name")
+
+
+class RawEdges:
+    """The edges of one forest in the order of a file; words and feature names are numbers of distinct texts."""
+
+    def __init__(self) -> None:
+        self.heads = array("q")
+        self.tails = array("q")
+        self.tail_offsets = array("q", [0])
+        self.labels = array("i")
+        """Numbers of words; −1 − i stands for tail i."""
+        self.label_offsets = array("q", [0])
+        self.columns = array("i")
+        """Numbers of feature names, none twice in an edge."""
+        self.values = array("d")
+        self.value_offsets = array("q", [0])
+        self.words = Numbering()
+        self.names = Numbering()
+        self._bad_number: InputError | None = None
+
+    def add(self, head: int, tails: list[int], labels: list[int], columns: list[int], values: list[float]) -> None:
+        """Add an edge."""
+        self.heads.append(head)
+        self.tails.fromlist(tails)
+        self.tail_offsets.append(len(self.tails))
+        self.labels.fromlist(labels)
+        self.label_offsets.append(len(self.labels))
+        self.columns.fromlist(columns)
+        self.values.fromlist(values)
+        self.value_offsets.append(len(self.values))
+
+    def numbers(self, source: SourceText, place: int, tokens: list[bytes], columns: list[int]) -> list[float]:
+        """The finite numbers that some tokens of the line at this place spell: the values in these columns.
+
+        A token that spells none is told of by ``forest``: where a file ends within a number, it is better to hear that
+        it is cut off.
+        """
+        try:
+            values = list(map(float, tokens))
+            if isfinite(sum(values)) and b"_" not in b"".join(tokens):  # Python reads 1_0 as 10
+                return values
+        except ValueError:
+            pass
+        values = []
+        for token, column in zip(tokens, columns, strict=True):
+            text = source.text(place, token)
+            value = plain_number(text)
+            if value is None or not isfinite(value):
+                reason = f"feature {self.names.texts[column]!r} is {shown(text)}; expected a finite number"
+                self._bad_number = self._bad_number or source.fault(place, reason)
+            values.append(value or 0.0)
+        return values
+
+    def add_leaves(self, nodes: int, root: int) -> None:
+        """Make every node without edges, other than the root, a leaf that puts out nothing."""
+        for node in sorted(set(range(nodes)).difference(self.heads, [root])):
+            self.add(node, [], [], [], [])
 
     def forest(
         self,
         options: ForestOptions,
         vocabulary: Vocabulary,
         *,
+        nodes: int,
         root: int,
         where: Callable[[], str],
         dropped: frozenset[str] = SENTENCE_MARKS,
-        costs: bool = False,
+        node_names: Sequence[int] | None = None,
     ) -> Forest:
-        """The packed forest; ``dropped`` and ``costs`` are the convention of the format, ``where`` is for messages."""
+        """The packed forest; ``dropped`` is the convention of the format.
+
+        For messages: ``where`` tells the place of the forest, ``node_names`` what the file calls the nodes.
+        """
+        if self._bad_number is not None:
+            raise self._bad_number
         label_offsets, labels = self._labels(dropped if options.drop is None else options.drop, vocabulary)
         try:
             return pack(
-                nodes=self.nodes,
+                nodes=nodes,
                 root=root,
-                heads=self.heads,
-                tail_offsets=self.tail_offsets,
-                tails=self.tails,
-                features=self._features(costs if options.negate is None else options.negate),
-                feature_names=tuple(self.names),
+                heads=np.array(self.heads),
+                tail_offsets=np.array(self.tail_offsets),
+                tails=np.array(self.tails),
+                features=self._features(options.negate or False),
+                feature_names=tuple(self.names.texts),
                 label_offsets=label_offsets,
                 labels=labels,
                 vocabulary=vocabulary,
             )
         except CycleError as error:
-            named = error if self.node_names is None else error.called(self.node_names)
+            named = error if node_names is None else error.called(node_names)
             raise InputError(f"{where()}: {named}") from None
         except InputError as error:
             raise InputError(f"{where()}: {error}") from None
 
-    def with_leaves(self, root: int) -> RawEdges:
-        """The same, where a node without edges other than the root puts out nothing, for nothing: a leaf."""
-        leaves = np.flatnonzero(np.bincount(self.heads, minlength=self.nodes) == 0)
-        return self.with_edges(leaves[leaves != root])
-
-    def with_edges(self, heads: Integers, tails: Integers | None = None) -> RawEdges:
-        """The same with more edges, which have no features and put out nothing, or what their one tail does."""
-        if not len(heads):
-            return self
-        arity = 0 if tails is None else 1
-        more = np.arange(1, len(heads) + 1)
-        return replace(
-            self,
-            heads=np.concatenate([self.heads, heads]),
-            tail_offsets=np.concatenate([self.tail_offsets, self.tail_offsets[-1] + more * arity]),
-            tails=self.tails if tails is None else np.concatenate([self.tails, tails]),
-            label_offsets=np.concatenate([self.label_offsets, self.label_offsets[-1] + more * arity]),
-            labels=np.concatenate([self.labels, np.full(len(heads) * arity, -1, dtype=np.int32)]),
-            value_offsets=np.concatenate([self.value_offsets, self.value_offsets[-1] + more * 0]),
-        )
-
     def _labels(self, dropped: frozenset[str], vocabulary: Vocabulary) -> tuple[Integers, NDArray[np.int32]]:
         """Words by their number in the vocabulary, without those that are dropped."""
-        if dropped.isdisjoint(self.words):
-            ids = np.array(vocabulary.ids(self.words) or [0], dtype=np.int32)
-            return self.label_offsets, np.where(self.labels < 0, self.labels, ids[np.maximum(self.labels, 0)])
-        ids = np.array([-1 if word in dropped else vocabulary.id(word) for word in self.words], dtype=np.int32)
-        labels = np.where(self.labels < 0, self.labels, ids[np.maximum(self.labels, 0)])
-        kept = (self.labels < 0) | (labels >= 0)
-        return np.concatenate([[0], np.cumsum(kept)])[self.label_offsets], labels[kept]
+        words = self.words.texts
+        kept_ids = iter(vocabulary.ids([word for word in words if word not in dropped]))
+        ids = np.array([-1 if word in dropped else next(kept_ids) for word in words] or [0], dtype=np.int32)
+        labels = np.array(self.labels)
+        numbers = np.where(labels < 0, labels, ids[np.maximum(labels, 0)])
+        kept = (labels < 0) | (numbers >= 0)
+        return np.concatenate([[0], np.cumsum(kept)])[np.array(self.label_offsets)], numbers[kept]
 
     def _features(self, negate: bool | frozenset[str]) -> Features:
-        from hulltune.kernels.raw_edges import fill_dense
-
-        values = self.values
+        offsets, columns, values = np.array(self.value_offsets), np.array(self.columns), np.array(self.values)
         if negate:
-            turned = np.array([negate is True or name in negate for name in self.names] or [False])
-            values = np.where(turned[self.columns], -values, values)
-        edges, width = len(self.heads), len(self.names)
-        assert self.columns.max(initial=-1) < width  # the kernel below does not look
+            turned = np.array([negate is True or name in negate for name in self.names.texts] or [False])
+            values = np.where(turned[columns], -values, values)
+        edges, width = len(self.heads), len(self.names.texts)
         if width > DENSE_WIDTH and edges * width > 4 * len(values):
-            return SparseFeatures(self.value_offsets, self.columns, values, width)
+            return SparseFeatures(offsets, columns, values, width)
         matrix = np.zeros((edges, width), order="F")
-        fill_dense(self.value_offsets, self.columns, values, matrix)
+        matrix[np.repeat(np.arange(edges), np.diff(offsets)), columns] = values
         return DenseFeatures(matrix)

@@ -1,27 +1,28 @@
-"""The bytes of a text file that a kernel reads, and how places in it are named in messages."""
+"""The text of a file as the readers of forests take it: lines, and places in it for messages."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import Path
-from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.streams import BYTE_ORDER_MARK, blocks, not_utf8, open_bytes
 
-Integers = NDArray[np.int64]
+HUGE = 10**15
+"""Stands for whole numbers beyond it: Python refuses to make an integer of thousands of digits."""
+_TOKENS = re.compile(rb"[^ \t\r]+").findall
 
 
 @dataclass(frozen=True, eq=False)
 class SourceText:
-    """Whole lines of a file, the last one with its line end; the first one has number ``first_line``."""
+    """Whole lines of a file, the last one with its line end; the first one has number ``first_line``.
+
+    A place is the number of bytes before it.
+    """
 
     file: str
     data: bytes
@@ -37,59 +38,45 @@ class SourceText:
         return SourceText(os.fspath(path), data if data.endswith(b"\n") else data + b"\n")
 
     @staticmethod
-    def lines(path: Path) -> Iterator[SourceText]:
+    def read_by_line(path: Path) -> Iterator[SourceText]:
         """The lines of a file one by one, so that no more than a part of it is kept."""
         number = 0
         with open_bytes(path) as stream:
             for block in blocks(stream):
-                start = 0
-                while start < len(block):
-                    end = block.index(b"\n", start) + 1
+                for line in block[:-1].split(b"\n"):
                     number += 1
-                    yield SourceText(os.fspath(path), block[start:end], number)
-                    start = end
+                    yield SourceText(os.fspath(path), line + b"\n", number)
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """The place of every line, and the line without its end."""
+        start = 0
+        while start < len(self.data):
+            end = self.data.index(b"\n", start)
+            yield start, self.data[start:end]
+            start = end + 1
 
     @cached_property
-    def array(self) -> NDArray[np.uint8]:
-        """The bytes as a kernel takes them."""
-        return np.frombuffer(self.data, dtype=np.uint8)
+    def split(self) -> Callable[[bytes], list[bytes]]:
+        """What splits a line at its blanks. Python splits at more than those, which belong to words here."""
+        return _TOKENS if b"\x0b" in self.data or b"\x0c" in self.data else bytes.split
 
-    def at(self, position: int) -> str:
+    def at(self, place: int) -> str:
         """``file:line`` of a place; linear, so for messages only."""
-        line = self.first_line + self.data.count(b"\n", 0, min(position, len(self.data) - 1))
+        line = self.first_line + self.data.count(b"\n", 0, min(place, len(self.data) - 1))
         return f"{self.file}:{line}"
 
-    def fault(self, position: int, reason: str) -> InputError:
+    def fault(self, place: int, reason: str) -> InputError:
         """The error for something at this place."""
-        return InputError(f"{self.at(position)}: {reason}")
+        return InputError(f"{self.at(place)}: {reason}")
 
-    def text(self, start: int, stop: int) -> str:
-        """A stretch as text, checked to be UTF-8."""
+    def text(self, place: int, data: bytes) -> str:
+        """Bytes from this place on, or some of the line at this place, as text."""
         try:
-            return self.data[start:stop].decode("utf-8")
+            return data.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise self.fault(start + error.start, not_utf8(error)) from None
+            raise self.fault(place + error.start, not_utf8(error)) from None
 
-    def texts(self, places: Integers) -> list[str]:
-        """The distinct texts that a kernel found: rows of (start, stop, hash). None has a line end in it."""
-        if not len(places):
-            return []
-        data, starts, stops = self.data, places[:, 0].tolist(), places[:, 1].tolist()
-        try:
-            return b"\n".join([data[i:j] for i, j in zip(starts, stops, strict=True)]).decode("utf-8").split("\n")
-        except UnicodeDecodeError:
-            return list(map(self.text, starts, stops))  # says which
 
-    def line(self, position: int) -> str:
-        """The line that begins at this place, without blanks at its ends."""
-        return self.text(position, self.data.index(b"\n", position)).strip()
-
-    def settle(self, pending: Integers, values: NDArray[np.float64], names: list[str]) -> None:
-        """Let Python read the numbers that a kernel would not: rows of (index, start, stop, feature)."""
-        rows: Any = pending.tolist()
-        for index, start, stop, feature in rows:
-            token = self.text(start, stop)
-            value = plain_number(token)
-            if value is None or not np.isfinite(value):
-                raise self.fault(start, f"feature {names[feature]!r} is {shown(token)}; expected a finite number")
-            values[index] = value
+def whole_number(digits: bytes) -> int:
+    """The number that decimal digits spell, or HUGE if that is less."""
+    return int(digits) if len(digits) <= 15 else min(int(digits.lstrip(b"0")[:17] or b"0"), HUGE)

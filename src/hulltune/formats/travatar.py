@@ -14,25 +14,25 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
-from hulltune.formats.json_text import JsonText
+from hulltune.formats.json_text import JsonReader, are_finite, is_index
 from hulltune.formats.numbers import LONE_SURROGATE, is_text, shown
 from hulltune.formats.raw_edges import RawEdges
-from hulltune.formats.source_text import Integers, SourceText
+from hulltune.formats.source_text import HUGE, SourceText
 
 UNKNOWN = "<unk>"
 _START = re.compile(rb'\s*\{\s*"nodes"\s*:')
 _EXPECTED = "expected the JSON of a hypergraph with nodes, edges and words"
+_NO_ID = "; expected the id of one"
 
 
 def looks_like(head: bytes) -> bool:
@@ -41,162 +41,209 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_travatar(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The forests of a file, one a line; linear in its size, most of it in a kernel."""
+    """The forests of a file, one a line; linear in its size."""
     source = None
-    for source in SourceText.lines(path):
-        edges, root = _read_hypergraph(source)
-        yield NamedForest(edges.forest(options, vocabulary, root=root, where=partial(source.at, 0)))
+    for source in SourceText.read_by_line(path):
+        if source.data.isspace():
+            raise source.fault(0, f"blank line; {_EXPECTED}")
+        graph = _Hypergraph(source)
+        where = partial(source.at, 0)
+        yield NamedForest(graph.edges.forest(options, vocabulary, nodes=graph.nodes, root=graph.root, where=where))
     if source is None:
         raise InputError(f"{os.fspath(path)}:1: no forest in the file; {_EXPECTED}")
 
 
-def _read_hypergraph(source: SourceText) -> tuple[RawEdges, int]:
-    """The edges of a line, and the root."""
-    from hulltune.kernels import travatar_codes as kernel
-    from hulltune.kernels.travatar import parse_hypergraph
+class _Hypergraph:
+    """The hypergraph of a line."""
 
-    text = JsonText(source, _EXPECTED)
-    if source.data.isspace():
-        raise source.fault(0, f"blank line; {_EXPECTED}")
-    code, state, nodes, edges, (tails, labels, columns, values), words, names, pending = parse_hypergraph(
-        text.buffer, len(source.data)
-    )
-    if code != kernel.DONE:
-        raise _complaint(text, code, state, names)
-    feature_names = text.texts(names)
-    for name in feature_names:
-        if not is_text(name):
-            raise source.fault(0, f"the feature name {shown(name)} has {LONE_SURROGATE}")
-    source.settle(pending, values, feature_names)
-    raw = RawEdges(
-        nodes=nodes.shape[1],
-        heads=edges[kernel.HEAD, :-1],
-        tail_offsets=edges[kernel.TAIL],
-        tails=tails,
-        label_offsets=edges[kernel.LABEL],
-        labels=labels,
-        value_offsets=edges[kernel.VALUE],
-        columns=columns,
-        values=values,
-        words=text.texts(words),
-        names=feature_names,
-    )
-    raw, root = _with_numbered_nodes(source, raw, nodes[kernel.ID])
-    if UNKNOWN in raw.words:
-        spans = nodes[[kernel.SPAN_START, kernel.SPAN_STOP]]
-        raw = _with_known_words(text, raw, spans, state[kernel.SOURCE_START], state[kernel.SOURCE_STOP])
-    _check_words(source, raw)
-    return raw, root
+    def __init__(self, source: SourceText) -> None:
+        self.edges = RawEdges()
+        self._ids: list[int] = []
+        self._spans: list[Any] = []
+        self._places: list[int] = []
+        """The places of nodes, for messages."""
+        self._source_words: Any = None
+        self._source = source
+        self._reader = JsonReader(source, _EXPECTED)
+        self._read()
+        for name in self.edges.names.texts:
+            if not is_text(name):
+                raise source.fault(0, f"the feature name {shown(name)} has {LONE_SURROGATE}")
+        self.nodes, self.root = len(self._ids), self._number_nodes()
+        if UNKNOWN in self.edges.words:
+            self._replace_unknown(self.edges.words[UNKNOWN])
+        self._check_words()
 
+    def _read(self) -> None:
+        reader = self._reader
+        if not reader.begins("{"):
+            raise reader.wrong("got", f"; {_EXPECTED}", reader.place)
+        seen: set[str] = set()
+        for place, key in reader.each_key():
+            if key in seen and key in ("nodes", "edges", "words"):
+                raise reader.wrong("a key occurs twice:", "", place)
+            seen.add(key)
+            if key in ("nodes", "edges"):
+                if not reader.begins("["):
+                    raise reader.wrong(f"the hypergraph has no list of {key} (got", f"); {_EXPECTED}", reader.place)
+                read = self._read_node if key == "nodes" else self._read_edge
+                for start in reader.each_item():
+                    read(start)
+            elif key == "words":
+                self._source_words = reader.value()
+            else:
+                reader.value()
+        reader.end()
+        for key in ("nodes", "edges"):
+            if key not in seen:
+                raise self._source.fault(0, f"the hypergraph has no list of {key} (got none); {_EXPECTED}")
 
-def _with_numbered_nodes(source: SourceText, raw: RawEdges, ids: Integers) -> tuple[RawEdges, int]:
-    """The same with nodes by their place instead of their id, and the place of the root."""
-    in_order = np.argsort(ids, kind="stable")
-    sorted_ids = ids[in_order]
-    if (sorted_ids[1:] == sorted_ids[:-1]).any():
-        twice = sorted_ids[1:][sorted_ids[1:] == sorted_ids[:-1]][0]
-        raise source.fault(0, f"two nodes have the id {twice}")
-    if not len(ids) or sorted_ids[0]:
-        raise source.fault(0, "no node has the id 0, which is that of the root")
-    is_plain = sorted_ids[-1] == len(ids) - 1
-    numbered = []
-    for ends, offsets in ((raw.heads, np.arange(len(raw.heads) + 1)), (raw.tails, raw.tail_offsets)):
-        places = np.minimum(ends, len(ids) - 1) if is_plain else np.searchsorted(sorted_ids[:-1], ends)
-        wrong = sorted_ids[places] != ends
-        if wrong.any():
-            slot = int(wrong.argmax())
-            edge = int(offsets.searchsorted(slot, side="right")) - 1
-            raise source.fault(0, f"edge {edge}: no node {ends[slot]}; expected one of the {len(ids)} nodes")
-        numbered.append(in_order[places])
-    return replace(raw, heads=numbered[0], tails=numbered[1]), int(in_order[0])
+    def _read_node(self, start: int) -> None:
+        node = self._reader.value()
+        members = dict(node) if isinstance(node, tuple) else {}
+        if not is_index(members.get("id")):
+            raise self._reader.wrong("node", " has no id; expected a whole number from 0", start)
+        if len(members) < len(node):
+            self._reader.refuse_repeated(node, ("id", "span"), start)
+        self._ids.append(min(members["id"], HUGE))
+        self._spans.append(members.get("span"))
+        self._places.append(start)
 
+    @property
+    def _edge(self) -> str:
+        """The edge that is being read, for messages."""
+        return f"edge {len(self.edges.heads)}"
 
-def _with_known_words(text: JsonText, raw: RawEdges, spans: Integers, source_start: int, source_stop: int) -> RawEdges:
-    """The same with what ``<unk>`` stands for in its place; some microseconds for each."""
-    words = {word: number for number, word in enumerate(raw.words)}
-    source_words: Any = text.value(source_start, source_stop) if source_stop else None
-    if not isinstance(source_words, list) or not all(isinstance(word, str) for word in source_words):
-        source_words = None
-    places = np.flatnonzero(raw.labels == words[UNKNOWN])
-    edges = raw.label_offsets.searchsorted(places, side="right") - 1
-    growth = np.zeros(len(raw.heads), dtype=np.int64)
-    pieces: list[NDArray[np.int32]] = []
-    copied = 0
-    for place, edge in zip(places.tolist(), edges.tolist(), strict=True):
-        arity = int(raw.tail_offsets[edge + 1] - raw.tail_offsets[edge])
-        labels = [-1 - tail for tail in range(arity)]
-        if not arity:
-            start, stop = spans[:, raw.heads[edge]].tolist()
-            span = text.value(start, stop) if stop else None
-            covered = _covered(text.source, edge, span, source_words)
-            labels = [words.setdefault(word, len(words)) for word in covered]
-        growth[edge] += len(labels) - 1
-        pieces += [raw.labels[copied:place], np.array(labels, dtype=np.int32)]
-        copied = place + 1
-    return replace(
-        raw,
-        label_offsets=raw.label_offsets + np.concatenate([[0], np.cumsum(growth)]),
-        labels=np.concatenate([*pieces, raw.labels[copied:]]),
-        words=list(words),
-    )
+    def _read_edge(self, start: int) -> None:
+        edge = self._reader.value()
+        if not isinstance(edge, tuple):
+            raise self._reader.wrong(f"{self._edge} is", "; expected an object", start)
+        members = dict(edge)
+        if len(members) < len(edge):
+            self._reader.refuse_repeated(edge, ("head", "tails", "trg", "features"), start)
+        columns, values = self._features(members.get("features"), start)
+        tails = self._tails(members.get("tails"), start)
+        labels = self._labels(members.get("trg"), len(tails), start)
+        if "head" not in members:
+            raise self._reader.wrong(f"{self._edge} has no head:", "", start)
+        head = members["head"]
+        if not is_index(head):
+            raise self._reader.wrong(f"{self._edge}: no node", _NO_ID, start, "head")
+        self.edges.add(min(head, HUGE), tails, labels, columns, values)
 
+    def _tails(self, tails: Any, start: int) -> list[int]:
+        if tails is None:
+            return []
+        if not isinstance(tails, list):
+            raise self._reader.wrong(f"{self._edge} has no list of tails (got", f"); {_EXPECTED}", start, "tails")
+        for slot, tail in enumerate(tails):
+            if type(tail) is not int or tail < 0:
+                raise self._reader.wrong(f"{self._edge}: no node", _NO_ID, start, "tails", slot)
+            if tail > HUGE:
+                tails[slot] = HUGE
+        return tails
 
-def _covered(source: SourceText, edge: int, span: Any, source_words: list[str] | None) -> list[str]:
-    """The source words that a node with this span covers."""
-    if source_words is None:
-        raise source.fault(0, f"edge {edge} puts out {UNKNOWN}; expected source words in a list of texts")
-    if (
-        not isinstance(span, list)
-        or [type(end) for end in span] != [int, int]
-        or not 0 <= span[0] <= span[1] <= len(source_words)
-    ):
-        raise source.fault(
-            0,
-            f"edge {edge} puts out {UNKNOWN}, but its head has the span {shown(span)}; "
-            f"expected the first and last of the {len(source_words)} source words",
-        )
-    return source_words[span[0] : span[1]]
+    def _features(self, features: Any, start: int) -> tuple[list[int], list[float]]:
+        """Columns and values."""
+        if features is None:
+            return [], []
+        if not isinstance(features, tuple):
+            raise self._reader.wrong(f"{self._edge}: features is", "; expected an object", start, "features")
+        members = dict(features)
+        if "" in members:
+            raise self._source.fault(0, f"{self._edge}: a feature name is empty")
+        if len(members) < len(features):
+            names = [name for name, _ in features]
+            twice = next(name for slot, name in enumerate(names) if name in names[:slot])
+            raise self._source.fault(0, f"{self._edge}: feature {shown(twice)} occurs twice")
+        values = list(members.values())
+        if not are_finite(values):
+            name = next(name for name, value in features if not are_finite([value]))
+            raise self._reader.not_finite(self._edge, name, start, "features", name)
+        known = self.edges.names
+        return [known[name] for name in members], values
 
+    def _labels(self, targets: Any, arity: int, start: int) -> list[int]:
+        """The words of the first target by number, and −1, −2, … for the tails."""
+        reader, known = self._reader, self.edges.words
+        if targets is None or targets == []:
+            return []
+        if not isinstance(targets, list):
+            raise reader.wrong(f"{self._edge} has no list of targets as its trg (got", f"); {_EXPECTED}", start, "trg")
+        if not isinstance(targets[0], tuple):
+            after = "; expected an object with words"
+            raise reader.wrong(f"the target of {self._edge} is", after, start, "trg", 0)
+        target = dict(targets[0])
+        if len(target) < len(targets[0]):
+            reader.refuse_repeated(targets[0], ["words"], start, "trg", 0)
+        words = target.get("words")
+        if words is None:
+            return []
+        if not isinstance(words, list):
+            before = f"the target of {self._edge} has no list of words (got"
+            raise reader.wrong(before, f"); {_EXPECTED}", start, "trg", 0, "words")
+        for slot, word in enumerate(words):
+            if type(word) is str:
+                words[slot] = known[word]
+            elif type(word) is not int or not -arity <= word < 0:
+                after = " in its words; expected a text, or −1, −2, … for one of its tails"
+                raise reader.wrong(f"{self._edge}:", after, start, "trg", 0, "words", slot)
+        return words
 
-def _check_words(source: SourceText, raw: RawEdges) -> None:
-    """No word may be empty, or have white space or a lone surrogate in it."""
-    joined = "\n".join(raw.words)
-    if is_text(joined) and joined.split() == raw.words:
-        return
-    for number, word in enumerate(raw.words):
-        if word.split() != [word] or not is_text(word):
-            edge = int(raw.label_offsets.searchsorted((raw.labels == number).argmax(), side="right")) - 1
-            raise source.fault(0, f"edge {edge}: {shown(word)} is empty or has white space, or {LONE_SURROGATE}")
+    def _number_nodes(self) -> int:
+        """Give nodes their place in the list instead of their id; returns the root."""
+        edges, ids = self.edges, self._ids
+        number = {identity: place for place, identity in enumerate(ids)}
+        if len(number) < len(ids):
+            twice = min(identity for place, identity in enumerate(ids) if number[identity] != place)
+            raise self._source.fault(0, f"two nodes have the id {twice}")
+        if 0 not in number:
+            raise self._source.fault(0, "no node has the id 0, which is that of the root")
+        for ends, offsets in ((edges.heads, range(len(edges.heads) + 1)), (edges.tails, edges.tail_offsets)):
+            for slot, end in enumerate(ends):
+                if end not in number:
+                    edge = bisect_right(offsets, slot) - 1
+                    raise self._source.fault(0, f"edge {edge}: no node {end}; expected one of the {len(ids)} nodes")
+                ends[slot] = number[end]
+        return number[0]
 
+    def _replace_unknown(self, unknown: int) -> None:
+        """Put what ``<unk>``, the word with this number, stands for in its place."""
+        edges = self.edges
+        labels, offsets = edges.labels, edges.label_offsets
+        edges.labels, edges.label_offsets = array("i"), array("q", [0])
+        for edge, (first, last) in enumerate(pairwise(offsets)):
+            for label in labels[first:last]:
+                if label != unknown:
+                    edges.labels.append(label)
+                elif arity := edges.tail_offsets[edge + 1] - edges.tail_offsets[edge]:
+                    edges.labels.extend(range(-1, -1 - arity, -1))
+                else:
+                    edges.labels.extend([edges.words[word] for word in self._covered(edge)])
+            edges.label_offsets.append(len(edges.labels))
 
-def _complaint(text: JsonText, code: int, state: Any, names: Integers) -> InputError:
-    from hulltune.kernels import travatar_codes as kernel
-    from hulltune.kernels.json_text import FIRST_FREE_CODE
+    def _covered(self, edge: int) -> list[str]:
+        """The source words that the head of an edge covers."""
+        words, node = self._source_words, self.edges.heads[edge]
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise self._source.fault(0, f"edge {edge} puts out {UNKNOWN}; expected source words in a list of texts")
+        span = self._spans[node]
+        if (
+            isinstance(span, list)
+            and [type(end) for end in span] == [int, int]
+            and 0 <= span[0] <= span[1] <= len(words)
+        ):
+            return words[span[0] : span[1]]
+        got = None if span is None else self._reader.got(self._reader.find(self._places[node], "span"))
+        reason = f"edge {edge} puts out {UNKNOWN}, but its head has the span {got}"
+        raise self._source.fault(0, f"{reason}; expected the first and last of the {len(words)} source words")
 
-    position, edge = int(state[kernel.FAULT]), f"edge {state[kernel.EDGES]}"
-    if code < FIRST_FREE_CODE:
-        return text.complaint(code, position)
-    got = text.got(position) if position >= 0 else "none"
-    if code in (kernel.REPEATED_NAME, kernel.BAD_VALUE):
-        name = shown(text.texts(names)[state[kernel.NAME]])
-        if code == kernel.REPEATED_NAME:
-            return text.source.fault(position, f"{edge}: feature {name} occurs twice")
-        return text.source.fault(position, f"{edge}: feature {name} is {got}; expected a finite number")
-    reasons = {
-        kernel.NO_GRAPH: f"got {got}; {_EXPECTED}",
-        kernel.NO_NODES: f"the hypergraph has no list of nodes (got {got}); {_EXPECTED}",
-        kernel.NO_EDGES: f"the hypergraph has no list of edges (got {got}); {_EXPECTED}",
-        kernel.BAD_NODE: f"node {got} has no id; expected a whole number from 0",
-        kernel.BAD_EDGE: f"{edge} is {got}; expected an object",
-        kernel.NO_HEAD: f"{edge} has no head: {got}",
-        kernel.BAD_NODE_NUMBER: f"{edge}: no node {got}; expected the id of one",
-        kernel.BAD_TAILS: f"{edge} has no list of tails (got {got}); {_EXPECTED}",
-        kernel.BAD_TARGET: f"{edge} has no list of targets as its trg (got {got}); {_EXPECTED}",
-        kernel.BAD_FACTOR: f"the target of {edge} is {got}; expected an object with words",
-        kernel.BAD_WORDS: f"the target of {edge} has no list of words (got {got}); {_EXPECTED}",
-        kernel.BAD_WORD: f"{edge}: {got} in its words; expected a text, or −1, −2, … for one of its tails",
-        kernel.BAD_FEATURES: f"{edge}: features is {got}; expected an object",
-        kernel.NO_NAME: f"{edge}: a feature name is empty",
-        kernel.REPEATED_KEY: f"a key occurs twice: {got}",
-    }
-    return text.source.fault(position, reasons[code])
+    def _check_words(self) -> None:
+        """Refuse words that are empty, or have white space or a lone surrogate in them."""
+        edges = self.edges
+        for number, word in enumerate(edges.words.texts):
+            if word.split() != [word] or not is_text(word):
+                place = edges.labels.index(number) if number in edges.labels else 0
+                edge = bisect_right(edges.label_offsets, place) - 1
+                reason = f"{shown(word)} is empty or has white space, or {LONE_SURROGATE}"
+                raise self._source.fault(0, f"edge {edge}: {reason}")

@@ -15,8 +15,7 @@ What is where:
 - certified search: certify, choices
 - metrics: tokens, ngrams, edits, ter, meteor, metric_scores
 - reading lists: moses, moses_fields, moses_tables; and the texts of candidates: texts
-- reading forests: cdec_json, cdec_rules, cdec_edges, cdec_codes, travatar, travatar_edges, travatar_codes, forest_text,
-  moses_graph, moses_graph_fields, moses_graph_words, fst_binary, fst_text, plf, slf
-- what readers share: decimals, blanks, interning, json_text, json_features, raw_edges, raw_bytes, eight_bytes
+- reading lattices: fst_binary, fst_text, slf
+- what readers share: decimals, blanks, interning
 - tools: _jit (the decorator), simd
 """
