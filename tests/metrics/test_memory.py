@@ -13,7 +13,7 @@ from hulltune.errors import InputError
 from hulltune.metrics.base import Metric, PreparedMetric, Statistics
 from hulltune.metrics.combination import Combination
 from hulltune.metrics.given import Given, ScoreTable
-from hulltune.metrics.memory import TextMemory
+from hulltune.metrics.memory import Memory, TextMemory
 from hulltune.metrics.store import Store
 from tests.metrics.fake_metrics import Length, LowerLength
 
@@ -163,3 +163,117 @@ def test_threads_share_the_table() -> None:
     assert not failures
     asked = [pair for batch in metric.asked for pair in batch]
     assert len(asked) == len(set(asked)) == len(memory)
+
+
+class Numbers:
+    """Outputs that are numbered as they come; every third one has the words of the one before it."""
+
+    def __init__(self, count: int, *, closed: bool) -> None:
+        self.closed = closed
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def grow(self, count: int) -> None:
+        self._count = max(self._count, count)
+
+    def first_equals(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.where(numbers % 3 == 2, numbers - 1, numbers)
+
+    def described(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
+        return numbers // 3 % 4, ["x" * length_of(number) for number in numbers.tolist()]
+
+
+def length_of(number: int) -> int:
+    return number - (number % 3 == 2)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("floats", [False, True])
+def test_numbered_outputs_are_looked_up_by_their_number(closed: bool, floats: bool) -> None:
+    metric, outputs = Length(floats=floats), Numbers(90, closed=closed)
+    memory = Memory(metric, [["r"]] * 4, outputs=outputs, batch_size=7)
+    random = np.random.default_rng(1)
+    for _ in range(20):
+        numbers = random.integers(0, 90, random.integers(0, 12)).astype(random.choice(["int32", "int64"]))
+        rows = memory.rows(numbers)
+        expected = [[length_of(number) + 0.5 * floats, 1 + 0.5 * floats] for number in numbers.tolist()]
+        assert memory.table[rows].tolist() == expected
+        assert memory.row_of(numbers)[numbers].tolist() == rows.tolist()
+    asked = [pair for batch in metric.asked for pair in batch]
+    assert len(asked) == len(set(asked)) == len(memory) <= 60
+    assert all(len(batch) <= 7 for batch in metric.asked)
+    assert (memory.compact() is None) == floats
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_once_all_is_known_nothing_is_looked_for(closed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    outputs = Numbers(3000, closed=closed)
+    memory = Memory(Length(), [["r"]] * 4, outputs=outputs)
+    everything = memory.rows(np.arange(3000)).tolist()
+    monkeypatch.setattr(outputs, "described", None)
+    monkeypatch.setattr(outputs, "first_equals", None)
+    assert memory.rows(np.arange(3000)).tolist() == everything
+    assert len(memory) == 2000
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("floats", [False, True])
+def test_threads_share_a_memory_that_grows(closed: bool, floats: bool) -> None:
+    """Each thread sees the right statistics, whatever the others ask for meanwhile; nothing is asked for twice."""
+    metric, most = Length(floats=floats), 6000
+    outputs = Numbers(most if closed else 0, closed=closed)
+    memory = Memory(metric, [["r"]] * 4, outputs=outputs, batch_size=50)
+    failures: list[BaseException] = []
+    together = threading.Barrier(6)
+
+    def work(seed: int) -> None:
+        try:
+            random = np.random.default_rng(seed)
+            together.wait()
+            for turn in range(60):
+                numbers = random.integers(0, (turn + 1) * most // 60, 200)
+                outputs.grow(int(numbers.max()) + 1)
+                row_of = memory.row_of(numbers)
+                compact = memory.compact()
+                expected = [length_of(number) + 0.5 * floats for number in numbers.tolist()]
+                assert memory.table[row_of[numbers], 0].tolist() == expected
+                if compact is not None:  # made after the rows were asked for, so it has them
+                    assert compact.reshape(-1, 16)[row_of[numbers], 0].tolist() == expected
+                assert (compact is None) == floats
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    asked = [pair for batch in metric.asked for pair in batch]
+    assert len(asked) == len(set(asked)) == len(memory)
+    assert len(memory) > 1000
+
+
+def test_rows_stay_when_whole_numbers_become_reals() -> None:
+    """A metric may answer with whole numbers first and with reals later: rows keep their places."""
+
+    class Turns(Length):
+        def prepare(self, references: object, sources: object = None) -> PreparedMetric:
+            class Prepared(PreparedMetric):
+                def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+                    rows = [[len(text) / (2 if len(text) > 9 else 1), 1] for text in outputs]
+                    return np.array(rows, dtype=np.float64 if max(map(len, outputs)) > 9 else np.int64)
+
+            return Prepared()
+
+    memory = Memory(Turns(), [["r"]] * 4, outputs=Numbers(30, closed=True))
+    small = memory.rows(np.array([3, 4, 7]))
+    assert memory.table.dtype == np.int64
+    assert memory.compact() is not None
+    large = memory.rows(np.array([12, 13]))
+    assert memory.table.dtype == np.float64
+    assert memory.compact() is None
+    assert memory.table[small, 0].tolist() == [3.0, 4.0, 7.0]
+    assert memory.table[large, 0].tolist() == [6.0, 6.5]

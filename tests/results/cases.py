@@ -174,7 +174,7 @@ def _constraints(
 def _list_metrics() -> Iterator[Case]:
     for metric in (
         "bleu:tokenize=none", "bleu:tokenize=intl,lowercase=true", "bleu:smooth_method=floor", "chrf", "chrf++", "ter",
-        "mer", "cer", "meteor", "fmeasure", "0.5*bleu - 0.5*ter", "0.5*wer + 0.5*cer",
+        "chrf:eps_smoothing=true", "mer", "cer", "meteor", "fmeasure", "0.5*bleu - 0.5*ter", "0.5*wer + 0.5*cer",
     ):  # fmt: skip
         references = ONE_REF if metric in ("mer", "cer", "0.5*wer + 0.5*cer") else TWO_REFS
         yield _tune(f"lists for {metric}", f"lists.moses {references} --metric '{metric}' --restarts 2")
@@ -257,6 +257,12 @@ def _list_formats() -> Iterator[Case]:
         "added scores", f"{LISTS} --add lists.scores --name one --add lists.ranked-scores --name two --restarts 1"
     )
     yield _case("skipped lines", "rerank lists.broken --on-error skip --weights lists.w")
+    yield _case(
+        "read many.moses",
+        "info many.moses --ref many.ref",
+        "rerank many.moses --weights hypergraphs.w --missing 0 --best 2",
+    )
+    yield _tune("many features", "many.moses --ref many.ref --restarts 0")
     yield _tune("missing features", "lacking.jsonl --missing 0 --restarts 1")
 
 
@@ -331,6 +337,7 @@ def _forest_tools() -> Iterator[Case]:
             f"pack {data} --out {weights}.hull",
             f"kbest {weights}.hull --weights {weights} --k 3",
         )
+    yield _case("kbest of sparse.forest", "kbest sparse.forest --weights hypergraphs.w --k 5")
     for metric in ("wer", "cer", "bleu", "mer"):
         yield _case(
             f"oracle of lattices for {metric}",
@@ -360,7 +367,8 @@ def _forest_tools() -> Iterator[Case]:
 def _forest_formats() -> Iterator[Case]:
     for data, weights, rest in (
         ("openfst", "pairs.w", ""), ("kaldi.txt", "kaldi.w", "--symbols words.txt"), ("lattices.plf", "pairs.w", ""),
-        ("binary", "score.w", "--symbols words.txt"), ("kaldi.ark", "kaldi.w", "--symbols words.txt"),
+        ("binary", "score.w", "--symbols words.txt"), ("tuples", "tuples.w", "--symbols words.txt"),
+        ("kaldi.ark", "kaldi.w", "--symbols words.txt"),
         ("plain.osg", "transitions.w", ""), ("extended.osg", "core.w", ""), ("cdec", "hypergraphs.w", ""),
         ("travatar.json", "hypergraphs.w", ""), ("joshua", "hypergraphs.w", ""),
     ):  # fmt: skip

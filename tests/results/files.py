@@ -98,6 +98,7 @@ def write_all(folder: Path) -> None:
     _write_lattices(folder, Dice(15))
     _write_hypergraphs(folder, Dice(16))
     _write_sparse_forests(folder, Dice(17))
+    _write_many_features(folder, Dice(18))
     _write_weights(folder)
 
 
@@ -183,6 +184,21 @@ def _write_lists(folder: Path, name: str, dice: Dice, *, sentences: int, size: i
     broken[3] = broken[3].replace("lm= ", "lm= nan ", 1)
     broken[17] = broken[17].replace(" |||", "", 1)
     _write(folder / f"{name}.broken", broken)
+
+
+def _write_many_features(folder: Path, dice: Dice) -> None:
+    """Lists with so many features, and so many sets of them, that the tables of a reader have to grow."""
+    lines, references = [], []
+    for number in range(25):
+        reference = [dice.word() for _ in range(6)]
+        references.append(" ".join(reference))
+        for _ in range(12):
+            words, errors = dice.edited(reference, 0.4)
+            named = {f"feature{dice.below(150)}": dice.between(-1.0, 1.0, 0.125) for _ in range(3 + dice.below(9))}
+            features = " ".join(f"{name}={value}" for name, value in named.items())
+            lines.append(f"{number} ||| {' '.join(words)} ||| lm={dice.between(-2.0, 0.0, 0.25) - errors} {features}")
+    _write(folder / "many.moses", lines)
+    _write(folder / "many.ref", references)
 
 
 def _write_answers(folder: Path, dice: Dice) -> None:
@@ -298,22 +314,24 @@ def _write_lattices(folder: Path, dice: Dice) -> None:
     archive: list[str] = []
     binary = b""
     for number, (lattice, other) in enumerate(zip(lattices, others, strict=True)):
-        _write(folder / f"slf/utt{number}.slf", _slf(lattice, f"utt{number}"))
-        _write(folder / f"again/utt{number}.slf", _slf(other, f"utt{number}"))
-        _write(folder / f"openfst/utt{number}.txt", _openfst(lattice))
-        archive += [f"utt{number} ", *_compact(lattice, words), ""]
-        binary += f"utt{number} ".encode() + _binary(lattice, words, b"compactlattice44", _two_costs)
-        (folder / "binary").mkdir(exist_ok=True)
-        (folder / f"binary/utt{number}.fst").write_bytes(_binary(lattice, words, b"standard", _one_cost))
+        _write(folder / f"slf/utt{number}.slf", slf(lattice, f"utt{number}"))
+        _write(folder / f"again/utt{number}.slf", slf(other, f"utt{number}"))
+        _write(folder / f"openfst/utt{number}.txt", openfst_text(lattice))
+        archive += [f"utt{number} ", *kaldi_text(lattice, words), ""]
+        binary += f"utt{number} ".encode() + fst_binary(lattice, words, "compactlattice44")
+        for name, arc_type in (("binary", "standard"), ("tuples", "tropicalsparsetuple")):
+            (folder / name).mkdir(exist_ok=True)
+            (folder / name / f"utt{number}.fst").write_bytes(fst_binary(lattice, words, arc_type))
     (folder / "kaldi.ark").write_bytes(binary)
     _write(folder / "kaldi.txt", archive)
-    _write(folder / "lattices.plf", [_plf(lattice) for lattice in lattices])
+    _write(folder / "lattices.plf", [plf(lattice) for lattice in lattices])
     for name, extended in (("plain", False), ("extended", True)):
-        lines = [line for number, lattice in enumerate(lattices) for line in _search_graph(lattice, number, extended)]
+        lines = [line for number, lattice in enumerate(lattices) for line in search_graph(lattice, number, extended)]
         _write(folder / f"{name}.osg", lines)
 
 
-def _slf(lattice: Sequence[Arc], name: str) -> list[str]:
+def slf(lattice: Sequence[Arc], name: str) -> list[str]:
+    """The lines of a lattice in the standard lattice format of HTK, words on links."""
     states = max(arc.target for arc in lattice) + 1
     head = ["VERSION=1.0", f"UTTERANCE={name}", "lmscale=2.5 wdpenalty=-0.5", f"N={states} L={len(lattice)}"]
     nodes = [f"I={state} t={state / 10:.2f}" for state in range(states)]
@@ -329,12 +347,14 @@ def _escaped(word: str) -> str:
     return word.replace("'", "\\'")
 
 
-def _openfst(lattice: Sequence[Arc]) -> list[str]:
+def openfst_text(lattice: Sequence[Arc]) -> list[str]:
+    """The lines of a lattice as OpenFst prints it, with pairs of costs."""
     arcs = [f"{arc.source}\t{arc.target}\t{arc.word}\t{-arc.acoustic},{-arc.language}" for arc in lattice]
     return [*arcs, f"{max(arc.target for arc in lattice)}\t0.5,0.25"]
 
 
-def _compact(lattice: Sequence[Arc], words: Sequence[str]) -> list[str]:
+def kaldi_text(lattice: Sequence[Arc], words: Sequence[str]) -> list[str]:
+    """The lines of a CompactLattice of Kaldi, without its name and the empty line that ends it."""
     numbers = {"<eps>": 0, **{word: number for number, word in enumerate(words, 1)}}
     arcs = [
         f"{arc.source}\t{arc.target}\t{numbers[arc.word]}\t{-arc.language},{-arc.acoustic},3_5_5" for arc in lattice
@@ -342,36 +362,51 @@ def _compact(lattice: Sequence[Arc], words: Sequence[str]) -> list[str]:
     return [*arcs, f"{max(arc.target for arc in lattice)}\t0.5,1,"]
 
 
-def _one_cost(arc: Arc | None) -> bytes:
-    """The cost of an arc; of the final state without one."""
+def one_cost(arc: Arc | None) -> bytes:
+    """The cost of an arc as a binary FST has it; None stands for the final state."""
     return struct.pack("<f", 0.5 if arc is None else -arc.acoustic - arc.language)
 
 
-def _two_costs(arc: Arc | None) -> bytes:
-    """Graph and acoustic cost, and transition ids that do not count."""
+def two_costs(arc: Arc | None) -> bytes:
+    """Graph and acoustic cost as Kaldi has them, and three transition ids."""
     costs = (0.5, 1.0) if arc is None else (-arc.language, -arc.acoustic)
-    return struct.pack("<ff", *costs) + struct.pack("<i3i", 3, 3, 5, 5)
+    return struct.pack("<ffi3i", *costs, 3, 3, 5, 5)
 
 
-def _binary(
-    lattice: Sequence[Arc], words: Sequence[str], arc_type: bytes, weight: Callable[[Arc | None], bytes]
-) -> bytes:
+def sparse_costs(arc: Arc | None) -> bytes:
+    """Costs by number as HiFST has them: what others are, the first pair, and the number of further ones with these."""
+    first, *others = [(1, 0.5)] if arc is None else [(1, -arc.acoustic), (2 + arc.source % 5, -arc.language)]
+    return struct.pack("<fifq", 0.0, *first, len(others)) + b"".join(struct.pack("<if", *pair) for pair in others)
+
+
+ARC_TYPES: dict[str, tuple[Callable[[Arc | None], bytes], bytes]] = {
+    "standard": (one_cost, struct.pack("<f", math.inf)),
+    "compactlattice44": (two_costs, struct.pack("<ffi", math.inf, math.inf, 0)),
+    "tropicalsparsetuple": (sparse_costs, struct.pack("<fifq", math.inf, -1, 0.0, 0)),
+}
+"""By arc type the weight of an arc, and that of a state that is not final."""
+
+
+def fst_binary(lattice: Sequence[Arc], words: Sequence[str], arc_type: str) -> bytes:
     """A vector FST of OpenFst."""
+    weight, not_final = ARC_TYPES[arc_type]
     numbers = {"<eps>": 0, **{word: number for number, word in enumerate(words, 1)}}
     last = max(arc.target for arc in lattice)
-    head = struct.pack("<ii6si", 2125659606, 6, b"vector", len(arc_type)) + arc_type
-    parts = [head, struct.pack("<iiQqqq", 2, 0, 0, 0, last + 1, 0)]
-    nowhere = struct.pack("<f", math.inf) if arc_type == b"standard" else struct.pack("<ffi", math.inf, math.inf, 0)
-    for state in range(last + 1):
-        arcs = [arc for arc in lattice if arc.source == state]
-        parts += [weight(None) if state == last else nowhere, struct.pack("<q", len(arcs))]
+    by_source: list[list[Arc]] = [[] for _ in range(last + 1)]
+    for arc in lattice:
+        by_source[arc.source].append(arc)
+    parts = [struct.pack("<ii6si", 2125659606, 6, b"vector", len(arc_type)), arc_type.encode()]
+    parts.append(struct.pack("<iiQqqq", 2, 0, 0, 0, last + 1, 0))
+    for state, arcs in enumerate(by_source):
+        parts += [weight(None) if state == last else not_final, struct.pack("<q", len(arcs))]
         for arc in arcs:
             label = numbers[arc.word]
             parts.append(struct.pack("<ii", label, label) + weight(arc) + struct.pack("<i", arc.target))
     return b"".join(parts)
 
 
-def _plf(lattice: Sequence[Arc]) -> str:
+def plf(lattice: Sequence[Arc]) -> str:
+    """A lattice, its arcs by source, as a Python tuple in one line."""
     nodes = [
         "".join(
             f"({arc.word!r},{arc.acoustic},{arc.language},{arc.target - arc.source}),".replace("<eps>", "*EPS*")
@@ -382,18 +417,19 @@ def _plf(lattice: Sequence[Arc]) -> str:
     return "(" + "".join(f"({node})," for node in nodes) + ")"
 
 
-def _search_graph(lattice: Sequence[Arc], sentence: int, extended: bool) -> list[str]:
+def search_graph(lattice: Sequence[Arc], sentence: int, extended: bool) -> list[str]:
     """A hypothesis for each arc; those into the same state are recombined with the first."""
     last = max(arc.target for arc in lattice)
     steps = sorted(lattice, key=lambda arc: (arc.target, arc.source))
     first: dict[int, int] = {}
+    onward: dict[int, int] = {}
     for number, arc in enumerate(steps, 1):
         first.setdefault(arc.target, number)
+        onward.setdefault(arc.source, number)
     lines = [f"{sentence} hyp=0 stack=0" + (" forward=1 fscore=-1.5" if extended else "")]
     for number, arc in enumerate(steps, 1):
         recombined = "" if first[arc.target] == number else f" recombined={first[arc.target]}"
-        onward = next((n for n, other in enumerate(steps, 1) if other.source == arc.target), -1)
-        forward = -1 if arc.target == last else onward
+        forward = -1 if arc.target == last else onward[arc.target]
         word = "" if arc.word == "<eps>" else f"{arc.word} "
         scores = f' scores="core=({arc.acoustic},{arc.language}) oov={len(arc.word) % 2}"' if extended else ""
         out = f'"quell wort|{word}"' if extended else word
@@ -444,14 +480,14 @@ def _write_hypergraphs(folder: Path, dice: Dice) -> None:
     _write(
         folder / "hypergraphs.ref.1", [" ".join(dice.edited(reference, 0.3)[0] or ["no"]) for reference in references]
     )
-    _write(folder / "hypergraphs.forest", [line for edges in forests for line in _forest_text(edges)])
-    _write(folder / "with-empty.forest", [*_forest_text(forests[0]), "0 0", *_forest_text(forests[2])])
+    _write(folder / "hypergraphs.forest", [line for edges in forests for line in forest_text(edges)])
+    _write(folder / "with-empty.forest", [*forest_text(forests[0]), "0 0", *forest_text(forests[2])])
     _write(folder / "with-empty.ref", [" ".join(reference) for reference in references[:3]])
-    _write(folder / "travatar.json", [_travatar(edges) for edges in forests])
+    _write(folder / "travatar.json", [travatar_json(edges) for edges in forests])
     for number, edges in enumerate(forests):
-        _write(folder / f"hg/{number:02}.hg", _forest_text(edges))
-        _write(folder / f"joshua/{number:02}.hg", _joshua(edges))
-        _write(folder / f"cdec/{number:02}.json", [_cdec(edges)])
+        _write(folder / f"hg/{number:02}.hg", forest_text(edges))
+        _write(folder / f"joshua/{number:02}.hg", joshua(edges))
+        _write(folder / f"cdec/{number:02}.json", [cdec_json(edges)])
 
 
 def _write_sparse_forests(folder: Path, dice: Dice) -> None:
@@ -463,7 +499,7 @@ def _write_sparse_forests(folder: Path, dice: Dice) -> None:
         return {"lm": dice.between(-3.0, 0.0, 0.25) + good, **named}
 
     forests = [_hypergraph(dice, reference, features) for reference in references]
-    _write(folder / "sparse.forest", [line for edges in forests for line in _forest_text(edges)])
+    _write(folder / "sparse.forest", [line for edges in forests for line in forest_text(edges)])
     _write(folder / "sparse.ref", [" ".join(reference) for reference in references])
 
 
@@ -480,21 +516,24 @@ def _named(edge: Edge) -> str:
     return " ".join(f"{name}={value}" for name, value in edge.features.items())
 
 
-def _forest_text(edges: Sequence[Edge]) -> list[str]:
+def forest_text(edges: Sequence[Edge]) -> list[str]:
+    """The lines of a hypergraph, its edges by head, as cdec and Moses write it for each other."""
     lines = [f"{edges[-1].head + 1} {len(edges)}"]
     for _, group in _by_head(edges):
         lines += [str(len(group)), *(f"{_target(edge, 0)} ||| {_named(edge)}" for edge in group)]
     return lines
 
 
-def _joshua(edges: Sequence[Edge]) -> list[str]:
+def joshua(edges: Sequence[Edge]) -> list[str]:
+    """The lines of a hypergraph as Joshua dumps it, with its root among the nodes."""
     lines = ["# target ||| features", f"{edges[-1].head + 1} {len(edges)}"]
     for head, group in _by_head(edges):
         lines += [str(head + 1), *(f"{_target(edge, 1)} ||| {_named(edge)}" for edge in group)]
     return lines
 
 
-def _cdec(edges: Sequence[Edge]) -> str:
+def cdec_json(edges: Sequence[Edge]) -> str:
+    """A hypergraph as older versions of cdec write it: one object, in which keys are repeated."""
     names = sorted({name for edge in edges for name in edge.features})
     rules: list[int | str] = []
     parts = []
@@ -515,7 +554,8 @@ def _cdec(edges: Sequence[Edge]) -> str:
     return "{" + ",".join([*head, *parts]) + "}"
 
 
-def _travatar(edges: Sequence[Edge]) -> str:
+def travatar_json(edges: Sequence[Edge]) -> str:
+    """A hypergraph as Travatar writes it, in one line; its root is node 0."""
     root = edges[-1].head
     nodes = [{"sym": "X", "span": [0, 1], "id": number} for number in range(root + 1)]
     records = [
@@ -538,6 +578,7 @@ def _write_weights(folder: Path) -> None:
         "other.w": {"tm_0": 1.0, "tm_1": -0.5, "lm": 0.25, "words": 0.75, "hint": 1.0},
         "lattices.w": {"acoustic": 1.0, "language": 2.0, "words": 0.5},
         "pairs.w": {"score_0": 1.0, "score_1": 2.0},
+        "tuples.w": {"f1": 1.0, "f2": 2.0, "f4": 1.5, "f6": 0.5},
         "kaldi.w": {"graph": 2.0, "acoustic": 1.0},
         "transitions.w": {"transition": 1.0},
         "core.w": {"core_0": 1.0, "core_1": 2.0, "oov": -0.5},
