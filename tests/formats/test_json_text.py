@@ -43,7 +43,7 @@ def reader(text: str) -> JsonReader:
 
 
 def walked(text: str) -> Any:
-    """A value read piece by piece: large ones by their keys and items."""
+    """A value read in parts: an object by its keys, a list by its items."""
     source = reader(text)
     value = walked_value(source)
     source.end()
@@ -54,7 +54,7 @@ def walked_value(source: JsonReader) -> Any:
     if source.begins("{"):
         return {key: walked_value(source) for _, key in source.each_key()}
     if source.begins("["):
-        return [walked_value(source) for _ in source.each_item()]
+        return [as_python_has_it(item) for _, item in source.each_item()]
     return source.value()
 
 
@@ -157,9 +157,9 @@ def test_brackets_without_end_are_refused(opening: str) -> None:
 
 
 def test_what_counts_as_a_number() -> None:
-    assert are_finite([1, -2.5, 10**300])
+    assert are_finite([1, -2.5, 10**300, 1e308, 1e308])
     assert are_finite([])
-    for wrong in (True, None, "1", [1], float("inf"), float("nan"), 10**400):
+    for wrong in (True, None, "1", [1], (), float("inf"), float("nan"), 10**400):
         assert not are_finite([1, wrong])
     assert [is_index(value) for value in (0, 7, -1, 1.0, True, "1", None, sys.maxsize + 1)] == [
         True, True, False, False, False, False, False, True,

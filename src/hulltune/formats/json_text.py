@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 from math import isfinite
 from typing import Any
 
@@ -28,6 +29,7 @@ _WHITE_SPACE = " \t\r\n\x0b\x0c"
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 _NUMBER = re.compile(r"-?\d[-+.\deE]*")
+
 _NUMBER_TYPES = {int, float}
 
 Object = tuple[tuple[str, Any], ...]
@@ -49,8 +51,8 @@ _PLAIN_DECODER = json.JSONDecoder(parse_int=_short_integer)
 class JsonReader:
     """Moves through a text that is one JSON value; ``expected`` ends the messages about what is none.
 
-    Where the reader is, a value begins: ``value`` reads it, ``each_key`` and ``each_item`` lead into it. A place is the
-    number of characters before it.
+    Where the reader is, a value begins: ``value`` reads all of it, ``each_key`` and ``each_item`` its parts. A place is
+    the number of characters before it.
     """
 
     def __init__(self, source: SourceText, expected: str) -> None:
@@ -63,16 +65,9 @@ class JsonReader:
         """Whether the value here begins like this."""
         return self._text.startswith(text, self.place)
 
-    def value(self, decoder: json.JSONDecoder = _DECODER) -> Any:
+    def value(self) -> Any:
         """The value here, after which the reader is then. An object is a tuple of pairs, as its keys may repeat."""
-        try:
-            value, self.place = decoder.raw_decode(self._text, self.place)
-        except json.JSONDecodeError as error:
-            raise self._syntax_fault(error) from None
-        except RecursionError:
-            raise self._no_json(self.place, "nested too deeply") from None
-        except ValueError:  # an integer of thousands of digits
-            return self.value(_CAREFUL_DECODER)
+        value, self.place = self._decoded(self.place)
         return value
 
     def each_key(self) -> Iterator[tuple[int, str]]:
@@ -87,9 +82,11 @@ class JsonReader:
             self.place = self._after_blanks(self.place + 1)
             yield place, key
 
-    def each_item(self) -> Iterator[int]:
-        """Go to every item of the list here; gives its place. The caller reads the item."""
-        return self._each_part("]")
+    def each_item(self) -> Iterator[tuple[int, Any]]:
+        """Read the items of the list here, one by one: the place of each, and the item."""
+        for place in self._each_part("]"):
+            item, self.place = self._decoded(place)
+            yield place, item
 
     def _each_part(self, closing: str) -> Iterator[int]:
         """Go to every key or item after the opening bracket here."""
@@ -103,6 +100,17 @@ class JsonReader:
         if not self.begins(closing):
             raise self._no_json(self.place, _NO_COMMA)
         self.place += 1
+
+    def _decoded(self, place: int, decoder: json.JSONDecoder = _DECODER) -> tuple[Any, int]:
+        """The value at this place, and the place after it."""
+        try:
+            return decoder.raw_decode(self._text, place)
+        except json.JSONDecodeError as error:
+            raise self._syntax_fault(error) from None
+        except RecursionError:
+            raise self._no_json(place, "nested too deeply") from None
+        except ValueError:  # an integer of thousands of digits
+            return self._decoded(place, _CAREFUL_DECODER)
 
     def end(self) -> None:
         """Refuse what comes after the value."""
@@ -136,9 +144,11 @@ class JsonReader:
         assert isinstance(place, int)
         for step in others:
             self.place = place
-            parts = enumerate(self.each_item()) if isinstance(step, int) else ((key, 0) for _, key in self.each_key())
-            for part, _ in parts:
-                if part == step:
+            if isinstance(step, int):
+                place, _ = next(islice(self.each_item(), step, None))
+                continue
+            for _, key in self.each_key():
+                if key == step:
                     break
                 self.value()
             place = self.place

@@ -17,6 +17,7 @@ import re
 from array import array
 from collections.abc import Container, Iterator
 from functools import partial
+from itertools import groupby
 
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
@@ -28,7 +29,7 @@ from hulltune.formats.source_text import SourceText, whole_number
 from hulltune.formats.streams import blocks, not_utf8, open_bytes
 
 _LINE = re.compile(rb"\s*\d+ hyp=\d+ ")
-_SENTENCE = re.compile(rb"(\d+)(?![^ \t\r])")
+_SENTENCE = re.compile(rb"\d+(?![^ \t\r])")
 _USUAL = re.compile(
     rb"""\d+ [ ] hyp=(\d{1,15}) [ ] stack=\d+ [ ] back=(\d{1,15}) [ ] score=[^\x00-\x20]* [ ] transition=([^\x00-\x20]*)
     (?: [ ] recombined=(\d{1,15}) )? [ ] forward=(-1|\d{1,15}) [ ] fscore=[^\x00-\x20]* [ ] covered=[^\x00-\x20]* [ ]
@@ -72,23 +73,20 @@ def read_moses_graph(path: Path, options: ForestOptions, vocabulary: Vocabulary)
 def _sentences(path: Path) -> Iterator[tuple[int | None, SourceText]]:
     """The number of every sentence, None for lines without one, and its lines, which follow each other."""
     file = os.fspath(path)
-    sentence: int | None = None
-    lines: list[bytes] = []
     first_line = 1
     with open_bytes(path) as stream:
-        for block in blocks(stream):
-            for line in block[:-1].split(b"\n"):
-                match = _SENTENCE.match(line)
-                number = None if match is None else whole_number(match[1])
-                if lines and number != sentence:
-                    yield sentence, SourceText(file, b"\n".join([*lines, b""]), first_line)
-                    first_line += len(lines)
-                    lines.clear()
-                sentence = number
-                lines.append(line)
-    if not lines:
+        lines = (line for block in blocks(stream) for line in block[:-1].split(b"\n"))
+        for number, group in groupby(lines, _sentence_number):
+            data = b"\n".join([*group, b""])
+            yield number, SourceText(file, data, first_line)
+            first_line += data.count(b"\n")
+    if first_line == 1:
         raise InputError(f"{file}:1: no search graph in the file; expected lines like '0 hyp=1 stack=1 back=0 …'")
-    yield sentence, SourceText(file, b"\n".join([*lines, b""]), first_line)
+
+
+def _sentence_number(line: bytes) -> int | None:
+    digits = _SENTENCE.match(line)
+    return None if digits is None else whole_number(digits[0])
 
 
 class _Sentence:
@@ -254,7 +252,7 @@ class _Sentence:
                 raise self._fault(f"{shown(token.decode())} is no feature; expected 'name=value'")
             columns.append(names[name])
             tokens.append(value)
-        if len(set(columns)) < len(columns):
+        if len(named) > 1 and len(set(columns)) < len(columns):
             twice = next(column for slot, column in enumerate(columns) if column in columns[:slot])
             raise self._fault(f"feature {shown(names.texts[twice])} occurs twice")
         values = self._edges.numbers(self._source, self._place, tokens, columns)

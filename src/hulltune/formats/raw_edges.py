@@ -85,7 +85,8 @@ class RawEdges:
         """
         try:
             values = list(map(float, tokens))
-            if isfinite(sum(values)) and b"_" not in b"".join(tokens):  # Python reads 1_0 as 10
+            is_plain = not (source.has_underscores and b"_" in b"".join(tokens))  # Python reads 1_0 as 10
+            if is_plain and isfinite(sum(values)):
                 return values
         except ValueError:
             pass

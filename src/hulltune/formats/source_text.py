@@ -60,6 +60,11 @@ class SourceText:
         """What splits a line at its blanks. Python splits at more than those, which belong to words here."""
         return _TOKENS if b"\x0b" in self.data or b"\x0c" in self.data else bytes.split
 
+    @cached_property
+    def has_underscores(self) -> bool:
+        """Whether there may be one in a number."""
+        return b"_" in self.data
+
     def at(self, place: int) -> str:
         """``file:line`` of a place; linear, so for messages only."""
         line = self.first_line + self.data.count(b"\n", 0, min(place, len(self.data) - 1))

@@ -87,8 +87,8 @@ class _Hypergraph:
                 if not reader.begins("["):
                     raise reader.wrong(f"the hypergraph has no list of {key} (got", f"); {_EXPECTED}", reader.place)
                 read = self._read_node if key == "nodes" else self._read_edge
-                for start in reader.each_item():
-                    read(start)
+                for start, item in reader.each_item():
+                    read(item, start)
             elif key == "words":
                 self._source_words = reader.value()
             else:
@@ -98,8 +98,7 @@ class _Hypergraph:
             if key not in seen:
                 raise self._source.fault(0, f"the hypergraph has no list of {key} (got none); {_EXPECTED}")
 
-    def _read_node(self, start: int) -> None:
-        node = self._reader.value()
+    def _read_node(self, node: Any, start: int) -> None:
         members = dict(node) if isinstance(node, tuple) else {}
         if not is_index(members.get("id")):
             raise self._reader.wrong("node", " has no id; expected a whole number from 0", start)
@@ -114,8 +113,7 @@ class _Hypergraph:
         """The edge that is being read, for messages."""
         return f"edge {len(self.edges.heads)}"
 
-    def _read_edge(self, start: int) -> None:
-        edge = self._reader.value()
+    def _read_edge(self, edge: Any, start: int) -> None:
         if not isinstance(edge, tuple):
             raise self._reader.wrong(f"{self._edge} is", "; expected an object", start)
         members = dict(edge)
