@@ -1,4 +1,4 @@
-"""The types of arrays that all rooms name."""
+"""Names for the array types that all rooms use."""
 
 from __future__ import annotations
 

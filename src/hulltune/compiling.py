@@ -1,4 +1,4 @@
-"""Word of kernels that have to be compiled, for those who show how a run is going. Numba is not imported here."""
+"""Announcements of kernels that are about to be compiled, for progress displays. Numba is not imported here."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 listeners: list[Callable[[str], None]] = []
-"""Who is told the name of each kernel before it is compiled; ``kernels._jit`` calls them."""
+"""Functions that ``kernels._jit`` calls with the name of each kernel before it is compiled."""
 
 
 @contextmanager
 def told_of_compiling(tell: Callable[[str], None]) -> Iterator[None]:
-    """Call ``tell`` with the name of each kernel that is compiled in here, before it is: most runs find all of them
-    compiled.
+    """Call ``tell`` with the name of each kernel that is compiled inside this context, just before it is.
+
+    Most runs never call it: compiled kernels are kept on disk.
     """
     listeners.append(tell)
     try:

@@ -1,13 +1,13 @@
-"""How much work a search does where nobody says: one place for the functions, the command line and its help.
+"""Default amounts of work of a search: one place for the functions, the command line and its help.
 
-The help of a command is shown without numpy, so this stands apart from the options that it is for.
+The help of a command is shown without numpy, so these numbers stand apart from the options that they belong to.
 """
 
 RESTARTS = 39
-"""Climbs beside that from the start."""
+"""Climbs in addition to the one from the start weights."""
 DIRECTIONS = 16
-"""Lines that a round of a climb searches."""
+"""Lines that one round of a climb searches."""
 GAP = 0.001
-"""Where a certified search may end: value and bound this close, in the unit of the metric."""
+"""The gap between value and bound at which a certified search may end, in the unit of the metric."""
 BEAM = 6
-"""Items of a category and span that the built-in decoder keeps."""
+"""Items that the built-in decoder keeps for each category and span."""

@@ -1,4 +1,4 @@
-"""What hulltune raises when its input is at fault: one line, naming what was got and what was expected."""
+"""The error for wrong input: one line that names what was got and what was expected."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 NEAR = 0.65
-"""How alike two names are that one could be taken for the other: two letters of three, but not one of two."""
+"""The likeness (0 to 1) from which on a name is suggested for another: two letters of three, but not one of two."""
 
 
 class InputError(ValueError):

@@ -1,7 +1,7 @@
 """Inside and outside values of a forest under any semiring.
 
-The algorithms know a semiring only by its operations. One that names a ``kernel`` is computed by the compiled code
-registered under that name (kernels/inside.py), with the same operations in the same order, hence the same results.
+The algorithms know a semiring only by its operations. If a semiring names a ``kernel``, the compiled code registered
+under that name (kernels/inside.py) does the work, with the same operations in the same order and hence equal results.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Method = Literal["auto", "generic"]
 
 
 def inside(forest: Forest, semiring: Semiring[T], weight: Weight[T], *, method: Method = "auto") -> list[T]:
-    """For each node the ⊕ over its derivations of the ⊗ of their edges; the last value is that of the root.
+    """The inside value of each node, the root last: the ⊕ over its derivations of the ⊗ of their edges.
 
-    The value of a node is the ⊕ of its edges in order, that of an edge weight ⊗ tail 0 ⊗ tail 1 ⊗ …; a node named
-    twice by an edge counts twice. A root without derivations has ``semiring.zero``. Method "generic" does without
-    compiled code, with the same result. Linear: one ⊕ per edge and one ⊗ per tail.
+    The value of a node is the ⊕ of its edges in order; the value of an edge is weight ⊗ tail 0 ⊗ tail 1 ⊗ …. A node
+    that an edge names twice counts twice. A root without derivations has ``semiring.zero``. Method "generic" uses no
+    compiled code and gives equal results. Linear: one ⊕ per edge and one ⊗ per tail.
     """
     weights = _weights(forest, weight)
     kernel = _kernel("INSIDE", semiring, method)
@@ -60,12 +60,12 @@ def outside(
     inside_values: Sequence[T] | None = None,
     method: Method = "auto",
 ) -> list[T]:
-    """For each node the ⊕, over all derivations of the root with one occurrence of it cut out, of what remains.
+    """The outside value of each node: the ⊕ over the derivations of the root, with one use of the node cut out.
 
-    So outside[v] ⊗ inside[v] sums over the derivations that use v, once for each use. What an edge contributes to a
-    tail leaves out that position, not that node: an edge that names a node twice contributes twice. The root has
-    ``semiring.one`` (it is never a tail). ``inside_values`` saves the inside pass. The semiring must be commutative,
-    because what lies left and right of a node is multiplied on one side. Linear, like ``inside``.
+    So outside[v] ⊗ inside[v] sums over the derivations that use v, once for each use. The contribution of an edge to a
+    tail leaves out one position, not the node: an edge that names a node twice contributes twice. The root has
+    ``semiring.one``, because it is never a tail. ``inside_values`` saves the inside pass. The semiring must be
+    commutative, because what lies left and right of a node is multiplied on one side. Linear, like ``inside``.
     """
     if not semiring.commutative:
         raise InputError(f"outside needs a commutative semiring, got {semiring!r}: its ⊗ depends on the order")
@@ -94,7 +94,7 @@ def outside(
 
 
 def _contexts(semiring: Semiring[T], context: T, tails: Sequence[int], inside_values: Sequence[T]) -> list[T]:
-    """``context`` times the inside values of all tails but one, for each in turn: by prefixes and suffixes, linear."""
+    """``context`` times the inside values of all other tails, for each tail: by prefixes and suffixes, linear."""
     suffixes = [semiring.one]
     for tail in reversed(tails[1:]):
         suffixes.append(semiring.times(inside_values[tail], suffixes[-1]))
@@ -116,7 +116,7 @@ def _weights(forest: Forest, weight: Weight[T]) -> Sequence[T]:
 def _kernel(
     algorithm: Literal["INSIDE", "OUTSIDE"], semiring: Semiring[T], method: str
 ) -> Callable[..., list[T] | None] | None:
-    """The compiled function for this semiring, if there is one and it is wanted."""
+    """The compiled function for this semiring; None if there is none, or if the method is "generic"."""
     if method not in ("auto", "generic"):
         raise InputError(f"method is {method!r}, expected 'auto' or 'generic'")
     if method == "generic" or semiring.kernel is None:

@@ -10,8 +10,10 @@ from types import FrameType
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether this is Ctrl-C, or what is left of one that came during a kernel: as the kernel hands over its result,
-    the interrupt is raised where none is expected, and Python makes it the cause of a SystemError.
+    """Whether an error is Ctrl-C, or a SystemError that Ctrl-C has caused.
+
+    An interrupt that arrives during a kernel is raised while the kernel returns its result. Python expects no exception
+    there, and makes the interrupt the cause of a SystemError.
     """
     cause: BaseException | None = error
     while isinstance(cause, SystemError):
@@ -21,22 +23,22 @@ def is_interrupt(error: BaseException) -> bool:
 
 @contextmanager
 def interrupts_set(stop: threading.Event) -> Iterator[None]:
-    """Ctrl-C sets ``stop`` in here; a second one raises KeyboardInterrupt as ever.
+    """Let Ctrl-C set ``stop`` inside this context; a second Ctrl-C raises KeyboardInterrupt as usual.
 
-    An exception amid ``concurrent.futures.wait``, which holds the locks of all futures for a moment, would leave them
+    An exception inside ``concurrent.futures.wait``, which holds the locks of all futures for a moment, would leave them
     locked for good: workers could never report, and the run would never end. Handlers that a caller has installed stay.
     """
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
 
-    def ask(number: int, frame: FrameType | None) -> None:
+    def request_stop(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
             signal.default_int_handler(number, frame)
         stop.set()
 
-    signal.signal(signal.SIGINT, ask)
+    signal.signal(signal.SIGINT, request_stop)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The names that options take: formats, features, metrics, searches and the ways of a step.
+"""The names that options take: formats, features, metrics, searches and policies of a step.
 
 The rooms that implement a name and the command line read it here. Help and completion appear without numpy, so this
 module imports nothing.
@@ -20,10 +20,10 @@ FORMATS = (*LIST_FORMATS, *FOREST_FORMATS)
 WRITERS = ("packed", "moses", "jsonl", "forest", "openfst-text", "slf")
 """Formats that lists or forests can be written in."""
 RANKED_FORMATS = ("text", "moses", "jsonl")
-"""How the best outputs are written."""
+"""Formats for lists of the best outputs."""
 WEIGHT_FORMATS = ("json", "moses", "lines")
 IDS = ("order", "name", "name1")
-"""How a forest finds its sentence: by its place, or by the number in its name, counted from 0 or from 1."""
+"""Ways to find the sentence of a forest: by its place, or by the number in its name, counted from 0 or from 1."""
 ON_ERROR = ("raise", "skip")
 
 BUILTIN_FEATURES = {
@@ -33,7 +33,7 @@ BUILTIN_FEATURES = {
     "consensus": "how many hypotheses of the list as written have this text",
     "log_length": "log(1 + words)",
 }
-"""Features that can be had from lists alone."""
+"""Features that can be computed from lists alone, and their descriptions."""
 
 METRICS: dict[str, tuple[str, dict[str, Any]]] = {
     "accuracy": ("hulltune.metrics.accuracy:Accuracy", {}),
@@ -57,4 +57,4 @@ SEARCHES = ("random", "coordinate", "powell", "gradient", "certified")
 POLICIES = ("middle", "closest", "widest")
 SMOOTHINGS = ("none", "min", "mean")
 SCALES = ("l1", "l2", "none")
-"""Norms that weights are written with."""
+"""Norms to which weights are scaled before they are written."""

@@ -15,7 +15,7 @@ from hulltune.wording import counted
 
 LARGEST_SUM = 2.0**62
 Loss = Callable[[NDArray[Any]], Floats]
-"""From statistics (…, columns) to losses (…): smaller is better."""
+"""A function from statistics (…, columns) to losses (…): smaller is better."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,8 +23,8 @@ class ErrorSurface:
     """Piecewise constant statistics along a line: ``statistics[i]`` holds between breakpoints i − 1 and i.
 
     ``breakpoints`` strictly increase; they are the places where the statistics of some sentence change. Integer
-    statistics stay integers. Real ones are rounded once to a power-of-two grid 2^-52 of their total, per column: their
-    sums are then exact too, and do not depend on the order of the sentences or of the breakpoints.
+    statistics stay integers. Real statistics are rounded once, per column, to a power-of-two grid of 2^-52 of their
+    total: their sums are then exact too, and do not depend on the order of the sentences or of the breakpoints.
     """
 
     breakpoints: Floats
@@ -42,9 +42,9 @@ class ErrorSurface:
 
     @staticmethod
     def from_sentences(breakpoints: Sequence[Any], statistics: Sequence[Any]) -> ErrorSurface:
-        """From each sentence's breakpoints and, for its segments (one more), rows of statistics.
+        """Build a surface from the breakpoints of each sentence and the statistics of its segments, a row each.
 
-        A sentence without segments (no derivation) adds nothing.
+        A sentence has one segment more than breakpoints. A sentence without segments (no derivation) adds nothing.
         """
         if len(breakpoints) != len(statistics):
             raise InputError(
@@ -74,8 +74,8 @@ class ErrorSurface:
 
     @staticmethod
     def from_rows(offsets: Int64s, lefts: Floats, rows: Int64s, table: NDArray[Any]) -> ErrorSurface:
-        """The surface of segments laid end to end: those of sentence i are ``offsets[i]`` up to ``offsets[i + 1]``,
-        and segment j has the statistics ``table[rows[j]]`` from ``lefts[j]`` on.
+        """Build a surface from packed segments: those of sentence i are ``offsets[i]`` up to ``offsets[i + 1]``, and
+        segment j has the statistics ``table[rows[j]]`` from ``lefts[j]`` on.
 
         One sort of the places where a row changes, then running sums: O(n log n) for n segments.
         """
@@ -98,11 +98,11 @@ class ErrorSurface:
         table: NDArray[Any],
         compact: Int32s | None,
     ) -> ErrorSurface:
-        """The surface of segments laid end to end, of which the first of each sentence begins at ``low``.
+        """Build a surface from packed segments, where the first segment of each sentence begins at ``low``.
 
-        Segment j has the statistics ``table[row_of[outputs[j]]]`` from ``lefts[j]`` on; ``other_rows`` are those of
-        further sentences that have but one. ``compact`` is the table in 32 bits, where sums fit (see Memory.compact):
-        the answer is the same, in a third of the time. O(n) for n segments as line searches have them.
+        Segment j has the statistics ``table[row_of[outputs[j]]]`` from ``lefts[j]`` on; ``other_rows`` are the rows of
+        further sentences, with one segment each. ``compact`` is the table in 32 bits, if sums fit (see Memory.compact):
+        the result is the same, in a third of the time. O(n) for the n segments of a typical line search.
         """
         if compact is not None:
             from hulltune.kernels.line_surface import line_surface
@@ -113,7 +113,7 @@ class ErrorSurface:
         return ErrorSurface.from_rows(offsets, np.concatenate([lefts, np.full(len(other_rows), low)]), rows, table)
 
     def at(self, eta: float) -> NDArray[Any]:
-        """The corpus statistics at η (at a breakpoint, those to its right)."""
+        """The corpus statistics at η; at a breakpoint, the statistics to its right."""
         row: NDArray[Any] = self.statistics[np.searchsorted(self.breakpoints, eta, side="right")]
         return row
 
@@ -131,7 +131,7 @@ class ErrorSurface:
 
 
 def _exactly_summable(offsets: Int64s, rows: Int64s, table: NDArray[Any]) -> tuple[Int64s, NDArray[Any]]:
-    """Rows of a table whose sums over one segment a sentence are exact, in any order."""
+    """Rows and a table whose sums over one segment per sentence are exact in any order."""
     if table.dtype.kind not in "biuf":
         raise InputError(f"statistics: expected integers that fit 64 bits, or real numbers, got {table.dtype}")
     if table.dtype == np.uint64 and len(table) and table.max() > LARGEST_SUM:

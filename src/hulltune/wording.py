@@ -1,4 +1,4 @@
-"""Small things about words that messages and summaries have in common."""
+"""Numbers with their nouns, and scores: wording that messages and summaries share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ IRREGULAR = {"hypothesis": "hypotheses", "box": "boxes", "entry": "entries", "se
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things: "1 file", "2 files", "12,000 new hypotheses"."""
+    """A number with its noun, singular or plural: "1 file", "2 files", "12,000 new hypotheses"."""
     before, space, last = noun.rpartition(" ")
     return f"{number:,} {before}{space}{last if number == 1 else IRREGULAR.get(last, f'{last}s')}"
 

@@ -72,8 +72,8 @@ def support(chain: Chain, eta: float) -> int:
 def edge_slopes(chain: Chain) -> list[float]:
     """The slopes of the hull's edges, correctly rounded: the breakpoints of the envelope, in order, O(n).
 
-    As numbers they strictly increase; two that differ by less than the doubles can tell round to the same
-    one, and one beyond their range to ±inf.
+    The exact slopes strictly increase. Two slopes closer than doubles can tell round to the same double; a slope
+    beyond their range rounds to ±inf.
     """
     return [_slope(p, q) for p, q in pairwise(chain)]
 

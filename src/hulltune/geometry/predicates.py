@@ -1,9 +1,8 @@
-"""The one question that all geometry here rests on: which way do two vectors turn? Answered exactly.
+"""The sign of the turn between two vectors, computed exactly: all geometry here rests on it.
 
-A wrong sign is not a small error: it drops a winner from an envelope or keeps a loser. So the sign is
-computed in plain doubles first, with a bound on the rounding error; where the bound does not settle it
-(nearly or exactly parallel vectors, products that over- or underflow), it is computed again in rational
-arithmetic.
+A wrong sign is not a small error: it drops a winner from an envelope or keeps a loser. So the sign is computed in plain
+doubles first, with a bound on the rounding error. Where the bound does not settle it (nearly or exactly parallel
+vectors, products that over- or underflow), it is computed again in rational arithmetic.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def turn(p: Point, q: Point, r: Point, s: Point) -> int:
 
 
 def orientation(p: Point, q: Point, r: Point) -> int:
-    """1 when p, q, r turn left (counter-clockwise), −1 when right, 0 when they are collinear. Exact."""
+    """The turn of p, q, r: 1 for left (counter-clockwise), −1 for right, 0 for collinear. Exact."""
     return turn(p, q, p, r)
 
 

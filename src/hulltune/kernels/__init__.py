@@ -1,4 +1,4 @@
-"""The only room with Numba in it.
+"""Compiled kernels: the only room that imports Numba.
 
 Every kernel works on plain arrays, releases the GIL, and has a slow, readable oracle in the tests. Nothing outside
 imports these modules at import time: `import hulltune` stays quick, and the first call pays for Numba.

@@ -34,27 +34,27 @@ def kernel(function: Function) -> Function:
 
 
 class _Announcer(Listener):  # type: ignore[misc]  # Numba is taken as untyped
-    """Tells whoever listens that a kernel of this room is about to be compiled."""
+    """A listener that announces each kernel of this room before it is compiled."""
 
     def on_start(self, event: Event) -> None:
-        """Pass on the name of the kernel; Numba compiles other people's functions, too."""
+        """Pass on the name of the kernel. Numba also compiles functions of other packages: those are not announced."""
         function = event.data["dispatcher"].py_func
         if function.__module__.startswith(__package__ or ""):
             for tell in list(listeners):
                 tell(f"{function.__module__.rpartition('.')[2]}.{function.__name__}")
 
     def on_end(self, event: Event) -> None:
-        """Nothing is said of kernels that are done."""
+        """Do nothing: only the start of a compilation is announced."""
 
 
 register("numba:compile", _Announcer())
 
 
 def inlined(function: Function) -> Function:
-    """Compile ``function`` into each kernel that calls it: for what is called for every byte or number of a text.
+    """Compile ``function`` into each kernel that calls it: for functions that run for every byte or number of a text.
 
-    An array that is passed to a function which stays one costs two atomic operations, a third of the time to read a
-    number. Inlined by LLVM: Numba's own way to inline takes twice the time to compile.
+    An array that is passed to a function which is not inlined costs two atomic operations, a third of the time to read
+    a number. LLVM does the inlining: Numba's own way takes twice the time to compile.
     """
     return cast(Function, numba.njit(function, nogil=True, forceinline=True))
 
@@ -62,8 +62,8 @@ def inlined(function: Function) -> Function:
 def _stamp_with_the_room(compiled: Any) -> None:
     """Make a cached kernel stale when a file of this room that it may call changes.
 
-    Numba looks only at the file of the kernel itself, so a kernel would go on calling the old version of a helper
-    that has changed in another file. If Numba's internals move, the worst that is lost is this protection.
+    Numba checks only the file of the kernel itself, so a kernel would go on calling the old version of a helper that
+    has changed in another file. If Numba's internals change, only this protection is lost.
     """
     cache_file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if cache_file is not None and hasattr(cache_file, "_source_stamp"):
@@ -92,7 +92,7 @@ def _source(module: str) -> bytes:
 
 @functools.cache
 def _imported(module: str) -> frozenset[str]:
-    """The modules of this room that a module imports. By a pattern: a parser takes ten times as long."""
+    """The modules of this room that a module imports, found by a pattern: a parser takes ten times as long."""
     found = {"_jit"}
     for name, names in _IMPORT.findall(_source(module).decode()):
         found.update([name] if name else re.findall(r"\w+", names))

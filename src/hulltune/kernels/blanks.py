@@ -1,4 +1,4 @@
-"""White space within a line, as all text formats here have it."""
+"""White space within a line, for all text formats."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ _SPACE, _TAB, _RETURN = 32, 9, 13
 
 @inlined
 def is_blank(byte: int) -> bool:
-    """Whether a byte stands between fields."""
+    """Whether a byte separates fields."""
     return byte in (_SPACE, _TAB, _RETURN)

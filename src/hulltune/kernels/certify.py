@@ -1,4 +1,4 @@
-"""Who can still win in a box of weights, and where in the box that could be worth it: loops of certified search.
+"""Loops of certified search: the candidates that may win in a box of weights, and the part of a box worth a search.
 
 Candidates are rows of ``features`` over the coordinates of the search (a few), with their statistics as doubles that
 hold whole numbers of a grid, so that all sums are exact. A box is ``low`` to ``high`` in each coordinate.
@@ -14,21 +14,23 @@ from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 
 MARGIN = 2.0**-46
-"""Of the largest score in a sentence: a candidate must be beaten by more, as rounding is many times less."""
-TINY = 2.0**-1000
+"""The share of the largest score in a sentence by which a candidate must be beaten; rounding is many times less."""
+TINY = 2.0**-1000  # least spread of rounded features: a difference that rounds to 0 may not be 0
 RIVALS = 4
-"""How many of the best at the centre are tried as those who beat the others."""
+"""The number of candidates, best at the centre first, that are tried as those who beat the others."""
 
 OFF_CENTRE = np.array([0.49382, 0.51317, 0.48921, 0.50763, 0.51618, 0.48377, 0.50219])
-"""Where in each coordinate of a box to look: near the middle, but on none of the ties that lie at round numbers."""
+"""The point of a box at which scores are compared, in shares of its sides: near the middle, but away from round
+numbers, where ties lie.
+"""
 
 
 @kernel
 def _beaten(features: Floats, i: Any, j: Any, low: Floats, high: Floats, margin: float, exact: bool) -> bool:
-    """Whether candidate j scores more than i all over the inside of the box.
+    """Whether candidate j scores more than i everywhere inside the box.
 
-    The largest value of s_i − s_j is a sum of one corner's terms. If none of them is positive, that needs no margin:
-    the signs of products are exact, and i can at most tie, on the boundary of the box.
+    The largest value of s_i − s_j is a sum of one corner's terms. If none of them is positive, no margin is needed: the
+    signs of products are exact, and i can at most tie, on the boundary of the box.
     """
     total = 0.0
     positive = False
@@ -53,7 +55,7 @@ def _survivors(
     scores: Floats,
     kept: Int32s,
 ) -> int:
-    """Write the candidates that may win somewhere in the box into ``kept``, the best at the centre first."""
+    """Write the candidates that may win somewhere in the box, the best at the centre first; returns their number."""
     count = candidates.size
     best = 0
     for n in range(count):
@@ -101,9 +103,9 @@ def possible_winners(
     highs: Floats,
     depth: int,
 ) -> Bools:
-    """Which of the listed candidates may win somewhere in the boxes, each of which is halved ``depth`` times.
+    """Whether each listed candidate may win somewhere in the boxes, each of which is halved up to ``depth`` times.
 
-    A sentence is done with a box once all that may win there are known to be possible winners anyway.
+    A box is done for a sentence once all candidates that may win in it are already known to be possible winners.
     """
     width = features.shape[1]
     possible = np.zeros(listed.size, np.bool_)
@@ -181,13 +183,13 @@ def branch(
     lows: Floats,
     highs: Floats,
 ) -> tuple[Int64s, Int32s, Int64s, Int32s, Floats, Floats, Floats, Floats, Floats]:
-    """What is left of the candidates of each parent in each of its children.
+    """The candidates that are left in each child box.
 
-    Child c is the box ``lows[c]`` to ``highs[c]`` within parent ``parents[c]``, whose unresolved sentences are
-    ``sentences`` from ``sentence_offsets[p]`` on, with candidates from ``candidate_offsets`` of the sentence's place
-    on. Returns the same four arrays for the children; sums of the statistics of their resolved sentences; the least
-    and the greatest sum of each statistic; the statistics at the centre; and for each coordinate how much the
-    candidates of a sentence differ in it, summed.
+    Child c is the box ``lows[c]`` to ``highs[c]`` within parent ``parents[c]``. The unresolved sentences of parent p
+    are ``sentences`` from ``sentence_offsets[p]`` on; the candidates of the sentence at place i are ``candidates`` from
+    ``candidate_offsets[i]`` on. Returns these four arrays for the children; the summed statistics of their resolved
+    sentences; the least and the greatest sum of each statistic; the statistics at the centre; and for each coordinate
+    the spread of the candidates of a sentence in it, summed over sentences.
     """
     children, width, columns = lows.shape[0], lows.shape[1], statistics.shape[1]
     most_sentences, most_candidates, longest = 0, 0, 1
@@ -255,7 +257,7 @@ def branch(
 
 @kernel
 def _contract_to(features: Floats, i: Any, j: Any, margin: float, low: Floats, high: Floats) -> bool:
-    """Shrink the box to where candidate i may score at least as much as j; False if that is nowhere."""
+    """Shrink the box to the part where candidate i may score at least as much as j; False if there is none."""
     total = 0.0
     for k in range(low.size):
         difference = features[i, k] - features[j, k]
@@ -265,7 +267,7 @@ def _contract_to(features: Floats, i: Any, j: Any, margin: float, low: Floats, h
     for k in range(low.size):
         difference = features[i, k] - features[j, k]
         if difference > 0.0:
-            # the others give at most total − difference · high: this coordinate must give the rest
+            # The other coordinates give at most total − difference · high: this one must give the rest.
             low[k] = max(low[k], min(high[k], high[k] - (total + margin) / difference))
         elif difference < 0.0:
             high[k] = min(high[k], max(low[k], low[k] - (total + margin) / difference))
@@ -287,11 +289,11 @@ def contract(
     lows: Floats,
     highs: Floats,
 ) -> Bools:
-    """Shrink the ``chosen`` boxes to where slopes · x may still be within a slack of its minimum.
+    """Shrink the ``chosen`` boxes to where slopes · x may be within a slack of its minimum; returns which are empty.
 
-    There, no sentence may fall behind its best by more than the slack alone: one of the candidates that are good
-    enough must win, against all that are not. Each of these leaves a box within the box; what contains them all is
-    left. Returns for which of the chosen boxes nothing is left.
+    There, no sentence alone may fall behind its best by more than the slack: one of its candidates that are good
+    enough must win against all that are not. Each of these leaves a box within the box. The smallest box that contains
+    them all is kept.
     """
     columns, width = statistics.shape[1], features.shape[1]
     empty = np.zeros(chosen.size, np.bool_)

@@ -1,4 +1,4 @@
-"""Choices of one candidate a sentence, as certified search weighs them: equal candidates, and the best of all sums."""
+"""Choices of one candidate per sentence in certified search: equal candidates, and the best of all sums."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hulltune.kernels._jit import kernel
 
 @kernel
 def first_of_equals(columns: NDArray[Any], offsets: Int64s) -> Int64s:
-    """For each row, the first row of its sentence with the same values; O(n²) for a list of n, mostly one look a pair.
+    """The first row of the same sentence with equal values, for each row; ``columns`` is the matrix by column.
 
-    ``columns`` is the matrix by column.
+    O(n²) for a list of n, but most pairs differ in the first value.
     """
     width = columns.shape[0]
     first = np.arange(offsets[-1])
@@ -37,7 +37,7 @@ def first_of_equals(columns: NDArray[Any], offsets: Int64s) -> Int64s:
 
 @kernel
 def clearly_apart(sums: Floats, errors: Floats, columns: NDArray[Any], offsets: Int64s) -> Bools:
-    """For each sentence, whether the sums of candidates with different columns differ by more than their rounding."""
+    """Whether the sums of candidates with different columns differ by more than their rounding, for each sentence."""
     apart = np.ones(offsets.size - 1, np.bool_)
     for s in range(offsets.size - 1):
         for i in range(offsets[s], offsets[s + 1]):
@@ -62,12 +62,12 @@ def minimisers(
     widths: Floats,
     hopes: Floats,
 ) -> Floats:
-    """The summed statistics x with the least slopes · x, of one candidate a sentence, for each of the ``chosen``
-    boxes: the best of each sentence on its own. O(candidates × columns).
+    """The summed statistics x of one candidate per sentence with the least slopes · x, in each chosen box.
 
-    Where that is not the winner at the centre (the first that is listed), the bound hopes for more than is there.
-    ``hopes`` gets how much of it, for each coordinate, hangs on the box being as wide as it is (``widths``): nothing
-    where the two differ in no coordinate that can still be split.
+    The best candidate of each sentence is found on its own: O(candidates × columns). Where it is not the winner at the
+    centre (the first that is listed), the bound hopes for more than is there. ``hopes`` gets the excess, divided among
+    the coordinates by how much each lets the two candidates differ within the box (``widths`` are its sides).
+    Candidates that differ in no coordinate that can still be split add nothing.
     """
     columns = statistics.shape[1]
     sums = np.empty((chosen.size, columns))
@@ -113,8 +113,9 @@ def all_choices(
     chosen: Int64s,
     most: int,
 ) -> tuple[Int64s, Floats]:
-    """The summed statistics of every choice of one candidate a sentence, for each of the ``chosen`` boxes that has at
-    most ``most`` of them: where those of each begin (none for a box with more), and the sums.
+    """The summed statistics of all choices of one candidate per sentence, in each chosen box.
+
+    Returns the offsets of the boxes in the sums, and the sums. A box with more than ``most`` choices has none.
     """
     columns = statistics.shape[1]
     longest = 1
@@ -141,7 +142,7 @@ def all_choices(
             if count * kinds > most:
                 count = 0
                 break
-            for m in range(kinds - 1, -1, -1):  # the first last: it is added in place
+            for m in range(kinds - 1, -1, -1):  # the first candidate comes last: its sums overwrite their input
                 for i in range(count):
                     for k in range(columns):
                         sums[total + m * count + i, k] = sums[total + i, k] + statistics[distinct[m], k]

@@ -1,8 +1,8 @@
-"""Decimal text to the nearest double, to the bit what Python's float() gives, or a word that Python must look at it.
+"""Decimal text to the nearest double, equal to the bit to Python's float(), or a sign that Python must read it.
 
-Two roads: up to 2^53 times a power of ten up to 10^22 both factors are doubles, and one rounding is right (Clinger
-1990); otherwise the 64-bit mantissa is multiplied by a 128-bit power of five (Lemire 2021, "Number parsing at a
-gigabyte per second"), which decides all but a few cases. Those few, mantissas of more than 19 digits, and exponents
+There are two ways. A mantissa up to 2^53 and a power of ten up to 10^22 are both doubles, and one rounding is right
+(Clinger 1990). Otherwise the 64-bit mantissa is multiplied by a 128-bit power of five (Lemire 2021, "Number parsing at
+a gigabyte per second"), which decides all but a few cases. Those few, mantissas of more than 19 digits, and exponents
 beyond 10^±64 are left to the caller.
 """
 
@@ -41,7 +41,7 @@ def _powers_of_five() -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
 _FIVE_HIGH, _FIVE_LOW = _powers_of_five()
 _TEN = np.array([10.0**power for power in range(23)])
 # Unsigned constants: in Numba an unsigned number and a plain integer make a float.
-_ZERO, _ONE, _TWO, _THREE, _DIGIT_BASE = (np.uint64(n) for n in (0, 1, 2, 3, 10))
+_ZERO, _ONE, _THREE, _DIGIT_BASE = (np.uint64(n) for n in (0, 1, 3, 10))
 _HALF_WORD, _TOP_BIT, _WORD = np.uint64(32), np.uint64(63), np.uint64(64)
 _LOW_HALF, _ALL_ONES = np.uint64(2**32 - 1), np.uint64(2**64 - 1)
 _UNSURE_BITS = np.uint64(2**9 - 1)
@@ -85,7 +85,7 @@ def _nearest(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
         return 0.0, False
     top = upper >> _TOP_BIT
     kept = upper >> (top + _DROPPED_BITS)
-    # Half way between two doubles, exactly: to the even one.
+    # Exactly half way between two doubles: round to the even one.
     if lower <= _ONE and -4 <= exponent <= 23 and kept & _THREE == _ONE and kept << (top + _DROPPED_BITS) == upper:
         kept &= ~_ONE
     kept = (kept + (kept & _ONE)) >> _ONE
@@ -95,7 +95,7 @@ def _nearest(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
 
 @kernel
 def _significant_digits(data: Bytes, start: np.uint64, stop: np.uint64) -> int:
-    """How many digits there are from the first other than 0 on."""
+    """The number of digits from the first one other than 0 on."""
     count = 0
     place = start
     while place < stop:
@@ -120,10 +120,10 @@ def nearest_double(mantissa: np.uint64, exponent: int) -> tuple[float, bool]:
 
 @inlined
 def read_decimal(data: Bytes, position: int | np.int64) -> tuple[float, int, bool]:
-    """Read a number at ``position``: its value, where it ends, and whether the value is certain.
+    """Read a number at ``position``: its value, its end, and whether the value is certain.
 
-    The grammar is ``[+-] digits [. digits] [e [+-] digits]`` with a digit somewhere in the mantissa. Where it does not
-    apply the end is ``position``. ``data`` must hold a byte that belongs to no number (a line end) after it.
+    The grammar is ``[+-] digits [. digits] [e [+-] digits]`` with a digit somewhere in the mantissa. Where the text
+    does not fit, the end is ``position``. ``data`` must hold a byte that is no part of a number (a line end) after it.
     """
     place: Any = np.uint64(position)  # unsigned, because Numba checks signed indices for a minus sign
     negative = data[place] == 45  # -
@@ -132,7 +132,7 @@ def read_decimal(data: Bytes, position: int | np.int64) -> tuple[float, int, boo
     begin = place
     mantissa = _ZERO
     digit: Any = np.uint64(data[place]) - _ASCII_ZERO
-    while digit <= _NINE:  # what comes before 0 has become huge
+    while digit <= _NINE:  # a byte below that of 0 has wrapped around to a huge number
         mantissa = mantissa * _DIGIT_BASE + digit
         place += _ONE
         digit = np.uint64(data[place]) - _ASCII_ZERO
@@ -149,7 +149,7 @@ def read_decimal(data: Bytes, position: int | np.int64) -> tuple[float, int, boo
         exponent = -np.int64(place - point)
         digits -= exponent
     is_number = digits > 0
-    # More digits than a word has room for: the mantissa may have gone over its end.
+    # With more digits than a word has room for, the mantissa may have overflowed.
     certain = is_number and (digits <= _MOST_DIGITS or _significant_digits(data, begin, place) <= _MOST_DIGITS)
     if is_number and (data[place] == 101 or data[place] == 69):  # e, E
         place += _ONE
@@ -178,7 +178,7 @@ def read_decimal(data: Bytes, position: int | np.int64) -> tuple[float, int, boo
 
 @kernel
 def whole_number(data: Bytes, position: int, stop: int) -> Any:
-    """The number that the digits up to ``stop`` spell; −1 for none, for another byte, and from 10^18 on."""
+    """The whole number that the bytes up to ``stop`` spell; −1 for no bytes, for other bytes, and from 10^18 on."""
     number = np.int64(0 if position < stop else -1)
     while position < stop:
         digit = np.int64(data[position]) - 48

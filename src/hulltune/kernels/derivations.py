@@ -13,7 +13,7 @@ from hulltune.kernels._jit import kernel
 
 @kernel
 def sum_dense(starts: Int64s, edge_offsets: Int64s, edges: Int32s, columns: NDArray[Any]) -> Floats:
-    """Features by derivations: the sums over each derivation's edges, in their order.
+    """The sums of each feature over the edges of each derivation, in their order: a matrix (features, derivations).
 
     ``columns`` is the feature matrix by column; the edges of derivation d are numbered from ``starts[d]``.
     """

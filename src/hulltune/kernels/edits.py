@@ -91,8 +91,8 @@ def edit_statistics(
 ) -> tuple[Int64s, Bools]:
     """(hits, substitutions, deletions, insertions) of each output against the nearest reference.
 
-    Of references with equally few the first counts. Outputs with a pair too long for the kernel are flagged
-    instead. O(output length) a pair.
+    Among references with equally few edits the first counts. Outputs with a pair too long for the kernel are flagged
+    instead. O(output length) for each pair.
     """
     statistics = np.zeros((len(sentences), 4), np.int64)
     too_long = np.zeros(len(sentences), np.bool_)

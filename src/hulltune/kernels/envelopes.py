@@ -1,4 +1,4 @@
-"""Envelopes of many forests along many directions in one call (lists have their own, list_envelopes.py)."""
+"""Envelopes of many forests along many directions in one call (list_envelopes.py does this for lists)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hulltune.kernels.lanes import END, backtrack, crossing_point, lanes_envelop
 from hulltune.kernels.segments import to_grid, write_segments
 from hulltune.kernels.simd import LANES
 
-HULL = 3  # its place in lines.compute.METHODS; anything else is searched by lanes
+HULL = 3  # the place of "hull" in lines.compute.METHODS; every other method is "lanes"
 
 
 @kernel
@@ -129,10 +129,10 @@ def envelopes(
     method: int,
     with_derivations: bool,
 ) -> tuple[Int64s, Floats, Int64s, Int32s, int]:
-    """Envelopes of forests along the directions in rows 1, 2, … of ``scores``; row 0 holds the intercepts.
-    Each direction has its own interval.
+    """Envelopes of forests along the directions in rows 1, 2, … of ``scores``; row 0 holds the intercepts. Each
+    direction has its own interval.
 
-    Answers packed arrays: ``offsets`` of the segments of each (direction, sentence), in that order; per segment its
+    Returns packed arrays: ``offsets`` of the segments of each (direction, sentence), in that order; per segment its
     left end (the interval's own for the first), slope and intercept; offsets and edges of their derivations; and the
     number of Viterbi passes. Segments too thin for a double between their ends are left out.
     """

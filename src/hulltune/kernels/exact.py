@@ -1,9 +1,9 @@
 """Exact comparisons of products of doubles, for the rare cases in which rounding hides the answer.
 
-Coordinates are integers of magnitude at most 2^53 (see scores.py), so differences are exact, a product has at most
-106 bits, and nothing over- or underflows. Rounding is monotone: two products whose rounded values differ are ordered
-as those are. Only where the rounded values are equal are the rounding errors looked at, and these are exact
-(Dekker 1971).
+Coordinates are integers of magnitude at most 2^53 (see scores.py), so differences are exact, a product has at most 106
+bits, and nothing over- or underflows. Rounding is monotone: two products whose rounded values differ are ordered like
+these values. Only where the rounded values are equal are the rounding errors compared, and these are exact (Dekker
+1971).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def compare_products(a: float, b: float, c: float, d: float) -> int:
 
 @kernel
 def clip(slopes: Floats, intercepts: Floats, count: int, low: float, high: float) -> tuple[int, int]:
-    """Which of the first ``count`` lines of an envelope win somewhere strictly between ``low`` and ``high``."""
+    """The range, in the first ``count`` lines of an envelope, of the winners strictly between ``low`` and ``high``."""
     begin, end = 0, count
     while begin + 1 < end:
         fall, run = intercepts[begin] - intercepts[begin + 1], slopes[begin + 1] - slopes[begin]

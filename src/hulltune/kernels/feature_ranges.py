@@ -1,4 +1,4 @@
-"""How far features differ between the derivations of a forest."""
+"""Ranges of the features over the derivations of a forest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def feature_ranges(
     last: int,
     columns: NDArray[Any],
 ) -> Floats:
-    """Per sentence from ``first`` to ``last`` and column, the largest minus the smallest sum over a derivation.
+    """The largest minus the smallest sum over a derivation, per sentence from ``first`` to ``last`` and column.
 
     ``columns`` has the features of the edges of these sentences by column. Inside passes under (max, +) and (min, +);
     O(edges × columns).

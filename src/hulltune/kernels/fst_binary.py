@@ -25,7 +25,7 @@ PLAIN, STRING, TUPLE = 0, 1, 2
 
 
 class Output(NamedTuple):
-    """Room for an FST. Weights are bit patterns; pairs belong to an arc, or to state s as −1 − s."""
+    """Arrays for one FST. Weights are bit patterns. The row of a pair is its arc, or −1 − s for state s."""
 
     sources: Int64s
     targets: Int64s
@@ -38,9 +38,9 @@ class Output(NamedTuple):
 
 
 def _unaligned(bits: int) -> Callable[..., Any]:
-    """An operation that reads a little-endian number of so many bits anywhere in an array of bytes.
+    """An operation that reads a little-endian number of ``bits`` bits at any place of an array of bytes.
 
-    Put together from single bytes in a loop, a number took four times as long.
+    A loop that puts a number together from single bytes took four times as long.
     """
 
     def operation(typing: Any, array: Any, position: Any) -> Any:
@@ -77,7 +77,7 @@ def _read_floats(data: Bytes, position: int, width: int, bits: NDArray[np.uint64
 
 @kernel
 def _after_rest(data: Bytes, position: int, end: int, style: int) -> tuple[int, int, int]:
-    """Pass over what follows the floats of a weight: a code, where it ends, and how many pairs it has."""
+    """Pass over the rest of a weight, after its floats: a code, the end, and the number of pairs."""
     if style == STRING:
         if position + 4 > end:
             return CUT_OFF, position, 0
@@ -101,9 +101,9 @@ def _after_rest(data: Bytes, position: int, end: int, style: int) -> tuple[int, 
 def measure(
     data: Bytes, position: int, end: int, states: int, weight: int, style: int
 ) -> tuple[int, int, int, int, int]:
-    """Pass over ``states`` states, or as many as there are if that is −1; ``weight`` is the size of a weight's floats.
+    """Pass over ``states`` states, or over all if that is −1; ``weight`` is the size in bytes of a weight's floats.
 
-    Returns a code, where the states end (or what is wrong with them), and how many states, arcs and pairs there are.
+    Returns a code, the end of the states (or the place of a fault), and the numbers of states, arcs and pairs.
     """
     state, arcs, pairs = 0, 0, 0
     least = 12 + weight
@@ -140,7 +140,7 @@ def measure(
 def _read_pairs(
     data: Bytes, position: int, row: int, pairs: int, rows: Int64s, keys: Int64s, values: NDArray[np.uint64]
 ) -> tuple[int, int]:
-    """Read a sparse tuple: where it ends, and how many pairs there are by then."""
+    """Read a sparse tuple: its end, and the number of pairs read so far."""
     count = _int64(data, position + 8)
     if _int32(data, position) != -1:
         rows[pairs], keys[pairs], values[pairs] = row, _int32(data, position), np.uint64(_load32(data, position + 4))
@@ -155,7 +155,7 @@ def _read_pairs(
 
 @kernel
 def read_states(data: Bytes, position: int, width: int, style: int, out: Output) -> None:
-    """Read as many states as ``out`` has room for, which ``measure`` found to be there; O(bytes)."""
+    """Read as many states as ``out`` has room for, which ``measure`` has counted; O(bytes)."""
     rows, keys, values = out.pair_rows, out.pair_keys, out.pair_values
     weight = out.arc_weights.shape[1] * width
     arcs, pairs = 0, 0
@@ -183,7 +183,7 @@ def read_states(data: Bytes, position: int, width: int, style: int, out: Output)
 
 @kernel
 def scatter_pairs(rows: Int64s, keys: Int64s, values: NDArray[Any], matrix: NDArray[Any]) -> None:
-    """Add every value to its row, in the column before its key; pairs of row −1 are left out."""
+    """Add every value to its row, in column key − 1; pairs of row −1 are left out."""
     for i in range(len(rows)):
         if rows[i] >= 0:
             matrix[rows[i], keys[i] - 1] += values[i]

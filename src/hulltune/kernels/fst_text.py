@@ -1,6 +1,6 @@
 """OpenFst's text format, bytes to numbers: ``from to label [label] [weight]`` an arc, ``state [weight]`` a final state.
 
-Whether four fields are an acceptor's arc with a weight or a transducer's without cannot be told from one line. So a
+One line does not tell whether four fields are an acceptor's arc with a weight or a transducer's arc without one. So a
 first kernel surveys the lines, Python decides, and a second kernel reads them.
 """
 
@@ -16,17 +16,17 @@ from hulltune.kernels.blanks import is_blank
 from hulltune.kernels.decimals import read_decimal, whole_number
 from hulltune.kernels.interning import Texts, intern
 
-# Why the kernel came back.
+# Why the kernel returned.
 DONE, ODD, GROW_PENDING = 0, 1, 2
 
-# What is where in the state, a vector of integers that outlives a call.
+# Places in the state, a vector of integers that outlives a call.
 POSITION, LINE, ROWS, PAIRS, PENDING = range(5)
 STATE_SIZE = 5
 
 # How weights are written: numbers; two numbers, then whole numbers joined by '_'; or 0 and pairs of key and value.
 NUMBERS, KALDI, TUPLE = 0, 1, 2
 
-# What the survey counts: lines with 0 to 5 fields and with more; lines with four fields of which the last is no weight
+# Counts of the survey: lines with 0 to 5 fields and with more; lines with four fields of which the last is no weight
 # (or, for Kaldi, has no comma); the most numbers in the last of 2, 4 and 5 fields.
 NO_WEIGHT, MOST_IN_TWO, MOST_IN_FOUR, MOST_IN_FIVE = 7, 8, 9, 10
 SURVEY_SIZE = 11
@@ -62,7 +62,7 @@ def _ends(byte: int) -> bool:
 
 @kernel
 def _split(data: Bytes, position: int, fields: Int64s) -> tuple[int, int]:
-    """The fields of a line as pairs of start and stop, at most six; how many, and where the line ends."""
+    """Write the fields of a line, at most six, as starts and stops; returns their number and the end of the line."""
     count = 0
     while True:
         while is_blank(data[position]):
@@ -150,7 +150,7 @@ def _read_weight(
 ) -> int:  # fmt: skip
     """Read a weight into the row, or into pairs; ``counts`` are the numbers of pairs and of pending values so far.
 
-    A pending value is the row, the column or −1 − (the pair), and the place of its text.
+    A pending value is stored as its row, its column (or −1 − its pair), and the start and stop of its text.
     """
     width = rows.values.shape[1]
     number = 0
@@ -195,7 +195,7 @@ def _read_weight(
 
 @kernel
 def _read_numbers(data: Bytes, position: int, stop: int, style: int, values: Floats, row: int) -> bool:
-    """Read a weight that is as it should be; most are. False where _read_weight must look at it."""
+    """Read a weight of the usual form, which most have; False where ``_read_weight`` must read it."""
     width = values.shape[1]
     for column in range(width):
         value, position, certain = read_decimal(data, position)
@@ -218,7 +218,7 @@ def parse_lines(
     data: Bytes, end: int, state: Int64s, transducer: bool, style: int, labels: Texts, rows: Rows, pairs: Pairs,
     pending: Int64s,
 ) -> int:  # fmt: skip
-    """Read on from where the state says; why it came back. ``data`` ends with a line end; O(bytes)."""
+    """Read lines from the position in the state on; returns a code. ``data`` ends with a line end; O(bytes)."""
     fields = np.empty(12, dtype=np.int64)
     counts = np.empty(2, dtype=np.int64)
     arc_fields = 4 if transducer else 3

@@ -27,9 +27,10 @@ def group(keys: Int64s, size: int) -> tuple[Int64s, Int64s]:
 
 @kernel
 def topological_order(nodes: int, heads: Int64s, tail_offsets: Int64s, tails: Int64s) -> Int64s:
-    """Tails before heads. Shorter than ``nodes`` if there is a cycle: what is missing lies on one or above one.
+    """The nodes in topological order, tails before heads.
 
-    An order that is topological already is kept as it is, because readers write neighbours next to each other.
+    It is shorter than ``nodes`` if there is a cycle: the missing nodes lie on one or above one. An order that is
+    topological already is kept, because readers write neighbours next to each other.
     """
     in_order = True
     for edge in range(heads.size):
@@ -69,7 +70,7 @@ def topological_order(nodes: int, heads: Int64s, tail_offsets: Int64s, tails: In
 def useful_parts(
     order: Int64s, root: int, heads: Int64s, tail_offsets: Int64s, tails: Int64s
 ) -> tuple[Int64s, Int64s, Int64s]:
-    """What takes part in some derivation of the root: its nodes and edges, in packed order, and the edge offsets.
+    """The nodes and edges that take part in some derivation of the root, in packed order, and the edge offsets.
 
     Nodes keep the topological order, with the root last; the edges of a node keep the order they were given in. The
     root itself is always kept.

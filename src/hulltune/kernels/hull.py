@@ -35,11 +35,11 @@ def union(
     out_intercepts: Floats,
     start: int,
 ) -> int:
-    """⊕: the concave chain over the chains ``i:i_end`` and ``j:j_end``, written from ``start`` on; returns its end.
+    """The ⊕ of the chains ``i:i_end`` and ``j:j_end``: the concave chain over both, from ``start`` on; returns its end.
 
-    A merge by slope with a monotone chain, linear. A point that lies below the segment from the last point to the
-    next one of the other chain is dropped before it is pushed: that saves two of three comparisons for most points
-    that die, and a third of the time.
+    A merge by slope with a monotone chain, linear. A point that lies below the segment from the last point to the next
+    one of the other chain is dropped before it is pushed: that saves two of three comparisons for most points that are
+    dropped, and a third of the time.
     """
     n = start
     while i < i_end and j < j_end:
@@ -49,7 +49,7 @@ def union(
         elif slopes[j] < slopes[i]:
             x, y, next_x, next_y = slopes[j], intercepts[j], slopes[i], intercepts[i]
             j += 1
-        else:  # parallel: the lower one is dropped, and the other meets the next of its chain
+        else:  # parallel: drop the lower one, keep the other for the next turn
             if intercepts[i] < intercepts[j]:
                 i += 1
             else:
@@ -73,13 +73,13 @@ def union(
         n += 1
     if j < j_end:
         i, i_end = j, j_end
-    last = -1  # where the point before this one of the same chain stands, if it was kept
+    last = -1  # the place of the previous point of this chain, if it was kept
     while i < i_end:
         n = drop_hidden(slopes[i], intercepts[i], out_slopes, out_intercepts, start, n)
         out_slopes[n], out_intercepts[n] = slopes[i], intercepts[i]
         i += 1
         n += 1
-        if last == n - 2 and last >= start:  # two of a concave chain side by side: the rest of it stays as it is
+        if last == n - 2 and last >= start:  # two neighbours of a concave chain stay: so does the rest of it
             break
         last = n - 1
     while i < i_end:
@@ -91,7 +91,7 @@ def union(
 
 @kernel
 def drop_hidden(x: float, y: float, chain_x: Floats, chain_y: Floats, start: int, n: int) -> int:
-    """How far the chain ``start:n`` stays when the point (x, y) is appended on its right: what it hides is dropped."""
+    """The end of the chain ``start:n`` without the points that (x, y), appended on its right, hides."""
     while n >= start + 2:
         x0, y0 = chain_x[n - 2], chain_y[n - 2]
         left, right = (y0 - y) * (chain_x[n - 1] - x0), (y0 - chain_y[n - 1]) * (x - x0)
@@ -119,7 +119,7 @@ def minkowski(
     out_intercepts: Floats,
     n: int,
 ) -> int:
-    """⊗: the chain of sums of two chains and a line, by merging breakpoints; linear. Returns the end of its output."""
+    """The ⊗ of two chains and a line: the chain of their sums, by merging breakpoints; linear. Returns its end."""
     i_end -= 1
     j_end -= 1
     out_slopes[n] = a_slopes[i] + b_slopes[j] + slope
@@ -168,8 +168,8 @@ def hull_inside(
     """The chains of all nodes of one sentence (nodes ``first`` to ``last``): a pool of slopes and one of intercepts,
     and for each node the start and size of its chain there, and the slope and intercept to be added to it.
 
-    The chains of a node's edges are united in pairs, then pairs of pairs: each round drops what it hides, so that the
-    later rounds are short. What wins nowhere between ``low`` and ``high`` is dropped at every node. A node with a
+    The chains of a node's edges are united in pairs, then pairs of pairs: each round drops hidden lines, so that the
+    later rounds are short. Lines that win nowhere between ``low`` and ``high`` are dropped at every node. A node with a
     single edge and a single tail shares the tail's chain, shifted.
     """
     nodes = last - first

@@ -1,8 +1,7 @@
 """Compiled inside and outside passes for semirings whose values are single doubles.
 
-A value has to come out bit for bit as from the generic algorithms (inference.py): the same operations, in the same
-order, on the same doubles. The semiring is a number that the two operations branch on, always the same way; truth
-values are 0.0 and 1.0.
+Values equal those of the generic algorithms (inference.py) to the bit: the operations, their order and the doubles are
+the same. The semiring is a number that the two operations branch on, always the same way; truth values are 0.0 and 1.0.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ INSIDE: dict[str, Callable[..., list[Any] | None]] = {
     **{name: partial(_run_inside, code) for name, code in _CODES.items()},
     "hull": inside_hull,
 }
-"""For each kernel name a function (forest, weights) → the inside value of each node, or None if it cannot serve."""
+"""Functions from (forest, weights) to the inside value of each node, by kernel name; None where they cannot serve."""
 
 OUTSIDE: dict[str, Callable[..., list[Any]]] = {name: partial(_run_outside, code) for name, code in _CODES.items()}
-"""For each kernel name a function (forest, weights, inside values) → the outside value of each node."""
+"""Functions from (forest, weights, inside values) to the outside value of each node, by kernel name."""

@@ -20,8 +20,9 @@ MOST = 2.0**51  # grid units that a derivation may sum to: the exact range of th
 
 
 def inside_hull(forest: Forest, weights: Sequence[Hull]) -> list[Hull] | None:
-    """The hull of each node, as from the generic algorithm; None where that has to do it: an edge carries no line or
-    several, or sums of derivations are not exact in doubles.
+    """The hull of each node, equal to that of the generic algorithm; None where only that algorithm can compute it.
+
+    That is so where an edge carries no line or several, or where sums of derivations are not exact in doubles.
     """
     from hulltune.semirings.hull import Hull
 

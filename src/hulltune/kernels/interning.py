@@ -1,4 +1,4 @@
-"""Numbers for the distinct ones among many texts (pieces of one run of bytes) or whole numbers."""
+"""Numbering of distinct texts (pieces of one array of bytes) or distinct whole numbers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _FOLD, _MIX = np.uint64(32), np.uint64(0x9E3779B97F4A7C15)
 
 
 class Texts(NamedTuple):
-    """Text n is ``data[starts[n]:stops[n]]``; ``size[0]`` texts are there; ``slots`` is a hash table of them.
+    """``size[0]`` distinct texts: text n is ``data[starts[n]:stops[n]]``; ``slots`` is a hash table of them.
 
-    The number of slots is a power of two above twice the number of texts that can come.
+    The number of slots is a power of two above twice the largest possible number of texts.
     """
 
     starts: Int64s
@@ -75,9 +75,9 @@ def intern(texts: Texts, data: Bytes, start: int, stop: int) -> Any:
 
 @kernel
 def number_distinct(values: Int64s) -> tuple[Int64s, Int64s]:
-    """The distinct values in the order in which they come, and for every value its place among them; O(n) on average.
+    """The distinct values in order of appearance, and the place of every value among them; O(n) on average.
 
-    Half the time of a sort for some thousand labels.
+    For some thousand labels this takes half the time of a sort.
     """
     size = 16
     while size < 2 * len(values):

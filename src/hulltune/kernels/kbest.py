@@ -1,12 +1,12 @@
 """The k best derivations of forests, lazily: algorithm 3 of Huang & Chiang (2005, Better k-best parsing).
 
 The derivations of a node are ordered by falling score, and among equals by their edges in preorder, the smaller number
-first. The order respects joining (a better part makes a better whole), so the next derivation of a node is a found one
-with one tail moved on to its next, or another edge with the best of its tails. Scores are grid integers (scores.py):
-sums are exact, and the first derivation is the one that decoding gives.
+first. The order respects joining: a better part makes a better whole. So the next derivation of a node is a known one
+in which one tail takes its next derivation, or another edge with the best derivations of its tails. Scores are grid
+integers (scores.py): sums are exact, and the first derivation is the one that decoding gives.
 
-Asked for distinct outputs, every node keeps only the first derivation of each output: a later one can be replaced by
-it in any whole without a change of the output (Huang, Knight & Joshi 2006 do so for trees).
+For distinct outputs, every node keeps only the first derivation of each output: it can replace a later one in any whole
+without a change of the output (Huang, Knight & Joshi 2006 do so for trees).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _comes_first(graph: Graph, pool: Pool, a: int, b: int) -> bool:
 
 @kernel
 def _joined(graph: Graph, pool: Pool, a: int, b: int) -> int:
-    """Two pairing heaps as one: the number of its first derivation. −1 is an empty heap."""
+    """The union of two pairing heaps, as the number of its first derivation. −1 is an empty heap."""
     if a < 0:
         return b
     if b < 0:
@@ -71,7 +71,7 @@ def _joined(graph: Graph, pool: Pool, a: int, b: int) -> int:
 
 @kernel
 def _without_first(graph: Graph, pool: Pool, heap: int) -> int:
-    """The heap after its first derivation is taken: children are joined in pairs, then from the last pair on."""
+    """The heap without its first derivation: children are joined in pairs, then from the last pair on."""
     child = pool.fields[heap, CHILD]
     pairs = -1
     while child >= 0:
@@ -91,8 +91,8 @@ def _without_first(graph: Graph, pool: Pool, heap: int) -> int:
 
 @kernel
 def _add(graph: Graph, pool: Pool, node: int, edge: int, like: int, moved: int, distinct: bool) -> tuple[Pool, int]:
-    """A new derivation of ``edge``: its tails are those of ``like`` with tail ``moved`` at its next; or, where
-    ``like`` is −1, the best of each.
+    """Add a derivation of ``edge``: with the tails of ``like``, of which tail ``moved`` takes its next derivation; or,
+    where ``like`` is −1, with the best of each tail. Returns the pool and the number of the derivation.
     """
     first, arity = graph.tail_offsets[edge], graph.tail_offsets[edge + 1] - graph.tail_offsets[edge]
     pool = with_room(pool, arity)
@@ -117,7 +117,7 @@ def _add(graph: Graph, pool: Pool, node: int, edge: int, like: int, moved: int, 
 
 @kernel
 def _best_of_nodes(graph: Graph, nodes: int, pool: Pool, distinct: bool) -> Pool:
-    """The best derivation of every node, of equals that of the first edge: Viterbi, O(edges)."""
+    """Find the best derivation of every node, among equals that of the first edge: Viterbi, O(edges)."""
     for node in range(nodes):
         begin, end = graph.edge_offsets[graph.first_node + node], graph.edge_offsets[graph.first_node + node + 1]
         best, best_score = begin, 0.0
@@ -133,7 +133,7 @@ def _best_of_nodes(graph: Graph, nodes: int, pool: Pool, distinct: bool) -> Pool
 
 @kernel
 def _start_heap(graph: Graph, pool: Pool, node: int, distinct: bool) -> tuple[Pool, int]:
-    """The heap of a node whose best derivation is found: each of its other edges with the best of its tails."""
+    """The heap of a node whose best derivation is known: each of its other edges with the best of its tails."""
     heap = -1
     begin, end = graph.edge_offsets[graph.first_node + node], graph.edge_offsets[graph.first_node + node + 1]
     for edge in range(begin, end):
@@ -149,11 +149,11 @@ def _start_heap(graph: Graph, pool: Pool, node: int, distinct: bool) -> tuple[Po
 def _advance(
     graph: Graph, pool: Pool, root: int, node_state: Int64s, stack: Int64s, distinct: bool, patience: int
 ) -> tuple[Pool, bool]:
-    """Find the next derivation of the root; false when ``patience`` duplicates were passed over before.
+    """Find the next derivation of the root; False when more than ``patience`` duplicates have been skipped.
 
-    ``node_state`` has for each node: its heap; the derivation whose successors are still to be added (−1 for none);
-    which of its tails comes next; its latest derivation (−1 if its heap is not there yet). A node that waits for one
-    of its tails stays on the stack below it: deep forests cannot overflow the machine's.
+    ``node_state`` has for each node: its heap; the derivation whose successors are still to be added (−1 for none); the
+    next of its tails to be moved; its latest derivation (−1 if it has no heap yet). A node that waits for one of its
+    tails stays below it on an explicit stack: deep forests cannot overflow the machine's.
     """
     stack[0] = root
     height = 1
@@ -241,8 +241,8 @@ def k_best(
     distinct: bool,
     patience: int,
 ) -> tuple[Int64s, Floats, Int64s, Int32s, Bools]:
-    """The k best derivations of sentences ``first`` to ``last``: how many each has, their grid scores, where the edges
-    of each begin, the edges, and whether the search of each sentence came to its end.
+    """The k best derivations of sentences ``first`` to ``last``: the number of each sentence, their grid scores, the
+    offsets of their edges, the edges, and whether the search of each sentence was completed.
 
     ``scores`` are those of the sentences' edges. O(edges) for a sentence, and for each further derivation O(1) heap
     operations for each of its edges.

@@ -1,6 +1,6 @@
-"""The derivations of a sentence that the search for the k best (kbest.py) has found, and the outputs that they have.
+"""The derivations of a sentence that the search for the k best (kbest.py) has found, and a table of their outputs.
 
-Outputs are told apart by a hash that composes like they do; where it agrees they are compared token by token.
+Outputs are compared by a hash that is composed from the hashes of their parts; where it agrees, token by token.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 
 EDGE, NODE, TAILS, MOVED, NEXT, CHILD, SIBLING = range(7)
-"""Fields of a derivation: its edge; its node; where the derivations of its tails stand; the last tail that was moved
-on (only this one and those after it move further, so that each combination is reached once); the next derivation of
-the node; and its place in the heap of its node."""
+"""Fields of a derivation: its edge; its node; the place of its tails' derivations; the last tail that was moved (only
+this one and those after it move further, so that each combination is reached once); the next derivation of the node;
+and its first child and next sibling in the heap of its node.
+"""
 UNKNOWN, NONE = -1, -2
-"""A next derivation that was not asked for yet, and one that does not exist."""
+"""Values of NEXT: a next derivation that was not asked for yet, and one that does not exist."""
 DERIVATIONS, TAIL_SLOTS, SEEN, SKIPPED = range(4)
-"""What is counted: derivations, places for their tails, outputs in the table, duplicates that were passed over."""
+"""Counters: derivations, places for their tails, outputs in the table, duplicates that were skipped."""
 BASE = np.uint64(0x9E3779B97F4A7C15)
 MIX = np.uint64(0xBF58476D1CE4E5B9)
 
 
 class Pool(NamedTuple):
-    """All derivations and candidates of one sentence. The best of node v is number v.
+    """All derivations and candidates of one sentence. The best derivation of node v is number v.
 
-    ``hashes`` has, for each, the hash of its output and BASE to the power of the output's length.
+    ``hashes`` has, for each derivation, the hash of its output and BASE to the power of the output's length.
     """
 
     counts: Int64s
@@ -40,7 +41,7 @@ class Pool(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """The forest of one sentence in the arrays of its corpus: its nodes are numbered from 0, its edges as there."""
+    """The forest of one sentence in the arrays of its corpus: nodes are numbered from 0, edges as in the corpus."""
 
     first_node: int
     edge_offsets: Int64s
@@ -49,13 +50,13 @@ class Graph(NamedTuple):
     label_offsets: Int64s
     labels: Int32s
     scores: Floats
-    """Of the edges from number ``base`` on."""
+    """Scores of the edges from number ``base`` on."""
     base: int
 
 
 @kernel
 def with_room(pool: Pool, tails: int) -> Pool:
-    """Room for one more derivation with this many tails."""
+    """The pool, with room for one more derivation with this many tails."""
     scores, fields, hashes, slots = pool.scores, pool.fields, pool.hashes, pool.tails
     if pool.counts[DERIVATIONS] == scores.size:
         scores = np.concatenate((scores, np.empty_like(scores)))
@@ -68,7 +69,7 @@ def with_room(pool: Pool, tails: int) -> Pool:
 
 @kernel
 def hash_output(graph: Graph, pool: Pool, derivation: int) -> None:
-    """The hash of a derivation's output from those of its tails."""
+    """Compute the hash of a derivation's output from those of its tails."""
     edge, slots = pool.fields[derivation, EDGE], pool.fields[derivation, TAILS]
     value, power = np.uint64(0), np.uint64(1)
     for position in range(graph.label_offsets[edge], graph.label_offsets[edge + 1]):
@@ -85,7 +86,7 @@ def hash_output(graph: Graph, pool: Pool, derivation: int) -> None:
 
 @kernel
 def _tokens(graph: Graph, pool: Pool, derivation: int) -> Int32s:
-    """What a derivation puts out, by an explicit stack."""
+    """The output of a derivation, by an explicit stack."""
     stack = np.empty((64, 2), np.int64)
     tokens = np.empty(64, np.int32)
     count = 0
@@ -142,7 +143,7 @@ def _find_output(graph: Graph, pool: Pool, derivation: int) -> tuple[np.int64, b
 
 @kernel
 def remember_output(graph: Graph, pool: Pool, derivation: int) -> tuple[Pool, bool]:
-    """The table of outputs with that of a derivation, and whether it is new."""
+    """Add the output of a derivation to the table; returns the pool, and whether the output is new."""
     slot, known = _find_output(graph, pool, derivation)
     if known:
         return pool, False

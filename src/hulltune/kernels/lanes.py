@@ -2,8 +2,8 @@
 
 A point of the line is a fraction P/Q (Q > 0) of integers, or a double over 1. The score of a derivation there is
 slope * P + intercept * Q; two derivations are compared by (slope difference) * P against (intercept difference) * Q,
-in plain doubles first and exactly where these are equal. Equal scores are decided for the larger slope: a pass finds
-the winner *just right* of each point.
+in plain doubles first and exactly where these are equal. Among equal scores the larger slope wins: a pass finds the
+winner *just right* of each point.
 
 Slopes and intercepts are grid integers (scores.py), so a pass returns exact lines of whole derivations.
 """
@@ -97,7 +97,7 @@ def viterbi_pass(
 
 @kernel
 def _decide_exactly(points: Floats, scratch: Floats) -> None:
-    """Per lane, keep in rows 0 and 1 the better of the line there and that in rows 2 and 3."""
+    """Replace the line in rows 0 and 1 by the line in rows 2 and 3 in each lane where the latter is better."""
     for lane in range(LANES):
         rise = scratch[2 * LANES + lane] - scratch[lane]
         fall = scratch[LANES + lane] - scratch[3 * LANES + lane]
@@ -166,8 +166,9 @@ def backtrack(
 
 @kernel
 def spread_points(low: float, high: float, points: Floats) -> None:
-    """LANES first points from ``low`` to ``high``, denser around 0 on an unbounded line: grid slopes and intercepts
-    are of one size, so most crossings lie within a few units of 0.
+    """Write the first LANES points, from ``low`` to ``high``; on an unbounded line they are denser around 0.
+
+    Grid slopes and intercepts are of one size, so most crossings lie within a few units of 0.
     """
     for lane in range(LANES):
         share = lane / (LANES - 1)
@@ -187,7 +188,7 @@ def spread_points(low: float, high: float, points: Floats) -> None:
 
 @kernel
 def crossing_point(slope: float, intercept: float, next_slope: float, next_intercept: float) -> tuple[float, float]:
-    """Where a line meets a steeper one, as a fraction; 0 itself becomes the point just right of it."""
+    """The point where a line meets a steeper one, as a fraction; 0 itself becomes the point just right of it."""
     if intercept == next_intercept:
         return NEAR, 1.0
     return intercept - next_intercept, next_slope - slope
@@ -195,9 +196,11 @@ def crossing_point(slope: float, intercept: float, next_slope: float, next_inter
 
 @kernel
 def _probe(lines: Floats, gap: int, width: int, points: Floats, lane: int) -> None:
-    """``width`` (odd) points for the gap between a line and the next: their crossing in the middle, and on both sides
-    points that close in on it fourfold from where each line is known to win. These cost nothing, their lanes would be
-    idle, and they find the scale on which lines change, if that is unlike the grid's, in one pass instead of many.
+    """Write ``width`` (odd) points for the gap between a line and the next: their crossing in the middle, and on both
+    sides points that approach it by factors of four from where each line is known to win.
+
+    The side points cost nothing, because their lanes would be idle. Where lines change on a scale unlike the grid's,
+    they find it in one pass instead of many.
     """
     half = width // 2
     p, q = crossing_point(lines[gap, 0], lines[gap, 1], lines[gap + 1, 0], lines[gap + 1, 1])
@@ -229,13 +232,13 @@ def lanes_envelope(
     edges: Int32s,
     edge_count: int,
 ) -> tuple[Floats, Int64s, Int32s, int, int]:
-    """The lines of the envelope between ``low`` and ``high`` by increasing slope (columns slope, intercept, and the
-    least and greatest point where it is known to win), the place of each one's derivation in ``edges``, and the number
-    of passes.
+    """The lines of the envelope between ``low`` and ``high``, the place of each one's derivation in ``edges``, the
+    edges and their number, and the number of passes.
 
-    Evaluate at the crossings of neighbouring lines; a crossing at which the steeper neighbour wins is a breakpoint, at
-    any other a new line has been found, which lies strictly above. So h lines need at most 2h − 1 evaluations (2 for
-    h = 1) beside those of lanes that would be idle.
+    Lines come by increasing slope, with columns slope, intercept, and the least and greatest point where the line is
+    known to win. Passes evaluate at the crossings of neighbouring lines. A crossing at which the steeper neighbour wins
+    is a breakpoint; at any other, a new line has been found, which lies strictly above. So h lines need at most 2h − 1
+    evaluations (2 for h = 1), besides those of lanes that would be idle.
     """
     points = np.empty(2 * LANES)
     scratch = np.empty(4 * LANES)
@@ -250,7 +253,7 @@ def lanes_envelope(
     count = 0
     passes = 0
     while True:
-        # Which gaps to look into: at first the whole line, with points spread over it.
+        # Look into all open gaps; at first into the whole line, with points spread over it.
         open_gaps = 0
         for gap in range(count - 1):
             open_gaps += not settled[gap]
@@ -341,7 +344,7 @@ def _insert(
     fresh_gaps: Int64s,
     found: int,
 ) -> None:
-    """Put each fresh line after the line whose gap it was found in, from the right, so that nothing is overwritten."""
+    """Insert each fresh line after the line in whose gap it was found, from the right: nothing is overwritten."""
     target = count + found - 1
     line = count - 1
     while found:

@@ -1,4 +1,4 @@
-"""From the changes of winner along a line to the corpus statistics on every interval of it."""
+"""The corpus statistics on every interval of a line, from the changes of winner along it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from hulltune.kernels.simd import (
     subtract_counts,
 )
 
-SAMPLE = 63  # places from which the scale of all is told
+SAMPLE = 63  # places from which the scale of all is estimated
 AHEAD = 12  # rows between fetching and using one
-MOST_MOVES = 16  # of insertion for each place, from which on it is given up
+MOST_MOVES = 16  # insertion moves per place beyond which a general sort takes over
 
 
 @kernel
 def _by_place(places: Floats, order: Int64s, buckets: Int64s, of_place: Int32s) -> None:
-    """The numbers of ``places`` by increasing place into ``order``: O(n) for places as line searches have them.
+    """Write the numbers of ``places`` by increasing place into ``order``: O(n) for the places of typical line searches.
 
-    Crossings of random lines are spread like a Cauchy variable x, for which x / (s + |x|) is spread evenly. So: buckets
-    of that, then insertion; and a sort after all where the places are spread otherwise.
+    Crossings of random lines are distributed like a Cauchy variable x, for which x / (s + |x|) is spread evenly. So the
+    places go into buckets by that value, and insertion finishes. For other distributions there is a general sort.
     """
     n = places.size
     step = max(1, n // SAMPLE)
@@ -75,12 +75,12 @@ def line_surface(
 ) -> tuple[Floats, Int64s]:
     """The breakpoints at which the sum over sentences of rows of statistics changes, and its values between them.
 
-    Segments of a sentence follow each other; the first begins at ``low_end``, the others later and later. From
-    ``lefts[i]`` on the sentence has row ``row_of[winners[i]]`` of the table; ``other_rows`` are those of further
-    sentences that have but one. Changes at one place count together, and those that cancel out are left out. The table
-    has ``width`` columns, filled up to a multiple of LANES; no sum exceeds 31 bits (CompactTable sees to it).
+    Segments of a sentence follow each other from left to right; the first begins at ``low_end``. From ``lefts[i]`` on
+    the sentence has row ``row_of[winners[i]]`` of the table; ``other_rows`` are the rows of further sentences, with one
+    segment each. Changes at one place count together, and those that cancel out are left out. The table has ``width``
+    columns, filled up to a multiple of LANES; no sum exceeds 31 bits (Memory.compact checks it).
 
-    Rows are fetched ahead of their use: between other searches the table is out of the caches, and waiting for it was a
+    Rows are fetched ahead of their use: other searches push the table out of the caches, and waiting for it was a
     quarter of the time.
     """
     rows = np.empty(winners.size, np.int64)
@@ -91,7 +91,7 @@ def line_surface(
     for row in other_rows:
         for b in range(blocks):
             store_counts(total, b, add_counts(load_counts(total, b), load_counts(table, row * blocks + b)))
-    # What changes at each place: in the order of the sentences, in which every row is loaded but once.
+    # The change at each place, in the order of the sentences: every row is loaded only once.
     places = np.empty(rows.size)
     changes = np.empty(rows.size * blocks * LANES, np.int32)
     n = 0

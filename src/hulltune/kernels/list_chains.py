@@ -1,4 +1,4 @@
-"""The envelope of one list along one direction, step by step and exactly: for what the SIMD walk leaves in doubt."""
+"""The exact envelope of one list along one direction, for lanes that the SIMD walk (list_lines.py) leaves in doubt."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ def _chain(
     ys: Floats,
     ranks: Int64s,
 ) -> int:
-    """The upper hull of rank 0 and the records of a lane, each of them no higher than those before it and further in
-    the direction of ``step`` (1 or −1): written from place ``base`` in that direction; returns its last place.
+    """Write the upper hull of rank 0 and the records of a lane, from place ``base`` on in the direction of ``step`` (1
+    or −1); returns its last place.
 
-    What is not strictly above the segment between its neighbours goes, as do those as high as the first but the last.
+    Each record is no higher than those before it, and further in the direction of ``step``. A line that is not strictly
+    above the segment between its neighbours is dropped. Of the lines as high as rank 0 only the last is kept.
     """
     sign = float(step)
     xs[base], ys[base], ranks[base] = slopes[lane], heights[0], 0
@@ -85,10 +86,10 @@ def chain_segments(
     lefts: Floats,
     winners: Int32s,
 ) -> int:
-    """Write where each line begins to win within the interval, and its hypothesis; returns how many there are.
+    """Write the left end of each segment within the interval, and its hypothesis; returns the number of segments.
 
-    As segments.write_segments. Slopes are in units that are 2^shift smaller than those of heights; ``xs``, ``ys`` and
-    ``ranks`` are room for 2n lines. O(n).
+    Segments too thin for a double are left out, as in segments.write_segments. Slopes are in units that are 2^shift
+    smaller than those of heights; ``xs``, ``ys`` and ``ranks`` are room for 2n lines. O(n).
     """
     middle = xs.size // 2
     # Both hulls grow from the middle, where they share their top unless several lines are as high.
@@ -108,7 +109,7 @@ def chain_segments(
         left = left * unit if plain else math.ldexp(left, shift)
         if left >= high_end:
             break
-        # A line that starts where the one before it does leaves that one no double: it takes its place.
+        # A line that starts where the line before it starts leaves no double to that line, and replaces it.
         if left <= last_left:
             count -= 1
             left = lefts[count]

@@ -1,6 +1,6 @@
 """Envelopes of many n-best lists along many directions in one call.
 
-Apart from those of forests (envelopes.py), so that who tunes lists never waits for the other methods to be compiled.
+They are apart from those of forests (envelopes.py), so that tuning lists never waits for other methods to compile.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def list_envelopes(
     exponents: Int64s,
     intervals: Floats,
 ) -> tuple[Int64s, Floats, Int64s, Int32s, int]:
-    """What envelopes.envelopes answers, for sentences whose edges are their derivations."""
+    """Envelopes of lists, whose edges are their derivations, along the directions in rows 1, 2, … of ``scores``; row 0
+    holds the intercepts. Returns the packed arrays that envelopes.envelopes returns.
+    """
     directions = scores.shape[0] - 1
     sentences = last_sentence - first_sentence
     offsets = np.zeros(directions * sentences + 1, np.int64)

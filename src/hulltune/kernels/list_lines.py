@@ -2,13 +2,14 @@
 
 All directions start from one point, so each list is ranked by its scores there once. Down the ranks a hypothesis can
 win somewhere ahead only if its slope exceeds all slopes before it, and somewhere behind only if it is below them all
-(otherwise one before it is at least as high and as steep). A SIMD comparison for each hypothesis tells these few
-records for LANES directions, and the envelopes of all of them are then walked at once: from the winner at the start,
-the record that is met first, again and again. Where rounding leaves it open which is met first, list_chains.py decides.
+(otherwise one before it is at least as high and as steep). A SIMD comparison for each hypothesis finds these few
+records for LANES directions, and the envelopes of all directions are then walked at once: from the winner at the start,
+the record that is met first, again and again. Where rounding hides which is met first, list_chains.py decides.
 
-Measured on lists of 100 with 14 features and 16 directions, in a sixth of the time of scoring all directions and then
-finding each envelope by itself (list_envelopes.py), whose answers these are to the bit: three tenths go into ranking,
-two into slopes and records, and the rest in about equal parts into gathering records, the walk, and writing segments.
+The results equal those of list_envelopes.py to the bit. Measured on lists of 100 with 14 features and 16 directions,
+this takes a sixth of the time of scoring all directions and then finding each envelope by itself. Three tenths go into
+ranking, two into slopes and records, and the rest in about equal parts into gathering records, the walk, and writing
+segments.
 """
 
 from __future__ import annotations
@@ -52,41 +53,41 @@ from hulltune.kernels.simd import (
 Masks = NDArray[np.uint16]
 
 MOST_RECORDS = 48
-"""Of a lane and side for the walk, which looks at all of them at every step; beyond, a chain is faster."""
+"""The most records of a lane and side for the walk, which looks at all at every step; beyond, a chain is faster."""
 ALL_LANES = (1 << LANES) - 1
 OUTSIDE = -(2.0**60)  # further behind than any slope
-HAIR = 2.0**-48  # of the end of an interval: crossings are rounded by less
+HAIR = 2.0**-48  # share of an interval end by which walks keep away from it: crossings are rounded by less
 
 
 class Side(NamedTuple):
-    """Room for what lies ahead of the start, or behind it with slopes negated, by rows of LANES."""
+    """Arrays for the records ahead of the start, or behind it with slopes negated, by rows of LANES."""
 
     masks: Masks
-    """Which lanes have a record at each rank; filled up to a multiple of MASKS."""
+    """The lanes with a record at each rank, as bits; filled up to a multiple of MASKS."""
     xs: Floats
     ys: Floats
     numbers: Int32s
     """The records of each lane: slope, height, hypothesis."""
     met_at: Floats
     met: Floats
-    """The steps of the walk: where a line begins to win, and which record it is."""
+    """The steps of the walk: the point where a line begins to win, and its record."""
     steps: Floats
     """The number of steps of each lane."""
 
 
 class Lines(NamedTuple):
-    """Directions and their intervals as the walks take them, in blocks of LANES; the last is filled up with zeros."""
+    """Directions and their intervals, prepared for the walks, in blocks of LANES; the last is filled up with zeros."""
 
     exponents: Int64s
-    """Of the powers of two by which each direction is normalised."""
+    """Exponents of the powers of two by which each direction is normalised."""
     weights: Floats
     sizes: Floats
-    """By block and feature, a row of LANES weights, and of their absolute values."""
+    """Rows of LANES weights, and of their absolute values, by block and feature."""
     low_ends: Floats
     high_ends: Floats
-    """How far the walks behind and ahead may go, in their own directions, and be sure that it is inside."""
+    """Ends of the walks behind and ahead, each in its own direction: points before them are inside the interval."""
     elsewhere: Int64s
-    """By block, the lanes (as bits) that do not begin inside their interval: the walk is not for them."""
+    """The lanes (as bits) of each block whose interval does not have the start inside: the walk is not for them."""
 
 
 @kernel
@@ -122,8 +123,8 @@ def _side(most: int) -> Side:
 
 @kernel
 def _grid_factors(sizes: Floats, row: int, magnitudes: Floats, exponent: int, factors: Floats, shifts: Int64s) -> bool:
-    """For LANES directions whose absolute weights begin at ``row``, the powers of two that bring the scores of a list
-    to its grid: factors and exponents. Whether all numbers were of ordinary size.
+    """Write the powers of two that bring the scores of a list to its grid, as factors and exponents, for LANES
+    directions whose absolute weights begin at ``row``. Returns whether all numbers were of ordinary size.
     """
     bounds = splat(0.0)
     for k in range(magnitudes.size):
@@ -151,7 +152,7 @@ def _record(
     ahead: Masks,
     behind: Masks,
 ) -> tuple[Lanes, Lanes]:
-    """Round the slopes of rank ``i`` to the grid and compare; returns the highest and lowest so far."""
+    """Round the slopes of rank ``i`` to the grid and mark the records; returns the highest and lowest slopes so far."""
     rounding = splat(ROUND)
     slope = subtract(add(multiply(sums, scale), rounding), rounding)
     store(slopes, i, slope)
@@ -175,8 +176,8 @@ def _records(
     ahead: Masks,
     behind: Masks,
 ) -> None:
-    """The grid scores of a list under LANES directions, whose weights begin at ``row``, by rank; and which of them are
-    above, and below, all before them. Rank 0, which is both, is left out.
+    """Write the grid scores of a list, by rank, under LANES directions whose weights begin at ``row``, and mark the
+    records: the scores above, and below, all before them. Rank 0, which is both, is left out.
     """
     scale = load(factors, 0)
     highest, lowest = splat(-math.inf), splat(math.inf)
@@ -211,8 +212,8 @@ def _records(
 def _gather(
     side: Side, sign: float, last: int, lanes: int, n: int, slopes: Floats, heights: Floats, order: Int64s, begin: int
 ) -> int:
-    """Write the records of each lane one below the other, over those of the ``last`` rows before; returns the most of
-    any lane, or more than MOST_RECORDS if there are too many.
+    """Write the records of each lane one below the other, over the ``last`` rows written before; returns the largest
+    number of records in a lane, or MOST_RECORDS + 1 if there are too many.
     """
     for row in range(min(last, MOST_RECORDS)):
         store(side.xs, row, splat(OUTSIDE))
@@ -236,8 +237,10 @@ def _gather(
 
 @kernel
 def _walk(side: Side, rows: int, x: Lanes, y: Lanes, units: Lanes, ends: Lanes) -> int:
-    """Walk the envelopes of all lanes from the line (x, y) on, as far as records are met; returns the lanes that are
-    in doubt, as bits: those that meet two at once up to rounding, or one too near to the last one or to the end.
+    """Walk the envelopes of all lanes from the line (x, y) on, as far as records are met; returns the lanes in
+    doubt, as bits.
+
+    In doubt are lanes that meet two records at once up to rounding, or one too near to the last one or to the end.
     """
     zero, one = splat(0.0), splat(1.0)
     doubt = 0
@@ -245,8 +248,8 @@ def _walk(side: Side, rows: int, x: Lanes, y: Lanes, units: Lanes, ends: Lanes) 
     for step in range(rows):
         fall, run, met = one, zero, zero
         for row in range(rows):
-            # Met at fall / run, if it is steeper than the line that wins now. Differences are exact, and products are
-            # rounded in the right order; if they are equal nobody knows.
+            # A record steeper than the current winner is met at fall / run. Differences are exact, and rounding keeps
+            # the order of products; where these are equal, the order is in doubt.
             new_fall, new_run = subtract(y, load(side.ys, row)), subtract(load(side.xs, row), x)
             later, now = multiply(fall, new_run), multiply(new_fall, run)
             steeper = greater(new_run, zero)
@@ -271,7 +274,7 @@ def _walk(side: Side, rows: int, x: Lanes, y: Lanes, units: Lanes, ends: Lanes) 
 def _write(
     ahead: Side, behind: Side, lane: int, low_end: float, start: int, at: int, lefts: Floats, winners: Int32s
 ) -> None:
-    """The segments of a lane, from place ``at`` on; ``start`` wins where the line begins."""
+    """Write the segments of a lane, from place ``at`` on; ``start`` is the winner at the start of the search."""
     lefts[at] = low_end
     for step in range(int(behind.steps[lane]) - 1, -1, -1):
         winners[at] = behind.numbers[int(behind.met[step * LANES + lane]) * LANES + lane]
@@ -300,11 +303,11 @@ def list_lines(
     in the direction of each other row, within its interval.
 
     ``columns`` is the feature matrix by column. Returns whether all numbers were of ordinary size (if not, the rest
-    means nothing), the number of segments of each direction, and in its row the segments of all sentences: where
-    each begins, and which hypothesis (numbered over the corpus) wins there. The first segment of a sentence begins
-    with the interval, the others later and later. The last two arrays are room for that, replaced where it is short:
-    fresh memory costs as much as the search. O(width) for each hypothesis and direction, in SIMD steps of LANES
-    directions.
+    means nothing), the number of segments of each direction, and two arrays with a row for each direction: the left
+    ends of the segments of all sentences, and the hypotheses (numbered over the corpus) that win there. The first
+    segment of a sentence begins with the interval; the others follow from left to right. The last two arguments are
+    room for these arrays, replaced where it is short: fresh memory costs as much as the search. O(width) for each
+    hypothesis and direction, in SIMD steps of LANES directions.
     """
     directions, width = weights.shape[0] - 1, weights.shape[1]
     blocks = (directions + LANES - 1) // LANES

@@ -1,7 +1,7 @@
-"""Scores of n-best lists under one weight vector: who wins, and in which order the others follow.
+"""Scores of n-best lists under one weight vector: the winners, and the order of the other hypotheses.
 
-The scores are those of scores.score_dense to the bit, for numbers of ordinary size; of others the kernels say so, and
-the callers go the general way.
+The scores equal those of scores.score_dense to the bit, for numbers of ordinary size. The kernels report other numbers,
+and the callers then go the general way.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from hulltune.kernels.simd import (
     subtract,
 )
 
-MOST_SHIFT = 500  # with shifts up to this, scaling a sum is scaling its terms; beyond, scores.py is more careful
+MOST_SHIFT = 500  # up to this shift, scaling a sum equals scaling its terms; beyond, use scores.py
 CROWDED = 24  # hypotheses in one bucket from which on a merge sort takes over
-PLACE_BITS = 10  # of a hypothesis in a list, beside the 53 bits of a difference of scores
+PLACE_BITS = 10  # bits for the place of a hypothesis, beside the 53 bits of a score difference
 
 
 @kernel
@@ -79,8 +79,10 @@ def score_list(
 def list_winners(
     columns: NDArray[Any], sentence_edges: Int64s, weights: Floats, magnitudes: Floats
 ) -> tuple[bool, Int64s]:
-    """The hypothesis with the highest score in each list, of equals the first, numbered over the corpus; −1 where there
-    is none. Before it: whether all numbers were of ordinary size (if not, it means nothing).
+    """Whether all numbers were of ordinary size, and the hypothesis with the highest score in each list.
+
+    Hypotheses are numbered over the corpus. Among equal scores the first wins; an empty list has −1. The winners mean
+    nothing where numbers were not of ordinary size.
     """
     sentences, width = magnitudes.shape
     normal, normal_magnitudes = np.empty(width), np.empty(width)
@@ -113,11 +115,11 @@ def list_winners(
 def rank(
     scores: Floats, n: int, packed: Int64s, buckets: Int32s, places: Int32s, order: Int64s, heights: Floats
 ) -> None:
-    """Write the numbers 0 to n − 1 by descending score into ``order``, equals in their order, and the scores so into
-    ``heights``.
+    """Write the numbers 0 to n − 1 by descending score into ``order``, equal scores in their order, and the sorted
+    scores into ``heights``.
 
-    2n buckets of equal width, then insertion, of integers that hold both a score (which is one) and its place: five
-    times as fast as a merge sort of a hundred scores. The other arrays are room: n long, ``places`` 2n + 1.
+    2n buckets of equal width, then insertion. The sorted integers hold both a score (itself an integer) and its place:
+    five times as fast as a merge sort of a hundred scores. The other arrays are room: n long, ``places`` 2n + 1.
     """
     low, high = scores[0], scores[0]
     for i in range(1, n):

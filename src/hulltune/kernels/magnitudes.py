@@ -1,4 +1,4 @@
-"""Bounds on derivation sums and units of count-like features: what the grid of exact arithmetic is chosen by."""
+"""Bounds on derivation sums and units of count-like features: they determine the grid of exact arithmetic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNT_BITS = 12
 def magnitudes(
     node_offsets: Int64s, edge_offsets: Int64s, tail_offsets: Int64s, tails: Int32s, columns: NDArray[Any]
 ) -> Floats:
-    """Per sentence and column, the largest sum of absolute values over a derivation; O(edges × columns)."""
+    """The largest sum of absolute values over a derivation, per sentence and column; O(edges × columns)."""
     sentences = node_offsets.size - 1
     result = np.zeros((sentences, columns.shape[0]))
     largest = 0
@@ -43,9 +43,10 @@ def magnitudes(
 
 @kernel
 def units(node_offsets: Int64s, sentence_edges: Int64s, columns: NDArray[Any], magnitudes: Floats) -> Floats:
-    """Per sentence and column, the largest power of two that divides all values, if it is at least 2^-12 of the
-    column's magnitude; otherwise 0: the column is not count-like. In a list no column is: a derivation is one edge, so
-    that there is nothing to be spread over several.
+    """The unit of each column per sentence: the largest power of two that divides all values, if it is at least 2^-12
+    of the column's magnitude; otherwise 0: the column is not count-like.
+
+    In a list no column is count-like: a derivation is one edge, so that no sum is spread over several edges.
     """
     result = np.zeros(magnitudes.shape)
     for s in range(magnitudes.shape[0]):
@@ -62,7 +63,10 @@ def units(node_offsets: Int64s, sentence_edges: Int64s, columns: NDArray[Any], m
 
 @kernel
 def sparse_units(columns: Int32s, values: NDArray[Any], width: int) -> Floats:
-    """The same per column of sparse rows, over the whole corpus, leaving half of the bits for the number of edges."""
+    """The unit of each column of sparse rows over the whole corpus; 0 for a column that is not count-like.
+
+    A unit is at least 2^-6 of the largest value, which leaves half of COUNT_BITS for the number of edges.
+    """
     largest = np.zeros(width)
     for i in range(columns.size):
         largest[columns[i]] = max(largest[columns[i]], abs(np.float64(values[i])))
@@ -79,8 +83,8 @@ def sparse_units(columns: Int32s, values: NDArray[Any], width: int) -> Floats:
 
 @kernel
 def _least_unit(magnitude: float, bits: int) -> float:
-    """The smallest unit for a count-like column: ``magnitude`` / 2^bits, rounded up to a power of two. 0 for what is
-    too extreme to scale safely.
+    """The smallest unit for a count-like column: ``magnitude`` / 2^bits, rounded up to a power of two. 0 for a
+    magnitude that is too extreme to scale safely.
     """
     if not 1e-250 < magnitude < 1e250:
         return 0.0
@@ -89,7 +93,7 @@ def _least_unit(magnitude: float, bits: int) -> float:
 
 @kernel
 def _join(bits: int, value: float, unit: float) -> int:
-    """The bits of ``value`` in units added to ``bits``; −1, for good, once a value is no multiple of the unit."""
+    """The union of ``bits`` and the bits of ``value`` in units; −1 for good once a value is no multiple of the unit."""
     if bits < 0 or unit == 0.0:
         return -1
     quotient = abs(value / unit)
@@ -106,7 +110,7 @@ def _largest_unit(unit: float, bits: int) -> float:
 def sum_bound(
     first_node: int, last_node: int, edge_offsets: Int64s, tail_offsets: Int64s, tails: Int32s, sizes: Floats, base: int
 ) -> float:
-    """The largest sum over a derivation of one sentence of ``sizes``, whose first entry is edge ``base``."""
+    """The largest sum of ``sizes``, whose first entry is edge ``base``, over a derivation of one sentence."""
     best = np.zeros(last_node - first_node)
     for node in range(first_node, last_node):
         top = 0.0

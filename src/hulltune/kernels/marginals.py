@@ -39,7 +39,7 @@ def max_marginals(
                 score = scores[edge - base]
                 for slot in range(tail_offsets[edge], tail_offsets[edge + 1]):
                     score += inside[tails[slot]]
-                marginals[edge - base] = score  # of the best derivation of its head, so far
+                marginals[edge - base] = score  # for now the inside score; the outside score is added below
                 inside[node - first_node] = max(inside[node - first_node], score)
         outside[-1] = 0.0
         for node in range(last_node - 1, first_node - 1, -1):

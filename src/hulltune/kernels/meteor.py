@@ -1,9 +1,8 @@
 """METEOR's matches and chunks for many outputs at once, where words match by form or stem.
 
-Then words and positions fall into classes, and within a class everything may match everything: the number of
-matches is known, and the fewest chunks are the matches less the most *adjacencies*, pairs of consecutive
-words on consecutive positions. ``hulltune.metrics._meteor_alignment`` solves the general problem and is the
-readable oracle of this one.
+Words and positions then fall into classes, and within a class everything may match everything: the number of matches is
+known, and the fewest chunks are the matches less the most *adjacencies*, pairs of consecutive words on consecutive
+positions. ``hulltune.metrics._meteor_alignment`` solves the general problem and is the readable oracle of this one.
 
 Positions are bits of an int64, so references have at most ``LONGEST`` words.
 """
@@ -19,7 +18,7 @@ from hulltune.kernels._jit import kernel
 
 LONGEST = 62
 BUDGET = 20_000
-"""States of one output that the search may visit before it gives up."""
+"""States that the search may visit for one output before it gives up."""
 _STACK = 4096
 
 
@@ -79,8 +78,9 @@ def _count_matches(own: Any, exact: Any, alike_modules: bool, row: Any) -> bool:
 
 @kernel
 def _solve_relaxed(own: Any, most: Any, after: Any) -> None:
-    """Upper bounds without the one-to-one rule: most[i] adjacencies from word i on, after[i, j] if it takes
-    j.
+    """Write upper bounds on adjacencies, without the one-to-one rule.
+
+    most[i] bounds those from word i on, after[i, j] those from word i on if it takes position j.
     """
     count = len(own)
     most[count] = 0
@@ -162,7 +162,7 @@ def _most_adjacencies(own: Any, most: Any, after: Any, stack: Any, budget: int) 
                     place = _lowest(opens)
                     opens &= opens - 1
                     if continues and place == following:
-                        continue  # to continue here is better
+                        continue  # continuing the run here is better
                     other = 1 + after[word + 1, place + 1]
                     if other > value:
                         if gained + value > best:
@@ -188,10 +188,10 @@ def match_rows(
     alike_modules: bool,
     budget: int,
 ) -> Int64s:
-    """For each output (exact matches, stem matches, chunks); −1 chunks where the oracle has to be asked.
+    """(exact matches, stem matches, chunks) of each output; −1 chunks where the oracle has to be asked.
 
-    The words of output k are types[offsets[k] : offsets[k + 1]]; a type has the reference positions of its
-    class and of its form as bits.
+    The words of output k are types[offsets[k] : offsets[k + 1]]; a type has the reference positions of its class and of
+    its form as bits.
     """
     count = len(offsets) - 1
     rows = np.zeros((count, 3), dtype=np.int64)

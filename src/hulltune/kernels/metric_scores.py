@@ -3,9 +3,9 @@
 Every score is made of the same floating-point operations in the same order as the original's. Logarithms and
 exponentials are the C library's, one at a time: NumPy's vectorised ones differ in the last bit.
 
-Profiled: BLEU's time is its four logarithms and one or two exponentials, about 20 of 25 ns a row. The rest is
-done in blocks of rows that the compiler can vectorise: np.divide has no check for zero, and slices that begin
-at 0 have no negative indices, both of which stop it otherwise.
+Profiled: the four logarithms and one or two exponentials of BLEU take about 20 of 25 ns a row. The rest is done in
+blocks of rows that the compiler can vectorise. np.divide has no check for zero, and slices that begin at 0 have no
+negative indices: both checks would stop it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Rows = Int64s  # or float64
 def _mean_log(logs: Floats, first: Int, order: Int, compensated: bool) -> Float:
     """The mean of ``order`` logarithms from ``first`` on, added as Python's sum() does.
 
-    Since Python 3.12 that is with Neumaier's correction (``compensated``), before it was plain.
+    Since Python 3.12 it adds with Neumaier's correction (``compensated``), before that plainly.
     """
     total, correction = 0.0, 0.0
     for n in range(order):
@@ -102,7 +102,7 @@ def _smoothed_bleu(
 
 @kernel
 def _fill_precisions(columns: Rows, order: Int, quotients: Floats) -> None:
-    """100 * column j / column j + order for every j of a block: at the places of matches, the precisions.
+    """Write 100 * columns[j] / columns[j + order] for every j of a block: at the places of matches, the precisions.
 
     The quotients at other places mean nothing, but neighbours without a gap are divided eight at a time.
     """
@@ -176,7 +176,7 @@ def ter_scores(rows: Rows) -> Floats:
 
 @kernel
 def error_rates(rows: Rows, count_insertions: bool) -> Floats:
-    """Edits by length of each (hits, substitutions, deletions, insertions); edits where that is 0.
+    """Edits divided by length of each (hits, substitutions, deletions, insertions); the edits where the length is 0.
 
     The length is that of the reference, or that of the alignment if insertions count into it.
     """
@@ -280,11 +280,11 @@ def chrf_eps_scores(rows: Rows, orders: Int, beta: float) -> Floats:
 
 @kernel
 def best_bleu_rows(rows: Rows, order: Int, least: float) -> Int64s:
-    """The rows that may have the highest BLEU: all within 1e-9 of the best, relatively, and those that are smoothed;
-    none if they are all further than that below ``least`` (0 to 1).
+    """The rows that may have the highest BLEU: all within a relative 1e-9 of the best, and all that need smoothing;
+    none if all are further than that below ``least`` (0 to 1).
 
-    Compared by BLEU to the power of ``order``, which takes neither logarithms nor roots: a fifth of the time of
-    bleu_scores. Its rounding errors are a few 1e-16.
+    Rows are compared by BLEU to the power of ``order``, which takes neither logarithms nor roots: a fifth of the time
+    of bleu_scores. Its rounding errors are a few 1e-16.
     """
     powers = np.empty(rows.shape[0])
     best = least**order
@@ -299,7 +299,7 @@ def best_bleu_rows(rows: Rows, order: Int, least: float) -> Int64s:
             continue
         power = matches / ngrams
         length, reference_length = np.float64(row[0]), np.float64(row[1])
-        if length < reference_length and power > best:  # otherwise it is too low without the penalty
+        if length < reference_length and power > best:  # otherwise it is too low even without the penalty
             power *= math.exp(order * (1.0 - reference_length / length)) if length > 0.0 else 0.0
         powers[i] = power
         best = max(best, power)

@@ -74,8 +74,8 @@ def _read_by_layout(
 ) -> tuple[bool, int, int, int]:
     """Read the features as the layout says.
 
-    Returns whether that went well to the end; how many entries of the layout it went well for; and, after those, the
-    position and the next value.
+    Returns whether they fit the layout to the end; the number of entries that fit; and the position and the next value
+    after those.
     """
     begin = layouts.offsets[layout]
     for entry in range(begin, layouts.offsets[layout + 1]):
@@ -120,7 +120,7 @@ def _value(
     used: int,
     output: Output,
 ) -> int:
-    """Store a value, or leave it to Python where it is not certain; the number of pending values after it."""
+    """Store a value, or leave it to Python where it is not certain; returns the new number of pending values."""
     value, end, certain = read_decimal(data, start)
     if certain and end == stop:
         if index >= 0:
@@ -147,7 +147,7 @@ def _read_by_token(
 ) -> tuple[int, int, int, int, int]:
     """Read the features token by token and write their layout at the end of the pool.
 
-    The first ``matched`` entries are those of the current layout: they are read already, up to ``position``.
+    The first ``matched`` entries of the current layout have been read already, up to ``position``.
 
     Returns a code, the position after the features, the next value, the next pending value, and the end of the layout.
     """
@@ -182,7 +182,7 @@ def _read_by_token(
                 position = stop
                 continue
         equals = -1
-        known = False  # the value after the = is there, and ends the token
+        known = False  # the value after the = is certain, and ends the token
         number = 0.0
         while True:
             byte = data[position]
@@ -250,7 +250,7 @@ def _read_by_token(
 
 @kernel
 def _read_id(data: Bytes, start: int, stop: int, state: Int64s, last_id: Bytes) -> Any:
-    """The key of an id: its number, or what Python gave the id before, or −1 for one to ask Python about.
+    """The key of an id: its number, or the key that Python gave it before, or −1 where Python must give one.
 
     Keys of ids that are no numbers are below −1.
     """

@@ -1,4 +1,4 @@
-"""Blanks, bars and line ends: where the fields and tokens of a Moses line begin and end.
+"""Bounds of the fields and tokens of a Moses line: blanks, bars and line ends.
 
 Every search stops at the line end, which the data must have.
 """
@@ -13,7 +13,7 @@ from hulltune.kernels.moses_tables import BAR, NEWLINE
 
 @kernel
 def skip_blanks(data: Bytes, position: int) -> int:
-    """The next byte that is no white space."""
+    """The position of the next byte that is no white space."""
     while is_blank(data[position]):
         position += 1
     return position
@@ -21,13 +21,13 @@ def skip_blanks(data: Bytes, position: int) -> int:
 
 @kernel
 def at_bars(data: Bytes, position: int) -> bool:
-    """Whether ``|||`` stands here."""
+    """Whether ``|||`` stands at this position."""
     return bool(data[position] == BAR and data[position + 1] == BAR and data[position + 2] == BAR)
 
 
 @kernel
 def field_end(data: Bytes, position: int) -> int:
-    """The next ``|||`` or line end."""
+    """The position of the next ``|||`` or line end."""
     while data[position] != NEWLINE and not (data[position] == BAR and at_bars(data, position)):
         position += 1
     return position
@@ -35,6 +35,6 @@ def field_end(data: Bytes, position: int) -> int:
 
 @kernel
 def ends_token(data: Bytes, position: int) -> bool:
-    """Whether a token that came up to here ends here."""
+    """Whether a token that reaches up to this position ends there."""
     byte = data[position]
     return is_blank(byte) or byte == NEWLINE or (byte == BAR and at_bars(data, position))

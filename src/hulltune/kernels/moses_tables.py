@@ -1,4 +1,4 @@
-"""What the kernel that reads Moses lists remembers: feature names, layouts, and its state between calls.
+"""Tables of the kernel that reads Moses lists: feature names, layouts, and its state between calls.
 
 A layout is the sequence of feature names of a line, each with its number of values and its style. Rows store the
 number of their layout, so that a list with a million rows and one layout stores nothing but its values.
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from hulltune.arrays import Bytes, Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 
-# Why the kernel came back.
+# Why the kernel returned.
 DONE, NEW_NAME, NEW_ID, GROW_LAYOUTS, GROW_PENDING = 0, 1, 2, 3, 4
 BLANK_LINE, TOO_FEW_FIELDS, NO_ID, NO_NAME, NO_VALUE, STRAY_VALUE = 10, 11, 12, 13, 14, 15
 REPEATED_NAME, LACKS_NAME, EXTRA_NAME, WRONG_COUNT, NO_SCORE, EXTRA_SCORE, LONG_SCORE = 16, 17, 18, 19, 20, 21, 22
 
-# What is where in the state, a vector of integers that outlives a call.
+# Places in the state, a vector of integers that outlives a call.
 POSITION, LINE, ROWS, VALUES, TEXT, PENDING, COMMITTED, LAYOUT, LAYOUTS, POOL, NAMES = range(11)
 REQUIRED, STRICT, HAS_SCORE, IMPLICIT_NAME, ID_KEY, ID_LENGTH, SERIAL, FIRST, LAST, COUNT = range(11, 21)
 STATE_SIZE = 21
 
-SPACE, TAB, RETURN, NEWLINE, BAR, EQUALS, COLON = 32, 9, 13, 10, 124, 61, 58
+SPACE, NEWLINE, BAR, EQUALS, COLON = 32, 10, 124, 61, 58
 LONGEST_ID = 256
 
 
@@ -51,7 +51,7 @@ class Layouts(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What a block of lines gives; pending rows are (row, value or −1, start, stop, line, name, number of value)."""
+    """The results of a block of lines; pending rows are (row, value or −1, start, stop, line, name, value number)."""
 
     values: Floats
     row_layout: Int32s
@@ -67,7 +67,7 @@ _SEED, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 
 @kernel
 def name_hash(data: Bytes, start: int, stop: int) -> np.uint64:
-    """FNV-1a of some bytes."""
+    """The FNV-1a hash of some bytes."""
     value = _SEED
     for i in range(start, stop):
         value = (value ^ np.uint64(data[i])) * _PRIME
@@ -116,7 +116,10 @@ def insert_layouts(layouts: Layouts, count: int) -> None:
 
 @kernel
 def check_layout(start: int, stop: int, state: Int64s, names: Names, layouts: Layouts) -> int:
-    """In the dense style, every row has the names of the first row with as many values, and no others."""
+    """Check a new layout; returns a code.
+
+    In the dense style, every row has the names of the first row with as many values, and no others.
+    """
     if not state[STRICT] or state[COMMITTED] == 0:
         return DONE
     required = 0
@@ -140,7 +143,7 @@ def check_layout(start: int, stop: int, state: Int64s, names: Names, layouts: La
 
 @kernel
 def number_layout(stop: int, state: Int64s, layouts: Layouts) -> Any:
-    """The number of the layout at the end of the pool: an old one, or the next, or −1 where the tables are full."""
+    """The number of the layout at the end of the pool: a known one or the next; −1 where the tables are full."""
     start = state[POOL]
     value = _SEED
     for entry in range(start, stop):

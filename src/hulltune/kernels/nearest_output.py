@@ -1,8 +1,9 @@
 """The output of a forest that is nearest to a reference by edit distance, over all derivations at once.
 
-Lattices: the table of a node has, for each column j, the fewest edits between an output of the node and the first j
-words of the reference; an edge carries the row of its tail over its words. Hypergraphs: the table has the fewest edits
-for each stretch i to j of the reference, and an edge joins stretches. Words are ids, −1 for one that no reference has.
+In a lattice, the table of a node has the fewest edits between an output of the node and the first j words of the
+reference, for each column j; an edge carries the row of its tail over its words. In a hypergraph, the table has the
+fewest edits for each stretch i to j of the reference, and an edge joins stretches. Words are ids, −1 for a word that no
+reference has.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ FAR = np.int32(1 << 28)  # more edits than any output needs
 
 
 class Words(NamedTuple):
-    """A forest whose labels are words of a reference: label l stands for the words ``offsets[l]`` to ``offsets[l + 1]``
-    of ``ids``. The nodes of a sentence are numbered from 0, its edges and labels as in the corpus.
+    """A forest with the words of its labels: label l stands for ``word_ids[word_offsets[l]:word_offsets[l + 1]]``.
+
+    The nodes of a sentence are numbered from 0, its edges and labels as in the corpus.
     """
 
     first_node: int
@@ -53,7 +55,7 @@ def _over_label(graph: Words, label: np.int64, row: Int32s, reference: Int32s, s
 
 @kernel
 def _over_stretch(row: Int32s, table: Tables, start: int, joined: Int32s) -> None:
-    """Carry a row over the output of a tail: the fewest edits to column m, and of the tail from m to j."""
+    """Carry a row over the output of a tail: the fewest edits up to any column m, plus the tail's from m to j."""
     for j in range(start, row.size):
         joined[j] = FAR
     for m in range(start, row.size):
@@ -109,15 +111,16 @@ def fill_tables(graph: Words, nodes: int, reference: Int32s, only_prefixes: bool
 def _columns_of_tails(
     graph: Words, edge: int, tables: Tables, reference: Int32s, start: int, end: int, ends: Int64s, joined: Int32s
 ) -> None:
-    """Where, on a best alignment of an edge with the stretch ``start`` to ``end``, each item of its labels ends; of
-    several best alignments that with the least columns, from the last item back.
+    """Write the columns where the items of an edge's labels end, on a best alignment with ``start`` to ``end``.
+
+    Among several best alignments it is the one with the least columns, from the last item back.
     """
     first, last = graph.label_offsets[edge], graph.label_offsets[edge + 1]
     columns = reference.size + 1
     rows = np.empty((last - first + 1, columns), np.int32)
     for j in range(start, columns):
         rows[0, j] = j - start
-    # The row before the first item allows deletions, which a tail that comes first has in its own table: see below.
+    # The row before the first item allows deletions. A tail that comes first has them in its own table: item 0 below.
     for item in range(last - first):
         label = np.int64(graph.labels[first + item])
         rows[item + 1] = rows[item]
@@ -153,11 +156,12 @@ def _columns_of_tails(
 def nearest_derivation(
     graph: Words, nodes: int, reference: Int32s, only_prefixes: bool, most_edges: int
 ) -> tuple[int, Int32s]:
-    """The fewest edits of any output of a sentence from the reference, and the edges, in preorder, of a derivation that
-    has it: from the root down the first edge that can.
+    """The fewest edits of any output of a sentence from the reference, and the edges, in preorder, of a derivation with
+    so few: from the root down, the first edge that allows it.
 
     No edge may put out the same tail twice: its two places would be free to choose different derivations. A tail that
-    is not put out at all takes its first one. The edits are −1 where the derivation has more than ``most_edges`` edges.
+    is not put out at all takes its first derivation. The edits are −1 where the derivation has more than ``most_edges``
+    edges.
     """
     tables = fill_tables(graph, nodes, reference, only_prefixes)
     columns = reference.size + 1

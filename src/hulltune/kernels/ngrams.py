@@ -1,9 +1,8 @@
 """n-gram matches of many outputs against prepared references: the statistics of BLEU and chrF.
 
-Only n-grams that a reference has can match, and the prefix of one is one too. So the n-grams of each group of
-references make a trie, held as a hash table from (node, symbol) to child, and an output is counted by walks
-down the trie: no n-gram is ever built. Symbols are token ids or code points; a negative one is in no
-reference.
+Only n-grams of a reference can match, and a prefix of such an n-gram is one too. So the n-grams of each group of
+references make a trie, held as a hash table from (node, symbol) to child, and an output is counted by walks down the
+trie: no n-gram is ever built. Symbols are token ids or code points; a negative one is in no reference.
 """
 
 from __future__ import annotations
@@ -207,7 +206,10 @@ def _f_score(row: Int64s, orders: Int, beta: float, eps_smoothing: bool) -> Floa
 
 @kernel
 def _add_order_totals(row: Int64s, column: Int, order: Int, length: Int, reference_length: Int) -> None:
-    """Numbers of n-grams, where an order that the reference is too short for counts nothing of the output."""
+    """Write the numbers of n-grams of output and reference.
+
+    An order for which the reference is too short counts no n-grams of the output.
+    """
     for n in range(order):
         row[column + 3 * n] = max(0, length - n) if reference_length > n else 0
         row[column + 3 * n + 1] = max(0, reference_length - n)

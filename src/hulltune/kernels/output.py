@@ -1,4 +1,4 @@
-"""What derivations put out, and which of these outputs are the same."""
+"""Outputs of derivations, and numbers for the distinct ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _append_output(
     stack_edge: Int64s,
     stack_label: Int64s,
 ) -> tuple[Int32s, int]:
-    """See derivation_output, which this is with room for the sizes of subtrees and for the stack."""
+    """Append the tokens of a derivation, as ``derivation_output`` does, with the caller's room for sizes and stack."""
     n = edges.size
     if n == 0:
         return tokens, count
@@ -70,8 +70,9 @@ def _append_in_order(
     stack_label: Int64s,
     stack_end: Int64s,
 ) -> tuple[Int32s, int]:
-    """The same where every edge puts out its tails in order, each once: preorder is then the order in which they are
-    met, and a third of the work is enough.
+    """Append the tokens of a derivation whose edges all put out their tails in order, each once.
+
+    Tails are then met in preorder, and a third of the work of ``_append_output`` is enough.
     """
     cursor = 1
     label, end = label_offsets[base + edges[0]], label_offsets[base + edges[0] + 1]
@@ -91,7 +92,7 @@ def _append_in_order(
             tokens[count] = token
             count += 1
         else:
-            if label < end:  # what comes back to its end need not come back
+            if label < end:  # an edge without further labels need not be returned to
                 stack_label[height], stack_end[height] = label, end
                 height += 1
             edge = base + edges[cursor]
@@ -101,7 +102,7 @@ def _append_in_order(
 
 @kernel
 def in_order(sentence_edges: Int64s, tail_offsets: Int64s, label_offsets: Int64s, labels: Int32s) -> Bools:
-    """Per sentence, whether all its edges put out their tails in order, each once."""
+    """Whether all edges of a sentence put out their tails in order, each once; for each sentence."""
     result = np.ones(sentence_edges.size - 1, np.bool_)
     for sentence in range(result.size):
         for edge in range(sentence_edges[sentence], sentence_edges[sentence + 1]):
@@ -122,8 +123,8 @@ def derivation_output(
 ) -> tuple[Int32s, int]:
     """Append the tokens of a derivation (edges in preorder, numbered from ``base``) to ``tokens[:count]``.
 
-    First the size of each subtree, from the back; then the labels are expanded with an explicit stack, so that deep
-    derivations cannot overflow the machine's. Linear in edges and tokens where each tail is put out once.
+    The sizes of all subtrees are computed first, from the back. Then the labels are expanded with an explicit stack, so
+    that deep derivations cannot overflow the machine's. Linear in edges and tokens where each tail is put out once.
     """
     n = edges.size
     return _append_output(
@@ -142,7 +143,7 @@ def outputs(
     label_offsets: Int64s,
     labels: Int32s,
 ) -> tuple[Int64s, Int32s]:
-    """Offsets and tokens of many derivations; ``sentences[i]`` says whose edges derivation i is made of."""
+    """Offsets and tokens of many derivations; derivation i belongs to sentence ``sentences[i]``."""
     offsets = np.zeros(sentences.size + 1, np.int64)
     tokens = np.empty(1024, np.int32)
     count = 0
@@ -158,7 +159,7 @@ def outputs(
 
 @kernel
 def _hash_tokens(sentence: int, tokens: Int32s, begin: int, end: int) -> np.int64:
-    """A number from a sentence and tokens, spread over 63 bits: FNV-1a's scheme on whole tokens, then a last mix."""
+    """A hash of 63 bits of a sentence number and tokens: FNV-1a on whole tokens, then a last mix."""
     value = np.uint64(1469598103934665603) ^ np.uint64(sentence)
     for i in range(begin, end):
         value = (value ^ np.uint64(tokens[i])) * np.uint64(1099511628211)
@@ -210,10 +211,10 @@ def number_outputs(
 ) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s, Int32s, int]:
     """The number of each derivation's output among the ``count`` distinct ones known, to which new ones are added.
 
-    ``cells`` are offsets of derivations by (direction, sentence): of sentences ``first_sentence`` on, for each
-    direction anew. Known output k is ``tokens[offsets[k]:offsets[k + 1]]`` of sentence ``sentences[k]``, by its name in
-    ``sentence_numbers``; ``simple`` is what ``in_order`` says. Outputs are the same where sentence and tokens are, not
-    just their hashes. Expected linear in edges and tokens. Answers the numbers, and the table as it has grown.
+    ``cells`` are offsets of derivations by direction, then by sentence from ``first_sentence`` on. Known output k is
+    ``tokens[offsets[k]:offsets[k + 1]]`` of sentence ``sentences[k]``, by its number in ``sentence_numbers``;
+    ``simple`` is the result of ``in_order``. Outputs are equal where sentence and tokens are, not just their hashes.
+    Expected linear in edges and tokens. Returns the numbers, and the table as it has grown.
     """
     numbers = np.empty(derivation_offsets.size - 1, np.int64)
     width = sentence_numbers.size

@@ -41,8 +41,9 @@ def edge_choices(
     inside: Floats,
     choices: Floats,
 ) -> None:
-    """Write into ``choices`` (one for each edge of ``scores``), for each node of one sentence, the running sums of the
-    probabilities of its edges, up to a common factor; ``best`` and ``inside`` are room for a value per node.
+    """Write the running sums of the probabilities of the edges of each node of one sentence, up to a common factor.
+
+    ``choices`` has one entry for each edge of ``scores``; ``best`` and ``inside`` are room for a value per node.
     """
     for node in range(first, last):
         begin, end = edge_offsets[node], edge_offsets[node + 1]
@@ -71,7 +72,7 @@ def edge_choices(
 
 @kernel
 def _chosen(choices: Floats, begin: int, end: int, point: float) -> int:
-    """The first of the running sums ``choices[begin:end]`` above ``point``; bisection."""
+    """The place of the first of the running sums ``choices[begin:end]`` above ``point``, by bisection."""
     last = end - 1
     while begin < last:
         middle = (begin + last) // 2
@@ -95,11 +96,11 @@ def sample(
     draws: int,
     seed: np.uint64,
 ) -> tuple[Int64s, Floats, Int64s, Int32s]:
-    """``draws`` derivations of each of the sentences ``first`` to ``last``: how many each has, their grid scores, where
-    the edges of each begin, and the edges in preorder.
+    """``draws`` derivations of each of the sentences ``first`` to ``last``: the number of each sentence, their grid
+    scores, the offsets of their edges, and the edges in preorder.
 
-    The random numbers of a sentence depend on the seed and its place in the corpus alone. O(edges) for a sentence, and
-    O(log of the choices) for each edge drawn.
+    The random numbers of a sentence depend only on the seed and on its place in the corpus. O(edges) for a sentence,
+    and O(log of the choices) for each edge drawn.
     """
     base = edge_offsets[node_offsets[first]]
     counts = np.zeros(last - first, np.int64)

@@ -1,9 +1,9 @@
 """The envelope of an n-best list: three SIMD scans that leave little more than the winners to be sorted.
 
-As points (slope, intercept) the winners form the upper hull. The least and the greatest slope are on it; the point
-farthest above the segment between them is a third; what lies below the two segments through it is not (the first two
-steps of Quickhull). In lists met in practice a dozen points are left of a hundred; they are sorted, and a monotone
-chain finishes. A point is dropped only when its rounded height is negative, which is never wrong for grid integers.
+As points (slope, intercept) the winners form the upper hull. The points of least and of greatest slope are on it, and
+so is the point farthest above the segment between them. Points below the two segments through it are not (the first two
+steps of Quickhull). In practice a dozen points of a hundred are left; they are sorted, and a monotone chain finishes. A
+point is dropped only when its rounded height is negative, which is never wrong for grid integers.
 
 Measured on real lists of 100 with 6 winners: a third of the time of walking from winner to winner with a scan each.
 """
@@ -95,7 +95,7 @@ def _farthest(slopes: Floats, intercepts: Floats, begin: int, n: int, i: int, j:
 def _survivors(
     slopes: Floats, intercepts: Floats, begin: int, n: int, least: int, top: int, greatest: int, out: Int64s
 ) -> int:
-    """Which points do not lie below the segments from ``least`` to ``top`` and on to ``greatest``; their number.
+    """Write the points not below the segments from ``least`` to ``top`` and on to ``greatest``; returns their number.
 
     No point lies above the extension of either segment beyond ``top``, so being above one of the two lines suffices.
     Rows overlap at the end of the list: a point may come twice.
@@ -122,7 +122,10 @@ def _survivors(
 
 @kernel
 def _not_below(slopes: Floats, intercepts: Floats, begin: int, n: int, i: int, j: int, out: Int64s) -> int:
-    """Which points do not lie below the segment from point i to point j; their number. As in ``_survivors``."""
+    """Write the points not below the segment from point i to point j; returns their number.
+
+    Rows overlap at the end of the list: a point may come twice.
+    """
     x, y = splat(slopes[begin + i]), splat(intercepts[begin + i])
     run = splat(slopes[begin + j] - slopes[begin + i])
     rise = splat(intercepts[begin + j] - intercepts[begin + i])
@@ -153,12 +156,11 @@ def scan_envelope(
     ys: Floats,
     winners: Int64s,
 ) -> int:
-    """The number of lines in the envelope of the hypotheses ``begin:end``, of which there are at least LANES. The lines
-    by increasing slope, and the hypothesis of each (the first one that has it, counted from ``begin``), are written to
-    the last three arrays.
+    """Write the lines of the envelope of the hypotheses ``begin:end``, at least LANES of them; returns their number.
 
-    All arrays are the caller's, with room for the list and LANES more, because this runs a million times a second:
-    ``scratch`` has five rows. O(n) beside the O(k log k) for the k hypotheses that are left.
+    ``xs`` and ``ys`` get the lines by increasing slope, ``winners`` the first hypothesis with each line, counted from
+    ``begin``. All arrays are the caller's, with room for the list and LANES more, because this runs a million times a
+    second; ``scratch`` has five rows. O(n) beside the O(k log k) for the k hypotheses that are left.
     """
     n = end - begin
     for lane in range(LANES):
@@ -196,8 +198,10 @@ def short_list_envelope(
     ys: Floats,
     winners: Int64s,
 ) -> int:
-    """The same for a list shorter than LANES: it is filled up with copies of its first hypothesis, in rows 5 and 6 of
-    ``scratch``. Copies come later in the list, so none of them is named as a winner.
+    """Write the lines of the envelope of a list shorter than LANES, as ``scan_envelope`` does; returns their number.
+
+    The list is filled up with copies of its first hypothesis, in rows 5 and 6 of ``scratch``. Copies come later in the
+    list, so none of them is named as a winner.
     """
     padded = scratch[5 * LANES :]
     for i in range(LANES):
@@ -218,9 +222,10 @@ def _walk(
     ys: Floats,
     winners: Int64s,
 ) -> int:
-    """From winner to winner over at most LANES points, without a branch that could be mispredicted: half the time of
-    sorting them. The next winner is met first; division rounds, but monotonely, so only lanes that share the least
-    quotient are compared exactly.
+    """Walk from winner to winner over at most LANES points, without unpredictable branches: half the time of sorting.
+
+    The next winner is the line that is met first. Division rounds, but keeps the order, so only lanes that share the
+    least quotient are compared exactly.
     """
     for i in range(LANES):
         number = numbers[min(i, left - 1)]
@@ -251,7 +256,7 @@ def _walk(
 
 @kernel
 def _chain(xs: Floats, ys: Floats, winners: Int64s, size: int) -> int:
-    """The monotone chain over points by slope, in place: hull.drop_hidden, written out."""
+    """Reduce points sorted by slope to a monotone chain in place, as hull.drop_hidden does; returns its size."""
     count = 1
     for i in range(1, size):
         x, y = xs[i], ys[i]
@@ -279,7 +284,7 @@ def _gather_sorted(
     ys: Floats,
     winners: Int64s,
 ) -> int:
-    """Write what is left, strictly between the extreme slopes, by slope from place 1 on; returns the end.
+    """Write the points that are left, strictly between the extreme slopes, by slope from place 1 on; returns the end.
 
     Of parallel lines only the highest is kept, of equal lines the first.
     """

@@ -30,7 +30,7 @@ MOST_SHIFT = 900  # bits that weights are scaled by before they meet features of
 
 @kernel
 def normalised(values: Floats, out: Floats) -> int:
-    """Write ``values`` over the power of two above the largest of them; returns its exponent."""
+    """Write ``values`` divided by the power of two above the largest of them; returns its exponent."""
     top = 0.0
     for value in values:
         top = max(top, abs(value))
@@ -78,12 +78,12 @@ def score_dense(
     units: Floats,
     scores: Floats,
 ) -> Int64s:
-    """Grid scores of the edges of sentences ``first`` to ``last`` under each row of ``weights`` into ``scores`` (rows,
-    edges of these sentences); returns the exponents (rows, sentences).
+    """Write the grid scores of the edges of sentences ``first`` to ``last`` under each row of ``weights`` into
+    ``scores`` (rows, edges of these sentences); returns the exponents (rows, sentences).
 
-    ``columns`` is the feature matrix by column. LANES rows of weights are scored at once, a SIMD step for each feature
-    of an edge: three times as fast as one row after the other. The order of summation is fixed, so a score does not
-    depend on what is scored beside it.
+    ``columns`` is the feature matrix by column. LANES rows of weights are scored at once, with a SIMD step for each
+    feature of an edge: three times as fast as one row after the other. The order of summation is fixed, so a score does
+    not depend on what is scored beside it.
     """
     rows, width = weights.shape
     base = sentence_edges[first]
@@ -148,8 +148,10 @@ def score_sparse(
     units: Floats,
     scores: Floats,
 ) -> Int64s:
-    """The same for compressed sparse rows, whose bound is computed anew for each row of weights: a table of sentences
-    by features would not be sparse. ``units`` are per column.
+    """Write the grid scores of edges with sparse features, as ``score_dense`` does for dense; returns the exponents.
+
+    The bound of a sentence is computed anew for each row of weights, because a table of sentences by features would not
+    be sparse. ``units`` are per column.
     """
     rows = weights.shape[0]
     base = edge_offsets[node_offsets[first]]

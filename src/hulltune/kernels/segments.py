@@ -1,4 +1,4 @@
-"""From lines on the grid to segments in the user's units, and back: what all envelopes share."""
+"""Conversion of lines on the grid to segments in the user's units, and of points to the grid, for all envelopes."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def write_segments(
     places: Int64s,
     total: int,
 ) -> int:
-    """Append lines ``first`` to ``last`` as segments (left end, slope, intercept) in the user's units; returns the new
-    total.
-    """
+    """Append lines ``first`` to ``last`` as segments (left, slope, intercept) in user units; returns the new total."""
     start = total
     shift = intercept_exponent - slope_exponent
     eta_unit, slope_unit = math.ldexp(1.0, shift), math.ldexp(1.0, slope_exponent)
@@ -62,7 +60,7 @@ def write_segments(
             left = left * eta_unit if plain else math.ldexp(left, shift)
             if left >= high_end:
                 break
-        # A line that starts where the one before it does leaves that one no double: it takes its place.
+        # A line that starts where the line before it starts leaves no double to that line, and replaces it.
         if total > start and left <= segments[total - 1, 0]:
             total -= 1
             left = segments[total, 0]

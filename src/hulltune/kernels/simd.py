@@ -20,7 +20,7 @@ from numba.extending import intrinsic, models, register_model
 
 LANES = 16
 MASKS = 64
-"""How many masks lane_of_masks reads at once."""
+"""The number of masks that lane_of_masks reads at once."""
 
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _BITS = ir.VectorType(ir.IntType(1), LANES)
@@ -121,7 +121,7 @@ def store_at(typing: Any, array: Any, start: Any, value: Any) -> Any:
 
 @_operation
 def prefetch(typing: Any, array: Any, place: Any) -> Any:
-    """Begin to fetch the cache line of ``array[place]`` of a flat array, which exists."""
+    """Begin to fetch the cache line of ``array[place]`` of a flat array; the place must exist."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -138,7 +138,7 @@ def prefetch(typing: Any, array: Any, place: Any) -> Any:
 
 @_operation
 def splat(typing: Any, value: Any) -> Any:
-    """The same number in every lane."""
+    """One number in every lane."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         undefined = ir.Constant(_VECTOR, ir.Undefined)
@@ -193,12 +193,12 @@ def _fused(vector: Any, result: Any, name: str) -> Any:
 multiply_add = _fused(_VECTOR, lanes_type, f"llvm.fma.v{LANES}f64")
 """a · b + c, rounded once."""
 multiply_add_one = _fused(ir.DoubleType(), types.float64, "llvm.fma.f64")
-"""The same for single numbers."""
+"""a · b + c of single numbers, rounded once."""
 
 
 @_operation
 def choose(typing: Any, mask: Any, when_true: Any, when_false: Any) -> Any:
-    """Per lane, the one or the other."""
+    """``when_true`` in lanes where the mask is true, ``when_false`` in the others."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.select(*arguments)
@@ -208,7 +208,7 @@ def choose(typing: Any, mask: Any, when_true: Any, when_false: Any) -> Any:
 
 @_operation
 def any_lane(typing: Any, mask: Any) -> Any:
-    """Whether the mask is true anywhere."""
+    """Whether the mask is true in any lane."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         bits = ir.IntType(LANES)
@@ -229,7 +229,7 @@ def mask_bits(typing: Any, mask: Any) -> Any:
 
 @_operation
 def lowest_bit(typing: Any, bits: Any) -> Any:
-    """The number of the lowest bit that is set (some bit is)."""
+    """The number of the lowest bit that is set; at least one must be."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))

@@ -16,14 +16,14 @@ from hulltune.kernels.blanks import is_blank
 from hulltune.kernels.decimals import read_decimal, whole_number
 from hulltune.kernels.interning import Texts, find_text, intern
 
-# Why the kernel came back.
+# Why the kernel returned.
 DONE, HEADER, NEW_KEY, ODD, GROW_PENDING = 0, 1, 2, 3, 4
 
-# What is where in the state, a vector of integers that outlives a call.
+# Places in the state, a vector of integers that outlives a call.
 POSITION, LINE, ROWS, PENDING, COLUMNS, FIRST, LAST = range(7)
 STATE_SIZE = 7
 
-# What a key says, where it is not the number of a feature column.
+# Roles of keys; a role of 0 or more is the number of a feature column.
 IGNORED, WORD, START, END, NUMBER, UNKNOWN = -1, -2, -3, -4, -5, -6
 
 _NEWLINE, _EQUALS, _QUOTE, _HASH, _I, _J = 10, 61, 34, 35, 73, 74
@@ -43,7 +43,7 @@ class Rows(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """What the keys say: those of one byte by that byte, longer ones by their number among the texts."""
+    """Roles of the keys: those of one byte by that byte, longer ones by their number among the texts."""
 
     of_byte: Int64s
     texts: Texts
@@ -69,7 +69,7 @@ def _value_end(data: Bytes, position: int) -> int:
 
 @kernel
 def parse_lines(data: Bytes, end: int, state: Int64s, keys: Keys, words: Texts, rows: Rows, pending: Int64s) -> int:
-    """Read on from where the state says; why it came back. ``data`` ends with a line end; O(bytes)."""
+    """Read lines from the position in the state on; returns a code. ``data`` ends with a line end; O(bytes)."""
     while state[POSITION] < end:
         position = state[POSITION]
         while is_blank(data[position]):
@@ -119,7 +119,7 @@ def parse_lines(data: Bytes, end: int, state: Int64s, keys: Keys, words: Texts, 
                     pending[waiting, 2], pending[waiting, 3] = position, stop
                     waiting += 1
                     value = 0.0
-                if rows.values[row, role] == rows.values[row, role]:  # there already
+                if rows.values[row, role] == rows.values[row, role]:  # not NaN: the field is there twice
                     return ODD
                 rows.values[row, role] = value
                 position = stop

@@ -1,4 +1,4 @@
-"""The step of a line search whose best intervals are known: what policies.choose does, for a few intervals."""
+"""The step of a line search whose best intervals are known: a compiled policies.choose, for a few intervals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hulltune.kernels.step_limits import FARTHEST, RESOLUTION, TINY_STEP
 
 @kernel
 def _ends(breakpoints: Floats, number: int, low: float, high: float, step: float) -> tuple[float, float, float, float]:
-    """The ends of an interval, and the same cut off two steps beyond the last breakpoint if it is unbounded."""
+    """The ends of an interval, and these ends cut off two steps beyond the last breakpoint where it is unbounded."""
     left = breakpoints[number - 1] if number > 0 else low
     right = breakpoints[number] if number < breakpoints.size else high
     near_left, near_right = min(max(left, -FARTHEST), FARTHEST), min(max(right, -FARTHEST), FARTHEST)
@@ -40,8 +40,9 @@ def choose_run(
 ) -> tuple[bool, int, float, float, float, float]:
     """The run of neighbours among the ``best`` intervals (in order) that is closest to 0, or the widest one.
 
-    Whether the answer is sure: all of them, and what keeps runs apart, are wide enough to be entered. Then the first
-    interval of the run, the ends of the run, and these cut off by ``step`` where they are unbounded. O(best).
+    Returns whether the answer is sure, which it is if all these intervals, and those between runs, are wide enough to
+    be entered; the first interval of the run; the ends of the run; and these ends cut off by ``step`` where they are
+    unbounded. O(best).
     """
     chosen, chosen_left, chosen_right, near_left, near_right = 0, low, high, low, high
     least = math.inf

@@ -1,4 +1,4 @@
-"""Sweeping a line: the corpus statistics on every interval from the statistics of each sentence's segments."""
+"""The corpus statistics on every interval of a line, swept from the statistics of each sentence's segments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hulltune.kernels._jit import kernel
 
 @kernel
 def changes(offsets: Int64s, lefts: Floats, rows: Int64s) -> tuple[Floats, Int64s]:
-    """Where the row of statistics of some sentence changes: the places, and the segments that begin there."""
+    """The places where the row of statistics of some sentence changes, and the segments that begin there."""
     places = np.empty(rows.size)
     segments = np.empty(rows.size, np.int64)
     count = 0
@@ -30,8 +30,8 @@ def changes(offsets: Int64s, lefts: Floats, rows: Int64s) -> tuple[Floats, Int64
 def sweep(
     offsets: Int64s, rows: Int64s, table: NDArray[Any], places: Floats, segments: Int64s, order: Int64s
 ) -> tuple[Floats, NDArray[Any], float]:
-    """The breakpoints at which the sum over sentences of ``table[rows]`` changes, and its values between them; and a
-    bound on the magnitude of all sums, by which integers that overflow are told.
+    """The breakpoints at which the sum over sentences of ``table[rows]`` changes, its values between them, and a bound
+    on the magnitude of all sums, by which the caller detects overflow of integers.
 
     ``order`` sorts ``places``. Changes at one place count together, and those that cancel out are left out.
     """

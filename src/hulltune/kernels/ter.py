@@ -1,8 +1,8 @@
 """Translation edit rate (Snover et al., 2006): edit distance with greedy block shifts, over token ids.
 
-Limits, beam and ranking of shifts are those of sacrebleu, which follows tercom. What differs is only how the
-same numbers are come by: a candidate shift reuses the rows of the edit matrix above the first word that it
-moves, and is given up as soon as a whole row is too dear for it to win.
+Limits, beam and ranking of shifts are those of sacrebleu, which follows tercom, and so are the results. Only the work
+is less: a candidate shift reuses the rows of the edit matrix above the first word that it moves, and is given up as
+soon as a whole row costs too much for it to win.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Ids = Int32s
 
 @kernel
 def _fill_row(above: Ids, row: Ids, word: Int, reference: Ids, at: Int, length: Int) -> Int:
-    """Row ``at`` of the edit matrix, from 1 to ``length``, in the beam; the minimum of its cells.
+    """Write row ``at`` of the edit matrix, from 1 to ``length``, within the beam; returns the minimum of its cells.
 
     The beam follows the diagonal of the (hypothesis, reference) rectangle; the last row reaches to the end.
     """
@@ -57,11 +57,11 @@ def _fill_row(above: Ids, row: Ids, word: Int, reference: Ids, at: Int, length: 
 
 @kernel
 def _align(matrix: Ids, words: Ids, reference: Ids, aligned: Ids, word_errors: Ids, reference_errors: Ids) -> None:
-    """Trace the edit matrix back: which word each reference word belongs to, and running errors.
+    """Trace the edit matrix back: the word that each reference word belongs to, and running errors.
 
-    ``aligned[j]`` is the last word at or before reference word j, -1 if there is none. ``word_errors[k]``
-    counts the words before k that were not matched, ``reference_errors`` likewise. Matches and substitutions
-    are preferred to deletions, these to insertions.
+    ``aligned[j]`` is the last word at or before reference word j, -1 if there is none. ``word_errors[k]`` counts the
+    words before k that were not matched, ``reference_errors`` likewise. Matches and substitutions are preferred to
+    deletions, these to insertions.
     """
     row, column = len(words), len(reference)
     word_errors[:] = 0
@@ -94,7 +94,7 @@ def _align(matrix: Ids, words: Ids, reference: Ids, aligned: Ids, word_errors: I
 
 @kernel
 def _shift_into(words: Ids, start: Int, length: Int, target: Int, shifted: Ids) -> Int:
-    """Move ``words[start:start + length]`` to ``target``: how many of the first words surely stay."""
+    """Move ``words[start:start + length]`` to ``target``; returns how many of the first words surely stay."""
     count = len(words)
     if target < start:
         # words[:target] + block + words[target:start] + rest
@@ -115,7 +115,7 @@ def _shift_into(words: Ids, start: Int, length: Int, target: Int, shifted: Ids) 
 
 @kernel
 def _shifted_distance(matrix: Ids, rows: Ids, shifted: Ids, unchanged: Int, reference: Ids, too_many: Int) -> Int:
-    """The edit distance of the shifted words, or some number of at least ``too_many``."""
+    """The edit distance of the shifted words, or a number of at least ``too_many``."""
     length = len(shifted)
     above = matrix[unchanged]
     for at in range(unchanged + 1, length + 1):
@@ -139,12 +139,11 @@ def _best_shift(
     best_words: Ids,
     candidates: Int,
 ) -> tuple[Int, Int, Int]:
-    """(gain, number of first words that stay, candidates looked at so far) of the best shift, into
-    ``best_words``.
+    """Write the best shift into ``best_words``; returns (gain, first words that stay, candidates tried so far).
 
-    A block of words is worth a try if it stands somewhere in the reference, was not all right where it is,
-    would not all be right there without it, and is not shifted into itself. Shifts are ranked by gain, then
-    length, then earlier start, then earlier target. A gain of 0 means that there is no shift worth doing.
+    A block of words is tried if it stands somewhere in the reference, has an error where it is now, would go where the
+    reference has an error, and is not shifted into itself. Shifts are ranked by gain, then length, then earlier start,
+    then earlier target. A gain of 0 means that no shift is worth doing.
     """
     count, reference_count = len(words), len(reference)
     distance = np.int64(matrix[count, reference_count])
@@ -171,7 +170,7 @@ def _best_shift(
                     previous = target
                     candidates += 1
                     unchanged = _shift_into(words, start, length, target, shifted)
-                    # No gain is too little; the same gain as the best may still win by its rank.
+                    # A shift has to gain something; with the same gain as the best it may still win by its rank.
                     too_many = distance - max(best_gain, 1) + 1
                     cost = _shifted_distance(matrix, rows, shifted, unchanged, reference, too_many)
                     rank = (np.int64(length), np.int64(-start), -target)

@@ -1,4 +1,4 @@
-"""Packed texts: equal ones, hashes, copies in another order, lengths."""
+"""Packed texts: hashes, equal rows, copies in another order, lengths."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _same_text(text: Bytes, offsets: Int64s, a: int, b: int) -> bool:
 
 @kernel
 def first_equals(text: Bytes, text_offsets: Int64s, features: NDArray[Any], hashes: Words, offsets: Int64s) -> Int64s:
-    """For every row, the first row of its list with the same text and the same features; itself, if it is that row.
+    """The first row of the same list with equal text and equal features, for every row; a row may be that one itself.
 
     Equal hashes are only a hint: rows are compared in full, so that distinct ones are never taken for equal. Expected
     time linear in rows.
@@ -106,7 +106,7 @@ def gather_texts(text: Bytes, offsets: Int64s, rows: Int64s, out: Bytes, out_off
 
 @kernel
 def compact_column(values: NDArray[Any], rows: Int64s, out: NDArray[Any]) -> None:
-    """``out[i] = values[rows[i]]`` in increasing order of i, so that the two may overlap where rows only move down."""
+    """Copy ``values[rows[i]]`` to ``out[i]`` by increasing i, so that the two may overlap where rows only move down."""
     for i in range(len(rows)):
         out[i] = values[rows[i]]
 

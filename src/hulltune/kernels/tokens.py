@@ -18,9 +18,9 @@ Int = Any  # a Python int or a NumPy integer: the same thing once compiled
 Bool = Any
 
 SPACES, CHARACTERS, MTEVAL_13A, JIWER_WORDS, CHRF_WORDS = range(5)
-"""How a line becomes tokens: str.split; each character but white space; mteval-v13a; jiwer; chrF's words."""
+"""Ways to split a line into tokens: str.split; each character but white space; mteval-v13a; jiwer; chrF's words."""
 
-_WORD, _DIGIT, _DASH, _POINT, _SYMBOL, _SPACE = range(6)  # up to _DIGIT a token goes on without a look around
+_WORD, _DIGIT, _DASH, _POINT, _SYMBOL, _SPACE = range(6)  # classes up to _DIGIT never end a token
 
 _MIX = np.int64(-7046029254386353131)  # 2^64 / golden ratio, odd, as a signed number: Fibonacci hashing
 _LONG = np.int64(-9223372036854775808)  # the sign bit marks keys that are only hashes
@@ -59,7 +59,7 @@ class Vocabulary(NamedTuple):
 
 @kernel
 def is_space(code: Int) -> Bool:
-    """What str.isspace() says of one character."""
+    """Whether a character is white space, as str.isspace() says."""
     if 32 < code < 0x85:
         return False
     if code <= 32:
@@ -76,16 +76,16 @@ def _mteval_class(code: Int) -> Int:
 
 @kernel
 def _is_ascii_punctuation(code: Int) -> Bool:
-    """What string.punctuation holds."""
+    """Whether string.punctuation has a character."""
     return 33 <= code <= 47 or 58 <= code <= 64 or 91 <= code <= 96 or 123 <= code <= 126
 
 
 @kernel
 def _point_starts_a_number(codes: Int32s, at: Int, first: Int, last: Int) -> Bool:
-    """Whether mteval-v13a leaves the point or comma at ``at``, which it cuts off before, on the next digit.
+    """Whether mteval-v13a cuts before the point or comma at ``at``, but not between it and the next digit.
 
-    Its substitutions eat the points of a run in pairs, the character before the run counting as one of them
-    if it is no digit. The last of two or more points is left over when the pairs do not come out even.
+    Its substitutions consume the points of a run in pairs; the character before the run counts as one of them if it is
+    no digit. The last of two or more points is left over when the pairs do not come out even.
     """
     if at + 1 >= last or _mteval_class(codes[at + 1]) != _DIGIT:
         return False
@@ -118,7 +118,7 @@ def _key(codes: Int32s, start: Int, end: Int, packed: Int, seen: Int) -> Int:
 
 @kernel
 def _mteval_token(codes: Int32s, start: Int, first: Int, last: Int) -> tuple[Int, Int]:
-    """Where the mteval-v13a token that starts at ``start`` ends, and its key."""
+    """The end of the mteval-v13a token that starts at ``start``, and its key."""
     code = np.int64(codes[start])
     packed, seen, end = 128 | code, code, start + 1
     kind = _mteval_class(code)
@@ -160,7 +160,10 @@ def _spaces_token(codes: Int32s, start: Int, last: Int) -> tuple[Int, Int]:
 
 @kernel
 def _jiwer_token(codes: Int32s, start: Int, last: Int) -> tuple[Int, Int]:
-    """jiwer splits at a blank or at a run of white space: a single tab inside a line belongs to its word."""
+    """The end of the jiwer token that starts at ``start``, and its key.
+
+    jiwer splits at a blank or at a run of white space: a single tab inside a line belongs to its word.
+    """
     packed, seen, end = np.int64(1), np.int64(0), start
     while end < last:
         code = np.int64(codes[end])
@@ -174,7 +177,10 @@ def _jiwer_token(codes: Int32s, start: Int, last: Int) -> tuple[Int, Int]:
 
 @kernel
 def _chrf_end(codes: Int32s, start: Int, first: Int, last: Int) -> Int:
-    """chrF++ cuts off the last character of a word if it is punctuation, else the first if that is."""
+    """The end of the chrF++ token that starts at ``start``.
+
+    chrF++ cuts off the last character of a word if it is punctuation, else the first if that is.
+    """
     end = start + 1
     while end < last and not is_space(codes[end]):
         end += 1
@@ -189,7 +195,7 @@ def _chrf_end(codes: Int32s, start: Int, first: Int, last: Int) -> Int:
 
 @kernel
 def _token(codes: Int32s, start: Int, first: Int, last: Int, mode: Int) -> tuple[Int, Int]:
-    """Where the token that starts at ``start`` ends, and its key."""
+    """The end of the token that starts at ``start``, and its key."""
     if mode == MTEVAL_13A:
         return _mteval_token(codes, start, first, last)
     if mode == SPACES:
@@ -230,7 +236,7 @@ def _find(vocabulary: Vocabulary, codes: Int32s, start: Int, end: Int, key: Int)
 def build_vocabulary(codes: Int32s, offsets: Int64s, modes: NDArray[np.int8]) -> tuple[Vocabulary, Int32s, Int64s]:
     """The distinct tokens of the lines, the lines as ids in order of appearance, and their offsets.
 
-    ``modes[i]`` says how line i becomes tokens. O(code points).
+    ``modes[i]`` is the way to split line i. O(code points).
     """
     token_offsets = np.zeros(len(offsets), np.int64)
     starts = np.empty(len(codes), np.int64)
@@ -286,7 +292,7 @@ def _encode_line(
     ids: Int32s,
     count: Int,
 ) -> Int:
-    """Append the ids of one line to ``ids[:count]``: the new count."""
+    """Append the ids of one line to ``ids[:count]``; returns the new count."""
     at = first
     while at < last:
         if is_space(codes[at]):
@@ -301,7 +307,7 @@ def _encode_line(
 
 @kernel
 def token_ids(codes: Int32s, offsets: Int64s, modes: NDArray[np.int8], vocabulary: Vocabulary) -> tuple[Int32s, Int64s]:
-    """The lines as ids of the vocabulary, -1 for tokens that it has not, and their offsets."""
+    """The lines as ids of the vocabulary, -1 for tokens that it lacks, and their offsets."""
     ids = np.empty(len(codes), np.int32)  # too long, but pages that nobody touches cost nothing
     token_offsets = np.zeros(len(offsets), np.int64)
     count = 0

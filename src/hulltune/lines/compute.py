@@ -68,11 +68,10 @@ def envelopes(
 ) -> CorpusEnvelopes:
     """The envelopes of every sentence along each of ``directions`` from ``origin``.
 
-    Edge scores come from one matrix product for all directions. Sentences are searched in parallel threads (as many
-    as there are CPUs by default) with the GIL released; the result does not depend on their number. ``interval`` is one
-    for all directions, or one for each. ``scorer`` keeps
-    what depends on the features alone from one call to the next. Without ``derivations`` only lines are computed
-    (lists name their winners anyway).
+    Edge scores come from one matrix product for all directions. Sentences are searched in parallel threads (as many as
+    there are CPUs by default) with the GIL released; the result does not depend on their number. ``interval`` is one
+    for all directions, or one for each. ``scorer`` keeps the tables that depend only on the features from one call to
+    the next. Without ``derivations`` only lines are computed (lists name their winners anyway).
     """
     corpus = as_corpus(data)
     if not hasattr(directions, "__len__") or len(directions) == 0:
@@ -81,7 +80,7 @@ def envelopes(
     if method not in METHODS:
         raise unknown_name("method", str(method), METHODS)
     if scorer is not None and scorer.corpus is not corpus:
-        raise InputError("scorer: made for another corpus; use EdgeScorer(corpus) of this one")
+        raise InputError("scorer: made for another corpus; use EdgeScorer(corpus) of this corpus")
     if method == "scan":
         _check_lists(corpus)
     rows = [feature_vector(origin, corpus.feature_names, "origin")]
@@ -110,7 +109,7 @@ def envelopes(
 
 
 def room_for_scores() -> Floats:
-    """Memory for the edge scores of a block: to be used again by the next one, as fresh memory costs as much."""
+    """Memory for the edge scores of a block, for one block after the other: fresh memory costs as much as scoring."""
     return np.empty(2 * BLOCK_SCORES)
 
 
@@ -124,33 +123,33 @@ def search_block(
     method: str = "auto",
     derivations: bool = True,
 ) -> Answer:
-    """The kernel's answer for a range of sentences, which are all lists or all forests where the method is "auto".
+    """The kernel's answer for a range of sentences. With method "auto" they are all lists, or none of them is.
 
-    ``weights`` has the origin, then the directions. An answer may be large, its derivations most of all: turn it into
+    ``weights`` has the origin, then the directions. An answer may be large, its derivations most of all: reduce it to
     what is needed while it is still in the cache.
     """
     corpus = scorer.corpus
     first, last = block
     scores, exponents = scorer.scores(first, last, weights, room)
-    found: Answer
+    answer: Answer
     if method == "scan" or (method == "auto" and corpus.node_offsets[first + 1] - corpus.node_offsets[first] == 1):
         from hulltune.kernels.list_envelopes import list_envelopes
 
-        found = list_envelopes(corpus.sentence_edges, first, last, scores, exponents, intervals)
-        return found
+        answer = list_envelopes(corpus.sentence_edges, first, last, scores, exponents, intervals)
+        return answer
     from hulltune.kernels.envelopes import envelopes as forest_envelopes
 
     try:
-        found = forest_envelopes(
+        answer = forest_envelopes(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
             first, last, scores, exponents, intervals, METHODS.index(method), derivations,
         )  # fmt: skip
     except MemoryError:
         raise InputError(
-            f"sentences {first} to {last - 1}: out of memory; derivations may be too large to be listed "
-            '(try derivations=False), or hulls to be kept (method "lanes" keeps none)'
+            f"sentences {first} to {last - 1}: out of memory for derivations or hulls; "
+            'try derivations=False, or method "lanes", which keeps no hulls'
         ) from None
-    return found
+    return answer
 
 
 def decode(
@@ -162,12 +161,12 @@ def decode(
     compared on the exact grid, so derivations with the same edges in another order are equals.
     """
     corpus = as_corpus(data)
-    nowhere = np.zeros(len(corpus.feature_names))
-    return envelopes(corpus, weights, [nowhere], threads=threads, scorer=scorer)
+    no_direction = np.zeros(len(corpus.feature_names))
+    return envelopes(corpus, weights, [no_direction], threads=threads, scorer=scorer)
 
 
 def as_corpus(data: DataLike) -> Corpus:
-    """A corpus as it is, that of a dataset or of anything that ``read`` takes; a single forest as a corpus of one."""
+    """The corpus of any data that ``read`` takes: a corpus is returned as it is, a single forest as a corpus of one."""
     if isinstance(data, Corpus):
         return data
     if isinstance(data, Forest):
@@ -181,7 +180,7 @@ def _gather(
     parts: Sequence[tuple[Any, ...]],
     has_derivations: bool,
 ) -> CorpusEnvelopes:
-    """One result from those of the blocks: the same arrays, ordered by direction, then sentence."""
+    """The answers of all blocks as one result, ordered by direction, then by sentence."""
     directions = len(intervals)
     if len(parts) == 1:
         ends, segments, derivation_offsets, derivation_edges, _ = parts[0]
@@ -203,7 +202,7 @@ def _gather(
 
 
 def _in_order(parts: Sequence[tuple[Any, ...]], directions: int) -> tuple[Any, Any, Any, Any]:
-    """The arrays of all blocks, each ordered by direction and then sentence, as one that is."""
+    """The arrays of all blocks joined, ordered by direction, then by sentence."""
     bases = np.cumsum([0, *(len(part[1]) for part in parts)])
     counts = np.concatenate([np.diff(part[0]).reshape(directions, -1) for part in parts], axis=1).ravel()
     starts = np.concatenate(
@@ -221,8 +220,8 @@ def _in_order(parts: Sequence[tuple[Any, ...]], directions: int) -> tuple[Any, A
 def blocks_of(
     corpus: Corpus, rows: int, threads: int, *, by_kind: bool, first: int = 0, last: int | None = None
 ) -> list[Block]:
-    """Ranges of about equal work of the sentences from ``first`` to ``last``: small enough for the cache, and enough
-    of them for the threads. With ``by_kind`` none has both lists and other forests.
+    """The sentences from ``first`` to ``last`` in ranges of about equal work: small enough for the cache, and enough of
+    them for the threads. With ``by_kind`` no range has both lists and other forests.
     """
     edges: Int64s = corpus.sentence_edges
     last = len(corpus) if last is None else last
@@ -239,7 +238,7 @@ def blocks_of(
 
 
 def check_intervals(interval: Any, directions: int) -> Floats:
-    """Low and high ends for each direction, from one pair for all or a pair for each."""
+    """The low and the high end for each direction, from one pair for all or a pair for each."""
     try:
         ends = np.array(interval, dtype=np.float64)
     except (TypeError, ValueError):
@@ -267,7 +266,7 @@ def _check_lists(corpus: Corpus) -> None:
 
 
 def check_threads(threads: int | None) -> int:
-    """A number of threads: that of the CPUs by default."""
+    """The number of threads, by default that of the CPUs."""
     if threads is None:
         return available_cpus()
     if not isinstance(threads, int) or threads < 1:

@@ -28,7 +28,7 @@ class Derivation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DerivationLists:
-    """Derivations of the sentences of a corpus, packed: those of sentence i are ``offsets[i]`` to ``offsets[i + 1]``.
+    """Derivations of the sentences of a corpus, packed: sentence i has ``offsets[i]`` up to ``offsets[i + 1]``.
 
     The edges of derivation d are ``edges[edge_offsets[d]:edge_offsets[d + 1]]``, numbered within their sentence.
     """
@@ -39,7 +39,7 @@ class DerivationLists:
     edge_offsets: Int64s
     edges: Int32s
     complete: Bools
-    """Per sentence, whether it was searched as asked; false where too many duplicates made the search give up."""
+    """Whether the search of each sentence was completed; false where too many duplicates made it give up."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -119,7 +119,7 @@ def gather(
     edges: Sequence[Int32s],
     complete: Sequence[Bools],
 ) -> DerivationLists:
-    """One result from those of consecutive ranges of sentences."""
+    """The results of consecutive ranges of sentences as one."""
     bases = np.cumsum([0, *(len(part) for part in edges)])
     return DerivationLists(
         corpus=corpus,

@@ -18,10 +18,10 @@ from hulltune.lines.derivations import DerivationLists, gather
 from hulltune.lines.scoring import EdgeScorer
 
 PATIENCE = 200_000
-"""Duplicates of a sentence that are passed over before the search for distinct outputs gives up."""
+"""Duplicates in a sentence after which the search for distinct outputs gives up."""
 
 Search = Callable[[int, int, Floats, Int64s], tuple[Any, ...]]
-"""What finds derivations of a range of sentences, given the scores of their edges and the exponents of these."""
+"""A function that finds derivations of a range of sentences, given the grid scores of their edges and the exponents."""
 
 
 def kbest(
@@ -36,10 +36,10 @@ def kbest(
 ) -> DerivationLists:
     """The ``k`` best derivations of every sentence under ``weights``, best first (fewer where there are no more).
 
-    Of equal scores the derivation that, from the root down, takes the first edge in the forest's order comes first, as
-    everywhere: the first of all is what ``decode`` gives. With ``distinct`` outputs, each output comes once, with its
-    best derivation; a sentence with more than ``patience`` duplicates in between has those found until then
-    (``complete`` is false). O(edges), and for each derivation O(edges of it · log k).
+    Ties are broken as everywhere: from the root down, the first edge in the forest's order among equals. So the first
+    derivation is the one that ``decode`` gives. With ``distinct``, each output comes once, with its best derivation. A
+    sentence with more than ``patience`` duplicates has the derivations found until then, and its ``complete`` is false.
+    O(edges), and for each derivation O(edges of it · log k).
     """
     corpus = as_corpus(data)
     check_positive("k", k)
@@ -48,11 +48,11 @@ def kbest(
     def search(first: int, last: int, scores: Floats, exponents: Int64s) -> tuple[Any, ...]:
         from hulltune.kernels.kbest import k_best
 
-        counts, found, starts, edges, complete = k_best(
+        counts, grid_scores, starts, edges, complete = k_best(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
             corpus.label_offsets, corpus.labels, first, last, scores, k, distinct, patience,
         )  # fmt: skip
-        return counts, np.ldexp(found, np.repeat(exponents, counts)), starts, edges, complete
+        return counts, np.ldexp(grid_scores, np.repeat(exponents, counts)), starts, edges, complete
 
     return search_derivations(corpus, weights, search, threads=threads, scorer=scorer)
 
@@ -60,11 +60,11 @@ def kbest(
 def search_derivations(
     corpus: Corpus, weights: Any, search: Search, *, threads: int | None, scorer: EdgeScorer | None
 ) -> DerivationLists:
-    """Score the edges of ranges of sentences, search these in parallel threads, and gather what is found."""
+    """Score the edges of ranges of sentences, search the ranges in parallel threads, and gather the results."""
     vector = feature_vector(weights, corpus.feature_names, "weights")
     threads = check_threads(threads)
     if scorer is not None and scorer.corpus is not corpus:
-        raise InputError("scorer: made for another corpus; use EdgeScorer(corpus) of this one")
+        raise InputError("scorer: made for another corpus; use EdgeScorer(corpus) of this corpus")
     scorer = EdgeScorer(corpus) if scorer is None else scorer
     scorer.prepare()
 
@@ -87,6 +87,6 @@ def search_derivations(
 
 
 def check_positive(name: str, number: Any) -> None:
-    """Refuse what is no whole number of at least 1."""
+    """Raise an error unless ``number`` is a whole number of at least 1."""
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
         raise InputError(f"{name}: expected a whole number of at least 1, got {number!r}")

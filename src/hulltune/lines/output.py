@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def derivation_tokens(forest: Forest, edges: Int32s) -> Int32s:
-    """The token numbers that a derivation of ``forest`` puts out."""
+    """The output of a derivation of ``forest``, as token numbers."""
     from hulltune.kernels import output
 
     tokens, count = output.derivation_output(
@@ -25,7 +25,7 @@ def derivation_tokens(forest: Forest, edges: Int32s) -> Int32s:
 
 
 def segment_texts(envelopes: CorpusEnvelopes, direction: int) -> list[list[str]]:
-    """Per sentence, the texts of its segments along one direction (tokens joined by spaces)."""
+    """The texts of the segments of each sentence along one direction, tokens joined by spaces."""
     from hulltune.kernels import output
 
     corpus = envelopes.corpus

@@ -1,4 +1,4 @@
-"""What an envelope is, as plain data: segments of the line and the derivation that wins on each."""
+"""Envelopes as plain data: segments of the line and the derivation that wins on each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Segment:
     edges: tuple[int, ...]
     """The winning derivation: edges of the forest, the root's first, each followed by those of its tails in order."""
     tokens: tuple[str, ...]
-    """What the derivation puts out."""
+    """The output of the derivation."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +73,7 @@ class Envelope:
         return tuple(self)
 
     def index_at(self, eta: float) -> int:
-        """The segment that wins at η (at a breakpoint, that to its right)."""
+        """The number of the segment that wins at η; at a breakpoint, the one to its right."""
         if not len(self):
             raise InputError("this envelope has no segments: the forest has no derivation")
         return int(np.searchsorted(self.breakpoints, eta, side="right"))
@@ -86,7 +86,7 @@ class Envelope:
     def edges(self, index: int) -> Int32s:
         """The edges of the winning derivation of a segment."""
         if not self.has_derivations:
-            raise InputError("derivations: this envelope was computed without; ask for it with derivations=True")
+            raise InputError("derivations: this envelope was computed without them; compute with derivations=True")
         index = range(len(self))[index]
         return self._derivation_edges[self._derivation_offsets[index] : self._derivation_offsets[index + 1]]
 
@@ -147,9 +147,9 @@ class CorpusEnvelopes:
         )
 
     def outputs(self, direction: int = 0) -> Sequence[Sequence[str]]:
-        """Per sentence, the output texts of its segments from left to right."""
+        """The output texts of the segments of each sentence, from left to right."""
         if not self.has_derivations:
-            raise InputError("derivations: these envelopes were computed without; ask for them with derivations=True")
+            raise InputError("derivations: these envelopes were computed without them; compute with derivations=True")
         from hulltune.lines.output import segment_texts
 
         return segment_texts(self, direction)

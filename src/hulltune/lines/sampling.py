@@ -29,8 +29,8 @@ def sample(
     """``count`` independent random derivations of every sentence, in the order drawn, each with a probability in
     proportion to exp(score / temperature) (Chatterjee & Cancedda 2010).
 
-    A low temperature draws mostly the best, a high one all alike. The same seed draws the same, whatever ``threads``.
-    O(edges) for the inside weights, and O(log) of a node's edges for each edge drawn.
+    A low temperature draws mostly the best derivations, a high one draws all about equally. The result depends on the
+    seed, not on ``threads``. O(edges) for the inside weights, and O(log n) for each edge drawn at a node of n edges.
     """
     corpus = as_corpus(data)
     check_positive("count", count)
@@ -46,14 +46,13 @@ def sample(
     def search(first: int, last: int, scores: Floats, exponents: Int64s) -> tuple[Any, ...]:
         from hulltune.kernels import sampling
 
-        with np.errstate(over="ignore", under="ignore"):  # an infinite scale leaves the best alone, 0 all alike
+        with np.errstate(over="ignore", under="ignore"):  # scale inf draws only the best, 0 all alike
             scales = np.ldexp(1.0 / temperature, exponents) if temperature > 1e-300 else np.full(len(exponents), np.inf)
-        counts, found, starts, edges = sampling.sample(
+        counts, grid_scores, starts, edges = sampling.sample(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
             first, last, scores, scales, count, np.uint64(seed),
         )  # fmt: skip
-        return (
-            counts, np.ldexp(found, np.repeat(exponents, counts)), starts, edges, np.ones(last - first, dtype=np.bool_)
-        )  # fmt: skip
+        complete = np.ones(last - first, dtype=np.bool_)
+        return counts, np.ldexp(grid_scores, np.repeat(exponents, counts)), starts, edges, complete
 
     return search_derivations(corpus, weights, search, threads=threads, scorer=scorer)

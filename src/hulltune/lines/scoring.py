@@ -1,4 +1,4 @@
-"""Scores of edges on the exact grid, for whatever the features are stored as."""
+"""Scores of edges on the exact grid, for dense and sparse features."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST_EXPONENT = 970  # a score has up to 52 bits above the grid's exponent, a
 class EdgeScorer:
     """Scores the edges of a corpus under weight vectors, as integers on a grid per sentence (kernels/scores.py).
 
-    What depends on the features alone is computed once, at the first use: O(edges × features).
+    Tables that depend only on the features are computed once, at the first use: O(edges × features).
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -28,7 +28,7 @@ class EdgeScorer:
     def scores(self, first: int, last: int, weights: Floats, room: Floats | None = None) -> tuple[Floats, Int64s]:
         """Grid scores (rows of weights, edges of sentences ``first`` to ``last``) and exponents (rows, sentences).
 
-        ``room``, if given, is a flat array to be used again for the scores: fresh memory costs as much as scoring.
+        ``room``, if given, is a flat array that is reused for the scores: fresh memory costs as much as scoring.
         """
         from hulltune.kernels import scores
 
@@ -53,11 +53,11 @@ class EdgeScorer:
 
     @cached_property
     def list_tables(self) -> tuple[Floats, NDArray[Any]]:
-        """Per sentence a bound on each dense feature, and the features by column: what the kernels of lists take."""
+        """A bound on each dense feature per sentence, and the features by column: tables for the kernels of lists."""
         return self._dense_tables[0], self._columns
 
     def prepare(self) -> None:
-        """Compute the tables now, before several threads would at once."""
+        """Compute the tables now, so that several threads do not compute them at once."""
         _ = self._dense_tables if isinstance(self.corpus.features, DenseFeatures) else self._sparse_units
 
     @property

@@ -1,4 +1,4 @@
-"""Semirings, one file each: what inference over a forest computes is decided by the semiring alone."""
+"""Semirings, one file each: the semiring alone decides what inference over a forest computes."""
 
 from hulltune.semirings.axioms import AxiomError, check_axioms
 from hulltune.semirings.base import Semiring

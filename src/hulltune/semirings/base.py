@@ -1,4 +1,4 @@
-"""What a semiring is: two operations, ⊕ over alternatives and ⊗ along a derivation, and their neutral elements."""
+"""The base class of semirings: ⊕ over alternatives and ⊗ along a derivation, with their neutral elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is there a derivation at all?"""
+"""The existence of a derivation."""
 
 from __future__ import annotations
 

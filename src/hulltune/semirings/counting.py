@@ -1,4 +1,4 @@
-"""How many derivations are there?"""
+"""The number of derivations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The total weight of all derivations, and the weighted sum of what they carry."""
+"""The total weight of all derivations, and weighted sums of quantities that they carry."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class ExpectationSemiring(Semiring[Expectation]):
     """First-order expectations (Li & Eisner 2009): quantities that add along a weighted derivation.
 
     The inside value of the root holds the total weight and the weighted sums of ``size`` quantities, over all
-    derivations. Exactness as in the real semiring: exact where no operation rounds, otherwise to a relative
-    1e-12 (``close``) for non-negative weights and quantities.
+    derivations. The laws hold exactly where no operation rounds, and to a relative 1e-12 (``close``) for
+    non-negative weights and quantities.
     """
 
     name = "expectation"
@@ -44,12 +44,12 @@ class ExpectationSemiring(Semiring[Expectation]):
 
     @property
     def zero(self) -> Expectation:
-        """Nothing, with nothing on it."""
+        """Total 0, all moments 0."""
         return Expectation(0.0, (0.0,) * self.size)
 
     @property
     def one(self) -> Expectation:
-        """Weight 1 that carries nothing."""
+        """Total 1, all moments 0."""
         return Expectation(1.0, (0.0,) * self.size)
 
     def weight(self, p: float, quantities: Sequence[float]) -> Expectation:
@@ -59,7 +59,7 @@ class ExpectationSemiring(Semiring[Expectation]):
         return Expectation(p, tuple(p * quantity for quantity in quantities))
 
     def plus(self, a: Expectation, b: Expectation) -> Expectation:
-        """Componentwise."""
+        """The sum of each component."""
         return Expectation(a.total + b.total, tuple(map(operator.add, a.moments, b.moments)))
 
     def times(self, a: Expectation, b: Expectation) -> Expectation:
@@ -68,7 +68,7 @@ class ExpectationSemiring(Semiring[Expectation]):
         return Expectation(a.total * b.total, moments)
 
     def close(self, a: Expectation, b: Expectation) -> bool:
-        """Every component equal to a relative 1e-12."""
+        """Whether every component is equal to a relative 1e-12."""
         pairs = zip((a.total, *a.moments), (b.total, *b.moments), strict=True)
         return all(math.isclose(x, y, rel_tol=TOLERANCE) for x, y in pairs)
 

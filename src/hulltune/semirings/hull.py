@@ -65,7 +65,7 @@ class Hull:
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Where one line takes over from the one before, correctly rounded: one fewer than lines."""
+        """The points at which one line takes over from the line before it, correctly rounded: one fewer than lines."""
         return tuple(edge_slopes(self.points))
 
     def winner(self, eta: float) -> Point:
@@ -77,7 +77,7 @@ class Hull:
         return dual(self.points[support(self.points, eta)])
 
     def at(self, eta: float) -> float:
-        """The envelope's value at η: that of the winning line, −inf for the empty hull. O(log n)."""
+        """The value of the envelope at η, which is that of the winning line; −inf for the empty hull. O(log n)."""
         if not self.points:
             return -math.inf
         slope, intercept = self.winner(eta)
@@ -96,7 +96,7 @@ class Hull:
 
 
 class HullSemiring(Semiring[Hull]):
-    """The hull of the union as ⊕, of the Minkowski sum as ⊗; exact on grid-snapped values."""
+    """The hull of the union as ⊕, the hull of the Minkowski sum as ⊗; exact on grid-snapped values."""
 
     name = "hull"
     commutative = True

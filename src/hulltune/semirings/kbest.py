@@ -11,14 +11,14 @@ from hulltune.semirings.base import Semiring
 from hulltune.semirings.viterbi import Derivation
 
 Best = tuple[Derivation, ...]
-"""Best first (see Derivation), at most k, no two with the same labels, none with score −inf."""
+"""Derivations, best first (see Derivation): at most k, no two with the same labels, none with score −inf."""
 
 
 class KBestSemiring(Semiring[Best]):
     """The k best of both as ⊕, the k best of all pairs as ⊗. With k = 1 it is the Viterbi semiring.
 
-    A value is a set of derivations of which only the k best are kept. Dropping the rest is safe: a derivation
-    that k others beat is, whatever it is joined with, beaten by k others, for the order respects joining and
+    A value is a set of derivations of which only the k best are kept. Dropping the rest is safe: if k others beat a
+    derivation, then k others still beat it after it is joined with any other, because the order respects joining and
     different derivations stay different. The laws are exact on grid-snapped scores. Not commutative.
     """
 
@@ -59,19 +59,19 @@ class KBestSemiring(Semiring[Best]):
         O(k log k) comparisons, unless pairs spell the same labels and have to be skipped."""
         if not a or not b:
             return ()
-        found: dict[tuple[object, ...], Derivation] = {}
+        best: dict[tuple[object, ...], Derivation] = {}
         frontier = [(a[0].then(b[0]), 0, 0)]
-        while frontier and len(found) < self.k:
+        while frontier and len(best) < self.k:
             derivation, i, j = heappop(frontier)
-            found.setdefault(derivation.labels, derivation)
+            best.setdefault(derivation.labels, derivation)
             if j + 1 < len(b):
                 heappush(frontier, (a[i].then(b[j + 1]), i, j + 1))
             if j == 0 and i + 1 < len(a):  # each pair is reached once: down the first column, then along its row
                 heappush(frontier, (a[i + 1].then(b[0]), i + 1, 0))
-        return self.value(found.values())
+        return self.value(best.values())
 
     def sum(self, values: Iterable[Best]) -> Best:
-        """All at once, O(n log n)."""
+        """The k best of all values, by one sort, O(n log n)."""
         return self.value(derivation for value in values for derivation in value)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The convex hull semiring as it is defined: convex polygons, of which line search needs the lower half."""
+"""The convex hull semiring in full: convex polygons. Line search needs only their lower halves."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Polygon:
     """
 
     lower: Hull = _EMPTY
-    """What a maximising line search sees."""
+    """The half that a maximising line search needs."""
 
     mirrored_upper: Hull = _EMPTY
-    """The lower hull of the points (x, −y): what a minimising one sees."""
+    """The lower hull of the points (x, −y): the half that a minimising line search needs."""
 
     def __post_init__(self) -> None:
         lower, upper = self.lower.points, self.mirrored_upper.points

@@ -43,5 +43,5 @@ class RealSemiring(Semiring[float]):
         return a * b
 
     def close(self, a: float, b: float) -> bool:
-        """Equal to a relative 1e-12."""
+        """Whether two numbers are equal to a relative 1e-12."""
         return math.isclose(a, b, rel_tol=TOLERANCE)

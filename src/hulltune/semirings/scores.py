@@ -1,4 +1,4 @@
-"""What semirings over scores have in common."""
+"""The base class of semirings over scores."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ class ScoreSemiring(Semiring[float]):
         return a + b
 
     def close(self, a: float, b: float) -> bool:
-        """Equal to 1e-12, relative or absolute."""
+        """Whether two scores are equal to 1e-12, relative or absolute."""
         return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)

@@ -28,7 +28,7 @@ class Derivation:
     def __post_init__(self) -> None:
         if not self.score < math.inf:
             raise InputError(f"a derivation has score {self.score!r}, expected a finite number or -inf")
-        if self.score == -math.inf:  # there is one impossible derivation: the labels are not kept
+        if self.score == -math.inf:  # all impossible derivations are one value, without labels
             object.__setattr__(self, "labels", ())
 
     @property
@@ -51,8 +51,8 @@ _EMPTY = Derivation(0.0)
 class ViterbiSemiring(Semiring[Derivation]):
     """The better of two derivations as ⊕, one after the other as ⊗. Not commutative: labels keep their order.
 
-    The laws are exact on grid-snapped scores. Elsewhere a sum that rounds can make two scores equal that were
-    not, and the tie is then broken otherwise than the scores would have it.
+    The laws are exact on grid-snapped scores. Elsewhere rounding can make two different sums equal; labels instead of
+    scores then decide which derivation is better.
     """
 
     name = "viterbi"
