@@ -1,4 +1,4 @@
-"""Certified search on real lists: time, boxes and gap; beside it what people do instead; and how it grows.
+"""Time certified search on real lists (seconds, boxes, gap), beside grids and random trials, and its growth.
 
 Run: make bench-certified   (or: python benchmarks/certified.py [--quick])
 Writes benchmarks/results/certified.json and certified.png. One core. Seconds are CPU times from lists in memory to the
@@ -44,7 +44,7 @@ RESULTS = Path(__file__).resolve().parent / "results"
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A search: lists, metric, the weights that are free, and where the others are."""
+    """A search: lists, metric, the free weights, and the values of the others."""
 
     name: str
     data: Dataset
@@ -55,20 +55,20 @@ class Case:
     target: float | None
     seconds: float
     ranges: tuple[tuple[float, float], ...]
-    """Where a grid or random trials would look."""
+    """The interval of each free weight in which grids and random trials look."""
 
     def problem(self) -> Problem:
-        """The problem, fresh: no statistics are known."""
+        """A new problem, in which no statistics are known."""
         return Problem.of(self.data, self.metric)
 
     def constraints(self) -> Constraints:
-        """All weights but the free ones held."""
+        """Constraints that hold all weights but the free ones."""
         others = {name: 0.0 for name in self.data.feature_names if name not in self.free}
         held = {name: value for name, value in self.held.items() if name not in self.free}
         return Constraints(fix={**others, **held})
 
     def certify(self, problem: Problem, *, seconds: float | None = None) -> Proven:
-        """The search itself."""
+        """Run the certified search."""
         compiled = self.constraints().compile(problem.feature_names)
         limits = Limits(gap=self.gap, time=seconds or self.seconds)
         return certify(problem, compiled, feature_units(problem.corpus), limits)
@@ -126,7 +126,7 @@ def targets(selected: Sequence[Case], *, repeats: int) -> list[dict[str, Any]]:
 
 
 def trials(case: Case, points: Floats) -> tuple[float, float]:
-    """The best score at some weights, and the seconds that takes."""
+    """The best score at some weights, and the seconds that the scores take."""
     problem = case.problem()
     fixed = case.constraints().fix
     weights = np.array([fixed.get(name, 0.0) for name in problem.feature_names])
@@ -141,7 +141,7 @@ def trials(case: Case, points: Floats) -> tuple[float, float]:
 
 
 def default_tune(case: Case) -> tuple[float, float]:
-    """What line searches from many starts find over the same weights."""
+    """The result of the default search, line searches from many starts, over the free weights."""
     problem = case.problem()
     run = Run(Climb(), case.constraints(), oracle=False, samples=1)
     before = time.process_time()
@@ -150,7 +150,7 @@ def default_tune(case: Case) -> tuple[float, float]:
 
 
 def alternatives(selected: Sequence[Case], certified: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Grids, random trials and the default search over the same weights."""
+    """Grids, random trials and the default search over the free weights."""
     results, rows = [], []
     for case, proof in zip(selected, certified, strict=True):
         rng = np.random.default_rng(1)

@@ -68,7 +68,7 @@ class Scored(EdgeScorer):
     def scores(
         self, first: int, last: int, weights: Floats, room: Floats | None = None
     ) -> tuple[Floats, NDArray[np.int64]]:
-        """What is known."""
+        """The known scores."""
         return self.known
 
 
@@ -147,7 +147,7 @@ def four_shapes(reference: yardstick.Yardstick | None) -> list[dict[str, Any]]:
 
 
 def small_to_large() -> list[dict[str, Any]]:
-    """What the choice of "auto" rests on."""
+    """Times of the methods by the size of the forest: the choice of "auto" rests on them."""
     rng = np.random.default_rng(5)
     forests = {f"lattice, {n} positions": shapes.lattice(n, *width, rng) for n, width in LATTICES.items()}
     forests |= {f"CKY, {n} words": shapes.cky(n, edges, rng) for n, edges in PARSES.items()}
@@ -200,7 +200,7 @@ def growth() -> dict[str, Any]:
 
 
 def _peak_memory(method: str, size: int) -> float:
-    """What one search adds to the peak memory of a process that has loaded the forest and the kernels, in MB."""
+    """The peak memory that a search adds to a process that has loaded the forest and the kernels, in MB."""
     if not Path("/proc/self/status").exists():
         return math.nan
     code = PEAK_MEMORY.format(root=str(Path(__file__).resolve().parents[1]), size=size, method=method)

@@ -1,8 +1,8 @@
 """Time the reading of forests, in microseconds of CPU time per edge, every format on real and synthetic files.
 
 Run: python benchmarks/forest_reading.py
-Writes benchmarks/results/forest_reading.json. The real files are looked for in ../shared/data beside the checkout. What
-is read is the whole way from the file to the packed Forest; formats take turns, and the best of several turns counts.
+Writes benchmarks/results/forest_reading.json. The real files are looked for in ../shared/data beside the checkout. A
+time is that of the whole way from the file to the packed Forest. Formats take turns; the best of several turns counts.
 The readers are plain Python. The yardstick is Travatar's reader of its JSON: 20 µs per edge.
 """
 
@@ -55,7 +55,7 @@ def synthetic_lattice(seed: int) -> PlainForest:
 
 
 def one_word_arcs(lattice: PlainForest) -> PlainForest:
-    """As PLF has it: one word an arc, and the last layer is one node."""
+    """The lattice in the shape of PLF: one word per arc, and a last layer of one node."""
     last = lattice.root - STATES
     edges = [edge for edge in lattice.edges if edge.tails and edge.head < last]
     edges += [

@@ -49,7 +49,7 @@ Floats = NDArray[np.float64]
 
 
 def with_words(forest: Forest, rng: np.random.Generator, words: int = 500) -> Forest:
-    """The same with a word after what each edge puts out (before nothing on edges without tails)."""
+    """The forest with a word added to the output of each edge, after its tails."""
     vocabulary = Vocabulary(f"w{i}" for i in range(words))
     slots = np.diff(forest.label_offsets)
     offsets = np.concatenate([[0], np.cumsum(slots + 1)])
@@ -71,7 +71,7 @@ def synthetic(make: Callable[[np.random.Generator], Forest], sentences: int) -> 
 
 
 def real() -> dict[str, tuple[Dataset, str]]:
-    """The corpora of the shared data that are there, each with its metric."""
+    """The corpora of the shared data that exist, each with its metric."""
     if not DATA.exists():
         print(f"no data in {DATA.parent.name}/{DATA.name} beside the checkout: real lattices and forests are left out")
         return {}
@@ -94,7 +94,7 @@ def real() -> dict[str, tuple[Dataset, str]]:
 
 
 class Clock:
-    """Seconds of CPU by part of a search. What a part spends in another one counts for the other alone."""
+    """CPU seconds by part of a search. Time that a part spends inside another part counts for the other alone."""
 
     def __init__(self, problem: Problem) -> None:
         self.seconds: dict[str, float] = {}
@@ -124,7 +124,7 @@ class Clock:
         return call
 
     def stop(self) -> None:
-        """Leave the modules as they were."""
+        """Restore the modules."""
         self._module.search_block = self._search_block
 
 
@@ -146,7 +146,7 @@ def one_search(problem: Problem, seed: int) -> float:
 
 
 def measure(name: str, data: Dataset, metric: str) -> dict[str, Any]:
-    """Nanoseconds per edge and direction: a first search, later ones, and where the time of these goes."""
+    """Nanoseconds per edge and direction of a first search and of later ones, and the parts of the latter."""
     work = data.corpus.edges * DIRECTIONS
     one_search(Problem.of(data, metric), 0)  # compiled
     first = min(one_search(Problem.of(data, metric), 1) for _ in range(3))
@@ -235,7 +235,7 @@ bench.one_search(problem, 1); print(memory("VmHWM") - before)
 
 
 def _peak_memory(size: int) -> float:
-    """What a search adds to the peak memory of a process that has loaded the forest and the kernels, in MB."""
+    """The peak memory that a search adds to a process that has loaded the forest and the kernels, in MB."""
     if not Path("/proc/self/status").exists():
         return math.nan
     code = PEAK_MEMORY.format(root=str(Path(__file__).resolve().parents[1]), size=size)
@@ -243,7 +243,7 @@ def _peak_memory(size: int) -> float:
 
 
 def two_threads() -> dict[str, float]:
-    """Two climbs at once, as tuning has them: both search the same problem."""
+    """The time of two climbs at once on one problem, as in tuning."""
     data = synthetic(lambda rng: shapes.lattice(30, 12, 8, rng), 48)
     problem = Problem.of(data, "bleu:tokenize=none")
     one_search(problem, 0)

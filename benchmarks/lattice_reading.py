@@ -37,7 +37,7 @@ Arc = tuple[int, int, int, float, float]
 
 
 def made_up(arcs: int, rng: np.random.Generator) -> list[Arc]:
-    """A lattice as recognisers write it: an arc leads a few states on, six arcs a state, a few words often."""
+    """A lattice like those of recognisers: six arcs per state, each a few states ahead; a few words are frequent."""
     states = arcs // 6 + 2
     sources = np.sort(np.concatenate([np.arange(states - 1), rng.integers(0, states - 1, arcs - states + 1)]))
     steps = np.minimum(rng.integers(1, 8, arcs), states - 1 - sources)
@@ -106,7 +106,7 @@ FORMATS: dict[str, tuple[ForestReader, Callable[[list[Arc], str], bytes], int]] 
 
 
 def read(reader: ForestReader, files: list[Path]) -> int:
-    """Read all files; the number of arcs."""
+    """Read all files and return the number of arcs."""
     vocabulary = Vocabulary()
     forests = (named.forest for file in files for named in reader(file, ForestOptions(), vocabulary))
     return sum(forest.edges + forest.pruned.edges for forest in forests)

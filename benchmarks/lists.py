@@ -18,13 +18,13 @@ from hulltune.metrics import Metric
 from hulltune.search.problem import Problem
 
 WORDS = 20_000
-NOISE = 3.0  # of a feature, in errors: no feature alone finds the best hypothesis
-WORD_COUNT = 1  # the feature that counts words, as decoders have one: whole numbers, so that there are ties
+NOISE = 3.0  # noise of a feature, in errors: no feature alone finds the best hypothesis
+WORD_COUNT = 1  # the feature that counts words, as in decoders: whole numbers, so that there are ties
 
 
 @dataclass(frozen=True, eq=False)
 class Synthetic:
-    """Lists that are all ``hypotheses`` long, and one reference for each."""
+    """Lists of ``hypotheses`` hypotheses each, with one reference each."""
 
     lists: Dataset
     references: tuple[tuple[str, ...], ...]
@@ -38,7 +38,7 @@ class Synthetic:
         hypotheses: int | None = None,
         features: int | None = None,
     ) -> Problem:
-        """A problem of the first sentences (or all there are), the first hypotheses of each and the first features."""
+        """A problem of the first sentences (all by default), the first hypotheses of each and the first features."""
         lists = self.lists
         sentences, hypotheses = min(sentences or len(lists), len(lists)), hypotheses or self.hypotheses
         features = features or len(lists.feature_names)
@@ -56,7 +56,7 @@ class Synthetic:
         return Problem.of(part, metric)
 
     def write(self, lists: Path, references: Path) -> None:
-        """The lists as Moses writes them, and the references."""
+        """Write the lists in the format of Moses, and the references."""
         names, values, scores = self.lists.feature_names, self.lists.corpus.features.matrix(), self.lists.scores
         assert scores is not None
         with lists.open("w", encoding="utf-8") as file:
@@ -70,8 +70,8 @@ class Synthetic:
 
 def synthetic(sentences: int, hypotheses: int, features: int, *, seed: int = 1) -> Synthetic:
     """Lists over references of about 20 words. A hypothesis has a tenth to seven tenths of the words wrong: most of
-    these replaced, some left out, some put in between. Every other feature knows of the number of errors, the later
-    ones less; every feature has much noise and its own scale. O(size), sentence by sentence.
+    these replaced, some left out, some inserted. Every other feature depends on the number of errors, later ones
+    less; every feature has much noise and its own scale. O(size), sentence by sentence.
     """
     rng = np.random.default_rng([seed, sentences, hypotheses, features])
     spelling = _spelling()
@@ -88,7 +88,7 @@ def synthetic(sentences: int, hypotheses: int, features: int, *, seed: int = 1) 
     offsets = np.arange(sentences + 1, dtype=np.int64) * hypotheses
     text_offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
     names = tuple(f"f{k}" for k in range(features))
-    scores = np.round(values.sum(axis=1), 4)  # as of a decoder whose weights are all 1
+    scores = np.round(values.sum(axis=1), 4)  # the scores of a decoder with all weights 1
     lists = Dataset(
         ids=range(sentences),
         corpus=list_corpus(offsets, np.concatenate(texts), text_offsets, DenseFeatures(values), names),
@@ -100,7 +100,7 @@ def synthetic(sentences: int, hypotheses: int, features: int, *, seed: int = 1) 
 
 
 def _spelling() -> NDArray[np.uint8]:
-    """Words of five letters and a space, one a row."""
+    """Words of five letters and a space, one per row."""
     consonants, vowels = "bdfgklmnprstvz", "aeiou"
     words = ["".join(letters) for letters in product(consonants, vowels, consonants, vowels, consonants)]
     chosen = np.random.default_rng(0).permutation(len(words))[:WORDS]
@@ -111,7 +111,7 @@ _SHARES = np.cumsum(1.0 / np.arange(1.0, WORDS + 1.0))
 
 
 def _draw(rng: Generator, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Words by Zipf's law."""
+    """Random words under Zipf's law."""
     words: NDArray[np.int64] = np.searchsorted(_SHARES, rng.random(shape) * _SHARES[-1])
     return words
 
@@ -122,7 +122,7 @@ def _edited(
     """Hypotheses as rows of words with gaps (−1), and the number of edits that made each."""
     shape = hypotheses, len(reference)
     rate = rng.uniform(0.1, 0.7, (hypotheses, 1))
-    edit = rng.random(shape) / rate  # under 0.7 replaced, under 0.85 left out; one in 0.15 comes with a further word
+    edit = rng.random(shape) / rate  # under 0.7 replaced, under 0.85 left out
     inserted = rng.random(shape) / rate < 0.15
     tokens = np.full((hypotheses, 2 * len(reference)), -1)
     left_out = (edit >= 0.7) & (edit < 0.85)
@@ -144,7 +144,7 @@ def _texts(words: NDArray[np.int64], counts: NDArray[np.int64], spelling: NDArra
 def _features(
     errors: NDArray[np.int64], counts: NDArray[np.int64], features: int, rng: Generator
 ) -> NDArray[np.float64]:
-    """Four decimals, as in a file. What all hypotheses of a sentence share changes no choice, but is there."""
+    """Feature values with four decimals, as in a file; a part is common to all hypotheses of a sentence."""
     matrix = NOISE * rng.standard_normal((len(errors), features)) + 20.0 * rng.standard_normal(features)
     for k in range(0, features, 2):
         matrix[:, k] -= errors / (1 + k // 2)

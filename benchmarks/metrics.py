@@ -1,4 +1,4 @@
-"""How fast the text metrics are, against sacrebleu, rapidfuzz and jiwer, on the same outputs in the same run.
+"""Time the text metrics against sacrebleu, rapidfuzz and jiwer, on the same outputs in the same run.
 
 python benchmarks/metrics.py [--rounds 5] prints a table and writes benchmarks/results/metrics.json. One core,
 one thread. The two sides take turns in every round and the best round of each counts. References are prepared
@@ -74,7 +74,7 @@ class Result:
 
     @property
     def speedup(self) -> float:
-        """How many times faster than the baseline."""
+        """The time of the baseline divided by ours."""
         return self.baseline_seconds / self.seconds
 
 
@@ -116,7 +116,7 @@ def made_up_corpus(sentences: int, outputs: int) -> Corpus:
 
 
 def detokenised(corpus: Corpus) -> Corpus:
-    """Punctuation put back to its word and first letters in upper case: what a system gives out today."""
+    """The line with punctuation joined to its word and first letters in upper case, like the output of a system."""
 
     def put_back(line: str) -> str:
         return re.sub(r" ([.,;:!?)])", r"\1", re.sub(r"([(]) ", r"\1", line[:1].upper() + line[1:]))
@@ -180,7 +180,7 @@ def compare_statistics(
 
 
 def compare_error_rates(corpus: Corpus, rounds: int) -> list[Result]:
-    """Ours from raw text to the four counts; rapidfuzz gets its tokens split already."""
+    """Compare error rates: ours from raw text to the four counts, rapidfuzz from tokens that are split already."""
     references = [corpus.references[k] for k in corpus.sentences]
     words = [(reference.split(), output.split()) for reference, output in zip(references, corpus.outputs, strict=True)]
     lines = list(zip(references, corpus.outputs, strict=True))
@@ -230,7 +230,7 @@ def compare_error_rates(corpus: Corpus, rounds: int) -> list[Result]:
 
 
 def sums_of_random_choices(metric: Metric, corpus: Corpus) -> NDArray[Any]:
-    """Statistics of a corpus with a random output for each sentence: what a tuner scores."""
+    """Summed statistics of random choices of an output for each sentence: the rows that a tuner scores."""
     rows = metric.prepare([[reference] for reference in corpus.references]).statistics(corpus.sentences, corpus.outputs)
     dice = np.random.default_rng(11)
     total = np.zeros((VECTORS, rows.shape[1]), rows.dtype)
@@ -242,7 +242,7 @@ def sums_of_random_choices(metric: Metric, corpus: Corpus) -> NDArray[Any]:
 
 
 def compare_scores(metric: Metric, theirs: Any, corpus: Corpus, rounds: int) -> list[Result]:
-    """Against a loop over the rows of the array, and over rows made into lists before."""
+    """Compare scores with a loop over the rows of the array, and over rows made into lists before."""
     rows = sums_of_random_choices(metric, corpus)
     lists = rows.tolist()
     compute = theirs._compute_score_from_stats
@@ -265,7 +265,7 @@ def run(rounds: int) -> list[Result]:
     corpora = translation_corpora()
     for corpus in corpora:
         results.append(compare_statistics(Bleu(), BLEU(force=True), corpus, 40, rounds))
-        # The same outputs once more: sacrebleu has kept them tokenised.
+        # Equal outputs once more: sacrebleu has them tokenised in its cache.
         results.append(compare_statistics(Bleu(), BLEU(force=True), corpus, None, rounds, keep_caches=True))
         plain = BLEU(force=True, tokenize="none")
         results.append(compare_statistics(Bleu(tokenize="none"), plain, corpus, None, rounds))

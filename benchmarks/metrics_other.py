@@ -1,4 +1,4 @@
-"""Speed of METEOR, F-measure, AER, accuracy, given scores and memory statistics, synthetic sentences, one core.
+"""Time METEOR, F-measure, AER, accuracy, given scores and the memory on synthetic sentences, one core.
 
     python benchmarks/metrics_other.py
 

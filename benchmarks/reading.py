@@ -28,8 +28,8 @@ from hulltune.formats import open_packed, pack
 HYPOTHESES, LIST, FEATURES = 200_000, 100, 14
 SHARE = 10  # the plain parser reads this part of the lines, so that the turns do not take minutes
 TARGET = 400_000
-TURNS = 12  # on a machine that others use too, few turns find no quiet moment
-# The peak is VmHWM, set back just before: ru_maxrss will not do, as a child process starts with the peak of its parent.
+TURNS = 12  # on a shared machine, a quiet moment takes many turns
+# The peak is VmHWM, reset just before. ru_maxrss is wrong here: a child process starts with the peak of its parent.
 PEAK_MEMORY = """
 import re, sys; sys.path.insert(0, {root!r})
 from pathlib import Path
@@ -76,7 +76,7 @@ def generate(path: Path, style: str, count: int = HYPOTHESES) -> None:
 
 
 def plain_parser(path: Path) -> dict[int, list[tuple[str, dict[str, float], float]]]:
-    """What one writes in an afternoon: no checks, a dict per hypothesis."""
+    """A parser as one writes it in an afternoon: no checks, a dict per hypothesis."""
     lists: dict[int, list[tuple[str, dict[str, float], float]]] = {}
     with path.open(encoding="utf-8") as file:
         for line in file:
@@ -97,7 +97,7 @@ def plain_parser(path: Path) -> dict[int, list[tuple[str, dict[str, float], floa
 
 
 def array_bytes(lists: Dataset) -> int:
-    """What a reader has to keep: without arrays that all lists have alike."""
+    """The bytes that a reader has to keep, without the arrays that are equal for all lists."""
     corpus, (text, offsets) = lists.corpus, lists.corpus.vocabulary.as_packed()
     arrays = (corpus.edge_offsets, corpus.features.values, text, offsets, lists.scores, lists.copies)
     return sum(values.nbytes for values in arrays if values is not None) + corpus.edge_ids.nbytes // 2
@@ -149,7 +149,7 @@ def memory(folder: Path) -> dict[str, float]:
 
 
 def packed(folder: Path) -> dict[str, float]:
-    """A million hypotheses: the lists repeated five times, as so many sentences."""
+    """Time packed files of a million hypotheses: the lists five times, as five times as many sentences."""
     generate(folder / "large", "name= v v v")
     one = read(folder / "large")
     times = 5

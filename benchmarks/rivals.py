@@ -1,4 +1,4 @@
-"""What people tune with instead: random search, a grid, CMA-ES and Optuna's TPE, each for the same time.
+"""Other ways to tune: random search, a grid, CMA-ES and Optuna's TPE, each for the same time.
 
 All see weights in units of the features (1 / typical difference), start from the same equal weights, and score them
 in the fastest way there is here: one matrix product, then one row of known statistics for each sentence.
@@ -27,7 +27,7 @@ GRID_REACH = 2.0  # each way, where equal weights are 1
 class Objective:
     """The loss of scaled weights; keeps the time and remembers the best.
 
-    Time is CPU time: on a free core that of the clock on the wall, and fair where other programs run as well.
+    Time is CPU time, which is fair where other programs run as well; on a free core it equals wall time.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -38,7 +38,7 @@ class Objective:
         units = feature_units(problem.corpus)
         self.per_unit = np.divide(1.0, units, out=np.zeros_like(units), where=units > 0.0)
         self._scaled = np.ascontiguousarray(features.values * self.per_unit)
-        rows = problem.rows(problem.choices()[1])  # before the table, which grows by what is asked for
+        rows = problem.rows(problem.choices()[1])  # first, as it may replace the table
         self._statistics = problem.table[rows]
         self._starts, self._sizes, self._loss = edges[:-1], np.diff(edges), problem.metric.loss
         self.start(0.0)
@@ -61,7 +61,7 @@ class Objective:
 
     @property
     def weights(self) -> Floats:
-        """The best weights, no longer scaled."""
+        """The best weights, in the units of the data."""
         return self.best * self.per_unit
 
     def __call__(self, point: Floats) -> float:
@@ -83,7 +83,7 @@ def random_trials(objective: Objective, seed: int) -> None:
 
 
 def random_search(objective: Objective, seed: int) -> None:
-    """Gaussian weights, as long as there is time."""
+    """Try Gaussian weights until the time is up."""
     _random(objective, seed, None)
 
 
@@ -97,7 +97,7 @@ def _random(objective: Objective, seed: int, trials: int | None) -> None:
 def grid(objective: Objective, seed: int) -> None:
     """Three features on a grid as fine as the time permits, the others fixed: first at equal weights, then at 0.
 
-    The three are chosen one after the other, each as that whose own coarse grid gains most.
+    The three are chosen one after the other: each time the feature whose coarse grid gains most.
     """
     coarse = np.linspace(-GRID_REACH, GRID_REACH, 9)
     for half, others in ((0.5, 1.0), (1.0, 0.0)):
@@ -129,7 +129,7 @@ def cma_es(objective: Objective, seed: int) -> None:
     rng = np.random.default_rng(seed)
     point, population = np.ones(objective.dimensions), 4 + int(3 * np.log(objective.dimensions))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on flat neighbourhoods, of which a step function has many
+        warnings.simplefilter("ignore")  # it warns of flat regions, of which a step function has many
         for attempt in itertools.count(1):
             options = {"verbose": -9, "seed": 1000 * seed + attempt, "popsize": population}
             strategy = cma.CMAEvolutionStrategy(point, 0.5, options)

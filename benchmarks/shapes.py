@@ -57,8 +57,9 @@ def four_shapes(seed: int = 1) -> dict[str, Forest]:
 
 
 def same_envelope(size: int, seed: int = 2) -> Forest:
-    """A lattice of about ``size`` edges whose envelope is that of a fixed core of some 900: only the core's arcs can
-    win, so that times for several sizes show the growth in edges at a fixed number of segments.
+    """A lattice of about ``size`` edges in which only the arcs of a fixed core of some 900 edges can win.
+
+    Its envelope is that of the core. So times for several sizes show the growth in edges at a fixed number of segments.
     """
     positions, core = 10, 10
     states = max(core, round(size / (positions * 10)))

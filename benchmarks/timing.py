@@ -20,11 +20,11 @@ def interleaved(
 ) -> dict[str, float]:
     """The best time of each contender, called in turn until ``seconds`` have passed (at least ``least`` turns).
 
-    ``clock`` is what the contenders are timed by: ``time.process_time`` where CPU time is to be compared.
+    ``clock`` gives the time; use ``time.process_time`` to compare CPU times.
     """
     best = dict.fromkeys(contenders, float("inf"))
     for call in contenders.values():
-        call()  # compiled, and in the cache
+        call()  # compile it and warm the cache
     turns, start = 0, time.perf_counter()
     while turns < least or time.perf_counter() - start < seconds:
         for name, call in contenders.items():

@@ -1,8 +1,8 @@
-"""Time and quality of tuning on n-best lists: line searches, growth, whole runs, and what else people tune with.
+"""Measure tuning on n-best lists: line searches, growth, whole runs, and quality beside other ways to tune.
 
 Run: make bench   (or: python benchmarks/tuning.py [--quick] [--seeds N])
-Writes benchmarks/results/tuning.json. One core, unless a row says otherwise. Times are CPU times, as are those of the
-peers: on a free core they are what the clock on the wall shows.
+Writes benchmarks/results/tuning.json. One core, unless a row says otherwise. Times are CPU times, like those of the
+peers; on a free core they equal wall times.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the matrix products of the others get one core, too
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one core for the matrix products of the others, too
 os.environ["MKL_NUM_THREADS"] = "1"
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -65,11 +65,11 @@ SAME_TIME = "hulltune, the same time"
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Batches of line searches over a problem, as a climb does them."""
+    """Batches of line searches over a problem, like those of a climb."""
 
     problem: Problem
     batches: list[tuple[Floats, float, list[Floats]]]
-    """Each from its own weights, of known loss, along its own directions."""
+    """The weights, their loss and the directions of each batch."""
 
     @property
     def count(self) -> int:
@@ -77,7 +77,7 @@ class Lines:
         return sum(len(directions) for _, _, directions in self.batches)
 
     def searches(self) -> dict[str, Callable[[], object]]:
-        """A call for each batch, one thread."""
+        """Search all lines, with one call per batch, in one thread."""
         free = Constraints().compile(self.problem.feature_names)
         return {
             str(number): partial(search_lines, self.problem, origin, loss, directions, free, Policy())
@@ -85,7 +85,7 @@ class Lines:
         }
 
     def segments(self) -> float:
-        """Segments of an envelope, on average."""
+        """The mean number of segments of an envelope."""
         counts = []
         for origin, _, directions in self.batches:
             found = self.problem.search(origin, np.array(directions), np.array([[-np.inf, np.inf]] * len(directions)))
@@ -94,7 +94,7 @@ class Lines:
 
 
 def lines_of_a_climb(problem: Problem, *, places: int = 4) -> Lines:
-    """All axes and 16 random directions from each of the first places of a climb from equal weights: the default."""
+    """The lines of a default climb from equal weights: all axes and 16 random directions from its first places."""
     setting, rng = Setting.of(problem, Constraints(), None), np.random.default_rng(1)
     climber = Climber(setting, Policy(), rng, HERE)
     first = climber.first_position(setting.first)
@@ -107,14 +107,14 @@ def lines_of_a_climb(problem: Problem, *, places: int = 4) -> Lines:
 
 
 def random_lines(problem: Problem, *, count: int = 32) -> Lines:
-    """As many random directions from equal weights, whatever the number of features."""
+    """A fixed number of random directions from equal weights, for any number of features."""
     units, rng = feature_units(problem.corpus), np.random.default_rng(2)
     start = Constraints().compile(problem.feature_names).start(units)
     return Lines(problem, [(start, float("inf"), list(random_directions(count, units, rng)))])
 
 
 def line_searches(wide: Synthetic, deep: Synthetic, *, seconds: float) -> list[dict[str, Any]]:
-    """Searches a second, with the statistics of all winners known."""
+    """Line searches per second, with the statistics of all winners known."""
     bleu = get_metric("bleu")
     # Neither peer's lists are at hand: these are of the same sizes. The small ones have 15 features, as the peers' had.
     problems: dict[Shape, Problem] = {
@@ -151,7 +151,7 @@ def _holds(problem: Problem, shape: Shape) -> bool:
 
 
 def growth(wide: Synthetic, deep: Synthetic, *, seconds: float) -> dict[str, Any]:
-    """How the time of a line search grows with each of the three sizes, the other two fixed."""
+    """The growth of the time of a line search with each of the three sizes, the other two fixed."""
     bleu = get_metric("bleu")
     most = len(wide.lists)
     sizes = {
@@ -187,7 +187,7 @@ def growth(wide: Synthetic, deep: Synthetic, *, seconds: float) -> dict[str, Any
 
 
 def whole_run(data: Synthetic) -> dict[str, Any]:
-    """From the text file to the weights at its defaults, a process of its own with its start; once, as in use."""
+    """Time a whole run from the text file to the weights, at the defaults, in a new process, once."""
     with tempfile.TemporaryDirectory() as folder:
         _tune_files(synthetic(20, 10, len(data.lists.feature_names)), Path(folder))  # compiles what is not yet compiled
         wall, cpu, found = _tune_files(data, Path(folder))
@@ -215,7 +215,7 @@ def whole_run(data: Synthetic) -> dict[str, Any]:
 
 
 def _tune_files(data: Synthetic, folder: Path) -> tuple[float, float, dict[str, Any]]:
-    """Write the lists and tune them in another process: seconds on the wall, CPU seconds, and its answer."""
+    """Write the lists and tune them in another process; return wall seconds, CPU seconds and the result."""
     lists, references, weights = (str(folder / name) for name in ("nbest.txt", "references.txt", "weights.json"))
     data.write(Path(lists), Path(references))
     arguments = ["-m", "hulltune", "tune", lists, "--ref", references, "--metric", "bleu", "--out", weights, "--json"]
@@ -227,7 +227,7 @@ def _tune_files(data: Synthetic, folder: Path) -> tuple[float, float, dict[str, 
 
 
 def sets(data: Synthetic) -> dict[str, tuple[Problem, float]]:
-    """The problems to compare on, and by what their score is multiplied to be read."""
+    """The problems to compare on, each with the factor that makes its score readable."""
     found: dict[str, tuple[Problem, float]] = {}
     for folder, file, metric in (
         ("fr_en", "nbest.moses.gz", "bleu"), ("de_en", "nbest.txt.gz", "bleu"), ("asr_tts", "nbest.txt.gz", "wer"),
@@ -242,8 +242,9 @@ def sets(data: Synthetic) -> dict[str, tuple[Problem, float]]:
 
 
 def quality(data: Synthetic, seeds: Sequence[int], *, least_seconds: float) -> dict[str, Any]:
-    """Every contender tunes on the sentences of even number for ``least_seconds``, or for as long as the default run
-    takes if that is longer; hulltune also at its defaults.
+    """Compare all contenders, tuned on the sentences with even numbers.
+
+    Each gets ``least_seconds``, or the time of the default run if that is longer. hulltune also runs at its defaults.
     """
     result = {}
     for name, (problem, scale) in sets(data).items():
@@ -252,7 +253,7 @@ def quality(data: Synthetic, seeds: Sequence[int], *, least_seconds: float) -> d
             problem.subset(np.arange(0, len(problem.corpus), 2)),
             problem.subset(np.arange(1, len(problem.corpus), 2)),
         )
-        halves[0].score(np.ones(len(problem.feature_names)))  # what is made at first use is there, too
+        halves[0].score(np.ones(len(problem.feature_names)))  # so that nothing has to be made at first use
         runs = [_contenders(*halves, seed, least_seconds) for seed in seeds]
         rows = []
         merged: dict[str, dict[str, Any]] = {}
@@ -278,7 +279,7 @@ def quality(data: Synthetic, seeds: Sequence[int], *, least_seconds: float) -> d
 
 
 def _contenders(dev: Problem, heldout: Problem, seed: int, least_seconds: float) -> dict[str, dict[str, Any]]:
-    """Dev and held-out score of each, the line searches or trials that it spent, and its seconds."""
+    """The dev and held-out score of each contender, its number of line searches or trials, and its seconds."""
     result: dict[str, dict[str, Any]] = {
         "the list's own first choice": {
             "dev": float(dev.metric.score(dev.baseline().total)),
@@ -297,7 +298,7 @@ def _contenders(dev: Problem, heldout: Problem, seed: int, least_seconds: float)
         }  # fmt: skip
         return seconds
 
-    run("hulltune, Och's search from 20 starts", Coordinate(restarts=19))  # what the peers do
+    run("hulltune, Och's search from 20 starts", Coordinate(restarts=19))  # the search of the peers
     seconds = run("hulltune", Climb(restarts=RESTARTS))
     budget = max(least_seconds, seconds)
     run(SAME_TIME, Climb(restarts=int((RESTARTS + 1) * budget / seconds) - 1))

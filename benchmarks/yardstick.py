@@ -1,4 +1,4 @@
-"""A plain C++ implementation to time beside ours, where it lies beside the checkout and g++ is there to build it."""
+"""A plain C++ implementation to time beside ours, if it lies beside the checkout and g++ is installed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _pointer(array: NDArray[np.generic]) -> ctypes.c_void_p:
 
 
 def build() -> Yardstick | None:
-    """Compile it on the spot; None, with a word on why, where that is not possible."""
+    """Compile the C++ code and load it; None, after printing the reason, where that is not possible."""
     compiler = shutil.which("g++")
     if compiler is None or not SOURCE.exists():
         print(f"no C++ column: {'g++ is not installed' if compiler is None else 'the reference source is not there'}")

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from hulltune import Corpus, Forest, Problem, line_search
 from hulltune.metrics import Ask, Store, Unanswered, import_answers
 
-# For each source its candidates: a text, and the scores of a translation, a language and a length model.
+# The candidates of each source: a text, and the scores of a translation, a language and a length model.
 CANDIDATES: dict[str, list[tuple[str, tuple[float, float, float]]]] = {
     "Wo ist der Bahnhof?": [
         ("Where the station is?", (-1.0, -5.0, 0.2)),
@@ -52,7 +52,7 @@ CANDIDATES: dict[str, list[tuple[str, tuple[float, float, float]]]] = {
 }
 SOURCES = list(CANDIDATES)
 
-# What the imaginary person thinks. A real one would read questions.jsonl and write the numbers into it.
+# The ratings of the imaginary person. A real one would read questions.jsonl and write the numbers into it.
 OPINIONS = {
     "Where is the station?": 5,
     "Where the station is?": 3,

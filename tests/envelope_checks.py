@@ -1,4 +1,4 @@
-"""An envelope beside that of all derivations, one by one."""
+"""A check of envelopes against all derivations, one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests want to know of lists in full, which is far too much to be asked of real ones."""
+"""Texts of small lists, and lists as forests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def hypothesis(lists: Dataset, sentence: int, rank: int) -> str:
 
 
 def as_forests(lists: Dataset) -> Dataset:
-    """Lists taken for forests of one node: tuning goes another way with them."""
+    """The lists as forests of one node, which tuning treats as forests."""
     from dataclasses import replace
 
     members = tuple(lists.members_of(sentence) for sentence in range(len(lists)))

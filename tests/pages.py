@@ -1,4 +1,4 @@
-"""What the tests of the documentation share: a page's examples, files, commands, options, contents and links."""
+"""Checks of the pages of the documentation: a page's examples, files, commands, options, contents and links."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Page:
         return self.path.read_text(encoding="utf-8")
 
     def assert_examples_hold(self, *, at_least: int) -> None:
-        """Run all examples in Python as one session in the current folder; there are `at_least` so many."""
+        """Run all examples in Python as one session in the current folder; there must be `at_least` so many."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)  # pages open files in passing, to show them
             results = doctest.testfile(str(self.path), module_relative=False, encoding="utf-8")
@@ -43,7 +43,7 @@ class Page:
         assert results.attempted >= at_least
 
     def write_files(self, folder: Path) -> list[str]:
-        """Write the files that the page shows (blocks with a title) below `folder`; their names."""
+        """Write the files that the page shows (blocks with a title) below `folder`, and return their names."""
         shown = re.findall(r"^```text title=(\S+)\n(.*?)^```$", self.text, flags=re.DOTALL | re.MULTILINE)
         for name, content in shown:
             path = folder / name
@@ -56,21 +56,21 @@ class Page:
         return [shlex.split(line) for line in re.findall(r"^\$ hulltune (.+)$", self.text, flags=re.MULTILINE)]
 
     def assert_options_exist(self, *, others: Set[str] = frozenset()) -> None:
-        """Every option that the page speaks of is one of some command, but for those of `others`' programs."""
+        """Check that every option on the page is one of some command, except `others`, which other programs have."""
         known = {option for name in COMMANDS for param in load(name).params for option in param.opts} | {"--help"}
         named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", self.text))
         assert named
         assert named - others <= known, named - known
 
     def assert_contents_complete(self) -> None:
-        """The table of contents has every section, in order, with the anchor that a browser gives it."""
+        """Check that the table of contents has every section, in order, with the anchor that a browser gives it."""
         entries = re.findall(r"^\d+\. \[(.+?)\]\(#(.+?)\)$", self.text, flags=re.MULTILINE)
         headings = self._headings("##")
         assert headings
         assert entries == [(heading, _anchor(heading)) for heading in headings]
 
     def assert_links_lead_somewhere(self) -> None:
-        """Every link within the project names a file, and a heading of it where it has an anchor."""
+        """Check that every link within the project names a file, and a heading of it where it has an anchor."""
         links = re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", self.text)
         assert links
         for target, anchor in links:
@@ -92,7 +92,7 @@ class Page:
 
 
 def measured(name: str) -> Any:
-    """The stored results of a benchmark, which the numbers of the pages are from."""
+    """The stored results of a benchmark, from which the numbers on the pages come."""
     return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
 
 

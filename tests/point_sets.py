@@ -25,13 +25,13 @@ def grid_points(max_size: int = 8) -> st.SearchStrategy[list[Point]]:
 
 
 def unit_grid_points(max_size: int = 6) -> st.SearchStrategy[list[Point]]:
-    """Points with integer coordinates on one grid: what several of them have in common can be added exactly."""
+    """Points with integer coordinates small enough for exact sums of several points."""
     number = (st.integers(-3, 3) | st.integers(-(2**49), 2**49)).map(float)
     return st.lists(st.tuples(number, number), max_size=max_size)
 
 
 def wild_floats() -> st.SearchStrategy[float]:
-    """Any finite double, with small integers and extreme magnitudes more often than chance would have them."""
+    """Any finite double, with small integers and extreme magnitudes more often than by chance."""
     return (
         st.floats(allow_nan=False, allow_infinity=False, width=64)
         | st.integers(-3, 3).map(float)

@@ -32,7 +32,7 @@ def best_score(forest: Forest) -> float:
 
 
 def best_text(forest: Forest) -> list[str]:
-    """What the best derivation puts out (features are summed with weight 1)."""
+    """The output of the best derivation (features are summed with weight 1)."""
     scores = forest.features.toarray().sum(axis=1).tolist()
     best = inside(forest, ViterbiSemiring(), lambda edge: Derivation(scores[edge], (edge,)))[forest.root]
     return list(output_of(forest, best.labels))

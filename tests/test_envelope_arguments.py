@@ -1,4 +1,4 @@
-"""Envelopes: what is said of arguments at fault, and of results that were not asked for."""
+"""Error messages of envelopes: wrong arguments, and results that were not asked for."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_lines_that_all_but_meet_in_one_point(point: float, height: int, beside:
         (-213476325176755.0, -77364070572813.0),
         (-150673515297400.0, -137411658622048.0),
         (-30083321303292.0, -252711440680301.0),
-    ]  # this one was searched for ever
+    ]  # the search for this one once never ended
     forest = Forest.from_nbest([str(n) for n in range(len(lines))], lines, feature_names=["slope", "height"])
     for method in METHODS:
         found = envelope(forest, [0.0, 1.0], [1.0, 0.0], method=method)

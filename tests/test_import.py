@@ -1,4 +1,4 @@
-"""What importing costs: nothing heavy before it is used."""
+"""The cost of importing: nothing heavy is loaded before it is used."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_distinct_outputs_are_found_among_exponentially_many_duplicates() -> Non
 
 
 def test_a_sentence_with_too_many_duplicates_keeps_what_was_found() -> None:
-    """The root drops what its tail puts out, so that no node below can know that all of it is the same."""
+    """The root drops the output of its tail, so no node below can know that all outputs are equal."""
     builder = ForestBuilder(feature_names=["score"])
     for number in range(1000):
         builder.add_edge("tail", features=[-float(number)], output=[str(number)])

@@ -47,7 +47,7 @@ J=5\tS=4\tE=1\ta=-3\tp=1e-12
 
 
 class Model:
-    """p(red | anything) = 0.5, p(read) = 0.25, p(end) = 1; it notes what it was asked."""
+    """p(red | anything) = 0.5, p(read) = 0.25, p(end) = 1; it records the questions."""
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []

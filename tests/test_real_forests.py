@@ -62,7 +62,7 @@ def test_the_hundred_best_of_real_hypergraphs(translations: tuple[Dataset, dict[
 
 
 def test_a_list_from_a_forest_is_never_above_the_forest(translations: tuple[Dataset, dict[str, float]]) -> None:
-    """Its envelope lies on that of the forest or below, and meets it at the weights that it was made with."""
+    """The list's envelope is nowhere above the forest's, and meets it at the weights that the list was made with."""
     forests, weights = translations
     lists = candidate_lists(range(len(forests)), kbest(forests.corpus, weights, 20))
     vector = np.array([weights.get(name, 0.0) for name in forests.feature_names])

@@ -1,4 +1,4 @@
-"""Which part of the package may know of which: the rules of the house, read from the import statements."""
+"""The rules of the layout, checked in the import statements: which room may import which."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ORDER = (
     "kernels", "data", "formats", "inference", "lines", "metrics", "simulate", "surface", "search", "tuning", "loop",
     "report", "demo", "cli",
 )  # fmt: skip
-"""All rooms: each may know those before it. Readers fill datasets, so that formats know data."""
+"""All rooms: each may import those before it. Formats come after data, because readers fill datasets."""
 
 
 def imports(path: Path, *, for_types: bool = True) -> set[str]:
-    """The full names of all modules that a file imports, wherever in it; perhaps without those for type checkers."""
+    """The full names of all modules imported anywhere in a file; without ``for_types``, not those for type checkers."""
     found: set[str] = set()
     waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
     while waiting:

@@ -11,7 +11,7 @@ from tests.lists import all_texts, hypothesis
 
 
 def edit_distance(a: list[str], b: list[str]) -> int:
-    """The textbook's table."""
+    """The edit distance, by the table of the textbooks."""
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         last, row[0] = row[0], i

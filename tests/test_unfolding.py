@@ -18,7 +18,7 @@ from tests.strategies import counts, forests, reals
 
 
 def by_enumeration(forest: Forest) -> Counter[tuple[tuple[str, ...], tuple[float, ...]]]:
-    """How often each output comes with each sum of features; whole numbers, so that the order of adding is nothing."""
+    """The number of derivations by output and sum of features; sums of whole numbers, exact in any order."""
     features = forest.features.toarray()
     return Counter(
         (output_of(forest, derivation), tuple((features[list(derivation)].sum(axis=0) + 0.0).tolist()))

@@ -30,16 +30,16 @@ RATE = 16000
 UNLIKELY = 1e-4
 """Links that are less probable than this, by the recogniser's own estimate, are left out."""
 HISTORIES = 8
-"""How many pairs of last words a node of the lattice remembers."""
+"""The number of pairs of last words that a node of the lattice keeps."""
 START = {"acoustic": 1.0, "language": 1.0, "words": 0.0}
-"""The log-probabilities as they are."""
+"""Weights that leave the log-probabilities as they are."""
 DEFAULTS = {"acoustic": 1.0, "language": 9.5, "words": math.log(0.65)}
 """PocketSphinx's own weights in lattices (bestpathlw), and the logarithm of its word insertion probability (wip)."""
 FLITE_VOICES, ESPEAK_VOICES = ("slt", "rms", "awb"), ("en-us", "en-gb", "en-gb-scotland")
 
 
 def missing() -> str | None:
-    """What is not installed, and how to get it; None if all is there."""
+    """The first missing program, and how to get it; None if all are installed."""
     if importlib.util.find_spec("pocketsphinx") is None:
         return "pocketsphinx is not installed (pip install pocketsphinx)"
     if shutil.which("flite") is None and shutil.which("espeak-ng") is None:
@@ -48,7 +48,7 @@ def missing() -> str | None:
 
 
 def speak(text: str, voice: str, path: Path) -> None:
-    """Synthetic speech at the recogniser's rate."""
+    """Write synthetic speech at the recogniser's rate."""
     if shutil.which("flite"):
         subprocess.run(["flite", "-voice", voice, "-t", text, "-o", str(path)], check=True)
         return
@@ -58,7 +58,7 @@ def speak(text: str, voice: str, path: Path) -> None:
 
 
 def samples_with_noise(audio: Path, decibels: float, seed: int) -> bytes:
-    """The speech with white noise, so many decibels below it: synthetic voices are too easy otherwise."""
+    """The speech with white noise this many decibels below it; without noise, synthetic voices are too easy."""
     with wave.open(str(audio)) as file:
         if file.getframerate() != RATE:
             raise SystemExit(f"{audio}: expected {RATE} samples a second, got {file.getframerate()}")
@@ -79,13 +79,13 @@ def recognise(decoder: Any, samples: bytes, lattice: Path) -> str:
 
 
 def plain(text: str) -> str:
-    """Without marks of pronunciations: read(2) is read."""
+    """A word without the mark of its pronunciation: read for read(2)."""
     return " ".join(word.partition("(")[0] for word in text.split())
 
 
 @dataclass
 class Lattice:
-    """What PocketSphinx writes: words on nodes, acoustic scores and posterior probabilities on links."""
+    """A lattice of PocketSphinx: words on nodes, acoustic scores and posterior probabilities on links."""
 
     words: dict[int, str] = field(default_factory=dict)
     links: dict[int, list[tuple[int, float]]] = field(default_factory=dict)
@@ -112,13 +112,13 @@ def read_lattice(path: Path) -> Lattice:
 State = tuple[int, tuple[str, ...]]
 """A node, and the last two words on the way to it."""
 Link = tuple[State, State, str, float, float]
-"""From, to, word, acoustic score, language score."""
+"""Source, target, word, acoustic score, language score."""
 
 
 def with_language_scores(lattice: Lattice, model: Any, logarithms: Any) -> list[Link]:
-    """The links of the lattice whose states know the last two words; silence and noise are none.
+    """The links of the lattice whose states know the last two words; silence and noise do not count.
 
-    Of each node the HISTORIES best states are kept, by the score of the best way to them.
+    Each node keeps its HISTORIES best states, by the score of the best path to them.
     """
 
     def language(word: str, history: tuple[str, ...]) -> float:
@@ -150,7 +150,7 @@ def with_language_scores(lattice: Lattice, model: Any, logarithms: Any) -> list[
 
 
 def in_order(lattice: Lattice) -> list[int]:
-    """The nodes that can be reached, each after all those that lead to it."""
+    """The reachable nodes, each after all nodes that lead to it."""
     order: list[int] = []
     done: set[int] = set()
     waiting = [(lattice.start, iter(lattice.links.get(lattice.start, ())))]
@@ -168,7 +168,7 @@ def in_order(lattice: Lattice) -> list[int]:
 
 
 def write_lattice(path: Path, links: Sequence[Link]) -> None:
-    """SLF with words on links. The first link leaves the start; the end is the one state without last words."""
+    """Write SLF with words on links. The first link leaves the start; the end is the one state without last words."""
     numbers: dict[State, int] = {}
     for source, target, *_ in links:
         numbers.setdefault(source, len(numbers))
@@ -187,7 +187,7 @@ def write_lattice(path: Path, links: Sequence[Link]) -> None:
 def make_lattices(
     folder: Path, sentences: Sequence[str], voices: Sequence[str], decibels: float
 ) -> tuple[list[str], list[str]]:
-    """A lattice for each sentence in each voice; references, and the recogniser's own guesses."""
+    """Make a lattice for each sentence in each voice; return references and the recogniser's own guesses."""
     from pocketsphinx import Decoder
 
     decoder = Decoder(samprate=RATE, loglevel="FATAL")

@@ -16,7 +16,7 @@ OPTIMUM: Mapping[str, float] = {
     "forward": 1.0, "backward": 1.0, "fluency": 2.0, "hint": 0.0, "length": 0.0, "noise": 0.0,
 }  # fmt: skip
 GRID = 64.0
-"""Nuisances are multiples of 1/64, so that they cancel to the last bit."""
+"""The nuisances are multiples of 1 / GRID, so that they cancel to the last bit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +28,11 @@ class SimulatedTask:
 
     - forward = −e + u, backward = −e − u + v, fluency = −v / 2: useless apart, perfect together, as
       forward + backward + 2 fluency = −2 e, exactly.
-    - hint = −e with much noise: helps a little where the others are wrong.
+    - hint = −e plus much noise: helps a little where the others are wrong.
     - length, the number of words, and noise: no help.
 
-    So the weights ``optimum`` pick a candidate with the fewest errors from every list: no weights have a smaller WER,
-    and it is the oracle's. The lists' own score is forward alone.
+    So the weights ``optimum`` pick a candidate with the fewest errors from every list. No weights have a smaller WER:
+    it equals the oracle's. The lists' own score is forward alone.
     """
 
     lists: Dataset
@@ -41,7 +41,7 @@ class SimulatedTask:
 
 
 def simulated_task(*, sentences: int = 200, candidates: int = 40, seed: int = 1) -> SimulatedTask:
-    """A task of this size. The same seed gives the same task; other seeds give held-out data of the same kind."""
+    """A task of this size. Equal seeds give equal tasks; other seeds give held-out data of the same kind."""
     _check(sentences=sentences, candidates=candidates)
     rng = np.random.default_rng([seed, 1])
     vocabulary = made_up_words(500)
@@ -57,9 +57,9 @@ def simulated_task(*, sentences: int = 200, candidates: int = 40, seed: int = 1)
     hint = -errors + 4.0 * rng.standard_normal(count)
     length = np.array([len(text.split()) for text in texts], dtype=np.float64)
     columns = [-errors + u, -errors - u + v, -v / 2.0, hint, length, rng.standard_normal(count)]
-    order = np.lexsort((-columns[0], owner))  # as a decoder lists them: by its own score
+    order = np.lexsort((-columns[0], owner))  # sorted like a decoder's lists, by its own score
     features = np.asfortranarray(np.column_stack(columns)[order])
-    lists = lists_of_texts(  # no two candidates are alike: their real-valued features differ
+    lists = lists_of_texts(  # no two candidates are equal: their real-valued features differ
         range(sentences),
         np.arange(sentences + 1, dtype=np.int64) * candidates,
         [texts[k] for k in order],
@@ -84,7 +84,7 @@ def made_up_words(count: int) -> list[str]:
 
 
 def _popularity(count: int) -> Floats:
-    """Zipf's law."""
+    """The probabilities of ``count`` words under Zipf's law."""
     shares = 1.0 / np.arange(1.0, count + 1.0)
     total: Floats = shares / shares.sum()
     return total

@@ -1,4 +1,4 @@
-"""What the tests of commands share: a folder with a small list, references and weights, which commands run in."""
+"""The working directory of the command tests: a folder with a small list, references and weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands, run in this process."""
+"""Run commands in this process."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hulltune.cli import main
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    """The exit code, and what was written to standard output and to standard error."""
+    """The exit code, the standard output and the standard error of a command."""
     code = main(arguments)
     captured = capsys.readouterr()
     return code, captured.out, captured.err
 
 
 def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """What a command that succeeds writes as JSON."""
+    """The JSON result of a command that must succeed."""
     code, out, err = run(capsys, *arguments)
     assert code == 0, err
     found: dict[str, Any] = json.loads(out)

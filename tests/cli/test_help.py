@@ -20,7 +20,7 @@ from hulltune.names import BUILTIN_FEATURES, POLICIES, SCALES, SEARCHES, SMOOTHI
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str, width: int = 80) -> str:
-    """What a command that succeeds prints on a screen of some width."""
+    """The output of a command that must succeed, on a screen of this width."""
     monkeypatch.setenv("COLUMNS", str(width))
     assert main(arguments) == 0
     return capsys.readouterr().out
@@ -145,7 +145,7 @@ def test_defaults_are_those_of_the_library(name: str) -> None:
 
 
 def completions(shell: str, *words: str) -> list[str]:
-    """What a shell offers for the last of these words, by what it asks the program."""
+    """The completions that a shell gets from the program for the last of these words."""
     position = {"fish": words[-1]}.get(shell, str(len(words) - 1))
     asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": position, COMPLETE: f"{shell}_complete"}
     done = subprocess.run(

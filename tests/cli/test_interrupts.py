@@ -55,7 +55,7 @@ def interrupt(*_: object, **__: object) -> None:
 
 
 def interrupt_in_a_kernel(*_: object, **__: object) -> None:
-    """What Python makes of Ctrl-C as a kernel returns."""
+    """Raise what Python raises when Ctrl-C comes while a kernel runs."""
     try:
         raise SystemError("_numba_unpickle returned a result with an exception set") from KeyboardInterrupt()
     except SystemError as error:

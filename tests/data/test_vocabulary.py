@@ -1,4 +1,4 @@
-"""Vocabularies that stand on packed texts are those that hold the same tokens as Python strings."""
+"""Vocabularies of packed texts behave like vocabularies of Python strings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small damage to a text: what fuzzing the readers starts from."""
+"""Small damage to a text, for fuzzing the readers."""
 
 from __future__ import annotations
 

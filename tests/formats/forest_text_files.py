@@ -1,4 +1,4 @@
-"""Small files of forest text and of its variants, and what readers of them are compared by."""
+"""Small files of forest text and its variants, and a comparison of readers with plain parsers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ house ||| lm_0=-1.000
 
 
 def assert_agrees(reader: ForestReader, path: Path, content: str, parse: Callable[[], list[Forest]]) -> None:
-    """The reader refuses what the plain parser refuses, and reads the same forests of all else."""
+    """Check that the reader refuses what the plain parser refuses, and otherwise reads the same forests."""
     try:
         expected = parse()
     except (FaultError, InputError):

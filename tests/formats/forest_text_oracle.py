@@ -24,7 +24,7 @@ class Lines:
         return self.lines.pop(0)
 
     def skip_to_header(self) -> str | None:
-        """Pass over comments and blank lines; the name that they give."""
+        """Pass over comments and blank lines, and return the name that they give."""
         name = None
         while self.lines:
             line = self.lines[0].strip(BLANKS + "\x0b\x0c")

@@ -1,4 +1,4 @@
-"""Slow, simple readers of lattices, a writer of binary FSTs, and what a lattice is when nobody looks at its packing.
+"""Slow, simple readers of lattices, a writer of binary FSTs, and the paths of a lattice.
 
 Two lattices are the same if they have the same paths: the words of a path, and the feature values of its arcs that have
 any, to the bit and in order.
@@ -51,7 +51,7 @@ def kept(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def forest_paths(forest: Forest) -> Counter[PathOf]:
-    """The same of a forest whose edges have at most one tail."""
+    """The paths of a forest whose edges have at most one tail."""
     values = [tuple(row) for row in forest.features.toarray().tolist()]
 
     def derivations(node: int) -> list[PathOf]:

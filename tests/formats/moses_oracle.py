@@ -42,7 +42,7 @@ def parse(content: str, *, strict: bool) -> Parsed:
 
 
 class Rules:
-    """What the lines before say about the next."""
+    """The rules that earlier lines set for the next one."""
 
     def __init__(self, strict: bool) -> None:
         self.strict = strict

@@ -37,7 +37,7 @@ class PlainForest:
     name: str | None = None
 
     def build(self) -> Forest:
-        """Through the builder, which the readers do not use."""
+        """Pack the forest by the builder, which the readers do not use."""
         builder = ForestBuilder()
         for node in range(self.nodes):
             builder.add_node(node)
@@ -65,7 +65,7 @@ def plain(forest: Forest) -> PlainForest:
 
 
 def assert_same(read: Forest, expected: Forest) -> None:
-    """The same nodes, edges, outputs and feature values, to the bit; features with no value at all aside."""
+    """Check that nodes, edges, outputs and feature values agree to the bit; features without any value do not count."""
     assert np.array_equal(read.edge_offsets, expected.edge_offsets)
     assert np.array_equal(read.tail_offsets, expected.tail_offsets)
     assert np.array_equal(read.tails, expected.tails)
@@ -88,7 +88,7 @@ def read_all(
 
 
 def outputs(forest: Forest) -> Iterator[tuple[str, ...]]:
-    """What the derivations put out, in the order of their edges."""
+    """The outputs of the derivations, in the order of their edges."""
     from tests.oracles import derivations, output_of
 
     return (output_of(forest, derivation) for derivation in derivations(forest))

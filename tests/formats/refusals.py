@@ -17,7 +17,7 @@ def refusal(call: Callable[[], object]) -> str | None:
 
 
 def assert_refused(call: Callable[[], object], start: str) -> None:
-    """A call refuses its input in one line, which starts like this."""
+    """Check that a call refuses its input with a message of one line that starts like this."""
     said = refusal(call)
     assert said is not None
     assert said.startswith(start)

@@ -328,7 +328,7 @@ def test_nodes_in_any_order(file: Path) -> None:
 
 
 def test_the_sign_of_zero(file: Path) -> None:
-    """Whole numbers have none, as in Python."""
+    """A whole number has no sign of zero, as in Python."""
     for content, reader in (
         (CDEC.replace("0,-1.5,1,2", "0,-0,1,-0.0"), read_cdec_json),
         (TRAVATAR.replace('{"lm": 1, "tm": 1e-3}', '{"lm": -0, "tm": -0e0}'), read_travatar),

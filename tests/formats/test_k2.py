@@ -20,7 +20,7 @@ Arc = tuple[int, int, int, float]
 
 
 class Tensor:
-    """As little of torch.Tensor as there has to be: numbers that must be detached and moved first."""
+    """A minimal stand-in for torch.Tensor: numbers that must be detached and moved first."""
 
     def __init__(self, values: Any, *, ready: bool = False) -> None:
         self._values = np.asarray(values)

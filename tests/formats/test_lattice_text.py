@@ -295,7 +295,7 @@ def test_what_python_takes_for_a_lattice_is_one(tmp_path_factory: pytest.TempPat
 
 
 def as_python_has_it(line: str) -> PlainForest | None:
-    """The lattice that Python's own parser finds on a line, if that is one of words with a score and a distance."""
+    """The lattice that Python's parser finds on a line; None unless its arcs have a word, a score and a distance."""
     try:
         nodes = ast.literal_eval(line.strip(" \t\r"))
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):

@@ -107,7 +107,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
 @settings(max_examples=400, deadline=None)
 @given(st.data())
 def test_a_flipped_byte_is_noticed(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    """Except one of those that fill up the room between arrays, which nobody reads."""
+    """Any byte but the padding between arrays, which nobody reads."""
     folder = tmp_path_factory.getbasetemp()
     lists = make(folder)
     pack(lists, folder / "p")

@@ -1,4 +1,4 @@
-"""What all formats share: sniffing, compression, added scores, built-in features, alignment with references."""
+"""Features of all formats: sniffing, compression, added scores, built-in features, alignment with references."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def test_references_within_the_lists(tmp_path: Path) -> None:
     (tmp_path / "j").write_text('{"id": 1, "refs": ["r"], "candidates": [{"text": "a"}]}\n')
     lists = read(tmp_path / "j")
     assert lists.references == ((), ("r",))
-    assert (lists.matched().references, lists.matched().ids) == ((("r",),), (1,))  # of 0 nothing is known
+    assert (lists.matched().references, lists.matched().ids) == ((("r",),), (1,))  # nothing is known of sentence 0
     (tmp_path / "j").write_text(
         '{"id": 1, "refs": ["r"], "candidates": [{"text": "a"}]}\n{"id": 0, "candidates": [{"text": "a"}]}\n'
     )
@@ -350,7 +350,7 @@ def test_bytes_that_are_no_text_are_not_shown_as_such(tmp_path: Path, data: byte
 
 
 def test_a_file_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To tell its format and to read it: of more files than a process may have open, those beyond are opened twice."""
+    """Once, to recognise its format and to read it; only files beyond the limit of open files are opened twice."""
     moses, forest = "0 ||| a ||| f=1\n" * 10_000, "2 2\n1\na ||| x=1\n1\n[0] b ||| x=1\n"
     (tmp_path / "a").write_text(moses)
     (tmp_path / "b.gz").write_bytes(gzip.compress(moses.encode()))

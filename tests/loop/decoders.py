@@ -19,7 +19,7 @@ def references(seed: int = 1) -> list[str]:
 
 
 def space(seed: int = 1) -> list[list[tuple[str, tuple[float, ...]]]]:
-    """Per sentence 60 hypotheses: b says how good each is, a little; a nothing; c only half of the truth."""
+    """60 hypotheses per sentence. Feature b is their quality plus noise, c half of it plus noise, a noise alone."""
     rng = random.Random(seed + 100)
     found = []
     for reference in references(seed):
@@ -63,7 +63,7 @@ def moses_lines(weights: Mapping[str, float], size: int = 5, seed: int = 1) -> l
 
 
 def main(weights: str, output: str, size: str = "5", seed: str = "1") -> None:
-    """As a command: weights as JSON."""
+    """Decode as a command: read weights as JSON, write a Moses list."""
     import json
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Decoders that write lattices: how their output is read is said to the loop as it is to ``tune``."""
+"""Decoders that write lattices: the loop takes the same reading options as ``tune``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def start(kind: str) -> dict[str, float]:
 
 @pytest.fixture(autouse=True)
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with what the loop needs."""
+    """A working directory with the files that the loop needs."""
     monkeypatch.chdir(tmp_path)
     Path("words.txt").write_text(lattice_decoders.symbols(), encoding="utf-8")
     Path("refs").write_text("\n".join(references()) + "\n", encoding="utf-8")
@@ -90,7 +90,7 @@ def test_without_them_words_and_signs_are_what_the_file_has(capsys: pytest.Captu
 def test_what_cannot_be_meant(option: str, value: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments("slf", option, value)) in (1, 2)
     assert message in capsys.readouterr().err
-    assert main(arguments("slf")) == 0  # nothing was found in the wrong way, so the right one may follow
+    assert main(arguments("slf")) == 0  # the wrong options left nothing behind, so the right ones work
 
 
 def test_a_run_goes_on_with_the_same_reading_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,7 @@ class _PreparedLength(PreparedMetric):
 
 
 class LowerLength(Length):
-    """The same, where shorter is better."""
+    """The metric Length, but shorter is better."""
 
     name: ClassVar[str] = "lower_length"
     higher_is_better = False

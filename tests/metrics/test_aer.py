@@ -100,8 +100,10 @@ def test_known_error_rates_on_the_hansards() -> None:
 
 
 def system_output(candidates: list[tuple[str, dict[str, float]]], feature: str) -> str:
-    """A candidate that several systems gave is listed once, so a system is known by its feature: all the
-    links of its own alignment are links of it, and no candidate has more of them.
+    """The output of the system that ``feature`` belongs to.
+
+    A candidate that several systems gave is listed once. The feature counts the links that the candidate shares with
+    the system's own alignment: for that alignment it is the largest, and equals its number of links.
     """
     most = max(named[feature] for _, named in candidates)
     return next(text for text, named in candidates if named[feature] == most == named["links"])

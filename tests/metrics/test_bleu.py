@@ -258,7 +258,7 @@ def test_a_tokeniser_that_is_not_installed_says_what_to_install() -> None:
 
 
 def test_without_sacrebleu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own tokenisers do plain text; what they leave to sacrebleu says so."""
+    """The built-in tokenisers handle plain text; the error for other text says that sacrebleu is needed."""
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics.bleu", None)
     prepared = Bleu().prepare([["It is (almost) 3.5, no?"]])
     assert prepared.statistics(numbers(1), ["It is 3.5, no!"])[0].tolist() == [6, 9, 5, 3, 1, 0, 6, 5, 4, 3]

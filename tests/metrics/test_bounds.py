@@ -105,14 +105,14 @@ def beside(*parts: Maker) -> Maker:
 
 
 class MonotoneLength(Length):
-    """A metric that says no more than what each statistic does."""
+    """A metric that states ``monotone`` and no bound."""
 
     name: ClassVar[str] = "monotone_length"
     monotone = (1, -1)
 
 
 class MonotoneLowerLength(LowerLength):
-    """The same, where shorter is better."""
+    """The metric MonotoneLength, but shorter is better."""
 
     name: ClassVar[str] = "monotone_lower_length"
     monotone = (1, -1)
@@ -149,7 +149,7 @@ EXACT = ("fmeasure", "ter", "wer", "cer", "mer", "aer", "accuracy")
 
 
 def attainable(sentences: list[Statistics]) -> Statistics:
-    """The sums of all choices of one row a sentence."""
+    """The sums of all choices of one row per sentence."""
     return np.array([np.sum(rows, axis=0) for rows in product(*sentences)])
 
 
@@ -232,7 +232,7 @@ def test_rates_of_whole_numbers_are_bounded_by_their_minimum_to_the_bit(name: st
     sentences, at = draw(seed, maker)
     assert metric.as_ratio is not None
     if float(ranges_of(sentences, at).low[0] @ metric.as_ratio.denominator) <= 0.0:
-        return  # then the bound is the best loss there is
+        return  # the bound is then the best possible loss
     least = float(metric.loss(attainable(sentences)).min())
     for _ in range(20):  # each step touches at the minimiser of the last
         bound = metric.loss_bound(ranges_of(sentences, at))

@@ -79,7 +79,7 @@ def test_what_the_kernel_cannot_answer_is_searched(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(kernel, "BUDGET", 3)
     assert both_ways(Meteor(), reference, [output]) == ([], [])
     searched = prepared.statistics(np.array([0]), [output]).tolist()
-    # Whoever answers first within its budget: the counts are the same, and no beam has fewer chunks.
+    # Whichever of the two answers: the counts are equal, and no beam has fewer chunks.
     assert [searched[0][k] for k in (0, 1, 2, 4, 5)] == [expected[0][k] for k in (0, 1, 2, 4, 5)]
     assert searched[0][3] >= expected[0][3]
 

@@ -43,13 +43,13 @@ _ENDINGS = {
     "info": "--json",
     "decode": "",
 }
-"""What every command line of a command ends with."""
+"""The last arguments of every command line, by command."""
 DECODER = "decode --make 12 --seed 3 --input {0}.de --ref {0}.en"
 
 
 @dataclass(frozen=True)
 class Case:
-    """Commands that run one after the other in a folder with all files; ``files`` are those written that count."""
+    """Commands that run one after the other in a folder with all files; ``files`` are the written files to compare."""
 
     name: str
     commands: tuple[tuple[str, ...], ...]
@@ -65,7 +65,7 @@ class Case:
 
     @property
     def rounds(self) -> bool:
-        """Whether sums of other than whole numbers decide: their last bit is another on another kind of processor."""
+        """Whether sums of fractions decide: their last bit may differ on another kind of processor."""
         words = [word for command in self.commands for word in command]
         return any(word == "gradient" or word.startswith("given:") for word in words)
 

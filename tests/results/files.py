@@ -24,7 +24,7 @@ WORDS = tuple(
     "city".split()
 )
 NOTHING = (7, 20)
-"""Sentences of which there are references and no candidates."""
+"""Sentences with references and without candidates."""
 
 
 @dataclass(frozen=True)
@@ -491,7 +491,7 @@ def _write_hypergraphs(folder: Path, dice: Dice) -> None:
 
 
 def _write_sparse_forests(folder: Path, dice: Dice) -> None:
-    """So many features that an edge has few of them."""
+    """Write forests with many features, of which each edge has few."""
     references = [[dice.word() for _ in range(4 + dice.below(3))] for _ in range(10)]
 
     def features(good: bool) -> dict[str, float]:

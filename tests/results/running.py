@@ -1,4 +1,4 @@
-"""Run cases with a source tree, and keep of their answers what must stay the same."""
+"""Run cases with a source tree, and keep the parts of their answers that must stay the same."""
 
 from __future__ import annotations
 
@@ -90,22 +90,22 @@ def commands(source: Path = SOURCE) -> Iterator[Commands]:
 
 
 def environment() -> dict[str, Any]:
-    """What an answer may depend on beside the code of hulltune: versions, and how the processor adds up numbers."""
+    """The causes of other answers besides the code of hulltune: versions, and the processor's way of adding."""
     simd: Any = np.show_config(mode="dicts")
     versions = {name: metadata.version(name) for name in ("numpy", "numba", "rapidfuzz", "scipy", "snowballstemmer")}
     return {"python": platform.python_version(), **versions, "simd": simd["SIMD Extensions"]["found"]}
 
 
 def missing_data(case: Case) -> str | None:
-    """Why a case cannot run here, if so."""
+    """The reason why a case cannot run here, or None."""
     absent = [name for name in case.needs if not (DATA / name).is_dir()]
     return f"needs the data {', '.join(f'../shared/data/{name}' for name in absent)}" if absent else None
 
 
 def answer(case: Case, running: Commands, *, whole: bool = False) -> list[Any]:
-    """What must stay the same: for each command its exit code and what it says, then what is in its files.
+    """The parts that must stay the same: the exit code and the output of each command, then the content of its files.
 
-    Long parts are given by their digest, unless ``whole`` asks for all of it.
+    Long parts are replaced by their digest, unless ``whole``.
     """
     found: list[Any] = []
     for command in case.commands:
@@ -143,7 +143,7 @@ def _without_times(value: Any) -> Any:
 
 
 def _shortened(value: Any) -> Any:
-    """A text by its digest if it is long, and so the long parts of a result."""
+    """A text or the parts of a result; long ones are replaced by their digest."""
     if isinstance(value, dict):
         return {name: _digested(part, 2 * LONGEST if name == "weights" else LONGEST) for name, part in value.items()}
     return _digested(value, LONGEST)
@@ -158,7 +158,7 @@ def _digested(value: Any, longest: int) -> Any:
 
 
 def _content(path: Path) -> str:
-    """What is in a file, or in all files of a folder; of questions what is asked, in no order."""
+    """The content of a file, or of all files of a folder; of questions only sentence and output, sorted."""
     if path.is_dir():
         return "".join(f"{file.name}\n{file.read_text(encoding='utf-8')}" for file in sorted(path.iterdir()))
     text = path.read_text(encoding="utf-8")

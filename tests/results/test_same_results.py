@@ -1,4 +1,4 @@
-"""What the command line answers is what it answered before the code behind it was rebuilt, to the last bit.
+"""The command line answers what it answered before the code behind it was rebuilt, to the last bit.
 
 The answers are in recorded.json (record.py writes it). Cases that take long run with ``make same-results``.
 """
@@ -53,7 +53,7 @@ def _arithmetic(environment: dict[str, Any]) -> list[Any]:
 
 
 def _differences(recorded: Any, found: Any, where: str) -> Iterator[str]:
-    """A line for each value that is not what it was."""
+    """A line for each value that has changed."""
     if canonical(recorded) == canonical(found):
         return
     if isinstance(recorded, dict) and isinstance(found, dict) and list(recorded) == list(found):

@@ -43,7 +43,7 @@ class _Prepared(PreparedMetric):
 
 
 def hits(sentences: NDArray[np.int64], outputs: Sequence[str]) -> NDArray[np.int64]:
-    """How often "a" and "7" occur, and the length."""
+    """The number of "a" and "7" in a text, and its length."""
     rows = [[text.split().count("a") + ("7" in text), len(text.split()) + 1] for text in outputs]
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 

@@ -42,7 +42,7 @@ def test_the_beam_keeps_edges_near_the_best(parts: list[Forest], weights: list[f
 @settings(max_examples=60, deadline=None)
 @given(forests(elements=counts), vectors(3, counts), st.floats(0, 20))
 def test_decoding_does_not_change(forest: Forest, weights: list[float], beam: float) -> None:
-    """With counts, that is: elsewhere a smaller forest has a finer grid, on which ties may be none."""
+    """Features are counts: with others, a smaller forest has a finer grid, on which ties may disappear."""
     pruned = prune(forest, weights, beam=beam, share=False).corpus
     before, after = decode(forest, weights), decode(pruned, weights)
     assert before.outputs() == after.outputs()

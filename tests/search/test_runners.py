@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 class Shuffled:
-    """Runs the shards in another order each time; the answers are in order, as they have to be."""
+    """A runner that runs the shards in another order each time, and gives the answers in the right order."""
 
     def __init__(self, parts: int, seed: int = 1) -> None:
         self.parts = parts
@@ -41,7 +41,7 @@ class Shuffled:
 
 
 class Recording:
-    """Remembers what is asked, and of how many shards."""
+    """A runner that records the questions and the number of shards."""
 
     parts = 2
 
@@ -54,7 +54,7 @@ class Recording:
 
 
 class Far:
-    """Sends arguments and answers as bytes, as one has to who asks another process or machine."""
+    """A runner that sends arguments and answers as bytes, as a runner on another machine must."""
 
     parts = 3
 
@@ -102,7 +102,7 @@ def lines(count: int, seed: int = 1) -> tuple[Floats, Floats, Floats]:
 
 
 def told(surfaces: Sequence[ErrorSurface]) -> list[tuple[list[float], list[list[int]]]]:
-    """Surfaces as numbers of their own, which nobody can change later."""
+    """Copies of the numbers of surfaces, which no later search can change."""
     return [(surface.breakpoints.tolist(), surface.statistics.tolist()) for surface in surfaces]
 
 
@@ -201,7 +201,7 @@ def test_who_runs_the_shards_by_the_number_of_threads() -> None:
 @pytest.mark.parametrize("make", PROBLEMS)
 @pytest.mark.parametrize("runner", [CallingThread, lambda: Threads(2)])
 def test_memory_that_is_used_again_changes_no_answer(make: Callable[[], Problem], runner: Callable[[], Runner]) -> None:
-    """The arrays of lists' answers are those of earlier ones: neither these nor the later ones may suffer from it."""
+    """Answers about lists reuse the arrays of earlier answers; that may change neither of them."""
     problem, asked = make(), runner()
     batches = [lines(count, seed) for seed, count in enumerate((3, 16, 1, 33, 17, 2, 33))]
     fresh = [told(make().surfaces(*batch)) for batch in batches]

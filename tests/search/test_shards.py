@@ -55,7 +55,7 @@ def slow_surface(problem: Problem, line: Line) -> ErrorSurface:
 
 
 def assert_surfaces_agree(problem: Problem, origin: Any, directions: Any, intervals: Any, threads: int = 1) -> bool:
-    """The fast kernel, where it is taken, gives what the general one gives; whether it was taken."""
+    """Check that the fast kernel, where it is used, equals the general one; return whether it was used."""
     origin, directions, intervals = np.array(origin), np.array(directions), np.array(intervals)
     shard, weights = whole(problem), np.vstack([origin, directions])
     fast = shard._list_lines(weights, intervals)
@@ -135,7 +135,7 @@ def test_a_hull_of_all_hypotheses() -> None:
 
 
 def assert_winners_agree(corpus: Corpus, weights: list[float]) -> bool:
-    """The fast kernel, where it is taken, picks what decoding picks; whether it was taken."""
+    """Check that the fast kernel, where it is used, picks what decoding picks; return whether it was used."""
     shard = whole(problem_of(corpus))
     fast = shard._list_winners(np.array(weights))
     found = decode(corpus, weights)

@@ -42,7 +42,7 @@ CLASSES: dict[str, type[Strategy]] = {
 
 
 def outcome(result: TuneResult) -> dict[str, Any]:
-    """All that a result says but the time it took."""
+    """A result without its times."""
     if result.certificate is not None:
         result = dataclasses.replace(result, certificate=dataclasses.replace(result.certificate, seconds=0.0))
     return {**dataclasses.asdict(result), "seconds": 0.0, "timings": {}}

@@ -35,7 +35,7 @@ from hulltune.semirings import (
 )
 
 dyadic = st.integers(-1024, 1024).map(lambda n: n / 32)
-"""Products of three and sums of their like are exact."""
+"""Products of three of these, and sums of such products, are exact."""
 grid = st.integers(-(2**50), 2**50).map(lambda n: n * 2.0**-40)
 few = st.integers(-1, 1).map(float)
 derivations = st.builds(

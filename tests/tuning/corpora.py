@@ -40,7 +40,7 @@ def random_lists(seed: int, **sizes: Any) -> Dataset:
 
 
 def random_lattice(reference: list[str], rng: np.random.Generator) -> Forest:
-    """Each word of the reference, or one of three others, or nothing; features know a little of what is right."""
+    """A lattice over the reference: each word, one of three others, or nothing; features know a little."""
     builder = ForestBuilder(feature_names=FOREST_FEATURES)
     builder.add_edge(0, output=[])
     for place, word in enumerate(reference):
@@ -78,7 +78,7 @@ QUICK: dict[str, Any] = {"metric": "wer", "search": Climb(restarts=3, directions
 
 
 def quick_search(name: str, **options: Any) -> Strategy:
-    """A strategy with as little to do as that of QUICK, as far as it has such options."""
+    """A strategy by name, with few restarts and directions where it has these options."""
     chosen = STRATEGIES[name]
     known = {field.name for field in dataclasses.fields(chosen)}  # type: ignore[arg-type]  # all are dataclasses
     wanted = {"restarts": 3, "directions": 6, **options}

@@ -110,7 +110,7 @@ def test_all_fixed_is_scored_as_it_is() -> None:
 @pytest.mark.parametrize(("value", "what"), [(1e-320, "too little"), (1e-200, "too little"), (1.7e308, "too much")])
 @pytest.mark.parametrize("forests", [False, True])
 def test_a_feature_beyond_all_weights_is_refused(value: float, what: str, forests: bool) -> None:
-    """And without a warning of numpy before that, which the tests would turn into an error."""
+    """No warning of numpy comes before the refusal: the tests would turn it into an error."""
     features = [[value, 1.0], [-value, 0.0]]
     records = [
         {

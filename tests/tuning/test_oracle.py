@@ -22,7 +22,7 @@ references = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
 
 
 def edit_distance(left: list[str], right: list[str]) -> int:
-    """Slow and plain."""
+    """The edit distance, slow and plain."""
     row = list(range(len(right) + 1))
     for i, word in enumerate(left, 1):
         row, old = [i, *row[1:]], row

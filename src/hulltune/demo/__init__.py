@@ -1,7 +1,7 @@
-"""A small decoder that translates: the test bed of the loop, and what it runs where no other decoder is named.
+"""A small decoder that translates German into English: the test bed of the loop, and its default decoder.
 
-It has what large decoders have, at a size that runs in a second: a synchronous grammar, a smoothed language model, a
-chart with a beam, and weights that decide what survives in it.
+It has the parts of a large decoder, at a size that runs in a second: a synchronous grammar, a smoothed language model,
+a chart with a beam, and weights that decide which derivations survive in the beam.
 """
 
 from hulltune.demo.builtin import BuiltInDecoder

@@ -1,4 +1,4 @@
-"""The built-in decoder as the loop calls it: weights in, lists, lattices or forests out."""
+"""The built-in decoder in the form that the loop calls: weights in, lists, lattices or forests out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hulltune.formats.streams import numbered_lines
 
 
 class BuiltInDecoder:
-    """Translates the sentences of a file, or given ones, with whatever weights it is called with."""
+    """A decoder for the loop: called with weights, it translates the sentences of a file or of a list."""
 
     def __init__(
         self,
@@ -28,13 +28,13 @@ class BuiltInDecoder:
         beam: int = BEAM,
     ) -> None:
         if lattices and forests:
-            raise InputError("lattices, forests: expected one of them at most")
+            raise InputError("lattices, forests: expected one of them at most, got both")
         if isinstance(sources, (str, os.PathLike)):
             sources = [line for _, line in numbered_lines(sources, Problems())]
         self.sources, self.size = list(sources), size
         self.lattices, self.forests = lattices, forests
         self.left_out: dict[int, int] = {}
-        """Sentences whose lattice would have been too large at any call, and the edges last left out of each."""
+        """The sentences whose lattice was too large in some call, with the number of edges last left out."""
         self.translator = built_in_translator(beam=beam)
 
     def __call__(self, weights: Mapping[str, float]) -> Dataset | list[Forest]:
@@ -42,7 +42,7 @@ class BuiltInDecoder:
         if self.forests:
             return list(translate_to_forests(self.translator, self.sources, weights))
         if self.lattices:
-            found = list(translate_to_lattices(self.translator, self.sources, weights))
-            self.left_out.update((number, each.left_out) for number, each in enumerate(found) if each.left_out)
-            return [each.forest for each in found]
+            lattices = list(translate_to_lattices(self.translator, self.sources, weights))
+            self.left_out.update((number, one.left_out) for number, one in enumerate(lattices) if one.left_out)
+            return [one.forest for one in lattices]
         return translate_to_lists(self.translator, self.sources, weights, size=self.size)

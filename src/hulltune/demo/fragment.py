@@ -1,7 +1,7 @@
 """Sentences of the built-in fragment: German and its English translation, drawn at random.
 
-The fragment has what makes translation hard: words with several senses that only their company tells apart, verbs at
-the end of clauses, subjects behind the verb, objects in front of it, tenses and negations that are built differently.
+The fragment has what makes translation hard: words whose sense only their neighbours tell, verbs at the end of
+clauses, subjects behind the verb, objects in front of it, tenses and negations that are built differently.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ Pair = tuple[str, str, str]
 """A category, a German word, and the English words for it in some sentence."""
 
 WITHOUT_ADJECTIVE = 0.65
+"""The share of noun phrases without an adjective."""
 ANYWHERE = (("in", "dat", "in", "place"), ("mit", "dat", "with", "person"))
-"""What may be added to any object."""
+"""Phrases that may be added to any object: preposition, case, English preposition, kind of noun."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence, its translation, and which words became which."""
+    """A sentence, its translation, and the words that translate each other."""
 
     german: str
     english: str
@@ -44,6 +45,8 @@ class Example:
 
 @dataclass(frozen=True)
 class _Phrase:
+    """A piece of a sentence in both languages, with the words that translate each other."""
+
     german: list[str]
     english: list[str]
     pairs: list[Pair]
@@ -51,21 +54,21 @@ class _Phrase:
     gender: str = "p"
     person: bool = False
     accusative: bool = False
-    """Whether its form alone tells that it is an object."""
+    """Whether the form alone shows that the phrase is an object."""
 
 
 def examples(count: int, *, seed: int) -> list[Example]:
-    """``count`` different sentences; the same seed gives the same ones."""
-    found: dict[str, Example] = {}
+    """``count`` different sentences; equal seeds give equal sentences."""
+    drawn: dict[str, Example] = {}
     speaker = _Speaker(random.Random(seed))
-    while len(found) < count:
+    while len(drawn) < count:
         example = speaker.sentence()
-        found.setdefault(example.german, example)
-    return list(found.values())
+        drawn.setdefault(example.german, example)
+    return list(drawn.values())
 
 
 class _Speaker:
-    """Draws meanings and says them in both languages."""
+    """A source of random meanings, said in both languages."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -81,7 +84,7 @@ class _Speaker:
         return Example(" ".join(german), " ".join(english), tuple(pairs))
 
     def main_clause(self) -> tuple[list[str], list[str], list[Pair]]:
-        """Subject first, object first, or an adverb first; the verb is the second in all of them."""
+        """A main clause: subject, object or adverb first; the German verb is always second."""
         verb = self.rng.choice(VERBS)
         subject, rest = self.subject(), self.complement(verb)
         front, verb_at_end, english_verb, pairs = self.predicate(verb, subject.plural)
@@ -97,13 +100,11 @@ class _Speaker:
         return german, english, pairs
 
     def subordinate_clause(self) -> tuple[list[str], list[str], list[Pair]]:
-        """The verb at the end."""
+        """A subordinate clause: the German verb is at the end."""
         verb = self.rng.choice(VERBS)
         subject, rest = self.subject(), self.complement(verb)
         front, verb_at_end, english_verb, pairs = self.predicate(verb, subject.plural)
         german = [*subject.german, *rest.german, *verb_at_end, *front]
-        if verb_at_end[:1] == ["nicht"] and len(verb_at_end) == 1:
-            german = [*subject.german, *rest.german, "nicht", *front]
         english = self.english_clause(subject, english_verb, rest, None)
         return german, english, [*subject.pairs, *pairs, *rest.pairs]
 
@@ -118,7 +119,7 @@ class _Speaker:
         return [*subject.english, *verb[:place], adverb[1], *verb[place:], *rest.english]
 
     def predicate(self, verb: Verb, plural: bool) -> tuple[list[str], list[str], list[str], list[Pair]]:
-        """The finite verb, what stands at the end of a main clause, the English verb, and their pairs."""
+        """The finite verb, the words at the end of a German main clause, the English verb, and their pairs."""
         finite = verb.infinitive if plural else verb.third
         tense = self.rng.random()
         negated = self.rng.random() < 0.15
@@ -157,7 +158,7 @@ class _Speaker:
         return self.with_relative_clause(phrase) if self.rng.random() < 0.1 else phrase
 
     def complement(self, verb: Verb) -> _Phrase:
-        """The object or the place of a verb, and sometimes a place besides."""
+        """The object or the place of a verb; an object sometimes with a further phrase."""
         if verb.places:
             preposition, case, english, kind = self.rng.choice(verb.places)
             return self.prepositional(preposition, case, english, kind)
@@ -167,9 +168,7 @@ class _Speaker:
             return _Phrase([german], [english], [("NP", german, english)])
         phrase = self.noun_phrase("acc", kind)
         if self.rng.random() < 0.12:
-            place = self.prepositional(
-                *self.rng.choice((("in", "dat", "in", "place"), ("mit", "dat", "with", "person")))
-            )
+            place = self.prepositional(*self.rng.choice(ANYWHERE))
             pairs = [*phrase.pairs, *place.pairs]
             return _Phrase([*phrase.german, *place.german], [*phrase.english, *place.english], pairs)
         return phrase
@@ -222,14 +221,14 @@ class _Speaker:
 
 
 def noun_form(noun: Noun, case: str, *, plural: bool) -> str:
-    """The German form: the dative plural ends in n."""
+    """The German form of a noun: the dative plural ends in n."""
     if not plural:
         return noun.singular
     return noun.plural + ("n" if case == "dat" and noun.plural[-1] not in "ns" else "")
 
 
 def ending(determiner: str, case: str, gender: str) -> str:
-    """The ending of an adjective after a determiner; a plural with "a" has none before it."""
+    """The ending of an adjective after a determiner; a plural with "a" has no determiner in German."""
     if gender == "p":
         return "e" if determiner == "a" and case != "dat" else "en"
     if case == "dat" or (case == "acc" and gender == "m"):
@@ -238,7 +237,7 @@ def ending(determiner: str, case: str, gender: str) -> str:
 
 
 def _with_article(before: Sequence[str], noun: str) -> list[str]:
-    """The words of a noun phrase, "an" before a vowel."""
+    """The words of a noun phrase, with "an" for "a" before a vowel."""
     words = [*before, noun]
     if words[0] == "a" and words[1][0] in "aeiou":
         words[0] = "an"

@@ -1,7 +1,7 @@
 """The synchronous grammar of the built-in decoder: hand-written templates, and word rules from the lexicon.
 
-A rule rewrites a symbol in both languages at once (Chiang 2007). It is coarser than the language that it describes:
-it knows no number, no tense and hardly any case, and leaves it to the weights which of its translations is meant.
+A rule rewrites a symbol in both languages at once (Chiang 2007). The grammar is coarser than the language: it knows no
+number, no tense and hardly any case. The weights decide between its translations.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class WordRule:
-    """A German word becomes some English words, as a phrase of this category."""
+    """A rule that translates a German word into English words, as a phrase of a category."""
 
     category: str
     german: str
@@ -37,9 +37,10 @@ class WordRule:
 
 @dataclass(frozen=True)
 class PairRule:
-    """Two neighbours (categories, or German words in quotes) become a phrase: ``target`` has words, and 0 and 1.
+    """A rule that joins two neighbours, categories or German words in quotes, into a phrase of a category.
 
-    A word in quotes becomes nothing by itself.
+    ``target`` has English words, and 0 and 1 for the translations of the neighbours. The translation of a word in
+    quotes is empty.
     """
 
     category: str
@@ -55,12 +56,12 @@ class PairRule:
 
 @dataclass(frozen=True)
 class Grammar:
-    """Rules for words and for pairs of neighbours. No rule rewrites a single category, so that phrases grow."""
+    """Rules for words and for pairs of neighbours. No rule rewrites one category alone, so phrases grow."""
 
     words: tuple[WordRule, ...]
     pairs: tuple[PairRule, ...]
     joined: frozenset[str] = field(default=frozenset())
-    """The categories that may stand next to each other where no rule joins them."""
+    """The categories that may stand side by side without a rule that joins them."""
 
     @cached_property
     def by_word(self) -> Mapping[str, tuple[WordRule, ...]]:
@@ -136,7 +137,7 @@ SUB   : CONJ CL      : 1 2
 SUB   : ',' SUB      : 2
 S     : S SUB        : 1 2
 """
-"""category : neighbours : the translations, in which 1 and 2 are what the neighbours become."""
+"""Lines of category : neighbours : translations, in which 1 and 2 stand for the translations of the neighbours."""
 
 JOINED = frozenset({"S", "NP", "PP", "VO", "OV", "SV", "SUB", "V", "ADV", "INFP", "PERF"})
 
@@ -154,14 +155,15 @@ def pair_rules(templates: str) -> tuple[PairRule, ...]:
 
 
 def _target(tokens: Sequence[str]) -> tuple[str | int, ...]:
-    """Words and places. What is not named becomes nothing, but still has its place: forests want each tail put out."""
+    """The target of a rule. A neighbour that is not named has an empty translation; forests need a place for it."""
     named: list[str | int] = [{"1": 0, "2": 1}.get(token, token) for token in tokens]
     return (*([] if 0 in named else [0]), *named, *([] if 1 in named else [1]))
 
 
 def built_in_grammar(pairs: Iterable[Pair]) -> Grammar:
-    """The grammar of the fragment. Probabilities of words are relative frequencies in ``pairs``, each option having
-    been seen half a time before: the fewer pairs, the noisier they are.
+    """The grammar of the fragment. Probabilities of words are relative frequencies in ``pairs``.
+
+    Every option starts with a count of one half. The fewer the pairs, the noisier the probabilities.
     """
     options = word_options()
     counts = Counter(pairs)
@@ -185,14 +187,14 @@ def built_in_grammar(pairs: Iterable[Pair]) -> Grammar:
 
 
 def word_options() -> list[Pair]:
-    """All that a word of the fragment may become, each once, in the order of the lexicon.
+    """All translations of the words of the fragment, each once, in the order of the lexicon.
 
-    Articles, adjectives, adverbs, prepositions and "have" may also become nothing.
+    Articles, adjectives, adverbs, prepositions and "have" may also have an empty translation.
     """
-    found: dict[Pair, None] = {}
+    options: dict[Pair, None] = {}
 
     def add(category: str, german: str, *english: str) -> None:
-        found.update(dict.fromkeys((category, german, text) for text in english))
+        options.update(dict.fromkeys((category, german, text) for text in english))
 
     for noun in lexicon.NOUNS:
         add("NB", noun.singular, noun.english)
@@ -231,7 +233,7 @@ def word_options() -> list[Pair]:
         add("ADV", german, english, "")
     for german, english in lexicon.CONJUNCTIONS:
         add("CONJ", german, english)
-    return list(found)
+    return list(options)
 
 
 def _grouped(items: Iterable[tuple[Key, Value]]) -> dict[Key, tuple[Value, ...]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from hulltune.errors import InputError
 
 START, END, UNKNOWN = "<s>", "</s>", "<unk>"
-"""Marks of the sentence's start and end, and the word that stands for all words that were never seen."""
+"""Marks of the sentence's start and end, and the word that stands for all unseen words."""
 
 History = tuple[str, ...]
 
@@ -17,10 +17,10 @@ History = tuple[str, ...]
 class LanguageModel:
     """p(word | the last order − 1 words), for every word of ``vocabulary``: the words seen, END and UNKNOWN.
 
-    The highest order counts n-grams. A lower order counts the different words seen before an n-gram, as it is asked
-    only where a longer one is rare. Each takes an absolute discount from its counts and gives what it saved to the
-    next lower order; the lowest is uniform. So the probabilities after any history sum to 1, and none is 0. A sentence
-    starts after order − 1 START marks.
+    The highest order counts n-grams. A lower order counts the different words seen before an n-gram, because it is used
+    only where longer ones are rare. Each order takes an absolute discount from its counts and gives the saved
+    probability to the next lower order; the lowest is uniform. So the probabilities after any history sum to 1, and
+    none is 0. A sentence starts after order − 1 START marks.
     """
 
     def __init__(self, sentences: Iterable[Sequence[str]], *, order: int = 3, discount: float | None = None) -> None:
@@ -50,16 +50,16 @@ class LanguageModel:
         self._remembered: dict[History, float] = {}
 
     def log_probability(self, history: Sequence[str], word: str) -> float:
-        """log p(word | history), natural; of the history only the last order − 1 words count. Remembered."""
+        """The natural logarithm of p(word | history), cached. Only the last order − 1 words of the history count."""
         ngram = (*history[max(0, len(history) - self.order + 1) :], word)
-        found = self._remembered.get(ngram)
-        if found is None:
+        value = self._remembered.get(ngram)
+        if value is None:
             known = tuple(token if token in self._known or token == START else UNKNOWN for token in ngram)
-            found = self._remembered[ngram] = math.log(self._probability(known[:-1], known[-1]))
-        return found
+            value = self._remembered[ngram] = math.log(self._probability(known[:-1], known[-1]))
+        return value
 
     def sentence_log_probability(self, words: Sequence[str]) -> float:
-        """log p of a whole sentence, its end included."""
+        """The natural logarithm of p(sentence), with the end of the sentence."""
         history: History = (START,) * (self.order - 1)
         total = 0.0
         for word in (*words, END):
@@ -75,7 +75,7 @@ class LanguageModel:
 
 
 class _Level:
-    """The counts of n-grams of one length, and what is known of the words after each history."""
+    """The counts of n-grams of one length, and for each history the number of words and of different words after it."""
 
     def __init__(self, counts: Counter[History], discount: float | None) -> None:
         self.counts = counts
@@ -89,7 +89,7 @@ class _Level:
         self.discount = _usual_discount(counts) if discount is None else discount
 
     def interpolate(self, history: History, word: str, lower: float) -> float:
-        """The discounted share of the word, and its share of what the discounts saved."""
+        """The discounted probability of the word, plus its share of the saved probability."""
         total = self.total.get(history, 0)
         if total == 0:
             return lower
@@ -98,7 +98,7 @@ class _Level:
 
 
 def _usual_discount(counts: Counter[History]) -> float:
-    """n1 / (n1 + 2 n2), of the numbers of n-grams seen once and twice; at least a little, and not all."""
+    """n1 / (n1 + 2 n2), where n1 and n2 n-grams were seen once and twice, kept within 0.1 and 0.9."""
     once = sum(count == 1 for count in counts.values())
     twice = sum(count == 2 for count in counts.values())
     return min(max(once / (once + 2.0 * twice), 0.1), 0.9) if once else 0.5

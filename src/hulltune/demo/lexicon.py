@@ -1,4 +1,4 @@
-"""The words of the built-in fragment of German and English. Several senses of a word are several entries."""
+"""The words of the built-in fragment of German and English. Each sense of a word is an entry of its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun in one sense. ``kind`` decides what it goes together with."""
+    """A noun in one sense. ``kind`` decides which verbs and adjectives it goes with."""
 
     singular: str
     plural: str
@@ -31,11 +31,6 @@ class Verb:
     objects: tuple[str, ...] = ()
     places: tuple[tuple[str, str, str, str], ...] = ()
 
-    @property
-    def forms(self) -> tuple[str, ...]:
-        """The English forms."""
-        return self.english, self.english_third, self.past, self.english_participle
-
 
 @dataclass(frozen=True)
 class Adjective:
@@ -56,14 +51,14 @@ def _nouns(table: str) -> tuple[Noun, ...]:
 def _verbs(table: str) -> tuple[Verb, ...]:
     verbs = []
     for line in table.strip().splitlines():
-        german, english, what = (part.split() for part in line.split("|"))
+        german, english, complements = (part.split() for part in line.split("|"))
         third, infinitive, participle = german
         base, english_third, past, english_participle = (form.replace("_", " ") for form in english)
-        places = [place.split(":") for place in what if ":" in place]
+        places = [place.split(":") for place in complements if ":" in place]
         verbs.append(
             Verb(
                 third, infinitive, participle, base, english_third, past, english_participle,
-                objects=() if places else tuple(what),
+                objects=() if places else tuple(complements),
                 places=tuple((word, case, said.replace("_", " "), kind) for word, case, said, kind in places),
             )
         )  # fmt: skip
@@ -187,7 +182,7 @@ DETERMINERS = {
         "dat": {"m": "diesem", "f": "dieser", "n": "diesem", "p": "diesen"},
     },
 }
-"""By case and gender ("p" is the plural)."""
+"""German determiners by English determiner, case and gender ("p" is the plural)."""
 
 SUBJECT_PRONOUNS = (("er", "he", False), ("sie", "she", False), ("sie", "they", True), ("wir", "we", True))
 OBJECT_PRONOUNS = (("ihn", "him"), ("sie", "her"), ("sie", "them"), ("es", "it"))
@@ -197,7 +192,7 @@ MODALS = (
     ("will", "wollen", "wants to", "want to"),
     ("soll", "sollen", "should", "should"),
 )
-"""German and English, third person and plural."""
+"""German third person and plural, English third person and plural."""
 ADVERBS = (
     ("oft", "often", "middle"),
     ("immer", "always", "middle"),
@@ -206,4 +201,4 @@ ADVERBS = (
 )
 CONJUNCTIONS = (("weil", "because"), ("wenn", "if"), ("wenn", "when"), ("während", "while"), ("obwohl", "although"))
 NAMES = ("Anna", "Peter", "Maria", "Jonas", "Lena", "Paul")
-"""Not in the lexicon of the decoder: words that it has to pass through."""
+"""Names that the decoder does not know and has to pass through."""

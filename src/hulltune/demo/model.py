@@ -13,7 +13,7 @@ from hulltune.errors import InputError
 
 ORDER = 3
 _TEXT, _PAIRS, _SENTENCES = 1, 2, 3
-"""What random numbers are for: no two uses share their seed."""
+"""The purposes of random numbers: no two share a seed."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Task:
 
 
 def built_in_translator(*, beam: int = BEAM, text: int = 600, pairs: int = 100) -> Translator:
-    """The decoder: its language model is estimated from ``text`` sentences, its word probabilities from ``pairs``."""
+    """The built-in decoder, with a language model from ``text`` sentences and word probabilities from ``pairs``."""
     if text < 1 or pairs < 0:
         raise InputError(f"text, pairs: expected at least 1 and 0 sentences, got {text} and {pairs}")
     model = LanguageModel([example.english.split() for example in _examples(text, _TEXT, 0)], order=ORDER)
@@ -34,11 +34,11 @@ def built_in_translator(*, beam: int = BEAM, text: int = 600, pairs: int = 100) 
 
 
 def built_in_task(sentences: int, *, seed: int = 1) -> Task:
-    """As many sentences; other seeds give others."""
+    """A task with this many sentences; other seeds give other sentences."""
     if sentences < 1:
         raise InputError(f"sentences: expected at least 1, got {sentences}")
-    found = _examples(sentences, _SENTENCES, seed)
-    return Task(tuple(example.german for example in found), tuple(example.english for example in found))
+    drawn = _examples(sentences, _SENTENCES, seed)
+    return Task(tuple(example.german for example in drawn), tuple(example.english for example in drawn))
 
 
 def _examples(count: int, purpose: int, seed: int) -> list[Example]:

@@ -1,4 +1,4 @@
-"""Translate many sentences: into candidate lists, into word lattices, or into the forests themselves."""
+"""Translate many sentences into candidate lists, word lattices or forests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def translate_to_forests(
 
 @dataclass(frozen=True)
 class Lattice:
-    """The word lattice of a sentence, and how many edges of its forest had to be left out of it."""
+    """The word lattice of a sentence, and the number of edges of its forest that had to be left out."""
 
     forest: Forest
     left_out: int
@@ -35,9 +35,9 @@ class Lattice:
 def translate_to_lattices(
     translator: Translator, sources: Sequence[str], weights: Mapping[str, float], *, most_edges: int = MOST_EDGES
 ) -> Iterator[Lattice]:
-    """The forest of each sentence as a lattice, with the same derivations.
+    """The forest of each sentence as a lattice with the derivations of the forest.
 
-    Where that would have more than ``most_edges``, the edges of the worst derivations are left out until it has not.
+    While the lattice would have more than ``most_edges`` edges, edges of the worst derivations are left out.
     """
     vector = weight_vector(weights)
     for number, forest in enumerate(translate_to_forests(translator, sources, weights)):

@@ -1,4 +1,4 @@
-"""What ``hulltune demo`` shows: the way from a made-up task to tuned weights, their scores, and the error surface."""
+"""The two demos of ``hulltune demo``: from a made-up task to tuned weights, their scores, and the error surface."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hulltune.wording import score_text
 
 @dataclass(frozen=True)
 class Shown:
-    """What a demo found, told in a text, and what its picture is of."""
+    """The result of a demo: a text, and the data for its picture."""
 
     text: str
     interrupted: bool
@@ -61,13 +61,13 @@ def tune_decoder(
     seed: int,
     progress: Callable[[LoopProgress], None] | None,
 ) -> Shown:
-    """Decode, tune and decode again on one set of sentences; another set shows what that was worth."""
+    """Decode, tune and decode again on one set of sentences; another set shows the gain on unseen sentences."""
     task, unseen = (built_in_task(sentences, seed=2 * seed + part) for part in (0, 1))
     for name, made in (("dev", task), ("heldout", unseen)):
         _write_lines(made.sources, folder / f"{name}.de")
         _write_lines(made.references, folder / f"{name}.en")
     run_folder = folder / "loop"
-    if (run_folder / "state.json").exists():  # a demo starts anew
+    if (run_folder / "state.json").exists():  # a demo never resumes an earlier run
         shutil.rmtree(run_folder)
     result = tune_loop(
         BuiltInDecoder(task.sources, forests=forests),
@@ -108,12 +108,12 @@ def _made_right(unseen: Task, run_folder: Path, result: LoopResult) -> list[str]
 
 
 def _everything_found(result: LoopResult, run_folder: Path) -> Dataset:
-    """All that the decoder found in all iterations."""
-    found = Hypotheses()
+    """The hypotheses of all iterations."""
+    hypotheses = Hypotheses()
     for record in result.iterations:
         files = outputs(run_folder / f"iter-{record.number:03d}")
-        found = found.added(Reading().read(files), files)
-    return found.union
+        hypotheses = hypotheses.added(Reading().read(files), files)
+    return hypotheses.union
 
 
 def tune_lists(

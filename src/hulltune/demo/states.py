@@ -1,4 +1,4 @@
-"""What a language model has to know of a piece of a sentence: the words at its two ends."""
+"""The state of a language model for a piece of a sentence: the words at its two ends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EMPTY: State = ((), ())
 
 
 class Scorer:
-    """Joins pieces of sentences and scores the n-grams that become complete.
+    """A scorer that joins pieces of sentences and scores the n-grams that become complete.
 
     A word is scored once order − 1 words before it are known, so the first order − 1 words of a piece wait until it
     is joined with what precedes it. The scores of all joins add up to the model's score of the sentence.
@@ -26,28 +26,28 @@ class Scorer:
         self._joins: dict[tuple[str | State, ...], tuple[State, float]] = {}
 
     def join(self, parts: tuple[str | State, ...]) -> tuple[State, float]:
-        """The state of the parts (words and pieces) in a row, and the log-probability of what they complete.
+        """The state of the parts (words and pieces) in a row, and the log-probability of the n-grams they complete.
 
-        O(order × parts); remembered.
+        O(order × parts); cached.
         """
-        found = self._joins.get(parts)
-        if found is None:
-            found = self._joins[parts] = self._join(parts, ())
-        return found
+        joined = self._joins.get(parts)
+        if joined is None:
+            joined = self._joins[parts] = self._join(parts, ())
+        return joined
 
     def finish(self, piece: State) -> float:
-        """The log-probability of what a whole sentence completes: its first words, and its end."""
+        """The log-probability of the first words of a whole sentence, and of its end."""
         marks = (START,) * self._width
         return self._join((piece, END), marks)[1]
 
     def estimate(self, piece: State) -> float:
-        """A guess at the score of the words that wait: by shorter n-grams, as far as they are known."""
+        """An estimate of the score of the words that wait, by the shorter n-grams that are known; cached."""
         first = piece[0]
-        found = self._estimates.get(first)
-        if found is None:
-            found = sum(self._model.log_probability(first[:place], word) for place, word in enumerate(first))
-            self._estimates[first] = found
-        return found
+        estimate = self._estimates.get(first)
+        if estimate is None:
+            estimate = sum(self._model.log_probability(first[:place], word) for place, word in enumerate(first))
+            self._estimates[first] = estimate
+        return estimate
 
     def _join(self, parts: Sequence[str | State], before: tuple[str, ...]) -> tuple[State, float]:
         width, model = self._width, self._model

@@ -1,8 +1,8 @@
-"""Translate by weighted deduction: all derivations of a sentence that survive a beam, as a forest.
+"""Translate by weighted deduction: the derivations of a sentence that survive a beam, as a forest.
 
 An item (category, from, to, state) says that these German words can become a piece of English of this category whose
 ends are in ``state``. Items of equal category and span compete for the places of the beam, by their score under the
-weights: other weights search another part of the space.
+weights. So other weights search another part of the space.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ pieces joined without a rule; unknown words passed through."""
 START_WEIGHTS: Mapping[str, float] = {
     "lm": 1.0, "forward": 1.0, "backward": 1.0, "words": 0.0, "swaps": 0.0, "joins": 0.0, "unknown": 0.0,
 }  # fmt: skip
-"""The probabilities as they are, and no opinion on anything else."""
+"""Weight 1 for each probability, 0 for all other features."""
 UNLIMITED = 1 << 40
 
 _JOINED, _WHOLE = "JOINED", "WHOLE"
 _NAME = "NP"
-"""The category of a word that is not known."""
+"""The category of an unknown word."""
 _GOAL: Item = (_WHOLE,)
 
 Vector = tuple[float, ...]
@@ -41,8 +41,8 @@ Vector = tuple[float, ...]
 class Translator:
     """A beam decoder with a synchronous grammar and a language model.
 
-    ``beam`` items survive in each cell (category and span). With UNLIMITED every derivation does, and the forest is
-    the same for all weights.
+    ``beam`` items survive in each cell (category and span). With UNLIMITED every derivation survives, and the forest
+    does not depend on the weights.
     """
 
     def __init__(self, grammar: Grammar, model: LanguageModel, *, beam: int = 8) -> None:
@@ -59,7 +59,7 @@ class Translator:
     def forest(
         self, words: Sequence[str], weights: Mapping[str, float], *, vocabulary: Vocabulary | None = None
     ) -> Forest:
-        """All derivations that survive, with FEATURES on their edges; O(beam² × words³) steps at most."""
+        """The forest of all derivations that survive, with FEATURES on its edges; O(beam² × words³) steps at most."""
         vector = weight_vector(weights)
         beam = _Beam(vector, self.scorer, self.beam)
         present = {f"'{word}'" for word in words}
@@ -95,7 +95,7 @@ class Translator:
         return axioms
 
     def _pair_rule(self, neighbours: tuple[str, str], rules: Sequence[PairRule]) -> Rule:
-        """One inference rule for all translations of a pair of neighbours."""
+        """An inference rule for all translations of a pair of neighbours."""
         left, right = neighbours
         i, j, k, first, second, category, state, features, output = variables(
             "i j k first second category state features output"
@@ -113,11 +113,11 @@ class Translator:
 
         def translations(first: State, second: State) -> list[tuple[str, State, Vector, tuple[str | int, ...]]]:
             pieces = (first, second)
-            found = []
+            options = []
             for category, target, swaps, inserted in plans:
                 state, lm = join(tuple([token if isinstance(token, str) else pieces[token] for token in target]))
-                found.append((category, state, _features(lm, words=inserted, swaps=swaps), target))
-            return found
+                options.append((category, state, _features(lm, words=inserted, swaps=swaps), target))
+            return options
 
         return Rule(
             (category, i, k, state),
@@ -129,7 +129,7 @@ class Translator:
         )
 
     def _joining_rule(self, category: str) -> Rule:
-        """Pieces from left to right, where the grammar has no better idea."""
+        """A rule that appends a piece of ``category`` to the pieces on its left, where no rule of the grammar does."""
         i, j, first, second, state, features = variables("i j first second state features")
         join = self.scorer.join
 
@@ -159,7 +159,7 @@ class Translator:
 
 
 def weight_vector(weights: Mapping[str, float]) -> Vector:
-    """Weights in the order of FEATURES; one left out is 0."""
+    """The weights in the order of FEATURES; a missing weight is 0."""
     for name in weights:
         if name not in FEATURES:
             raise unknown_name("feature in weights:", name, FEATURES)
@@ -180,7 +180,7 @@ def _features(
 
 @dataclass
 class _Cell:
-    """Items of one category and span: waiting, until all of them are known; then the survivors."""
+    """The items of one category and span: ``waiting`` until all are known, then the ``survivors``."""
 
     waiting: list[Item]
     survivors: frozenset[Item] | None = None
@@ -189,8 +189,8 @@ class _Cell:
 class _Beam:
     """The hooks of a deduction that keep the best items of each cell.
 
-    Items of shorter spans come first, and pieces that are joined after all others of their end. So a cell is complete
-    when its first item leaves the agenda: rules only ever conclude something that comes later.
+    Items of shorter spans come first; among spans of equal length, joined pieces come last. A rule only concludes items
+    that come later. So a cell is complete when its first item leaves the agenda.
     """
 
     def __init__(self, weights: Vector, scorer: Scorer, size: int) -> None:
@@ -199,14 +199,14 @@ class _Beam:
         self._cells: dict[Item, _Cell] = {}
 
     def priority(self, item: Item) -> tuple[float, bool]:
-        """Where an item stands on the agenda."""
+        """The place of an item on the agenda: the length of its span, then whether it is a joined piece."""
         if item == _GOAL:
             return float("inf"), True
         _, begin, end, _ = item
         return end - begin, item[0] == _JOINED  # type: ignore[operator]  # items hold anything, these numbers
 
     def observe(self, step: Step) -> None:
-        """Keep the best score of each item; a step's features are a vector, as all rules here give them."""
+        """Keep the best score of each item. All rules here give the features of a step as a vector."""
         score = sum(map(mul, self._weights, step.features), 0.0)  # type: ignore[arg-type]  # rules may give other kinds
         for premise in step.premises:
             score += self._best[premise]
@@ -220,7 +220,7 @@ class _Beam:
             self._best[step.item] = score
 
     def admit(self, item: Item) -> bool:
-        """Whether the item is among the best of its cell: of equals, those found first."""
+        """Whether the item is among the best of its cell; of equal ones, the first ones found survive."""
         cell = self._cells[item[:3]]
         if cell.survivors is None:
             waiting = cell.waiting
@@ -230,5 +230,5 @@ class _Beam:
         return item in cell.survivors
 
     def _promise(self, item: Item) -> float:
-        """The best score, and a guess at what the first words will cost."""
+        """The best score of an item, plus an estimate of the score of its first words."""
         return self._best[item] + self._weights[0] * self._scorer.estimate(item[3])  # type: ignore[arg-type]  # its State

@@ -1,4 +1,4 @@
-"""What the metrics share: signatures, and the checks of references and options, made once at the edge."""
+"""Helpers of all metrics: signatures, and checks of references, options, statistics and outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hulltune.wording import counted
 
 
 def signature(name: str, parameters: Mapping[str, object], *, version: str = f"hulltune-{__version__}") -> str:
-    """``name|key:value|…|version:…`` with the parameters in the order given, as sacrebleu writes its own."""
+    """``name|key:value|…|version:…`` with the parameters in the order given: the style of sacrebleu."""
     fields = [name]
     for key, value in parameters.items():
         text = "none" if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)
@@ -35,7 +35,7 @@ def checked_references(
     at_most: int | None = None,
     at_least: int = 1,
 ) -> list[tuple[str, ...]]:
-    """The references as tuples, after checking that no sentence lacks what the metric needs.
+    """The references as tuples, after checking that every sentence has as many as the metric needs.
 
     Unless ``ragged``, every sentence has the same number of references: a corpus where they differ has
     usually lost a line.
@@ -78,7 +78,7 @@ def checked_references(
 def check_number(
     metric: str, option: str, value: float, *, low: float, high: float = math.inf, open_low: bool = False
 ) -> None:
-    """Raise unless ``value`` is a finite number of the interval."""
+    """Raise unless ``value`` is a finite number in the interval."""
     ok = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     if not ok or not (low < value if open_low else low <= value) or value > high:
         bounds = f"{'above' if open_low else 'at least'} {low:g}" + (
@@ -89,7 +89,7 @@ def check_number(
 
 def check_flags(metric: Metric) -> None:
     """Raise unless every option that is a switch is True or False: the text "no" would count as yes."""
-    options: Any = metric  # a dataclass, as every metric with options is
+    options: Any = metric  # every metric with options is a dataclass
     switches = [option for option in dataclasses.fields(options) if option.type in (bool, "bool") and option.init]
     for option in switches:
         value = getattr(metric, option.name)
@@ -108,29 +108,29 @@ def checked_statistics(statistics: Statistics, metric: Metric) -> Statistics:
 
 
 def check_choice(metric: str, option: str, value: object, choices: Collection[str]) -> None:
-    """Raise, with the nearest choice, unless ``value`` is one of them."""
+    """Raise an error that names the nearest choice, unless ``value`` is one of ``choices``."""
     if value not in choices:
         raise unknown_name(f"{option} of {metric}", str(value), choices)
 
 
 def checked_sentences(sentences: Int64s, outputs: Sequence[str], count: int) -> list[int]:
-    """The sentence numbers as a list, after checking that each output has one and that it exists."""
+    """The sentence numbers as a list, checked by ``checked_numbers``."""
     numbers: list[int] = checked_numbers(sentences, outputs, count).tolist()
     return numbers
 
 
 def checked_numbers(sentences: Int64s, outputs: Sequence[str], count: int) -> Int64s:
-    """The same as an array, after checking that every output is a text."""
+    """The sentence numbers as an array, after checking that every output is a text of one of ``count`` sentences."""
     if isinstance(outputs, str) or set(map(type, outputs)) - {str}:
         if isinstance(outputs, str):
             raise InputError(f"outputs: expected a list of texts, got the text {outputs[:50]!r}")
         for number, output in enumerate(outputs):
             if not isinstance(output, str):
                 raise InputError(f"output {number} is {output!r}, expected a string")
-    given = np.asarray(sentences)
-    if given.size and given.dtype.kind not in "iu":
-        raise InputError(f"sentence numbers: expected whole numbers, got {given.dtype}")
-    numbers = np.ascontiguousarray(given, dtype=np.int64)
+    array = np.asarray(sentences)
+    if array.size and array.dtype.kind not in "iu":
+        raise InputError(f"sentence numbers: expected whole numbers, got {array.dtype}")
+    numbers = np.ascontiguousarray(array, dtype=np.int64)
     if numbers.shape != (len(outputs),):
         raise InputError(
             f"{counted(numbers.size, 'sentence number')} for {counted(len(outputs), 'output')}; expected one for each"

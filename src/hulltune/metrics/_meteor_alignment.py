@@ -1,11 +1,11 @@
 """The word alignment of METEOR: one-to-one, most matches, heaviest modules, fewest chunks.
 
-With repeated words the fewest chunks are a hard problem (minimum common string partition is one case), so
-this is a best-first search (A*) over output words from left to right. Its bound is the same problem without
-the one-to-one rule, solved backwards: it never overestimates, so the first complete alignment is optimal; on
-ordinary sentences it is mostly tight and the search goes straight. The number of successors that are looked
-at is limited; past the limit a beam of fixed width with the same bound finishes the sentence, so that work
-stays bounded.
+Finding the fewest chunks is hard where words repeat (minimum common string partition is a special case), so
+this is a best-first search (A*) over output words from left to right. Its bound is the solution of the problem
+without the one-to-one rule, computed backwards. It never overestimates, so the first complete alignment is
+optimal. On ordinary sentences it is mostly tight and the search goes straight. The search looks at a limited
+number of successors; past the limit, a beam of fixed width with the same bound finishes the sentence, so the
+work stays bounded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 Candidate = tuple[int, int, int]
-"""A reference position, the module that matches there, and how much less than the best it weighs (≥ 0)."""
+"""A reference position, the module that matches there, and its deficit: the largest weight minus its own (≥ 0)."""
 
 BUDGET = 20_000
 """Successors that the exact search may look at before the beam takes over."""
@@ -54,28 +54,27 @@ def align(candidates: Sequence[Sequence[Candidate]], *, budget: int = BUDGET, be
 
 
 Path = tuple[Any, ...]
-"""() or (output word, candidate, path before)."""
+"""A linked list of decisions: () or (output word, candidate, path before)."""
 
 State = tuple[int, int, int, Path]
 """The estimate of the whole cost, the used positions as bits, the previous position, the path.
 
-The previous position is ``_NONE``, or ``_must(position)`` where the run has just been opened and has to go
-on.
+The previous position is ``_NONE`` outside of runs. It is ``_must(position)`` where a run has just begun and has
+to go on.
 """
 
 
 class _Problem:
-    """Words that may match the same positions, directly or through others, form a component.
+    """The alignment of one output and one reference as a search problem.
 
-    In a component that is *alike* (every word may match every position at the same weight) any matches extend
-    to a largest set of matches, so only runs of two words or more are decided; its other words are *deferred*
-    and take what is left at the end. They cost 1 each, as does opening a run: the cost is a constant plus the
-    chunks.
+    Words that may match the same positions, directly or through others, form a component. In a component that is
+    *alike* (every word may match every position at the same weight) any matches extend to a largest set of
+    matches. So only runs of two words or more are decided; its other words are *deferred* and take the positions
+    left at the end. They cost 1 each, as does opening a run: the cost is a constant plus the chunks.
 
-    In other components every match is decided. A match is lost where a word is skipped although its component
-    could still match all its words to come: with f free positions and l words left it can gain min(f, l), and
-    a skip lowers that exactly when l ≤ f. So the lost matches of an alignment are a constant minus its
-    matches.
+    In other components every match is decided. A component with f free positions and l words left can gain
+    min(f, l) matches. A skipped word lowers that, and so loses a match, exactly when l ≤ f. So the lost matches
+    of an alignment are a constant minus its matches.
 
     Costs are single integers that order as (lost matches, weight loss, chunks).
     """
@@ -86,13 +85,13 @@ class _Problem:
         largest = max((c[2] for options in candidates for c in options), default=0)
         self.deficit_unit = self.count + 1
         self.loss = self.deficit_unit * (self.count * largest + 1)
-        own = [sum(1 << option[0] for option in options) for options in candidates]
-        self._find_components(own)
-        self._find_runs(own)
+        masks = [sum(1 << option[0] for option in options) for options in candidates]
+        self._find_components(masks)
+        self._find_runs(masks)
         self._solve_relaxed()
 
-    def _find_components(self, own: list[int]) -> None:
-        components = _merged(set(own) - {0})
+    def _find_components(self, masks: list[int]) -> None:
+        components = _merged(set(masks) - {0})
         self.complete = dict.fromkeys(components, True)
         self.alike = dict.fromkeys(components, True)
         self.component = [0] * self.count
@@ -100,33 +99,33 @@ class _Problem:
         self.words = dict.fromkeys(components, 0)
         deficit: dict[int, int] = {}
         for word in reversed(range(self.count)):
-            if not own[word]:
+            if not masks[word]:
                 continue
-            component = own[word] if own[word] in self.words else _component_of(own[word], components)
+            component = masks[word] if masks[word] in self.words else _component_of(masks[word], components)
             self.component[word] = component
             self.words[component] += 1
             self.left[word] = self.words[component]
             options = self.candidates[word]
-            if own[word] != component:
+            if masks[word] != component:
                 self.complete[component] = self.alike[component] = False
             elif any(option[2] != deficit.setdefault(component, options[0][2]) for option in options):
                 self.alike[component] = False
 
-    def _find_runs(self, own: list[int]) -> None:
-        """opens[i]: where word i may begin a run of two. keep[i]: positions that matter from word i on."""
+    def _find_runs(self, masks: list[int]) -> None:
+        """Fill in opens[i], positions where word i may begin a run of two, and keep[i], those that matter from i on."""
         self.opens = [0] * (self.count + 1)
         self.keep = [0] * (self.count + 1)
         in_runs = decided = 0
         for word in reversed(range(self.count)):
-            following = own[word + 1] if word + 1 < self.count else 0
-            self.opens[word] = own[word] & (following >> 1)
+            following = masks[word + 1] if word + 1 < self.count else 0
+            self.opens[word] = masks[word] & (following >> 1)
             self.keep[word + 1] = in_runs | self.opens[word] << 1 | decided
             in_runs |= self.opens[word] | self.opens[word] << 1
-            if own[word] and not self.alike[self.component[word]]:
+            if masks[word] and not self.alike[self.component[word]]:
                 decided |= self.component[word]
 
     def _solve_relaxed(self) -> None:
-        """bound[i], follow[i]: the least cost from word i on, after any, or after a certain position."""
+        """Fill in bound[i] and follow[i][p], the least cost from word i on: after any position, or after position p."""
         self.bound = [0] * (self.count + 1)
         self.follow: list[dict[int, int]] = [{} for _ in range(self.count + 1)]
         for word in reversed(range(self.count)):
@@ -138,9 +137,9 @@ class _Problem:
             component = self.component[word]
             unit = self.deficit_unit
             if self.alike[component]:
-                best, unit = after + 1, 0  # its weight loss is the same whatever is chosen
+                best, unit = after + 1, 0  # the weight loss is the same for every choice
             else:
-                # Fewer words than positions, or as many: whatever happened before, a skip loses a match.
+                # With no more words than positions, a skip loses a match whatever happened before.
                 must_match = self.words[component] <= component.bit_count()
                 best = after + self.loss if must_match else after
             follows: list[tuple[int, int]] = []
@@ -196,7 +195,7 @@ class _Problem:
             _, minus_word, _, state = heapq.heappop(heap)
             word = -minus_word
             straight: State | None = state
-            while straight is not None:  # the best successor, as long as it is as good as its parent promised
+            while straight is not None:  # follow a successor as good as its parent's bound, without the heap
                 state, straight = straight, None
                 if word == self.count:
                     return state[3]
@@ -229,7 +228,7 @@ class _Problem:
         return states[0][3]
 
     def matches(self, path: Path) -> list[tuple[int, int, int]]:
-        """The matches of a complete path; deferred words get what is left, the first modules first."""
+        """The matches of a complete path; deferred words take the positions left, the first modules first."""
         chosen: dict[int, Candidate] = {}
         while path:
             word, candidate, path = path
@@ -253,7 +252,7 @@ class _Problem:
 
 
 def _must(position: int) -> int:
-    """A position as the one that a forced run goes on from; its own inverse."""
+    """The code of a position from which the run must go on; the function is its own inverse."""
     return _NONE - 1 - position
 
 

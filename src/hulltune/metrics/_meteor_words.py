@@ -1,4 +1,4 @@
-"""How METEOR sees words: forms, stems, synonym groups, and where in a reference a word may match."""
+"""Words for METEOR: forms, stems, synonym groups, and the positions of a reference that a word may match."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXACT, STEM, SYNONYM = range(3)
 
 
 class Words:
-    """How a text becomes words, and a word its stem and groups; stems are remembered."""
+    """A splitter of texts into words, which also knows the stem and the synonym groups of a word; stems are cached."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Words:
         return self._split(text.lower() if self._lowercase else text)
 
     def keys(self, word: str) -> tuple[Sequence[object], Sequence[object], Sequence[object]]:
-        """For each module what a word must share with another one to match it."""
+        """The keys of a word in each module: two words match by a module if they share a key of it."""
         if self._stem is None:
             return (word,), (), self._groups.get(word, ())
         stem = self._stems.get(word)
@@ -49,7 +49,7 @@ class Words:
 
 
 class TypePool:
-    """For each (reference, word) a number, with the positions of the word's class and form as bits."""
+    """Numbers for pairs (reference, word), with the positions of the word's class and of its form as bits."""
 
     def __init__(self) -> None:
         self._masks = np.zeros((1024, 2), dtype=np.int64)
@@ -75,7 +75,7 @@ class TypePool:
 
 
 class Reference:
-    """One reference, indexed: where a word may match is found once and remembered."""
+    """An indexed reference; the positions that a word may match are computed once."""
 
     def __init__(self, text: str, words: Words, weights: tuple[float, float, float]) -> None:
         tokens = words.split(text)
@@ -90,7 +90,7 @@ class Reference:
                     self._by_key[module].setdefault(key, []).append(position)
         self._candidates: dict[str, tuple[Candidate, ...]] = {}
         self.types: dict[str, int] = {}
-        """The numbers in the pool of the words that were asked for."""
+        """The number in the pool of each word asked for so far."""
 
     def candidates(self, word: str) -> tuple[Candidate, ...]:
         """The positions that ``word`` may match, each with its heaviest module (the first among equals)."""
@@ -115,6 +115,6 @@ class Reference:
         return number
 
     def most_exact(self, words: Sequence[str]) -> int:
-        """The most exact matches that ``words`` can have."""
+        """The largest number of exact matches that ``words`` can have."""
         positions = self._by_key[EXACT]
         return sum(min(count, len(positions.get(word, ()))) for word, count in Counter(words).items())

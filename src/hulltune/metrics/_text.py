@@ -1,17 +1,17 @@
-"""What the text metrics share beside _common: packing of lines, batches, vocabularies."""
+"""Helpers of the text metrics: packed lines, batches, vocabularies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Int32s, Int64s
 from hulltune.errors import InputError
-from hulltune.metrics._common import checked_numbers, checked_references
-from hulltune.metrics.base import References
+from hulltune.metrics._common import checked_references, checked_statistics
+from hulltune.metrics.base import Metric, References, Statistics
 
 if TYPE_CHECKING:
     from hulltune.kernels.tokens import Vocabulary
@@ -38,7 +38,7 @@ def pack(lines: Sequence[str]) -> Lines:
 
 
 def flatten_references(references: References, *, metric: str, variable_references: bool) -> tuple[list[str], Int64s]:
-    """All references in one list, and where each sentence's begin; checked.
+    """All references in one list, and the offsets of the sentences in it; checked.
 
     Each sentence needs at least one reference, and all the same number unless ``variable_references``. An
     empty string is a reference like any other.
@@ -49,19 +49,14 @@ def flatten_references(references: References, *, metric: str, variable_referenc
     return [text for group in groups for text in group], offsets
 
 
-def check_outputs(sentences: Int64s, outputs: Sequence[str], count: int, *, metric: str) -> Int64s:
-    """The sentence of each output as int64, checked against the number of sentences that have references."""
-    return checked_numbers(sentences, outputs, count)
-
-
 def in_batches(
     compute: Callable[[Int64s, Sequence[str]], NDArray[Number]], sentences: Int64s, outputs: Sequence[str]
 ) -> NDArray[Number]:
-    """``compute`` on about a thousand outputs at a time.
+    """The results of ``compute`` on batches of about a thousand outputs.
 
-    Profiled: the code points and ids of a batch stay in the cache and in memory that the allocator reuses.
-    All of 50,000 outputs at once take twice as long, most of it in page faults; batches of 64 half as long
-    again, for the calls.
+    Measured on 50,000 outputs: the code points and ids of a batch stay in the cache and in memory that the
+    allocator reuses. All outputs at once take twice as long, most of it in page faults; batches of 64 take 1.5
+    times as long, because of the calls.
     """
     sample = outputs[:: max(1, len(outputs) // 64)]
     size = max(64, _BATCH_CHARACTERS // (1 + sum(map(len, sample)) // max(1, len(sample))))
@@ -71,17 +66,15 @@ def in_batches(
     return np.concatenate([compute(sentences[k : k + size], outputs[k : k + size]) for k in starts])
 
 
-def statistic_rows(statistics: NDArray[np.generic], columns: int, *, metric: str) -> NDArray[Any]:
-    """Statistics of any shape (..., columns) as a table of int64 or float64 rows."""
-    table = np.asarray(statistics)
-    if table.ndim == 0 or table.shape[-1] != columns:
-        raise InputError(f"{metric}: got statistics of shape {table.shape}, expected {columns} in the last axis")
+def statistic_rows(statistics: Statistics, metric: Metric) -> Statistics:
+    """Statistics of any shape (..., columns) as a table of int64 or float64 rows, checked."""
+    table = checked_statistics(statistics, metric)
     kind = np.int64 if table.dtype.kind in "iub" else np.float64
-    return np.ascontiguousarray(table, kind).reshape(-1, columns)
+    return np.ascontiguousarray(table, kind).reshape(-1, len(metric.columns))
 
 
 def check_order(option: str, value: object, *, least: int, most: int) -> None:
-    """Refuse an n-gram order that is no integer in range."""
+    """Raise unless an n-gram order is an integer from ``least`` to ``most``."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InputError(f"{option} is {value!r}, expected an integer from {least} to {most}")
 
@@ -92,7 +85,7 @@ def spelled(value: float) -> str:
 
 
 class Tokenised(NamedTuple):
-    """Lines as token ids, and their offsets."""
+    """Lines end to end: ``ids[offsets[i]:offsets[i + 1]]`` are the token ids of line i."""
 
     ids: Int32s
     offsets: Int64s
@@ -104,9 +97,9 @@ class Tokenised(NamedTuple):
 
 
 class ReferenceVocabulary:
-    """The tokens of the references, and outputs as their ids: -1 is a token that no reference has.
+    """The distinct tokens of the references, with ids from 0; −1 stands for a token that no reference has.
 
-    ``modes`` says how each line becomes tokens (see hulltune.kernels.tokens), or one for all.
+    ``modes`` is the way to split each line into tokens, or one way for all lines (see hulltune.kernels.tokens).
     """
 
     def __init__(self, references: Sequence[str], modes: Modes) -> None:

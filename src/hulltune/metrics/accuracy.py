@@ -87,7 +87,7 @@ PRESETS: dict[str, tuple[str, ...]] = {
 class Accuracy(Metric):
     """The share of outputs that equal any of their references after ``normalize``.
 
-    ``normalize`` is a sequence of steps, or of presets, applied to outputs and references alike; none by
+    ``normalize`` names steps or presets, which are applied in order to outputs and references; none by
     default. Sentences may have different numbers of references (accepted answers).
     """
 
@@ -117,13 +117,13 @@ class Accuracy(Metric):
         return _PreparedAccuracy([{_apply(steps, text) for text in group} for group in groups], steps)
 
     def score(self, statistics: Statistics) -> Floats:
-        """The share that is right, between 0 and 1; 0 of no outputs."""
+        """The share of correct outputs, between 0 and 1; 0 if there are no outputs."""
         counts = checked_statistics(statistics, self)
         return ratio(counts[..., 0], counts[..., 1], empty=0.0)
 
     @property
     def as_ratio(self) -> Ratio:
-        """Minus the share that is right."""
+        """Minus the share of correct outputs."""
         return Ratio(np.array([-1.0, 0.0]), np.array([0.0, 1.0]), best=-1.0)
 
 

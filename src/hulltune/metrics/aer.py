@@ -41,7 +41,9 @@ def parse_alignment(text: str, *, offset: int = 0, where: str = "alignment") -> 
             raise InputError(f"{where}: {item!r} is not a link; expected i-j (sure) or ipj, i?j, i:j (possible)")
         link = (int(match[1]) - offset, int(match[3]) - offset)
         if min(link) < 0:
-            raise InputError(f"{where}: link {item!r} counts from 0, but words were said to count from {offset}")
+            raise InputError(
+                f"{where}: link {item!r} counts from 0, but the offset says that words count from {offset}"
+            )
         links.add(link)
         if match[2] == "-":
             sure.add(link)
@@ -52,8 +54,8 @@ def parse_alignment(text: str, *, offset: int = 0, where: str = "alignment") -> 
 class Aer(Metric):
     """1 − (|A ∩ S| + |A ∩ P|) / (|A| + |S|) for output links A, sure links S and possible links P ⊇ S.
 
-    ``reference_offset`` and ``output_offset`` say which number the first word has. An output's links are all
-    alike, however they are marked. Where neither side has a link there is nothing wrong: 0.
+    ``reference_offset`` and ``output_offset`` say which number the first word has. In an output, sure and
+    possible links count alike. The rate is 0 if neither side has a link.
     """
 
     name: ClassVar[str] = "aer"
@@ -89,7 +91,7 @@ class Aer(Metric):
 
     @property
     def as_ratio(self) -> Ratio:
-        """The links of both sides that do not match by all of them."""
+        """The links that do not match, divided by all links of both sides."""
         return Ratio(np.array([-1.0, -1.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]))
 
 

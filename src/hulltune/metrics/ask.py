@@ -17,11 +17,11 @@ from hulltune.metrics.pending import NotYet
 
 @dataclass(frozen=True, kw_only=True)
 class Ask(MeanMetric):
-    """The mean of ratings that somebody gives: it always answers "not yet", so every rating comes from the
-    store.
+    """The mean of ratings that a person or a program outside gives.
 
-    ``question`` says what is asked; it is a part of the signature, so other questions have other answers.
-    References are shown to whoever answers; there may be none, if there are sources.
+    The metric itself always answers "not yet", so every rating comes from the store. ``question`` is a part of the
+    signature, so another question has other answers. References are shown to whoever answers; there may be none
+    if there are sources.
     """
 
     name: ClassVar[str] = "ask"

@@ -1,4 +1,4 @@
-"""What a metric is: additive statistics per output, and a score of summed statistics.
+"""The interface of a metric: additive statistics per output, and a score of summed statistics.
 
 Tuning sums the statistics of one output per sentence in very many combinations, so the two halves never mix:
 ``prepare`` binds the references once and answers with statistics; ``score`` turns sums of them into the
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from hulltune.metrics.bounds import LinearBound, LossBound, Ranges, Ratio
 
 References = Sequence[Sequence[str]]
-"""For each sentence its one or more references."""
+"""The references of each sentence, one or more."""
 
 Statistics = NDArray[Any]
-"""int64 or float64, the statistics along the last axis."""
+"""An int64 or float64 array, with the statistics along the last axis."""
 
 
 class PreparedMetric(ABC):
@@ -34,7 +34,7 @@ class PreparedMetric(ABC):
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         """The statistics of ``outputs[i]`` as an output for sentence ``sentences[i]``: an (n, columns) array.
 
-        A metric that cannot answer for some of them yet raises ``hulltune.metrics.NotYet``.
+        A metric that cannot answer yet for some outputs raises ``hulltune.metrics.NotYet``.
         """
 
 
@@ -48,11 +48,12 @@ class Metric(ABC):
     storable: ClassVar[bool] = True
     """Whether references, source and output determine the statistics, so that a store may keep them."""
     monotone: tuple[int, ...] | None = None
-    """For each statistic, whether more of it, the others held, can only raise the score (+1) or only lower it (−1);
-    None where that depends. Certified search uses it for metrics that state no bound of their own.
+    """+1 for a statistic that can only raise the score when it alone grows, −1 for one that can only lower it.
+
+    None where the direction is not fixed. Certified search uses it for metrics without a bound of their own.
     """
     waits: bool = False
-    """Whether it may answer NotYet: it is then asked for nothing but what a search cannot do without."""
+    """Whether the metric may answer NotYet. A search then asks only for the statistics that it cannot do without."""
 
     @property
     @abstractmethod
@@ -74,21 +75,21 @@ class Metric(ABC):
 
     @property
     def as_ratio(self) -> Ratio | None:
-        """The loss as a ratio of two linear functions, where it is one: all that its bounds need."""
+        """The loss as a ratio of two linear functions, from which its bounds follow; None if it is no such ratio."""
         return None
 
     def linear_bound(self, ranges: Ranges) -> LinearBound:
         """A linear function that is nowhere above the loss in the ranges of summed statistics.
 
-        That of a ratio, or the loss at the best corner of the ranges, for scores that are ``monotone`` in each
-        statistic. Another score must override this before it can be certified.
+        A metric with ``as_ratio`` gets the bound of its ratio. A metric that is ``monotone`` in each statistic gets
+        the loss at the best corner of the ranges. Any other metric must override this method to be certified.
         """
         from hulltune.metrics.bounds import interval_bound
 
         return interval_bound(self, ranges) if self.as_ratio is None else self.as_ratio.linear_bound(ranges)
 
     def loss_bound(self, ranges: Ranges) -> LossBound:
-        """What to minimise over the choices of a box, and the bound of the loss that the minimiser proves."""
+        """A linear function to minimise over the choices of a box, and the bound of the loss that it proves."""
         if self.as_ratio is not None:
             return self.as_ratio.loss_bound(ranges, self.loss)
         return self.linear_bound(ranges).as_loss_bound(ranges)
@@ -98,9 +99,9 @@ class Metric(ABC):
         return -loss if self.higher_is_better else loss
 
     def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[Int64s, float]:
-        """The rows of the smallest loss, and that loss; no rows, and any loss, where none is below ``below``.
+        """The rows with the smallest loss, and that loss. If no loss is below ``below``: no rows, and any number.
 
-        A metric may look at most rows less closely than ``loss`` does, as long as the answer is the same.
+        A metric may override this to skip the exact loss of most rows, as long as the answer is the same.
         """
         if not len(statistics):
             return np.empty(0, np.int64), np.inf

@@ -12,7 +12,7 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics import _text
-from hulltune.metrics._common import check_choice, check_flags, signature
+from hulltune.metrics._common import check_choice, check_flags, checked_numbers, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, LossBound, Ranges, log_above, log_below, row_products
 
@@ -35,7 +35,7 @@ TOKENIZERS: dict[str, str] = {
     "flores200": "sentencepiece",
     "spBLEU-1K": "sentencepiece",
 }
-"""sacrebleu's tokenisers, and what has to be installed for those that need more than sacrebleu."""
+"""sacrebleu's tokenisers, each with the package that it needs besides sacrebleu."""
 
 # Markup and line breaks that mteval-v13a rewrites before it splits; rare, so sacrebleu does these.
 _REWRITTEN_BY_13A = ("\n", "<skipped>", "&quot;", "&amp;", "&lt;", "&gt;")
@@ -86,7 +86,7 @@ class Bleu(Metric):
         )
         object.__setattr__(self, "columns", columns)
         if self.tokenize not in ("none", "char", "13a"):
-            sacrebleu_tokenizer(self.tokenize)  # a missing package is better told now than in the middle of a run
+            sacrebleu_tokenizer(self.tokenize)  # reports a missing package now, not in the middle of a run
 
     @property
     def signature(self) -> str:
@@ -111,7 +111,7 @@ class Bleu(Metric):
         """BLEU of each row, 0 to 100."""
         from hulltune.kernels.metric_scores import ADD_K, EXPONENTIAL, FLOOR, NO_SMOOTHING, bleu_scores
 
-        rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
+        rows = _text.statistic_rows(statistics, self)
         methods = {"none": NO_SMOOTHING, "floor": FLOOR, "add-k": ADD_K, "exp": EXPONENTIAL}
         scores = bleu_scores(
             rows,
@@ -119,13 +119,13 @@ class Bleu(Metric):
             methods[self.smooth_method],
             self._smooth_value or 0.0,
             self.effective_order,
-            # sacrebleu adds with sum(), which is exact to one more rounding since Python 3.12.
+            # sacrebleu adds with sum(), which compensates for rounding since Python 3.12.
             sys.version_info >= (3, 12),
         )
         return scores.reshape(np.shape(statistics)[:-1])
 
     def loss_bound(self, ranges: Ranges) -> LossBound:
-        """Minus BLEU from below, by a line above its logarithm: the minimiser of minus that line is where to look."""
+        """A lower bound of minus BLEU by a line above log BLEU: minus that line is the function to minimise."""
         slopes, offsets = self._line_above_log(ranges)
         margin = SAFETY * (np.abs(slopes) @ ranges.sizes + np.abs(offsets) + 1.0)
         best = -100.0 * max(1.0, self._smooth_value or 0.0) * (1.0 + SAFETY)
@@ -144,7 +144,7 @@ class Bleu(Metric):
         return LossBound(-slopes, proven, level, np.zeros(len(ranges), dtype=bool))
 
     def linear_bound(self, ranges: Ranges) -> LinearBound:
-        """Minus BLEU from below: exp of the line above its logarithm is convex, so below its chord."""
+        """A lower bound of minus BLEU: exp of a line above log BLEU is convex, so its chord is above it."""
         slopes, offsets = self._line_above_log(ranges)
         up, down = np.maximum(slopes, 0.0), np.minimum(slopes, 0.0)
         least = row_products(up, ranges.low) + row_products(down, ranges.high) + offsets
@@ -162,8 +162,9 @@ class Bleu(Metric):
     def _line_above_log(self, ranges: Ranges) -> tuple[Floats, Floats]:
         """Slopes and offsets of lines above log(BLEU / 100) = Σ (log matches − log n-grams) / order + brevity.
 
-        log matches is concave: its tangent, which touches where that of no matches is above any smoothed count.
-        −log n-grams is convex: its chord. Without n-grams of some order BLEU is 0.
+        log matches is concave, so its tangent is above it; it touches so far right that at 0 matches it is still
+        above the log of any smoothed count. −log n-grams is convex, so its chord is above it. BLEU is 0 without
+        n-grams of some order.
         """
         order = self.max_ngram_order
         slopes, offsets = self._brevity_above(ranges)
@@ -179,14 +180,16 @@ class Bleu(Metric):
             slope, offset = log_below(low, np.maximum(ranges.high[:, ngrams] + added, low))
             slopes[:, ngrams] -= slope / order
             offsets -= (offset + slope * added) / order
-        if self.effective_order:  # the orders that there are no n-grams of are left out: no more is known
+        if self.effective_order:  # orders without n-grams are left out: only the best score is a bound
             unknown = np.any(ranges.low[:, 2 + order :] < 1.0, axis=1)
             slopes[unknown], offsets[unknown] = 0.0, np.log(max(1.0, value))
         return slopes, offsets
 
     def _brevity_above(self, ranges: Ranges) -> tuple[Floats, Floats]:
-        """A line above min(0, 1 − r / c): 0, or r / c from below by McCormick's product of r and the tangent of 1 / c,
-        whichever is lower at ``ranges.at``.
+        """Slopes and offsets of lines above the log of the brevity penalty, min(0, 1 − r / c).
+
+        The line is 0, or 1 minus a lower bound of r / c, whichever is lower at ``ranges.at``. The lower bound is
+        McCormick's, of the product of r and the tangent of 1 / c.
         """
         length = np.maximum(ranges.at[:, 0], 1.0)
         r_low, least = ranges.low[:, 1], 1.0 / np.maximum(ranges.high[:, 0], length)
@@ -198,7 +201,10 @@ class Bleu(Metric):
         return slopes, offsets
 
     def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[Int64s, float]:
-        """As for every metric. Only rows within 1e-9 of the best in a rough BLEU without logarithms are looked at."""
+        """The rows with the smallest loss, as Metric.lowest; only rows within 1e-9 of the best rough BLEU are scored.
+
+        The rough BLEU needs no logarithms.
+        """
         from hulltune.kernels.metric_scores import best_bleu_rows
 
         if self.smooth_method == "add-k" or statistics.dtype != np.int64 or not len(statistics):
@@ -222,7 +228,7 @@ class Bleu(Metric):
         return f"{name}[sacrebleu-{metadata.version('sacrebleu')}]"
 
     def tokenised(self, lines: Sequence[str]) -> tuple[Sequence[str], _text.Modes]:
-        """The lines, tokenised as far as sacrebleu has to do it, and how the kernel splits each of them."""
+        """The lines, tokenised by sacrebleu where the kernel cannot, and the kernel's way to split each of them."""
         from hulltune.kernels import tokens
 
         if self.lowercase:
@@ -269,7 +275,7 @@ class PreparedBleu(PreparedMetric):
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
         """The columns of the metric for each output, as int64."""
-        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
+        sentences = checked_numbers(sentences, outputs, len(self._offsets) - 1)
         return _text.in_batches(self._statistics, sentences, outputs)
 
     def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
@@ -282,7 +288,7 @@ class PreparedBleu(PreparedMetric):
 
 
 def sacrebleu_tokenizer(name: str) -> Tokenizer:
-    """sacrebleu's own tokeniser, or an error that says what to install."""
+    """sacrebleu's own tokeniser; raises an error that says what to install where it is missing."""
     try:
         from sacrebleu.metrics.bleu import BLEU
     except ImportError:

@@ -1,10 +1,10 @@
-"""Bounds of losses over sets of statistics: what certified search asks of a metric beside its score.
+"""Lower bounds of losses over sets of statistics, for certified search.
 
-A box of weights leaves some candidates of each sentence that may win. The summed statistics x of every choice among
-them lie within ``Ranges``. A ``LossBound`` names a linear function whose minimum over all choices is easy (sentence by
-sentence), and says what that minimum proves: a number that the loss of no choice is below. Concave parts of a loss are
-bounded by chords and convex parts by tangents (of a score: the other way round). Bounds are safe in floating point:
-they are moved outward by more than the rounding of all that they were computed from, unless that was exact.
+In a box of weights, some candidates of each sentence may win. The summed statistics x of every choice among them lie
+within ``Ranges``. A ``LossBound`` names a linear function. Its minimum over all choices is easy to find, sentence by
+sentence, and proves a lower bound of the loss of every choice. Concave parts of a loss are bounded by chords and convex
+parts by tangents (of a score: the other way round). Bounds are safe in floating point: they are moved outward by more
+than the rounding of their computation, unless that was exact.
 """
 
 from __future__ import annotations
@@ -26,21 +26,23 @@ if TYPE_CHECKING:
 SAFETY = 2.0**-44
 """Outward margin, relative to the sum of sizes of all terms: hundreds of roundings."""
 _EXACT_BITS = 2.0**52
+"""Sums of whole numbers are exact below this size."""
 _DYADIC = 2.0**10
+"""Multiples of 1 / 1024 are treated as whole numbers, after scaling by this."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Where the summed statistics of n boxes lie, column by column: (n, columns) arrays of doubles."""
+    """The least and the largest summed statistics of n boxes, column by column: (n, columns) arrays of doubles."""
 
     low: Floats
     high: Floats
     at: Floats
-    """An attainable point of each box: where tangents touch best."""
+    """An attainable point of each box; tangents touch there."""
     sizes: Floats
     """(columns,): the sum over sentences of the largest absolute value of any candidate."""
     exact: bool
-    """Whether sums of the statistics are exact, as those of whole numbers are."""
+    """Whether sums of the statistics are exact, like sums of whole numbers."""
     whole: bool = False
     """Whether all statistics are whole numbers."""
 
@@ -51,23 +53,23 @@ class Ranges:
         return Ranges(self.low[which], self.high[which], self.at[which], self.sizes, self.exact, self.whole)
 
     def columns(self, first: int, last: int) -> Ranges:
-        """The ranges of some statistics alone: of one metric of a combination."""
+        """The ranges of the statistics from ``first`` to before ``last``: those of one metric of a combination."""
         part = slice(first, last)
         return Ranges(self.low[:, part], self.high[:, part], self.at[:, part], self.sizes[part], self.exact, self.whole)
 
 
 @dataclass(frozen=True, eq=False)
 class LossBound:
-    """A linear function for each box, and what its minimiser proves."""
+    """A linear function for each box, and the lower bound of the loss that its minimiser proves."""
 
     slopes: Floats
-    """(n, columns)."""
+    """The linear functions, (n, columns)."""
     proven: Callable[[Floats], Floats]
-    """From the attainable sums (n, columns) that minimise slopes · x to a lower bound of the loss for each box."""
+    """A function from the sums (n, columns) that minimise slopes · x to a lower bound of the loss for each box."""
     level: Callable[[float], Floats]
-    """From a loss to a number for each box that slopes · x is below for every x in its ranges with a smaller loss."""
+    """A function from a loss to a level for each box: slopes · x is below it for any x in the ranges with less loss."""
     settled: Bools | None = None
-    """Boxes for which another point to touch at would prove no more; None for all."""
+    """Boxes for which another ``Ranges.at`` would prove no more; None for all boxes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,7 @@ class LinearBound:
     offsets: Floats
 
     def as_loss_bound(self, ranges: Ranges) -> LossBound:
-        """The same, moved outward by its rounding."""
+        """The LossBound of this function, moved outward by its rounding."""
         margin = SAFETY * (np.abs(self.slopes) @ ranges.sizes + np.abs(self.offsets))
 
         def proven(minimiser: Floats) -> Floats:
@@ -98,14 +100,14 @@ def row_products(a: Floats, b: Floats) -> Floats:
 
 
 def constant_bound(ranges: Ranges, losses: ArrayLike) -> LinearBound:
-    """The same loss wherever in the box."""
+    """The bound that is constant in each box."""
     return LinearBound(np.zeros_like(ranges.low), np.broadcast_to(np.asarray(losses, np.float64), len(ranges)).copy())
 
 
 def interval_bound(metric: Metric, ranges: Ranges) -> LinearBound:
     """The loss at the best corner of the ranges, for scores that are monotone in each statistic (``metric.monotone``).
 
-    A metric that does not say so is refused: a score that is best somewhere between would be proven wrongly.
+    A metric without ``monotone`` is refused: for a score that is best between the corners the proof would be wrong.
     """
     signs = metric.monotone
     if signs is None:
@@ -113,7 +115,7 @@ def interval_bound(metric: Metric, ranges: Ranges) -> LinearBound:
             f"{metric.name}: no bound of its score is known; let the metric say which statistics raise its score "
             "(monotone), or override linear_bound"
         )
-    better = np.array(signs) * (1 if metric.higher_is_better else -1) > 0  # signs are of the score, not of the loss
+    better = np.array(signs) * (1 if metric.higher_is_better else -1) > 0  # signs of the score, not of the loss
     best = np.where(better, ranges.high, ranges.low)
     worst = np.where(better, ranges.low, ranges.high)
     losses = metric.loss(best)
@@ -129,15 +131,17 @@ class Ratio:
     denominator: Floats
     scale: float = 1.0
     best: float = 0.0
-    """The least loss there is, wherever D may be 0."""
+    """The least possible loss, which is the bound where D may be 0."""
 
     @property
     def _best(self) -> float:
         return self.best - SAFETY * abs(self.best) if np.isfinite(self.best) else self.best
 
     def linear_bound(self, ranges: Ranges) -> LinearBound:
-        """N · (1 / D) from below: an under-estimator of the product (McCormick 1976), then 1 / D by its tangent where
-        it counts positively, by its chord where negatively. Exact where D is the same for all.
+        """A lower bound of N · (1 / D), exact where D is constant.
+
+        It is an under-estimator of the product (McCormick 1976), in which 1 / D is replaced by its tangent where its
+        factor is positive and by its chord where the factor is negative.
         """
         top, bottom = _range_of(self.numerator, ranges), _range_of(self.denominator, ranges)
         open_ended = ~(bottom.low > 0.0)
@@ -157,9 +161,11 @@ class Ratio:
         return LinearBound(slopes, np.where(open_ended, self._best, self.scale * w))
 
     def loss_bound(self, ranges: Ranges, loss: Callable[[Floats], Floats]) -> LossBound:
-        """The exact minimum over all choices, by Dinkelbach's method (1967): D' N − N' D for the ratio N' / D' at
-        ``ranges.at`` has the minimum 0 exactly if no choice has a smaller ratio. In whole numbers that is a proof to
-        the bit; repeated from its minimiser, it gets there in a few steps. One is enough where D is always the same.
+        """The exact minimum over all choices, by Dinkelbach's method (1967).
+
+        Let N' / D' be the ratio at ``ranges.at``. The minimum of D' N − N' D is 0 exactly if no choice has a smaller
+        ratio. In whole numbers that is a proof to the bit. Repeated from the minimiser, it is reached in a few steps;
+        one step is enough where D is constant.
         """
         bottom = _range_of(self.denominator, ranges)
         top_at = ranges.at @ self.numerator
@@ -177,7 +183,7 @@ class Ratio:
             lowest = row_products(slopes, minimiser)
             lowest = np.where(exact, lowest, lowest - SAFETY * size)
             attained = loss(np.where(fixed[:, None], minimiser, ranges.at))
-            # N / D = N' / D' + (D' N − N' D) / (D' D), and the least D makes most of a negative term
+            # N / D = N' / D' + (D' N − N' D) / (D' D): the last term, if negative, is lowest at the least D
             below = np.where(fixed, lowest, (top_at + np.minimum(lowest, 0.0) / d_low) / np.maximum(bottom.at, d_low))
             bound = self.scale * np.where(fixed, below / d_low, below)
             bound -= SAFETY * np.abs(bound)
@@ -185,11 +191,11 @@ class Ratio:
             return np.where(open_ended, self._best, bound)
 
         def level(wanted: float) -> Floats:
-            # D' N − N' D = D (D' N / D − N') for N / D below the one that is wanted
+            # D' N − N' D = D (D' N / D − N'), with N / D below ``ratio``
             ratio = wanted / self.scale
             ends = [d * (d_at * ratio - n_at) for d in (d_low, np.maximum(bottom.high, d_low))]
             reached: Floats = np.maximum(ends[0], ends[1]) + SAFETY * (size + np.abs(ends[0]) + np.abs(ends[1]))
-            if whole:  # then N is a whole number, too: the largest with a loss that is below
+            if whole:  # N is a whole number, too: take the largest whose loss is below
                 largest = np.floor(reached)
                 largest = np.where(self.scale * (largest / d_low) < wanted, largest, largest - 1.0)
                 reached = np.where(fixed & exact, largest + 0.5, reached)
@@ -200,13 +206,15 @@ class Ratio:
 
 @dataclass(frozen=True, eq=False)
 class _Range:
+    """The range of a linear form in each box, and its value at ``Ranges.at``."""
+
     low: Floats
     high: Floats
     at: Floats
 
 
 def _range_of(form: Floats, ranges: Ranges) -> _Range:
-    """The values of a linear form, moved outward by its rounding where it is not exact."""
+    """The range of a linear form, moved outward by its rounding where it is not exact."""
     up, down = np.maximum(form, 0.0), np.minimum(form, 0.0)
     low, high = ranges.low @ up + ranges.high @ down, ranges.high @ up + ranges.low @ down
     if not (ranges.exact and np.all(form == np.rint(form))):

@@ -10,7 +10,7 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.metrics import _text
-from hulltune.metrics._common import check_flags, check_number, signature
+from hulltune.metrics._common import check_flags, check_number, checked_numbers, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, Ranges, Ratio
 
@@ -23,7 +23,7 @@ class ChrF(Metric):
     """chrF: the F-score of character n-grams, and of word n-grams if ``word_order`` is not 0 (chrF++ has 2).
 
     Option names and meanings are sacrebleu's. The statistics are, for each order, the n-grams of the output,
-    those of the reference and the matches; of several references the one with the best sentence score counts,
+    those of the reference and the matches. With several references, the one with the best sentence score counts,
     the first of equals. The score is 0 to 100.
     """
 
@@ -72,14 +72,16 @@ class ChrF(Metric):
         """ChrF of each row, 0 to 100."""
         from hulltune.kernels.metric_scores import chrf_eps_scores, chrf_scores
 
-        rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
+        rows = _text.statistic_rows(statistics, self)
         compute = chrf_eps_scores if self.eps_smoothing else chrf_scores
         scores = compute(rows, self.char_order + self.word_order, float(self.beta))
         return scores.reshape(np.shape(statistics)[:-1])
 
     def linear_bound(self, ranges: Ranges) -> LinearBound:
-        """Minus chrF from below: F is concave in precision and recall, so below its tangent plane; each of the two is
-        a mean of ratios. With ε-smoothing it is a mean of ratios itself.
+        """A lower bound of minus chrF.
+
+        F is concave in precision and recall, so its tangent plane is above it; precision and recall are means of
+        ratios. With ε-smoothing, chrF itself is a mean of ratios.
         """
         orders, width = self.char_order + self.word_order, len(self.columns)
         known = np.all(ranges.low.reshape(len(ranges), orders, 3)[..., :2] > 0.0, axis=(1, 2))
@@ -103,7 +105,7 @@ class ChrF(Metric):
         return LinearBound(slopes, np.where(known, offsets, -100.0 * (1.0 + SAFETY)))
 
     def _tangent(self, ranges: Ranges, weight: float) -> tuple[Floats, Floats]:
-        """The derivatives of F by precision and by recall at ``ranges.at``; F is their product with both, summed."""
+        """The derivatives of F by precision and by recall at ``ranges.at``: the tangent plane, which goes through 0."""
         counts = ranges.at.reshape(len(ranges), -1, 3)
         with np.errstate(divide="ignore", invalid="ignore"):
             precision, recall = (np.nan_to_num(counts[..., 2] / counts[..., k]).mean(axis=1) for k in (0, 1))
@@ -143,7 +145,7 @@ class PreparedChrF(PreparedMetric):
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
         """The columns of the metric for each output, as int64."""
-        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
+        sentences = checked_numbers(sentences, outputs, len(self._offsets) - 1)
         return _text.in_batches(self._statistics, sentences, outputs)
 
     def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:

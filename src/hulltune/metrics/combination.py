@@ -19,9 +19,9 @@ from hulltune.metrics.pending import NotYet, Question
 class Combination(Metric):
     """constant + Σ weight · score, each score as its metric reports it.
 
-    The weights must agree on what is better: then higher is better if every gain of a metric raises the value
-    (0.5*bleu - 0.5*ter), and lower is better if every gain lowers it (0.5*wer + 0.5*cer). A mixture (bleu +
-    ter) is an error. A metric that occurs twice, with the same signature, occurs once with the summed weight.
+    The weights must agree on a direction. Higher is better if every gain of a metric raises the value
+    (0.5*bleu - 0.5*ter); lower is better if every gain lowers it (0.5*wer + 0.5*cer). A mixture (bleu + ter) is
+    an error. Metrics with equal signatures are merged and their weights added.
     """
 
     name: ClassVar[str] = "combination"
@@ -52,7 +52,7 @@ class Combination(Metric):
         return tuple(metric for _, metric in self.terms)
 
     def _gains(self) -> list[bool]:
-        """For each term, whether a better score raises the value."""
+        """Whether a better score raises the value, for each term."""
         return [(weight > 0) == metric.higher_is_better for weight, metric in self.terms]
 
     def _check(self) -> None:
@@ -122,7 +122,7 @@ def _direction(metric: Metric) -> str:
 
 
 def _numbered(names: list[str]) -> list[str]:
-    """The names, with 2, 3, … at later ones of the same name."""
+    """The names, with 2, 3, … appended where a name is repeated."""
     seen: Counter[str] = Counter()
     result = []
     for name in names:
@@ -138,7 +138,7 @@ class PreparedCombination(PreparedMetric):
         self._parts = list(parts)
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
-        """(n, all columns); float64 if any part is."""
+        """The statistics of all parts, (n, columns); float64 if those of any part are."""
         blocks: list[Statistics] = []
         unanswered: set[int] = set()
         questions: list[Question] = []

@@ -23,7 +23,7 @@ from hulltune.metrics.combination import Combination
 
 Made = TypeVar("Made")
 MakeMetric = Callable[[str, Mapping[str, str]], Metric]
-"""From a name and its options, as text, to the metric."""
+"""A function from a name and its options, as text, to the metric."""
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 # chrf++ is a name of its own, so two pluses right after a word belong to it.
@@ -49,11 +49,10 @@ class _Linear(Generic[Made]):
 
 
 def parse_metric(text: str, make: MakeMetric) -> Metric:
-    """The metric that ``text`` says: a single one as it is, anything else as a Combination."""
-    parser = _Parser(text, make)
-    linear = parser.whole()
+    """The metric that ``text`` describes: a single one as it is, anything else as a Combination."""
+    linear = _Parser(text, make).whole()
     if not linear.terms:
-        raise parser.error("there is no metric in it", 0)
+        raise InputError(f"metric {text!r}: there is no metric in it; expected a name, such as bleu")
     if len(linear.terms) == 1 and linear.constant == 0 and linear.terms[0][0] == 1:
         return linear.terms[0][1]
     return Combination(linear.terms, constant=linear.constant)
@@ -71,7 +70,7 @@ def names_in(text: str) -> list[str]:
 
 
 class _Parser(Generic[Made]):
-    """Recursive descent over the text, one function per rule of the grammar above."""
+    """Recursive descent over the text, one method per rule of the grammar in the docstring of this module."""
 
     def __init__(self, text: str, make: Callable[[str, Mapping[str, str]], Made]) -> None:
         self._text = text

@@ -27,7 +27,7 @@ from hulltune.metrics.bounds import Ratio
 from hulltune.metrics.items import ItemReader, read_bio, read_brackets, read_pairs, read_words
 
 READERS = ("words", "bio", "brackets", "pairs")
-"""The shapes of items that have a reader."""
+"""The kinds of items that have a reader."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +35,12 @@ class FMeasure(Metric):
     """F_β of matched items, summed over the corpus before dividing (micro): (1 + β²) m / (β² r + o).
 
     m counts matches between the bags of an output's o items and the reference's r, each item as often as it
-    occurs in both. With several references the one with the best F_β of the sentence counts. No items on
-    either side is a perfect answer: 1.
+    occurs in both. With several references, the one with the best F_β of the sentence counts. F is 1 if neither
+    side has items.
 
-    ``items`` names a reader or is a function from text to a list of items. ``separator`` is of pairs;
-    ``exclude`` and ``strip_functions`` are of brackets. ``malformed="empty"`` reads an output that its reader
-    refuses as no items; a reference must always be readable.
+    ``items`` names a reader or is a function from text to a list of items. ``separator`` is an option of pairs;
+    ``exclude`` and ``strip_functions`` are options of brackets. With ``malformed="empty"``, an output that its
+    reader refuses has no items; a reference must always be readable.
     """
 
     name: ClassVar[str] = "fmeasure"
@@ -112,7 +112,7 @@ class FMeasure(Metric):
 
     @property
     def as_ratio(self) -> Ratio:
-        """Minus F."""
+        """Minus F_β."""
         weight = self.beta * self.beta
         return Ratio(np.array([-1.0, 0.0, 0.0]), np.array([0.0, 1.0, weight]), scale=1.0 + weight, best=-1.0)
 

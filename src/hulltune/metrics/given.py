@@ -26,7 +26,7 @@ from hulltune.metrics.mean import MeanMetric
 from hulltune.wording import counted
 
 WEIGHTS = ("sentence", "tokens", "reference_tokens")
-"""What an output weighs in the mean: 1, its number of words, or that of its sentence's first reference."""
+"""The weight of an output in the mean: 1, its number of words, or the number of words of its first reference."""
 
 
 class ScoreTable(Mapping[tuple[int, str], float]):
@@ -52,7 +52,7 @@ class ScoreTable(Mapping[tuple[int, str], float]):
 
     @classmethod
     def read(cls, path: str | Path) -> ScoreTable:
-        """Read a file: JSON lines with sentence, output and score, or ``.tsv``: sentence, score, output."""
+        """Read a file of JSON lines with sentence, output and score, or of ``.tsv`` lines: sentence, score, output."""
         parse = _parse_tsv if Path(path).suffix == ".tsv" else _parse_json
         table = cls([], [], [])
         try:
@@ -149,7 +149,7 @@ class Given(MeanMetric):
         )
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
-        """References are needed only to weigh by their words."""
+        """Bind the references, which are needed only to weigh by their words."""
         least = 1 if self.weight == "reference_tokens" else 0
         groups = checked_references("given", references, sources, ragged=True, at_least=least)
         return _PreparedGiven(self, groups)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hulltune.errors import InputError
 
 ItemReader = Callable[[str], list[Hashable]]
-"""From a text to its items; the same item may occur more than once."""
+"""A function from a text to its items; an item may occur more than once."""
 
 
 def read_words(text: str) -> list[Hashable]:
@@ -35,11 +35,10 @@ _ENDS = frozenset("ESLU")  # always the last token of a span
 
 
 def read_bio(text: str) -> list[Hashable]:
-    """The labelled spans (start, end, label) of BIO, BIOES or BILOU tags, one tag per token; end is
-    exclusive.
+    """The labelled spans (start, end, label) of BIO, BIOES or BILOU tags, one tag per token; end is exclusive.
 
-    As in conlleval, a span also begins where an inside tag follows O, a closed span, or another label, so
-    tags that break the scheme (O I-PER) still give the span that they mean.
+    A span also begins where an inside tag follows O, a closed span, or another label, as in conlleval. So tags
+    that break the scheme (O I-PER) still give the span that they mean.
     """
     spans: list[Hashable] = []
     start, label, open_span = 0, "", False
@@ -67,7 +66,7 @@ _TREE_TOKEN = re.compile(r"[()]|[^\s()]+")
 
 @dataclass
 class _Node:
-    """A bracket that is still open: the words before it, its own words, whether it has a child."""
+    """An open bracket: the number of words before it, the number of its own words, whether it has a child."""
 
     label: str
     start: int
@@ -76,13 +75,12 @@ class _Node:
 
 
 def read_brackets(text: str, *, exclude: Collection[str] = (), strip_functions: bool = False) -> list[Hashable]:
-    """The labelled brackets (start, end, label) of a tree such as ``(S (NP (DT the) (NN cat)) (VP (VBD
-    sat)))``.
+    """The labelled brackets (start, end, label) of a tree such as ``(S (NP (DT the) (NN cat)) (VP (VBD sat)))``.
 
-    Preterminals (a label over one word) are not brackets. As evalb's DELETE_LABEL, ``exclude`` drops brackets
-    of these labels, and words whose preterminal has one, before positions are counted; brackets left without
-    words are dropped. ``strip_functions`` reads NP-SBJ and NP=2 as NP. Several trees in a row are read as
-    one; O(length).
+    Preterminals (a label over one word) are not brackets. ``exclude`` works as evalb's DELETE_LABEL: it drops the
+    brackets with these labels, and the words whose preterminal has one, before positions are counted. Brackets
+    without words are dropped. ``strip_functions`` reads NP-SBJ and NP=2 as NP. Several trees in a row are read as
+    one. O(length).
     """
     brackets: list[Hashable] = []
     open_nodes: list[_Node] = []
@@ -115,10 +113,10 @@ def read_brackets(text: str, *, exclude: Collection[str] = (), strip_functions: 
             words += 1
             open_nodes[-1].own_words += 1
     if open_nodes or label_expected:
-        raise InputError(f"the tree has {len(open_nodes) + label_expected} ( that are never closed")
+        raise InputError(f"the tree has {len(open_nodes) + label_expected} ( never closed; expected a ) for each (")
     return brackets
 
 
 def _bare_label(label: str) -> str:
-    """NP-SBJ-1 and NP=2 are NP, but -NONE- and -LRB- are names of their own."""
+    """The label without its function: NP for NP-SBJ-1 and NP=2. -NONE- and -LRB- stay as they are."""
     return label if label.startswith("-") else re.split(r"[-=]", label, maxsplit=1)[0]

@@ -1,4 +1,4 @@
-"""Weighted means of a number for each output."""
+"""The weighted mean of one number per output: the base of ``given`` and ``ask``."""
 
 from __future__ import annotations
 

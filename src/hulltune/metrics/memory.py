@@ -1,4 +1,4 @@
-"""The memory of statistics: asked for once per distinct output, in batches, when somebody first needs them."""
+"""A memory of statistics: the metric is asked once per distinct output, in batches, when they are first needed."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from hulltune.metrics.store import Store
 from hulltune.metrics.stored import bind
 
 MANY = 1000
-"""New outputs in one request, from which on it is worth a look whether all outputs are known."""
+"""After a request with more new outputs than this, the memory checks whether all outputs are known."""
 LARGEST_SUM = 2**31 - 1
-"""Sums over sentences that are kept in 32 bits do not exceed it."""
+"""The largest sum over sentences that fits into 32 bits."""
 
 
 class Numbered(Protocol):
     """Outputs of sentences, each with a number."""
 
     def __len__(self) -> int:
-        """How many numbers there are; it may grow."""
+        """The number of outputs; it may grow."""
 
     @property
     def closed(self) -> bool:
         """Whether no further outputs will get a number."""
 
     def first_equals(self, numbers: Int64s) -> Int64s:
-        """For each output the first one of its sentence with the same words."""
+        """The number of the first output with the same sentence and the same words, for each output."""
 
     def described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
         """The sentence and the text of each output."""
 
 
 class Memory:
-    """A table of statistics that grows by what is asked for, and the row of every output in it.
+    """A table of statistics that grows on demand, and the row of every output in it.
 
-    Rows never move or change, so that callers may keep their numbers. A known output costs one look into an array. For
-    unknown ones the metric is asked in batches of at most ``batch_size``; each finished batch is in ``store`` (if one
-    is given) before the next is begun. Threads may share one memory.
+    Rows never move or change, so callers may keep their numbers. A known output costs one look into an array. For
+    unknown outputs the metric is asked in batches of at most ``batch_size``; each finished batch is in ``store`` (if
+    given) before the next one begins. Threads may share one memory.
 
     If the metric answers NotYet, all outputs of the call are still tried; then the questions are kept in the store,
     written to ``questions`` (if a path is given), and Unanswered is raised.
@@ -87,18 +87,19 @@ class Memory:
         return self._table[: self._count]
 
     def compact(self) -> Int32s | None:
-        """The table as 32-bit rows that fill whole cache lines, end to end; None if a sum over all sentences may not
-        fit. O(rows since the last call).
+        """The table as 32-bit rows that fill whole cache lines, end to end.
+
+        None if a sum over all sentences may not fit into 32 bits. O(rows since the last call).
         """
         return self._compact.of(self.table)
 
     def rows(self, numbers: Int64s | Int32s) -> Int64s:
-        """The row of each output; the metric is asked for those not seen before."""
+        """The row of each output; the metric is asked for the new ones."""
         rows: Int64s = self.row_of(numbers)[numbers]
         return rows
 
     def row_of(self, numbers: Int64s | Int32s) -> Int64s:
-        """The row of every output by its number, −1 for those not seen yet; ``numbers`` are among those seen."""
+        """The rows of all outputs by number, −1 where unknown; the metric is asked for those of ``numbers`` first."""
         if self._complete:
             return self._rows
         if numbers.max(initial=-1) >= len(self._rows):
@@ -110,7 +111,7 @@ class Memory:
         return self._rows
 
     def ask(self, sentences: Int64s, texts: Sequence[str]) -> Int64s:
-        """The rows of texts that have no number: asked for now, whatever was asked before."""
+        """The rows of texts that have no number. The metric is asked for all of them, even if it was asked before."""
         rows = np.full(len(texts), -1, dtype=np.int64)
         with self._lock:
             questions = self._ask(sentences, texts, rows)
@@ -125,23 +126,24 @@ class Memory:
             rows = np.full(len(new), -1, dtype=np.int64)
             try:
                 questions = self._ask(*self._outputs.described(new), rows)
-            finally:  # what was answered before an error is kept
+            finally:  # keep the answers that came before an error
                 self._rows[new] = rows
                 self._rows[missing] = self._rows[firsts]
-            # Looked up after large requests alone: beside a small one it would take the longest.
+            # Only after large requests: the check takes longer than a small request.
             if len(missing) > MANY and self._outputs.closed:
                 self._complete = bool(self._rows.min() >= 0)
         self._refuse_unanswered(questions)
 
     def _grow(self) -> None:
-        """Make room for all outputs there are; readers see the rows before or after, never half of them."""
+        """Make room for all outputs. Other threads see the old array or the new one, never a part of it."""
         if len(self._rows) < len(self._outputs):
             more = np.full(2 * len(self._outputs) - len(self._rows), -1, dtype=np.int64)
             self._rows = np.concatenate([self._rows, more])
 
     def _ask(self, sentences: Int64s, texts: Sequence[str], rows: Int64s) -> dict[str, Question]:
-        """Put the new row of each text into ``rows``, and leave those that have no answer yet; the questions about them
-        by id: equal ones come once.
+        """Write the new row of each text with an answer into ``rows``; return the questions about the others by id.
+
+        Equal questions come once.
         """
         questions: dict[str, Question] = {}
         for start in range(0, len(texts), self._batch_size):
@@ -161,7 +163,7 @@ class Memory:
         return questions
 
     def _append(self, statistics: Statistics) -> Int64s:
-        """The numbers of new rows at the end of the table, which doubles when it is full."""
+        """Append rows to the table, which doubles when it is full; return their numbers."""
         end = self._count + len(statistics)
         dtype = np.result_type(self._table.dtype, statistics.dtype)
         if end > len(self._table) or dtype != self._table.dtype:
@@ -181,9 +183,9 @@ class Memory:
 
 
 class TextMemory(Memory):
-    """The memory of texts that come from anywhere: what a search of one's own asks for statistics.
+    """A memory of statistics for texts that have no numbers yet: the one to use in a search of your own.
 
-    Equal texts of a sentence are asked for once; a known one costs a look into a dictionary.
+    The metric is asked once for equal texts of a sentence. A known text costs a look into a dictionary.
     """
 
     def __init__(
@@ -204,19 +206,19 @@ class TextMemory(Memory):
         )  # fmt: skip
 
     def rows_of(self, sentences: Int64s, texts: Sequence[str]) -> Int64s:
-        """The row of each text as an output of its sentence; the metric is asked for those not seen before."""
+        """The row of each text as an output of its sentence; the metric is asked for the new ones."""
         numbers = checked_sentences(sentences, texts, self._sentences)
         return self.rows(self._texts.numbers(numbers, texts))
 
     def statistics(self, sentences: Int64s, texts: Sequence[str]) -> Statistics:
         """The statistics of each text."""
-        rows = self.rows_of(sentences, texts)  # before the table, which may be another one afterwards
+        rows = self.rows_of(sentences, texts)  # first, as it may replace the table
         chosen: Statistics = self.table[rows]
         return chosen
 
 
 class _Texts:
-    """Numbers for texts of sentences in the order in which they come; equal ones of a sentence share one."""
+    """Numbers for the texts of sentences, by order of arrival; equal texts of a sentence share a number."""
 
     closed = False
 
@@ -229,20 +231,20 @@ class _Texts:
         return len(self._pairs)
 
     def numbers(self, sentences: Sequence[int], texts: Sequence[str]) -> Int64s:
-        """The number of each text; new ones get the next."""
+        """The number of each text; new texts get the next numbers."""
         pairs = list(zip(sentences, texts, strict=True))
-        found = [self._numbers.get(pair, -1) for pair in pairs]
-        if -1 in found:
+        numbers = [self._numbers.get(pair, -1) for pair in pairs]
+        if -1 in numbers:
             with self._lock:
                 for place, pair in enumerate(pairs):
-                    if found[place] < 0:
-                        found[place] = self._numbers.setdefault(pair, len(self._pairs))
-                        if found[place] == len(self._pairs):
+                    if numbers[place] < 0:
+                        numbers[place] = self._numbers.setdefault(pair, len(self._pairs))
+                        if numbers[place] == len(self._pairs):
                             self._pairs.append(pair)
-        return np.array(found, dtype=np.int64)
+        return np.array(numbers, dtype=np.int64)
 
     def first_equals(self, numbers: Int64s) -> Int64s:
-        """The numbers themselves: no two are of the same text."""
+        """The numbers themselves: equal texts share one already."""
         return numbers
 
     def described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
@@ -262,7 +264,7 @@ class _CompactTable:
         self._lock = threading.Lock()
 
     def of(self, table: Statistics) -> Int32s | None:
-        """The rows of ``table``, which is that of the last call or has further rows; None if a sum may not fit."""
+        """The rows of ``table``, which may only have grown since the last call; None if a sum may not fit."""
         from hulltune.kernels.simd import LANES
 
         if table.dtype.kind not in "iu":

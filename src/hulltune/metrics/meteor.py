@@ -63,9 +63,8 @@ class Meteor(Metric):
     """(1 − γ (chunks / matches)^β) · P R / (α P + (1 − α) R) of summed matches; 0 without a match.
 
     P and R are the matches, each weighted by its module, over the words of outputs and references. The
-    alignment has the most matches, among those the heaviest modules, among those the fewest chunks. With
-    several references the one with the best score of the sentence counts. The defaults of α, β, γ are those
-    of 2005 (and of nltk).
+    alignment has the most matches, then the heaviest modules, then the fewest chunks. With several references,
+    the one with the best score of the sentence counts. The defaults of α, β, γ are those of 2005 (and of nltk).
     """
 
     name: ClassVar[str] = "meteor"
@@ -132,8 +131,9 @@ class Meteor(Metric):
         return mean * (1.0 - self.gamma * fragmentation**self.beta)
 
     def linear_bound(self, ranges: Ranges) -> LinearBound:
-        """The best corner; where that has no words to divide by, the best score there is: 1, as no more words can
-        match than there are.
+        """The loss at the best corner of the ranges, and −1 where that corner has no words to divide by.
+
+        No score is above 1, because no more words can match than there are.
         """
         from hulltune.metrics.bounds import constant_bound, interval_bound
 
@@ -143,7 +143,7 @@ class Meteor(Metric):
 
 
 def _snowball() -> Any:
-    """The stemmers: a module without types, imported only where a stem module is asked for."""
+    """The package snowballstemmer, which has no types; imported only where a stemmer is asked for."""
     try:
         return importlib.import_module("snowballstemmer")
     except ImportError:
@@ -153,7 +153,10 @@ def _snowball() -> Any:
 
 
 class _PreparedMeteor(PreparedMetric):
-    """Exact and stem matches go through the kernel; synonyms, long references and hard cases do not."""
+    """METEOR bound to references.
+
+    The kernel aligns exact and stem matches; synonyms, long references and hard cases go through ``align``.
+    """
 
     def __init__(self, metric: Meteor, groups: list[tuple[str, ...]]) -> None:
         self._metric = metric
@@ -208,8 +211,8 @@ class _PreparedMeteor(PreparedMetric):
         offsets = np.concatenate([[0], np.cumsum(rows[short, 4])])
         alike = self._metric.stem_weight == self._metric.exact_weight
         numbers = np.array(types, dtype=np.int64)
-        found = match_rows(numbers, offsets, self._pool.classes, self._pool.forms, alike, BUDGET)
-        rows[short, 0], rows[short, 1], rows[short, 3] = found[:, 0], found[:, 1], found[:, 2]
+        matched = match_rows(numbers, offsets, self._pool.classes, self._pool.forms, alike, BUDGET)
+        rows[short, 0], rows[short, 1], rows[short, 3] = matched[:, 0], matched[:, 1], matched[:, 2]
 
     def _row_by_search(self, words: list[str], reference: Reference) -> list[int]:
         """Exact, stem and synonym matches and chunks."""
@@ -218,13 +221,13 @@ class _PreparedMeteor(PreparedMetric):
         for _, _, module in alignment.matches:
             row[module] += 1
         if self._metric.synonyms is None and self._metric.stem_weight == self._metric.exact_weight:
-            exact = reference.most_exact(words)  # as the kernel counts
+            exact = reference.most_exact(words)  # the kernel counts exact matches this way, too
             row[EXACT], row[STEM] = exact, row[EXACT] + row[STEM] - exact
         return row
 
 
 def _first_largest(scores: Floats, sizes: Int64s) -> Int64s:
-    """For each group of consecutive scores, sizes[k] in the k-th, the place of the first largest one."""
+    """The index of the first largest score in each group of consecutive scores; group k has sizes[k] scores."""
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     is_largest = scores == np.repeat(np.maximum.reduceat(scores, starts), sizes)
     places = np.where(is_largest, np.arange(len(scores)), len(scores))

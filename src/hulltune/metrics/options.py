@@ -1,4 +1,4 @@
-"""Options of a metric class: which there are, and their values from text by the annotations of the class."""
+"""Options of metric classes: their names, and their values read from text by the annotations of the class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hulltune.metrics.base import Metric
 
 
 def option_parameters(cls: type[Metric]) -> tuple[dict[str, inspect.Parameter], bool]:
-    """The options of a class, and whether it takes any other."""
+    """The options of a class, and whether it also takes others (``**options``)."""
     parameters = inspect.signature(cls).parameters
     named = {
         name: parameter
@@ -41,15 +41,15 @@ def convert_option(name: str, cls: type[Metric], option: str, text: str) -> Any:
         except ValueError:
             continue
     expected = " or ".join(dict.fromkeys(_described(kind) for kind in _alternatives(hint)))
-    hint_space = "; put a space before + - * /" if any(sign in text for sign in "+-*/") else ""
-    raise InputError(f"option {option} of {name} is {text!r}; expected {expected}{hint_space}")
+    advice = "; put a space before + - * /" if any(sign in text for sign in "+-*/") else ""
+    raise InputError(f"option {option} of {name} is {text!r}; expected {expected}{advice}")
 
 
 _ORDER = (types.NoneType, bool, int, float, tuple, Path, str)
 
 
 def _alternatives(hint: Any) -> list[Any]:
-    """The kinds of value that a hint allows, the narrow ones first: a text may always be a str."""
+    """The types that a hint allows, narrow ones first, because every text is a valid str."""
     arguments: list[Any] = [hint]
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         arguments = list(typing.get_args(hint))
@@ -76,7 +76,7 @@ _ABSTRACT_SEQUENCES = tuple(
 
 
 def _as_kind(kind: Any, text: str) -> Any:
-    """``text`` as a value of ``kind``; ValueError if it is none."""
+    """``text`` as a value of ``kind``; raises ValueError if it is none."""
     if kind is types.NoneType:
         return _one_of({"none": None}, text)
     if kind is bool:
@@ -102,6 +102,6 @@ def _described(kind: Any) -> str:
     if typing.get_origin(kind) is typing.Literal:
         return " or ".join(str(value) for value in typing.get_args(kind))
     if _is_sequence(kind):
-        return "items between +"
+        return "items separated by +"
     names = {types.NoneType: "none", bool: "true or false", int: "a whole number", float: "a number"}
     return names.get(kind, "a text")

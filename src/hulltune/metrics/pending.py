@@ -1,9 +1,9 @@
 """The answer "not yet": outputs whose statistics have to come from outside, as JSON lines out and in.
 
-A metric that cannot answer raises NotYet. The run then collects every such output as a Question, writes them
-to a file, and stops with Unanswered (exit code 3). Answers are put into the file, imported into the store,
-and the same run started again finds them there: whatever it had computed before is remembered too, so it goes
-on where it stopped.
+A metric that cannot answer raises NotYet. The run then collects every such output as a Question, writes the
+questions to a file, and stops with Unanswered (exit code 3). Answers are written into the file and imported
+into the store. The same run, started again, finds them there, along with all that it had computed before, so
+it goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """One output that waits for an answer. The id is a digest of metric, source, references and output."""
+    """An output that waits for an answer. The id is a digest of metric, source, references and output."""
 
     id: str
     metric: str
@@ -44,7 +44,7 @@ class Question:
 
     @classmethod
     def from_json(cls, line: str) -> Question:
-        """The inverse of ``to_json``."""
+        """The question of a line written by ``to_json``."""
         entry = json.loads(line)
         references = tuple(entry["references"])
         source = entry.get("source")
@@ -54,8 +54,8 @@ class Question:
 class NotYet(Exception):  # noqa: N818  # an answer, not an error
     """Raised by ``PreparedMetric.statistics`` when some outputs of the batch cannot be answered yet.
 
-    ``unanswered`` are their positions in the batch (all by default). ``statistics`` has the rows of the
-    others, so that these are not asked for again; its rows at ``unanswered`` are ignored.
+    ``unanswered`` are their positions in the batch (all by default). ``statistics`` has a row for each output of
+    the batch, so that those with an answer are not asked for again; rows at ``unanswered`` are ignored.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class NotYet(Exception):  # noqa: N818  # an answer, not an error
 
 
 class Unanswered(Exception):  # noqa: N818  # the run is not wrong, it waits
-    """A run cannot go on before its questions are answered. Show the message and end with ``exit_code``."""
+    """Raised when a run cannot go on before its questions are answered: show the message, end with ``exit_code``."""
 
     exit_code: ClassVar[int] = 3
 
@@ -90,8 +90,7 @@ class Unanswered(Exception):  # noqa: N818  # the run is not wrong, it waits
 def export_questions(questions: Iterable[Question], path: str | Path, *, store: Store | None = None) -> int:
     """Write the questions as JSON lines and return how many; the file appears whole or not at all.
 
-    An existing file is replaced, unless it has answers that ``store`` does not know: those are somebody's
-    work.
+    An existing file is replaced, unless it has answers that are not in ``store``: they are somebody's work.
     """
     target = Path(path)
     if target.exists():
@@ -118,7 +117,7 @@ def _refuse_to_lose_answers(path: Path, store: Store | None) -> None:
 
 @dataclass(frozen=True)
 class Imported:
-    """What ``import_answers`` found: lines with an answer, now in the store, and lines still without one."""
+    """The counts of ``import_answers``: lines with an answer, now in the store, and lines still without one."""
 
     answered: int
     still_open: int
@@ -127,10 +126,10 @@ class Imported:
 def import_answers(store: Store, path: str | Path) -> Imported:
     """Put the answers of a JSON-lines file into the store: all of them, or none if a line is wrong.
 
-    A line needs only ``id`` and ``answer``. The answer is a number where the metric has the statistics
-    (total, weight), meaning that number with weight 1, or a single statistic; otherwise a list of all
-    statistics or an object with each by its name. ``null`` leaves the question open. A later answer to the
-    same id replaces the earlier one.
+    A line needs only ``id`` and ``answer``. A single number is an answer for a metric with one statistic, and for
+    one with (total, weight), where it has weight 1. For others the answer is a list of all statistics, or an
+    object with each statistic by name. ``null`` leaves the question open. A later answer to the same id replaces
+    the earlier one.
     """
     rows: list[tuple[str, list[float]]] = []
     still_open = 0
@@ -151,7 +150,7 @@ def _has_answer(entry: dict[str, Any]) -> bool:
 
 
 def _read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each line's place and its object, with an id."""
+    """The place (file:line) and the JSON object of each line; every object has an id."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -170,7 +169,7 @@ def _read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _row(where: str, answer: Any, columns: tuple[str, ...]) -> list[float]:
-    """The statistics that an answer means."""
+    """The statistics that an answer stands for, checked."""
     values = answer
     if isinstance(answer, dict):
         if set(answer) != set(columns):

@@ -56,18 +56,20 @@ def register_metric(cls: MetricClass, *, name: str | None = None) -> MetricClass
 
 def _from_text(text: str, options: Mapping[str, Any]) -> Metric:
     if options and len(names_in(text)) > 1:
-        raise InputError(f"the options {sorted(options)} could be of any metric in {text!r}; write them inside it")
+        raise InputError(
+            f"the options {sorted(options)} could be of any metric in {text!r}; write them there as name:option=value"
+        )
 
-    def make(name: str, given: Mapping[str, str]) -> Metric:
+    def make(name: str, written: Mapping[str, str]) -> Metric:
         cls, implied = _find(name)
-        converted = {key: convert_option(name, cls, key, value) for key, value in given.items()}
+        converted = {key: convert_option(name, cls, key, value) for key, value in written.items()}
         return _make(name, cls, {**implied, **converted, **options})
 
     return parse_metric(text, make)
 
 
 def _find(name: str) -> tuple[type[Metric], dict[str, Any]]:
-    """The class of a name and the options that the name implies."""
+    """The class that has this name, and the options that the name implies."""
     if name in METRICS:
         path, implied = METRICS[name]
         return _import_class(path), implied

@@ -20,7 +20,7 @@ from hulltune.errors import InputError
 from hulltune.metrics.base import Statistics
 from hulltune.metrics.pending import Question
 
-_APPLICATION_ID = 0x68756C6C  # "hull": what makes an SQLite file one of ours
+_APPLICATION_ID = 0x68756C6C  # "hull" in ASCII: marks an SQLite file as a store
 _SCHEMA_VERSION = 1
 _KEYS_PER_QUERY = 500
 _SCHEMA = """
@@ -33,7 +33,7 @@ CREATE TABLE questions (id BLOB PRIMARY KEY, metric INTEGER NOT NULL, line TEXT 
 
 
 def sentence_key(references: Sequence[str], source: str | None) -> bytes:
-    """A digest of what a sentence is: its references in order, and its source if known. Not its number."""
+    """A digest of a sentence: its references in order and its source if known, but not its number."""
     content = hashlib.blake2b(digest_size=16)
     for text in (*references, source):
         encoded = b"" if text is None else text.encode("utf-8", "surrogatepass")
@@ -72,7 +72,7 @@ class Store:
         self._set_up()
 
     def get(self, ids: Sequence[bytes], columns: int) -> tuple[Int64s, Statistics]:
-        """Which of the ids are known, as positions, and their statistics; O(log size) each."""
+        """The positions of the known ids, and their statistics; O(log size) for each id."""
         found: dict[bytes, tuple[int, bytes]] = {}
         with self._connected() as connection:
             for start in range(0, len(ids), _KEYS_PER_QUERY):
@@ -145,7 +145,7 @@ class Store:
             return connection.execute(query, (_id_from_hex(name),)).fetchone() is not None
 
     def columns_of(self, name: str) -> tuple[str, ...] | None:
-        """The statistics that an answer to the id consists of, or None if the id is unknown."""
+        """The names of the statistics in an answer to the id, or None if the id is unknown."""
         with self._connected() as connection:
             number = self._metric_of(connection, _id_from_hex(name))
             if number is None:
@@ -154,7 +154,7 @@ class Store:
         return tuple(json.loads(row[0]))
 
     def count(self, signature: str | None = None) -> int:
-        """How many outputs have statistics: of one metric, or in all."""
+        """The number of outputs that have statistics: of one metric, or of all."""
         query, values = "SELECT count(*) FROM statistics", []
         if signature is not None:
             query += " WHERE metric = (SELECT number FROM metrics WHERE signature = ?)"
@@ -163,7 +163,7 @@ class Store:
             return int(connection.execute(query, values).fetchone()[0])
 
     def close(self) -> None:
-        """Let go of the file; a later use opens it again."""
+        """Close the file; a later use opens it again."""
         with self._lock:
             if self._connection is not None and self._process == os.getpid():
                 self._connection.close()
@@ -209,13 +209,13 @@ class Store:
         """The connection of this process, under the lock; SQLite's complaints become clear errors."""
         with self._lock:
             try:
-                # SQLite forbids to carry a connection across a fork.
+                # SQLite forbids using a connection in a forked process.
                 if self._connection is None or self._process != os.getpid():
                     self._process = os.getpid()
                     self._connection = sqlite3.connect(
                         self.path, timeout=self._timeout, isolation_level=None, check_same_thread=False
                     )
-                    # In write-ahead mode a killed process loses nothing by this, only a power cut may.
+                    # In write-ahead mode this loses nothing when a process is killed, only perhaps in a power cut.
                     self._connection.execute("PRAGMA synchronous = NORMAL")
                 yield self._connection
             except sqlite3.Error as error:
@@ -244,7 +244,7 @@ class Store:
             connection.execute("COMMIT")
 
     def _set_up(self) -> None:
-        """Create the tables in an empty file; refuse a file that somebody else made."""
+        """Create the tables in an empty file; refuse a file of another program or version."""
         with self._connected() as connection:
             self._enter_write_ahead_mode(connection)
         with self._transaction() as connection:
@@ -262,7 +262,10 @@ class Store:
                 raise InputError(f"{self.path}: is a store of version {version}; expected version {_SCHEMA_VERSION}")
 
     def _enter_write_ahead_mode(self, connection: sqlite3.Connection) -> None:
-        """Two processes that create the file at once collide here, and SQLite does not wait by itself."""
+        """Switch to write-ahead mode, and wait for other processes that do so.
+
+        Two processes that create the file at once collide here, and SQLite does not wait by itself.
+        """
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if application != _APPLICATION_ID and tables:
@@ -279,7 +282,7 @@ class Store:
 
 
 def _id_from_hex(name: str) -> bytes:
-    """The bytes of an id; text that is no id is nobody's id."""
+    """The bytes of an id; no bytes for text that is not hexadecimal, so that it is never found."""
     try:
         return bytes.fromhex(name)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A metric with a store in front of it: what is stored is not computed, what is computed is stored."""
+"""A metric with a store in front of it: stored statistics are not computed, computed ones are stored."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def bind(
     *,
     store: Store | None = None,
 ) -> PreparedMetric:
-    """``metric.prepare`` with a store in front of it; the parts of a combination each on its own.
+    """The prepared metric with a store in front of it.
 
-    So the answers and statistics of one metric are shared by all the combinations that it is a part of.
+    The parts of a combination get a store one by one, so all combinations share the statistics of a metric.
     """
     if isinstance(metric, Combination):
         return PreparedCombination([bind(part, references, sources, store=store) for part in metric.metrics])
@@ -32,7 +32,7 @@ def bind(
 
 
 class _Stored(PreparedMetric):
-    """One metric's answers: from the store, or else from the metric, checked, and then stored."""
+    """A prepared metric that looks into the store first; new answers are checked and stored."""
 
     def __init__(
         self, metric: Metric, references: References, sources: Sequence[str] | None, store: Store | None
@@ -73,7 +73,7 @@ class _Stored(PreparedMetric):
         return output_ids(self._signature, keys, outputs)
 
     def _ask_metric(self, sentences: Int64s, outputs: Sequence[str], ids: list[bytes] | None) -> Statistics:
-        """The metric's answer to a batch, stored; a NotYet that leaves here has statistics and questions."""
+        """The metric's answer to a batch, stored. A NotYet raised here always has statistics and questions."""
         try:
             statistics = self._checked(self._prepared.statistics(sentences, outputs), sentences, outputs, set())
         except NotYet as answer:
@@ -152,7 +152,7 @@ def _interleave(
     right: Int64s,
     right_rows: Statistics,
 ) -> Statistics:
-    """Rows from two places in their common order."""
+    """A table of ``count`` rows: ``left_rows`` at the positions ``left``, ``right_rows`` at ``right``."""
     both = [rows for rows in (left_rows, right_rows) if len(rows)]
     result = np.empty((count, left_rows.shape[1]), dtype=np.result_type(*both))
     result[left], result[right] = left_rows, right_rows

@@ -11,14 +11,14 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics import _text
-from hulltune.metrics._common import check_flags, signature
+from hulltune.metrics._common import check_flags, checked_numbers, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import Ratio
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ter(Metric):
-    """TER: edits and block shifts by the mean length of the references; options are sacrebleu's.
+    """TER: edits and block shifts, divided by the mean length of the references; options are sacrebleu's.
 
     The statistics are the edits to the nearest reference and the mean number of words of the references, as
     float64: a sum of means is exact where the number of references is 1, 2 or 4. The score is 0 for no edits,
@@ -60,16 +60,16 @@ class Ter(Metric):
         """100 * edits / reference length of each row."""
         from hulltune.kernels.metric_scores import ter_scores
 
-        rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
+        rows = _text.statistic_rows(statistics, self)
         return ter_scores(rows).reshape(np.shape(statistics)[:-1])
 
     @property
     def as_ratio(self) -> Ratio:
-        """Edits by length."""
+        """Edits divided by reference length."""
         return Ratio(np.array([1.0, 0.0]), np.array([0.0, 1.0]), scale=100.0)
 
     def tokenised(self, lines: Sequence[str]) -> Sequence[str]:
-        """The lines such that splitting them at white space gives tercom's tokens."""
+        """The lines, rewritten so that splitting them at white space gives tercom's tokens."""
         if not (self.normalized or self.no_punct):
             return lines if self.case_sensitive else list(map(str.lower, lines))
         try:
@@ -100,7 +100,7 @@ class PreparedTer(PreparedMetric):
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Floats:
         """(edits, mean reference length) of each output."""
-        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
+        sentences = checked_numbers(sentences, outputs, len(self._offsets) - 1)
         return _text.in_batches(self._statistics, sentences, outputs)
 
     def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Floats:

@@ -15,12 +15,12 @@ import numpy as np
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics import _text
-from hulltune.metrics._common import check_choice, check_flags, signature
+from hulltune.metrics._common import check_choice, check_flags, checked_numbers, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import Ratio
 
 NORMALIZATIONS = ("none", "lower", "lower-nopunct")
-"""What may be done to references and outputs before they are compared.
+"""The normalisations of references and outputs before they are compared.
 
 ``none``: nothing. ``lower``: str.lower(). ``lower-nopunct``: str.lower(), then every character of a Unicode
 category P* (punctuation) is deleted, without leaving a blank: "it's" becomes "its", "e-mail" becomes "email".
@@ -29,12 +29,12 @@ category P* (punctuation) is deleted, without leaving a blank: "it's" becomes "i
 
 @dataclass(frozen=True, kw_only=True)
 class EditRate(Metric):
-    """What WER, CER and MER share: (hits, substitutions, deletions, insertions) of an alignment.
+    """The base of WER, CER and MER: counts of hits, substitutions, deletions and insertions of an alignment.
 
-    Of several alignments with the fewest edits the one that rapidfuzz (and so jiwer) picks counts; of several
-    references the one with the fewest edits, the first of equals. An empty reference is allowed: everything
-    in the output is an insertion. Rates are fractions, as jiwer's, and may exceed 1. Words are jiwer's: split
-    at blanks and at runs of white space, while a single tab or line break inside a line belongs to its word.
+    Among alignments with the fewest edits, the one that rapidfuzz (and so jiwer) picks counts. Among several
+    references, the one with the fewest edits counts, the first of equals. An empty reference is allowed: all of
+    the output is then an insertion. Rates are fractions, as in jiwer, and may exceed 1. Words are jiwer's: split
+    at blanks and at runs of white space; a single tab or line break inside a line belongs to its word.
     """
 
     higher_is_better = False
@@ -61,15 +61,15 @@ class EditRate(Metric):
         return PreparedEditRate(self, references)
 
     def score(self, statistics: Statistics) -> Floats:
-        """Edits by length of each row. Where that length is 0: the number of edits, as jiwer has it."""
+        """Edits divided by length for each row; where the length is 0, the number of edits, as in jiwer."""
         from hulltune.kernels.metric_scores import error_rates
 
-        rows = _text.statistic_rows(statistics, len(self.columns), metric=self.name)
+        rows = _text.statistic_rows(statistics, self)
         return error_rates(rows, self.insertions_count).reshape(np.shape(statistics)[:-1])
 
     @property
     def as_ratio(self) -> Ratio:
-        """Edits by length: no edits where there is no length."""
+        """Edits divided by length."""
         edits = np.array([0.0, 1.0, 1.0, 1.0])
         return Ratio(edits, np.array([1.0, 1.0, 1.0, 1.0 if self.insertions_count else 0.0]))
 
@@ -119,11 +119,11 @@ class PreparedEditRate(PreparedMetric):
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
         """(hits, substitutions, deletions, insertions) of each output, as int64."""
-        sentences = _text.check_outputs(sentences, outputs, len(self._offsets) - 1, metric=self._metric.name)
+        sentences = checked_numbers(sentences, outputs, len(self._offsets) - 1)
         return _text.in_batches(self._statistics, sentences, outputs)
 
     def encoded(self, lines: Sequence[str]) -> _text.Tokenised:
-        """Lines, normalised, as ids of the words (or characters) of the references; −1 for one that none has."""
+        """The normalised lines as ids of words (or characters) of the references; −1 for one that no reference has."""
         return self._symbols.encode(self._metric.normalised(lines))
 
     @property
@@ -132,11 +132,11 @@ class PreparedEditRate(PreparedMetric):
         return self._metric.unit == "character"
 
     def normalised(self, lines: Sequence[str]) -> Sequence[str]:
-        """Lines as they are compared."""
+        """The lines after the normalisation of the metric."""
         return self._metric.normalised(lines)
 
     def references_of(self, sentence: int) -> list[Int32s]:
-        """The references of a sentence as the same ids."""
+        """The references of a sentence, each as ids of ``encoded``."""
         ids, offsets = self._symbols.references
         return [ids[offsets[k] : offsets[k + 1]] for k in range(self._offsets[sentence], self._offsets[sentence + 1])]
 
@@ -171,7 +171,7 @@ class PreparedEditRate(PreparedMetric):
 
 
 class _Words:
-    """Words as ids, -1 for a word that no reference has."""
+    """Words as ids, −1 for a word that no reference has."""
 
     def __init__(self, references: Sequence[str]) -> None:
         from hulltune.kernels.tokens import JIWER_WORDS
@@ -186,7 +186,7 @@ class _Words:
 
 
 class _Characters:
-    """Characters as ids, -1 for a character that no reference has."""
+    """Characters as ids, −1 for a character that no reference has."""
 
     def __init__(self, references: Sequence[str]) -> None:
         lines = _text.pack(list(map(str.strip, references)))

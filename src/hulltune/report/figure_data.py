@@ -1,4 +1,4 @@
-"""What the figures show, computed and tested apart from the drawing."""
+"""The data of the figures, computed and tested apart from the drawing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hulltune.surface import ErrorSurface
 
 @dataclass(frozen=True, eq=False)
 class CandidateLines:
-    """The lines of all candidates of a list along a direction, and which of them win somewhere."""
+    """The lines of all candidates of a list along a direction, and those that win somewhere."""
 
     names: tuple[str, ...]
     slopes: Floats
@@ -34,7 +34,7 @@ class CandidateLines:
         return tuple(i for i in range(len(self.names)) if i not in self.winners)
 
     def scores(self, etas: Floats) -> Floats:
-        """The scores of all candidates (rows) at some points."""
+        """The scores of all candidates (rows) at the points ``etas`` (columns)."""
         return self.slopes[:, None] * etas + self.intercepts[:, None]
 
     @property
@@ -64,7 +64,7 @@ def candidate_lines(
 
 
 def envelope_tokens(found: Envelope, edge: int) -> tuple[str, ...]:
-    """The output of one candidate of a list."""
+    """The tokens of one candidate of a list."""
     from hulltune.lines.output import derivation_tokens
 
     tokens = derivation_tokens(found.forest, np.array([edge], dtype=np.int32))
@@ -72,7 +72,7 @@ def envelope_tokens(found: Envelope, edge: int) -> tuple[str, ...]:
 
 
 def view_around(breakpoints: Floats, *, margin: float = 0.35) -> tuple[float, float]:
-    """A stretch of the line that shows all breakpoints with some room on both sides."""
+    """An interval of the line that holds all breakpoints, with some room on both sides."""
     if not len(breakpoints):
         return -1.0, 1.0
     low, high = float(breakpoints[0]), float(breakpoints[-1])
@@ -82,14 +82,14 @@ def view_around(breakpoints: Floats, *, margin: float = 0.35) -> tuple[float, fl
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """A piecewise constant function on a stretch of the line: ``values[i]`` from ``edges[i]`` to ``edges[i + 1]``."""
+    """A piecewise constant function on an interval of the line: ``values[i]`` from ``edges[i]`` to ``edges[i + 1]``."""
 
     edges: Floats
     values: Floats
 
 
 def surface_steps(surface: ErrorSurface, losses: Floats, view: tuple[float, float]) -> Steps:
-    """The losses of the intervals of a surface that are in view."""
+    """The losses on those intervals of a surface that are in view."""
     first = int(np.searchsorted(surface.breakpoints, view[0], side="right"))
     last = int(np.searchsorted(surface.breakpoints, view[1], side="left"))
     edges = np.concatenate([[view[0]], surface.breakpoints[first:last], [view[1]]])

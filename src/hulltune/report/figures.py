@@ -39,7 +39,10 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> Path:
-    """Write the figure (PNG, SVG or PDF by its suffix): to a neighbour first, which then takes the name."""
+    """Write the figure (PNG, SVG or PDF by its suffix) and return its path.
+
+    It is written under another name first, so that a half-written figure never has this name.
+    """
     target = Path(path)
     if target.suffix.lower() not in {".png", ".svg", ".pdf"}:
         raise InputError(f"{target}: expected a name that ends in .png, .svg or .pdf")
@@ -138,7 +141,7 @@ def _draw_lines(axes: Any, lines: CandidateLines, low: float, high: float) -> No
 
 
 def _beside_hull(lines: CandidateLines, index: int) -> tuple[tuple[float, float], str]:
-    """Where the name of a dual point goes: away from the hull, which is drawn through the winners."""
+    """The offset and the alignment of a dual point's name: away from the hull, which goes through the winners."""
     if index in lines.obscured:
         return (0.0, 15.0), "center"
     if index == lines.winners[0]:
@@ -149,7 +152,7 @@ def _beside_hull(lines: CandidateLines, index: int) -> tuple[tuple[float, float]
 
 
 def spread_labels(heights: Floats, gap: float) -> Floats:
-    """Heights moved up as little as needed for neighbours to be ``gap`` apart, in the same order."""
+    """The heights, moved up as little as needed for neighbours to be ``gap`` apart; their order stays."""
     order = np.argsort(heights, kind="stable")
     moved = heights.astype(np.float64).copy()
     for lower, upper in pairwise(order):
@@ -226,7 +229,7 @@ def plane_figure(plane: MetricPlane) -> Figure:
 
 
 def colour_range(scores: Floats, best: float, *, higher_is_better: bool) -> tuple[float, float]:
-    """Which scores get colours of their own: the better two thirds of the picture, so that its top is not one blot."""
+    """The range of scores that the colours tell apart: the better two thirds, so that the top is not one blot."""
     if higher_is_better:
         low = float(np.quantile(scores, 0.35))
         return min(low, best - 1e-9), max(best, float(scores.max()))

@@ -18,13 +18,13 @@ WIDTH = 100
 
 
 def summary(result: TuneResult) -> str:
-    """All that a result says, with the metric's signature and the seed."""
+    """A result of tuning as text, with the metric's signature and the seed."""
     blocks = [_header(result), _scores(result), _certificate(result), _features(result), _others(result)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
 def loop_summary(result: LoopResult) -> str:
-    """The result of a loop in a few lines."""
+    """A result of a loop as text, in a few lines."""
     from hulltune.loop.result import REASONS
 
     better = "higher" if result.higher_is_better else "lower"
@@ -52,7 +52,7 @@ def loop_summary(result: LoopResult) -> str:
 
 
 def _without_output(result: LoopResult) -> list[str]:
-    """A line on sentences that the decoder had no output for, where there are any."""
+    """Lines on the sentences that the decoder had no output for, if there are any."""
     counts = {"tuning set": (result.iterations[0].empty, result.empty)}
     if result.heldout is not None:
         counts["held out"] = (result.heldout.start_empty, result.heldout.tuned_empty)
@@ -114,7 +114,7 @@ def _scores(result: TuneResult) -> list[str]:
 
 
 def _certificate(result: TuneResult) -> list[str]:
-    """What is proven, and how far each free weight may move."""
+    """The proven bound, and the range in which each free weight may move."""
     proof = result.certificate
     if proof is None:
         return []
@@ -145,7 +145,7 @@ def _interval(gain: Interval | None, digits: int) -> str:
 
 
 def _features(result: TuneResult) -> list[str]:
-    """Weights before and after, and what each feature is worth; the features worth most if there are very many."""
+    """Weights before and after, and the worth of each feature; of very many features, those worth most."""
     digits = _digits(result)
     names = list(result.weights)
     if len(names) > MOST_FEATURES:
@@ -170,12 +170,12 @@ def _others(result: TuneResult) -> list[str]:
 
 
 def _digits(result: TuneResult) -> int:
-    """Two places for a metric in hundredths, four for one between 0 and 1."""
+    """The number of decimals: four for a metric between 0 and 1, two for one up to 100."""
     return 4 if max(abs(result.score), abs(result.baseline), abs(result.oracle or 0.0)) < 2 else 2
 
 
 def _table(rows: Sequence[tuple[str, ...]], alignment: str) -> list[str]:
-    """Columns as wide as their widest entry, two spaces apart."""
+    """The rows as lines: columns are as wide as their widest entry and two spaces apart."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(alignment))]
     return [
         "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, alignment, widths, strict=True)).rstrip()
@@ -188,7 +188,7 @@ def _short(text: str, width: int) -> str:
 
 
 def _of_what(result: TuneResult) -> str:
-    """The candidates; of forests, their edges count."""
+    """The size of the data: the candidates of lists, the candidates and edges of forests."""
     if result.baseline_kind == TuneResult.baseline_kind:
         return counted(result.candidates, "candidate")
     return f"{result.candidates:,} candidates and edges"
