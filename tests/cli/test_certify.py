@@ -57,7 +57,7 @@ def test_certify(lists: str, tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_certify_and_another_search_are_an_error(lists: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", lists, "--certify", "--search", "powell"]) == 2
-    assert "--certify is --search certified" in capsys.readouterr().err
+    assert "--certify: means --search certified" in capsys.readouterr().err
 
 
 def test_infeasible(lists: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -264,7 +264,7 @@ def test_notes_on_weights_that_are_missing(data: Path, capsys: pytest.CaptureFix
     assert code == 0
     assert "no weight for f1, f2: taken as 0" in err
     for content, complaint in (
-        ("f0 1\nlm 2\n", "a weight for 'lm', which the lists do not have"),
+        ("f0 1\nlm 2\n", "a weight for 'lm', which is no feature of the lists"),
         ("lm 2\n", "no weight for any"),
     ):
         (data / "w.txt").write_text(content, encoding="utf-8")

@@ -87,11 +87,11 @@ def test_lists_have_k_best_too(data: Path, capsys: pytest.CaptureFixture[str]) -
     ("options", "message"),
     [
         (["--k", "2", "--sample", "2"], "--k, --sample: give one of them"),
-        (["--temperature", "2"], "--temperature: is for --sample"),
-        (["--seed", "2"], "--seed: is for --sample"),
+        (["--temperature", "2"], "--temperature: only for random derivations; give --sample"),
+        (["--seed", "2"], "--seed: only for random derivations; give --sample"),
         (["--k", "0"], "--k: got '0'; expected a whole number of at least 1"),
         (["--sample", "3", "--temperature", "-1"], "temperature: expected a number above 0"),
-        (["--as", "text"], "--as text: is for one derivation"),
+        (["--as", "text"], "--as text: only for one derivation"),
         (["--as", "mosses"], "moses"),
     ],
 )
@@ -189,7 +189,7 @@ def test_pruning_tells_what_it_keeps(data: Path, capsys: pytest.CaptureFixture[s
         (["dev.forest", "out", "--to", "slff"], "slf"),
         (["dev.forest", "out", "--to", "moses"], "see hulltune kbest"),
         (["dev.forest", "out.hull", "--beam", "3"], "pruning needs weights"),
-        (["dev.forest", "out.hull", "--weights", "w.json"], "weights are for pruning alone"),
+        (["dev.forest", "out.hull", "--weights", "w.json"], "weights are only for pruning"),
         (["dev.forest", "one.slf", "--to", "slf"], "give a folder"),
         (["none.forest", "out.hull"], "no such file"),
     ],
@@ -225,4 +225,4 @@ def test_check_reads_every_byte_of_a_packed_file(data: Path, capsys: pytest.Capt
     assert "damaged" in err
     code, _, err = run(capsys, "info", "dev.forest", "--check")
     assert code == 2
-    assert "dev.forest is no packed file" in err
+    assert "dev.forest is not a packed file" in err

@@ -112,7 +112,7 @@ def test_info(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "info", "forests")
     assert code == 0
     assert "12 sentences (6 lattices, 6 hypergraphs)" in out
-    assert "left out 1 file in no format of forests: README" in err
+    assert "left out 1 file in no known format of forests: README" in err
 
 
 def test_lists_beside_forests(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

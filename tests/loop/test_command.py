@@ -150,7 +150,7 @@ def test_bad_commands_are_refused_before_anything_runs(command: str, options: di
 
 
 def test_what_needs_an_input_says_so() -> None:
-    with pytest.raises(InputError, match="no input is given"):
+    with pytest.raises(InputError, match="there is no input"):
         CommandDecoder("decode {weights} {input}")
 
 
@@ -256,8 +256,8 @@ def test_the_command_ends_with_the_decoders_last_words(tmp_path: Path, capsys: p
     [
         (["--missing", "1"], "--missing: got '1'; expected 0"),
         (["--heldout", "x"], "give both or none"),
-        (["--forest"], "--forest: is for the built-in decoder"),
-        (["--lattice"], "--lattice: is for the built-in decoder"),
+        (["--forest"], "--forest: only for the built-in decoder"),
+        (["--lattice"], "--lattice: only for the built-in decoder"),
         (["--out", "w.doc"], "no known suffix"),
         (["--input", "none"], "no such file"),
         (
@@ -357,4 +357,7 @@ def test_weights_of_other_features_are_an_error_of_the_output(
     (tmp_path / "weights.tpl").write_text('{{"weights": {{"x": {x}, "y": {y}}}}}')
     given = [*given, "--run", str(tmp_path / "other")]
     assert main(given) == 1
-    assert "the weights are for none of its features (a, b, c); they are for x, y" in capsys.readouterr().err
+    assert (
+        "it has none of the features that the weights are for (x, y); its features are a, b, c"
+        in capsys.readouterr().err
+    )

@@ -246,7 +246,7 @@ def test_files_that_a_function_names_are_kept(tmp_path: Path) -> None:
         kept = list((tmp_path / "run" / f"iter-{number:03d}").glob("output*"))
         assert len(kept) == 1
         assert read(kept[0]).corpus.edges == 60
-    with pytest.raises(InputError, match="no such file, though the decoder named it"):
+    with pytest.raises(InputError, match="no such file, but the decoder named it"):
         tune_loop(lambda weights: tmp_path / "nothing", references(), start=START, **QUICK)
 
 
@@ -319,7 +319,9 @@ def test_forests_by_order_must_be_complete() -> None:
 
 
 def test_output_that_weights_cannot_choose_from_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"weights are for none of its features \(a, b, c\); they are for x, y"):
+    with pytest.raises(
+        InputError, match=r"it has none of the features that the weights are for \(x, y\); its features are a, b, c"
+    ):
         tune_loop(shown, references(), start={"x": 1.0, "y": 2.0}, **QUICK)
     folder = tmp_path / "run"
     with pytest.raises(InputError, match="no sentence has more than one candidate"):

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from hulltune import Climb, Constraints, InputError, tune_loop
-from hulltune.loop import CommandDecoder, LoopResult, places
+from hulltune.loop import CommandDecoder, LoopResult
+from hulltune.loop.folder import RunFolder
 from tests.loop.decoders import START, references, shown
 from tests.loop.test_loop import without_times
 
@@ -45,7 +46,7 @@ def test_killed_at_every_place_it_ends_as_if_nothing_had_happened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr(places, "reached", told.append)
+    monkeypatch.setattr(RunFolder, "reached", staticmethod(told.append))
     decoded: list[int] = []
     expected = without_times(loop(tmp_path / "whole", decoded))
     stops = tuple(told)
@@ -61,10 +62,10 @@ def test_killed_at_every_place_it_ends_as_if_nothing_had_happened(
 
         folder = tmp_path / f"killed-{stop}"
         again: list[int] = []
-        monkeypatch.setattr(places, "reached", kill)
+        monkeypatch.setattr(RunFolder, "reached", staticmethod(kill))
         with pytest.raises(Killed):
             loop(folder, again)
-        monkeypatch.setattr(places, "reached", lambda place: None)
+        monkeypatch.setattr(RunFolder, "reached", staticmethod(lambda place: None))
         assert without_times(loop(folder, again)) == expected, stops[stop]
         lost = 1 if stops[stop].startswith("after decoding") else 0  # decoded, but its folder had no name yet
         assert len(again) == len(decoded) + lost, stops[stop]
@@ -82,7 +83,7 @@ def test_killed_at_every_place_in_turn_in_one_folder(tmp_path: Path, monkeypatch
             if len(passed) > patience:
                 raise Killed(place)
 
-        monkeypatch.setattr(places, "reached", kill)
+        monkeypatch.setattr(RunFolder, "reached", staticmethod(kill))
         try:
             found = loop(tmp_path / "run", [])
         except Killed:

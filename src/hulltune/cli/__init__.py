@@ -1,4 +1,4 @@
-"""The command line: one file per command. Nothing heavy is imported before a command runs."""
+"""The command line: one file per command. Slow imports wait until a command needs them."""
 
 from hulltune.cli.main import main
 

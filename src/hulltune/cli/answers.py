@@ -1,4 +1,4 @@
-"""How a command answers: by exit codes, notes, files, and text on standard output. Ctrl-C waits for the last two."""
+"""Answers of commands: exit codes, notes, files, and standard output. Ctrl-C does not break the last two off."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 Result = TypeVar("Result", "TuneResult", "LoopResult")
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes. A metric that waits for answers has one of its own (3)."""
+"""Exit codes. A metric that waits for answers has its own one (3)."""
 OUT_SUFFIXES = {".json": "result", ".ini": "moses", ".txt": "lines"}
 
 
 def note(message: str) -> None:
-    """Say a line on standard error."""
+    """Print a line on standard error."""
     print(f"hulltune: {message}", file=sys.stderr)
 
 
 def note_left_out(edges: Mapping[int, int]) -> None:
-    """Say which sentences had too large a lattice, if any."""
+    """Print which sentences had too large a lattice, if any."""
     if edges:
         shown = ", ".join(str(sentence + 1) for sentence in list(edges)[:5]) + (", …" if len(edges) > 5 else "")
         lost = counted(sum(edges.values()), "edge")
@@ -42,7 +42,7 @@ def note_left_out(edges: Mapping[int, int]) -> None:
 
 
 def checked_outputs(names: Sequence[str]) -> list[Path]:
-    """Files that can be written later: better to learn of a typo before a long run than after it."""
+    """The output files of a command, checked before a long run so that a typing error does not lose its result."""
     return [_checked_output(name) for name in names]
 
 
@@ -58,14 +58,14 @@ def _checked_output(name: str) -> Path:
 
 
 def give_result(result: Result, outputs: Sequence[Path], *, summary: Callable[[Result], str], as_json: bool) -> None:
-    """Write the result, and print it: as JSON or as its summary."""
+    """Write the result to files, and print it as JSON or as a summary."""
     for path in outputs:
         _write_result(result, path)
     print(json.dumps(result.to_dict(), ensure_ascii=False) if as_json else summary(result))
 
 
 def _write_result(result: TuneResult | LoopResult, path: Path) -> None:
-    """The whole result as JSON, or its weights alone; atomically."""
+    """Write the whole result as JSON, or only its weights, atomically."""
     from hulltune.formats import write_weights
 
     if path.suffix == ".json":
@@ -76,7 +76,7 @@ def _write_result(result: TuneResult | LoopResult, path: Path) -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C while a result is written: it is there, and it will not take long."""
+    """Ignore Ctrl-C while a finished result is written, which does not take long."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -88,7 +88,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def write_lines(lines: Iterable[str], path: str | Path | None) -> None:
-    """A text a line: into a file, which is replaced as a whole, or to standard output where None is named."""
+    """Write texts, one a line: to a file, which is replaced atomically, or to standard output for None."""
     if path is None:
         for line in lines:
             sys.stdout.write(f"{line}\n")

@@ -1,6 +1,6 @@
-"""How commands look: help in groups, one option a line, examples at the end, and the choice of a command by its name.
+"""Commands and their help: groups of options, one option a line, examples at the end, and loading by name.
 
-rich-click draws the help. It imports rich only then, and plain commands start without it.
+rich-click draws the help. It imports rich only for that, so plain commands start without it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 COMPLETE = "_HULLTUNE_COMPLETE"
-"""The variable by which a shell asks for completions."""
+"""The environment variable by which a shell asks for completions."""
 WIDEST = 100
-"""Columns that help takes at most: longer lines are hard to read."""
+"""The most columns of the help: longer lines are hard to read."""
 SETTINGS: dict[str, Any] = {
     "help_option_names": ["-h", "--help"],
     "show_default": True,
@@ -31,7 +31,7 @@ SETTINGS: dict[str, Any] = {
         "text_markup": None,
         "text_emojis": False,
         "max_width": WIDEST,
-        "force_terminal": None,  # colours are for terminals, also where a build server would like to have them
+        "force_terminal": None,  # colours only on terminals: rich-click would also force them on build servers
         "options_panel_title": "general",
         "style_options_panel_title_style": "bold",
         "style_commands_panel_title_style": "bold",
@@ -42,10 +42,10 @@ SETTINGS: dict[str, Any] = {
 
 
 class _Options(RichOptionPanel):
-    """A group of options: one a line, in two columns that are as wide in all groups of a command."""
+    """A group of options, one a line, in two columns of equal widths for all groups of a command."""
 
     def get_table(self, command: RichCommand, ctx: RichContext, formatter: RichHelpFormatter) -> Table:
-        """The options of the group, and what they do."""
+        """The options of the group and their help."""
         from rich.table import Table
         from rich.text import Text
 
@@ -58,13 +58,13 @@ class _Options(RichOptionPanel):
         for param in self.get_objects(command, ctx):
             assert isinstance(param, (RichArgument, RichOption))
             spelled = Text.assemble(*zip(_spelled(param), styles, strict=True))
-            # The text alone: within the columns that rich-click puts around it, drawing takes half as long again.
+            # Only the text: rich-click puts it into columns, with which drawing takes half as long again.
             table.add_row(spelled, param.get_rich_help(ctx, formatter).renderables[0])
         return table
 
 
 def _spelled(param: click.Parameter) -> tuple[str, str, str]:
-    """How an option is written: its short form, or room for one, its name, and what follows it."""
+    """The spelling of an option in three parts: its short form (or blanks), its name, and its value."""
     if isinstance(param, click.Argument):
         return "", "", param.metavar or ""
     short = next((f"{name}, " for name in param.opts if not name.startswith("--")), "    ")
@@ -87,7 +87,7 @@ class _Context(RichContext):
 
 
 class Command(RichCommand):
-    """A command whose help names all that it needs in the first line, and ends with examples."""
+    """A command whose help has all required options in its first line, and ends with examples."""
 
     context_class = _Context
 
@@ -96,7 +96,7 @@ class Command(RichCommand):
         self.examples = examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments. Every fault in them knows its command, so that the message can name it."""
+        """Parse the arguments. Every usage error gets the context, so that its message can name the command."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
@@ -104,7 +104,7 @@ class Command(RichCommand):
             raise
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """The arguments and the options that must be given; the others are ``[options]``."""
+        """The arguments and the required options; ``[options]`` stands for the others."""
         arguments, needed = [], []
         for param in self.get_params(ctx):
             if isinstance(param, click.Argument):
@@ -114,11 +114,11 @@ class Command(RichCommand):
         return [*arguments, *needed, "[options]"]
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The first line."""
+        """Write the first line of the help."""
         formatter.write_usage(ctx.command_path, " ".join(self.collect_usage_pieces(ctx)), prefix="usage:")
 
     def format_epilog(self, ctx: click.Context, formatter: Any) -> None:
-        """The examples, which can be pasted: where a line is too long, a backslash goes before its break."""
+        """Write the examples. A long line is broken with a backslash, so that it can be pasted."""
         from rich.text import Text
 
         formatter.write(Text("examples:", style=formatter.config.style_options_panel_title_style))
@@ -127,19 +127,19 @@ class Command(RichCommand):
             formatter.write(Text(" \\\n".join(f"  {line}" for line in lines)))
 
     def get_help(self, ctx: click.Context) -> str:
-        """The help without the blanks that rich fills its lines with."""
+        """The help without blanks at the ends of lines, which rich adds."""
         return "\n".join(line.rstrip() for line in super().get_help(ctx).splitlines())
 
 
 class Commands(Command, RichGroup):  # type: ignore[misc]  # rich-click's own classes disagree with click's
-    """All commands by name. The module of one is imported when it is asked for."""
+    """All commands by name. The module of a command is imported when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> Command | None:
-        """The command of a name, if there is one."""
+        """The command with this name, if there is one."""
         return load(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -149,19 +149,19 @@ class Commands(Command, RichGroup):  # type: ignore[misc]  # rich-click's own cl
         return super().resolve_command(ctx, args)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """A command comes first."""
+        """The words of the usage line: a command comes first."""
         return ["COMMAND", "[options]"]
 
 
 def load(name: str) -> Command:
-    """The command of a name."""
+    """The command with this name."""
     found = getattr(importlib.import_module(f"hulltune.cli.commands.{name}"), name)
     assert isinstance(found, Command)
     return found
 
 
 def command(*, group: str, examples: str) -> Callable[[Callable[..., int]], Command]:
-    """Make a command of a function: ``group`` is where it stands in the help of all, ``examples`` end its own help."""
+    """Make a command of a function. ``group`` is its group in the list of commands; ``examples`` end its help."""
 
     def decorate(function: Callable[..., int]) -> Command:
         made = click.command(cls=Command, context_settings=SETTINGS, panel=group, examples=examples)(function)

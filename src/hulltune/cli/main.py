@@ -1,4 +1,4 @@
-"""The command ``hulltune``: find the command, run it, and turn faults into one line and an exit code."""
+"""The program ``hulltune``: run the command of its arguments, and turn errors into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def root() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code."""
+    """Run the command line and return the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         code = _run(arguments)
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _unexpected(error, "--debug" in arguments)
         return _complain("interrupted; there was nothing to write yet", INTERRUPTED)
     except BrokenPipeError:
-        # The reader has seen enough. Python flushes standard output once more at its end: into nothing.
+        # The reader has closed the pipe. Python flushes standard output once more at exit, which must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:
@@ -60,15 +60,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    """Do what the arguments say, or complete them where a shell asks for that.
+    """Run the arguments, or complete them if a shell asks for that.
 
-    click's own ``main`` would print its errors in several lines, and take interrupts and broken pipes for itself.
+    click's own ``main`` would print errors in several lines, and handle interrupts and broken pipes itself.
     """
-    asked = os.environ.get(COMPLETE)
-    if asked:
+    instruction = os.environ.get(COMPLETE)
+    if instruction:
         from click.shell_completion import shell_complete
 
-        return shell_complete(root, {}, "hulltune", COMPLETE, asked)
+        return shell_complete(root, {}, "hulltune", COMPLETE, instruction)
     try:
         with root.make_context("hulltune", arguments, resilient_parsing=not arguments) as ctx:
             if not arguments:
@@ -83,7 +83,7 @@ def _run(arguments: list[str]) -> int:
 
 @contextmanager
 def _told_of_compiling(*, quiet: bool) -> Iterator[None]:
-    """Explain the wait of a first run: a note before the first kernel that has to be compiled."""
+    """Explain the wait of a first run by a note before the first kernel is compiled."""
     told = quiet
 
     def tell(kernel: str) -> None:
@@ -97,19 +97,19 @@ def _told_of_compiling(*, quiet: bool) -> Iterator[None]:
 
 
 def _usage_fault(error: click.ClickException) -> str:
-    """A fault in the usage in one line."""
+    """The message of a usage error in one line."""
     if isinstance(error, click.NoSuchOption):
         near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
-        said = f"unknown option {error.option_name}{near}"
+        message = f"unknown option {error.option_name}{near}"
     elif isinstance(error, click.MissingParameter) and error.param is not None:
-        said = f"the following arguments are required: {long_name(error.param)}"
+        message = f"the following arguments are required: {long_name(error.param)}"
     elif isinstance(error, click.BadParameter) and error.param is not None:
-        said = f"argument {long_name(error.param)}: {error.message}"
+        message = f"argument {long_name(error.param)}: {error.message}"
     else:
         message = error.format_message().rstrip(".")
-        said = message[:1].lower() + message[1:]
+        message = message[:1].lower() + message[1:]
     context = getattr(error, "ctx", None)
-    return said if context is None else f"{said} (see {context.command_path} --help)"
+    return message if context is None else f"{message} (see {context.command_path} --help)"
 
 
 def _unexpected(error: BaseException, debug: bool) -> int:
@@ -119,9 +119,9 @@ def _unexpected(error: BaseException, debug: bool) -> int:
         return _complain(str(error), error.exit_code)
     if debug:
         traceback.print_exc()
-    said = " ".join(str(error).split())
+    message = " ".join(str(error).split())
     hint = "" if debug else "; run it again with --debug for the traceback"
-    return _complain(f"the run failed: {type(error).__name__}{': ' if said else ''}{said}{hint}", FAILED)
+    return _complain(f"the run failed: {type(error).__name__}{': ' if message else ''}{message}{hint}", FAILED)
 
 
 def _complain(message: str, code: int) -> int:
@@ -130,10 +130,10 @@ def _complain(message: str, code: int) -> int:
 
 
 def entry_point() -> NoReturn:
-    """What the installed script calls: texts are UTF-8, whatever the terminal's own encoding."""
+    """Run the installed script. Texts are UTF-8, whatever the encoding of the terminal."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     code = main()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said and written: Ctrl-C while Python ends changes nothing
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # everything is written: Ctrl-C must not change the exit code now
     sys.exit(code)

@@ -1,6 +1,6 @@
-"""The options that several commands share, each spelled once, and the objects that they arrive in.
+"""Options that several commands share, each defined once, and the dataclasses that hold their values.
 
-A decorator such as ``data_options`` adds a group of options to a command and hands them over as one argument.
+A decorator such as ``data_options`` adds a group of options to a command and passes their values as one argument.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ _SPELLED = re.compile(r"(?:(-\w), )?(--[\w-]+)(?: (.+))?")
 
 
 def option(group: str | None, spelled: str, help_text: str, *, name: str | None = None, **settings: Any) -> Decorator:
-    """An option, spelled as the help shows it ("-o, --out FILE"), and told in a sentence.
+    """An option, spelled like in the help ("-o, --out FILE"), with a sentence of help.
 
-    It is a flag where nothing follows its name. Its value is text, or what the type says; files are known by their
-    spelling. ``name`` is that of the argument of the command, where it is another one.
+    It is a flag if nothing follows its name. Its value is text, unless ``type`` says otherwise or the spelling is one
+    of FILES. ``name`` is the argument of the command, if it differs from the name of the option.
     """
     found = _SPELLED.fullmatch(spelled)
     assert found is not None, spelled
@@ -65,13 +65,13 @@ def option(group: str | None, spelled: str, help_text: str, *, name: str | None 
 
 
 def argument(group: str, name: str, metavar: str, help_text: str, **settings: Any) -> Decorator:
-    """A value without an option's name before it, told in a sentence."""
+    """An argument without the name of an option, with a sentence of help."""
     return click.argument(name, metavar=metavar, panel=group, help=help_text, **settings)
 
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How to read whatever there is."""
+    """The options for reading any data."""
 
     format: str | None
     missing: float | None
@@ -83,7 +83,7 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class DataOptions(ReadingOptions):
-    """What to read, and how."""
+    """The lists or forests to read, and the options for reading them."""
 
     lists: tuple[str, ...]
     on_error: str
@@ -94,7 +94,7 @@ class DataOptions(ReadingOptions):
 
 @dataclass(frozen=True)
 class ConstraintOptions:
-    """What the weights may be."""
+    """The constraints on weights."""
 
     fix: Mapping[str, float]
     free: list[str] | None
@@ -107,7 +107,7 @@ class ConstraintOptions:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How to search for the weights."""
+    """The options of the search for weights."""
 
     search: str
     restarts: int
@@ -119,29 +119,29 @@ class SearchOptions:
 
 
 def constraints_of(options: ConstraintOptions) -> Constraints:
-    """The constraints that the options of a command name."""
+    """The Constraints of the options of a command."""
     from hulltune.search.constraints import Constraints
 
     return Constraints(**{field.name: getattr(options, field.name) for field in fields(options)})
 
 
 def strategy_of(options: SearchOptions, **further: Any) -> Strategy:
-    """The strategy that the options of a command name, with those of its own options that a command has."""
+    """The Strategy of the options of a command; options that this strategy does not have are ignored."""
     from hulltune.search.strategies import STRATEGIES, get_strategy
 
     known = {field.name for field in fields(STRATEGIES[options.search])}  # type: ignore[arg-type]  # all are dataclasses
-    given = {field.name: getattr(options, field.name) for field in fields(options)} | further
-    return get_strategy(options.search, **{name: value for name, value in given.items() if name in known})
+    values = {field.name: getattr(options, field.name) for field in fields(options)} | further
+    return get_strategy(options.search, **{name: value for name, value in values.items() if name in known})
 
 
 def gathered(argument: str, kind: type, *options: Decorator) -> Decorator:
-    """Add options to a command, which gets them as one object: an argument of that name and kind."""
+    """A decorator that adds options to a command and passes their values as one ``argument`` of type ``kind``."""
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(function)
         def run(**values: Any) -> int:
-            given = {field.name: values.pop(field.name) for field in fields(kind)}
-            return function(**values, **{argument: kind(**given)})
+            own = {field.name: values.pop(field.name) for field in fields(kind)}
+            return function(**values, **{argument: kind(**own)})
 
         decorated: Callable[..., int] = run
         for add in reversed(options):
@@ -182,12 +182,12 @@ def _reading(group: str) -> dict[str, Decorator]:
 
 
 def reading_options(group: str) -> Decorator:
-    """How to read what a decoder writes: the argument ``reading``."""
+    """The options for reading the output of a decoder: the argument ``reading``."""
     return gathered("reading", ReadingOptions, *_reading(group).values())
 
 
 def data_options(metavar: str = "LISTS…", *, judged: bool = False) -> Decorator:
-    """The lists or forests: the argument ``data``. If they are ``judged``, also ``ref`` and ``metric``."""
+    """The lists or forests: the argument ``data``. With ``judged``, also the arguments ``ref`` and ``metric``."""
     how = _reading(DATA)
     return gathered(
         "data",
@@ -336,7 +336,7 @@ def weights_option(
 
 
 def out_option(help_text: str, **settings: Any) -> Decorator:
-    """Where the answer goes: the argument ``out``."""
+    """The output file: the argument ``out``."""
     return option(ANSWER, "-o, --out FILE", help_text, **settings)
 
 
@@ -348,12 +348,12 @@ json_option = option(ANSWER, "--json", "Print the answer as one JSON object.", n
 
 
 def quiet_option(help_text: str = "Do not show progress.") -> Decorator:
-    """Less to read: the argument ``quiet``."""
+    """The flag for fewer messages: the argument ``quiet``."""
     return option(GENERAL, "-q, --quiet", help_text)
 
 
 def not_together(*options: tuple[str, bool], needed: bool = False) -> None:
-    """Refuse options that exclude each other, and, where one of them is ``needed``, none of them."""
+    """Refuse options that exclude each other; with ``needed``, also refuse to have none of them."""
     given = [name for name, is_given in options if is_given]
     if len(given) > 1:
         message = f"argument {given[1]}: not allowed with argument {given[0]}"

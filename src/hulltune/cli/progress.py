@@ -1,4 +1,4 @@
-"""How a run is going: a bar or a table on a terminal, plain lines elsewhere, nothing when quiet; on standard error."""
+"""Progress on standard error: a bar or a table on a terminal, plain lines elsewhere, and nothing when quiet."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from hulltune.tuning.tune import Progress
 
 EVERY = 2.0
-"""Seconds between plain lines."""
-
+"""The seconds between plain lines."""
 MOST_MOVED = 3
-"""Weights that the line of an iteration names."""
+"""The most weights that the line of an iteration names."""
 ONE = {"hypotheses": "hypothesis", "edges": "edge"}
-"""The singular of each unit that a loop counts in."""
+"""The singular of each unit of a loop."""
 
 Show = Callable[["Progress"], None]
 ShowLoop = Callable[["LoopProgress"], None]
@@ -28,7 +27,7 @@ ShowLoop = Callable[["LoopProgress"], None]
 
 @contextmanager
 def shown_progress(*, quiet: bool = False) -> Iterator[Show | None]:
-    """What to call with each step."""
+    """A function that shows the progress of tuning; None when quiet."""
     if quiet:
         yield None
     elif sys.stderr.isatty():
@@ -39,7 +38,7 @@ def shown_progress(*, quiet: bool = False) -> Iterator[Show | None]:
 
 
 def line(step: Progress) -> str:
-    """One line of text."""
+    """The progress of tuning in one line."""
     if step.bound is not None:
         return f"{counted(step.boxes, 'box')}, {closing(step)}"
     return (
@@ -49,19 +48,19 @@ def line(step: Progress) -> str:
 
 
 def closing(step: Progress) -> str:
-    """What is reached, what is proven, and how far apart they are."""
+    """The score that a certified search has reached, its bound, and the gap between them."""
     assert step.bound is not None
     gap = abs(step.best_score - step.bound)
     return f"reached {score_text(step.best_score)}, bound {score_text(step.bound)}, gap {gap:.2g}"
 
 
 def rate(step: Progress) -> float:
-    """Line searches per second."""
+    """The line searches per second."""
     return step.line_searches / step.seconds if step.seconds > 0 else 0.0
 
 
 def plain_lines(*, every: float = EVERY, clock: Callable[[], float] = time.monotonic) -> Show:
-    """A line every few seconds, and one at the end."""
+    """A function that prints a line every few seconds, and one at the end."""
     last = clock()
     ended = False
 
@@ -92,7 +91,7 @@ def _bar() -> Iterator[Show]:
                     f"(baseline {score_text(step.baseline)})  {rate(step):.0f} line searches/s"
                 )
                 bar.update(task, total=step.starts, completed=step.starts_done, text=text)
-            else:  # nobody knows how many boxes it takes: the bar only moves
+            else:  # the number of boxes is not known in advance, so the bar shows no share
                 text = f"{counted(step.boxes, 'box')}  {closing(step)}"
                 bar.update(task, total=1 if step.starts_done else None, completed=step.starts_done, text=text)
 
@@ -101,7 +100,7 @@ def _bar() -> Iterator[Show]:
 
 @contextmanager
 def shown_loop(*, quiet: bool = False) -> Iterator[ShowLoop | None]:
-    """What to call with each step."""
+    """A function that shows the progress of a loop; None when quiet."""
     if quiet:
         yield None
     elif sys.stderr.isatty():
@@ -112,7 +111,7 @@ def shown_loop(*, quiet: bool = False) -> Iterator[ShowLoop | None]:
 
 
 def record_line(record: Iteration, unit: str, previous: Iteration | None, *, resumed: bool = False) -> str:
-    """An iteration in one line."""
+    """An iteration of a loop in one line."""
     change = "" if previous is None else f" ({record.score - previous.score:+.4g})"
     new, winners = counted(record.new, f"new {ONE[unit]}"), counted(record.new_winners, "new winner")
     found = f"{new} ({record.size:,} in all), {winners}"
@@ -133,19 +132,19 @@ def _moved(record: Iteration) -> str:
 
 
 def plain_loop_lines(*, every: float = 10.0, clock: Callable[[], float] = time.monotonic) -> ShowLoop:
-    """A line for each iteration, and one every few seconds while tuning takes long."""
+    """A function that prints a line for each iteration, and one every few seconds while tuning takes long."""
     last = clock()
 
     def show(step: LoopProgress) -> None:
         nonlocal last
         if step.stage == "done" and step.record is not None:
-            said = record_line(step.record, step.unit, step.previous, resumed=step.resumed)
+            text = record_line(step.record, step.unit, step.previous, resumed=step.resumed)
         elif step.tuning is not None and clock() - last >= every:
-            said = f"iteration {step.iteration}: {line(step.tuning)}"
+            text = f"iteration {step.iteration}: {line(step.tuning)}"
         else:
             return
         last = clock()
-        print(said, file=sys.stderr, flush=True)
+        print(text, file=sys.stderr, flush=True)
 
     return show
 

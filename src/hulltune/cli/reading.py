@@ -1,4 +1,4 @@
-"""Lists, references and weights as the options of a command name them."""
+"""Reading of the lists, forests, references and weights that the options of a command name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_SHOWN = 20
 
 
 def read(options: DataOptions, *, quiet: bool = False) -> Dataset:
-    """The lists or forests that the options of a command name, with a note on what was left out."""
+    """The lists or forests that the options of a command name; notes on standard error say what was left out."""
     if len(options.add) != len(options.name):
         raise InputError(
             f"--add, --name: got {counted(len(options.add), 'file')} and {counted(len(options.name), 'name')}; "
@@ -45,12 +45,12 @@ def read(options: DataOptions, *, quiet: bool = False) -> Dataset:
             print(f"  … and {len(found.skipped) - MOST_SHOWN} more", file=sys.stderr)
     if found.left_out and not quiet:
         names = ", ".join(Path(name).name for name in found.left_out[:MOST_SHOWN])
-        note(f"left out {counted(len(found.left_out), 'file')} in no format of forests: {names}")
+        note(f"left out {counted(len(found.left_out), 'file')} in no known format of forests: {names}")
     return found
 
 
 def reading_of(options: ReadingOptions, **further: Any) -> Reading:
-    """How to read, as the options of a command say."""
+    """The options of reading, from the options of a command."""
     from hulltune.formats import Reading
 
     return Reading(
@@ -65,16 +65,16 @@ def reading_of(options: ReadingOptions, **further: Any) -> Reading:
 
 
 def read_scored(options: DataOptions, ref: Sequence[str], *, quiet: bool = False) -> Dataset:
-    """The lists or forests of a command with references: those of files, or their own.
+    """The lists or forests of a command with references from files, or with their own.
 
-    References are read first: they are short, and a mistake in their name should not cost the time to read the rest.
+    References are read first: they are short, so a mistake in their name is found at once.
     """
     references = read_references(ref)
     return with_references(read(options, quiet=quiet), references)
 
 
 def with_references(dataset: Dataset, references: References | None) -> Dataset:
-    """Lists or forests with these references, or their own; with a note on lines that no forest is of."""
+    """The dataset with these references, or its own; a note says how many reference lines have no forest."""
     matched = dataset.matched(references)
     if references is not None and not dataset.is_lists and len(references) > len(dataset):
         unused = len(references) - len(dataset)
@@ -83,22 +83,24 @@ def with_references(dataset: Dataset, references: References | None) -> Dataset:
 
 
 def read_references(files: Sequence[str]) -> References | None:
-    """The references of these files, if any are given."""
+    """The references in some files; None if there are no files."""
     from hulltune.formats import as_references
 
     return as_references([Path(file) for file in files]) if files else None
 
 
 def start_for(lists: Dataset, path: str | None) -> str | dict[str, float] | None:
-    """The first weights. Of those for forests, one for a feature that no forest has is left out, as it weighs 0."""
+    """The first weights. For forests, weights of features that no forest has are left out: they change nothing."""
     if path is None or lists.is_lists:
         return path
     return weights_for(lists, path, missing=0.0)
 
 
 def weights_for(lists: Dataset, path: str, *, missing: float | None = None) -> dict[str, float]:
-    """The weights of a file for these lists: one that is left out is 0. One that the lists do not know is an error,
-    unless what they are missing is taken as 0, as it always is in forests.
+    """The weights of a file for these lists; a feature without a weight has 0.
+
+    A weight for an unknown feature is an error for lists, unless ``missing`` features count as 0; for forests it is
+    left out with a note.
     """
     from hulltune.formats import read_weights
 
@@ -115,8 +117,8 @@ def weights_for(lists: Dataset, path: str, *, missing: float | None = None) -> d
         weights = {name: weight for name, weight in weights.items() if name not in unknown}
     elif unknown:
         raise InputError(
-            f"{path}: a weight for {unknown[0]!r}, which the lists do not have "
-            f"(their features: {', '.join(lists.feature_names[:20])})"
+            f"{path}: a weight for {unknown[0]!r}, which is no feature of the lists "
+            f"(their features: {', '.join(lists.feature_names[:20])}); remove it, or give --missing 0"
         )
     if left_out:
         note(f"{path} has no weight for {', '.join(left_out)}: taken as 0")

@@ -1,4 +1,4 @@
-"""What the values of options may be: each type says what it expects, converts, and completes in a shell."""
+"""Types of the values of options: each converts a text, says what it expects, and completes in a shell."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ else:
     ValueType = click.ParamType  # no generic class before click 8.5
 
 FILE = click.Path()
-"""A file or folder. Whether it is there is found out by whoever opens it, with a better message."""
+"""A file or folder. The reader checks whether it exists, with a better message than click's."""
 
 
 class OneOf(ValueType):
-    """One of several names; ``kind`` says of what, for the message on a name that is none of them."""
+    """One of several names; ``kind`` is the word for them in the message on an unknown name."""
 
     name = "name"
 
@@ -38,7 +38,7 @@ class OneOf(ValueType):
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The names that begin so."""
+        """The names that begin with the text so far."""
         return [CompletionItem(name) for name in self.names if name.startswith(incomplete)]
 
 
@@ -64,18 +64,18 @@ class NameOrFile(ValueType):
         self.names = tuple(names)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The names that begin so; files where there are none."""
+        """The names that begin with the text so far, and files."""
         known = [CompletionItem(name) for name in self.names if name.startswith(incomplete)]
         return [CompletionItem(incomplete, type="file"), *known]
 
 
 class Names(ValueType):
-    """Any names, between commas."""
+    """Any names between commas."""
 
     name = "names"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
-        """The names in their order; blanks around them do not count."""
+        """The names in their order, without blanks around them."""
         if not isinstance(value, str):
             return list(value)
         return [name.strip() for name in value.split(",") if name.strip()]
@@ -88,7 +88,7 @@ class MetricType(OneOf):
         super().__init__("metric", METRICS)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The metric, made here, so that a typing error is found before a large file is read."""
+        """The metric itself, so that a typing error is found before a large file is read."""
         if ctx is not None and ctx.resilient_parsing:  # completion does without numpy
             return value
         from hulltune.metrics import get_metric
@@ -98,7 +98,7 @@ class MetricType(OneOf):
 
 
 class MetricsType(MetricType):
-    """Several metrics: names between commas, or one with options, whose commas are its own."""
+    """Several metrics: names between commas, or one metric with options, which may have commas themselves."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The metrics in their order."""
@@ -107,7 +107,7 @@ class MetricsType(MetricType):
 
 
 class NamedNumber(ValueType):
-    """``NAME=NUMBER``, where the name may have an = itself."""
+    """A name and a number, ``NAME=NUMBER``; the name may contain an = itself."""
 
     name = "named number"
 
@@ -121,7 +121,7 @@ class NamedNumber(ValueType):
 
 
 class NamedSign(ValueType):
-    """``NAME=+`` or ``NAME=-``."""
+    """A name and a sign, ``NAME=+`` or ``NAME=-``."""
 
     name = "named sign"
 
@@ -134,7 +134,7 @@ class NamedSign(ValueType):
 
 
 class Number(ValueType):
-    """A number; one of at least ``least``, and finite, where that is given."""
+    """A number; with ``least``, a finite one of at least that."""
 
     name = "number"
 
@@ -167,7 +167,7 @@ class WholeNumber(ValueType):
 
 
 class Zero(ValueType):
-    """The number 0 and nothing else: what a missing feature may count as."""
+    """The number 0 and nothing else: the only value that a missing feature may have."""
 
     name = "0"
 
@@ -178,19 +178,19 @@ class Zero(ValueType):
         return 0.0
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """There is one value."""
+        """The only value, 0."""
         return [CompletionItem("0")]
 
 
 class Costs(Names):
-    """Features whose sign is turned: "all" (True), "none" (False), or some by name."""
+    """Features whose sign is changed: "all" (True), "none" (False), or some by name."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """What the readers of forests call ``negate``."""
+        """The argument ``negate`` of the readers of forests."""
         return value == "all" if value in ("all", "none") else super().convert(value, param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The names of features are not known here."""
+        """The words "all" and "none"; the names of features are not known before reading."""
         return [CompletionItem(word) for word in ("all", "none") if word.startswith(incomplete)]
 
 
@@ -210,7 +210,7 @@ def by_name(ctx: click.Context, param: click.Parameter, pairs: Iterable[tuple[st
 
 
 def joined(ctx: click.Context, param: click.Parameter, lists: Sequence[list[Any]]) -> list[Any] | None:
-    """The values of a repeatable option, each of which is a list, in one list; None where it is not given."""
+    """The lists of a repeatable option as one list; None if the option is not given."""
     return [value for values in lists for value in values] if lists else None
 
 

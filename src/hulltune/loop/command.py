@@ -1,4 +1,4 @@
-"""A decoder that is a command: how it is called, and what happens when it fails."""
+"""A decoder that is a command: its arguments, running it, and its failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.loop.weights_template import WeightsFormat
 
 PLACES = ("input", "weights", "output", "iteration", "nbest")
-"""What a command may name in braces."""
+"""The names that a command may have in braces."""
 LAST_LINES = 12
 LOG = "decoder.log"
 _HOLE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
@@ -24,7 +24,7 @@ _SUFFIX = {"json": ".json", "moses": ".ini", "lines": ".txt"}
 
 
 class DecoderError(RuntimeError):
-    """The decoder did not do its work. ``str`` is one line that says what happened, and the decoder's last lines."""
+    """A failure of the decoder. ``str`` is one line that says what happened, then the last lines of its log."""
 
     def __init__(self, message: str, last_lines: tuple[str, ...] = ()) -> None:
         self.message, self.last_lines = message, last_lines
@@ -35,13 +35,13 @@ class DecoderError(RuntimeError):
 class CommandDecoder:
     """Runs ``command`` for every iteration.
 
-    The command is split into words as a shell would; in each, ``{input}``, ``{weights}``, ``{output}``, ``{iteration}``
-    and ``{nbest}`` are replaced, so that names with spaces need no quotes, and ``{{`` is a brace. Without {input} the
-    input is its standard input; without {output} its standard output is what it found. ``{output}/`` is a folder that
-    is made for it. With ``shell`` the whole is given to a shell instead, the names quoted.
+    The command is split into words like a shell does. In each word, ``{input}``, ``{weights}``, ``{output}``,
+    ``{iteration}`` and ``{nbest}`` are replaced (names with spaces need no quotes), and ``{{`` is a brace. Without
+    {input}, the command gets the input as its standard input. Without {output}, its standard output is its result.
+    ``{output}/`` is a folder that is made for it. With ``shell``, a shell runs the command, with the names quoted.
 
-    It runs in a session of its own: when it is stopped, so is all that it has started. It is killed after ``timeout``
-    seconds. What it says goes to ``decoder.log`` beside its output.
+    The command runs in a session of its own: if it is stopped, so are all processes that it started. It is killed after
+    ``timeout`` seconds. Its messages go to ``decoder.log`` beside its output.
     """
 
     command: str
@@ -57,9 +57,9 @@ class CommandDecoder:
             if name not in PLACES:
                 raise unknown_name("place in the decoder's command:", name, PLACES)
         if "weights" not in places:
-            raise InputError("decoder: the command does not name {weights}, so that tuning would change nothing")
+            raise InputError("decoder: the command does not name {weights}, so tuning would change nothing; add it")
         if "input" in places and self.input is None:
-            raise InputError("decoder: the command names {input}, but no input is given")
+            raise InputError("decoder: the command names {input}, but there is no input; give one")
         if self.input is not None and not Path(self.input).exists():
             raise InputError(f"input: {os.fspath(self.input)}: no such file")
         if self.timeout is not None and not self.timeout > 0:
@@ -81,7 +81,7 @@ class CommandDecoder:
         return tuple(names)
 
     def arguments(self, folder: Path, iteration: int) -> list[str]:
-        """What is run, for a folder that the output goes to."""
+        """The arguments of the process for an iteration whose output goes to ``folder``."""
         values = {
             "input": "" if self.input is None else os.path.abspath(self.input),
             "weights": str(self.weights_path(folder)),
@@ -100,36 +100,36 @@ class CommandDecoder:
             raise InputError(f"decoder: the command {self.command!r} cannot be split into words ({error})") from None
 
     def weights_path(self, folder: Path) -> Path:
-        """Where the weights go, by a name that says how they are written."""
+        """The file for the weights; its suffix tells their format."""
         if self.weights_format.template is not None:
             return folder.absolute() / f"weights{Path(self.weights_format.template_file).suffix}"
         return folder.absolute() / f"weights{_SUFFIX[self.weights_format.name]}"
 
     def decode(self, weights: Mapping[str, float], folder: Path, iteration: int) -> list[Path]:
-        """Write the weights into ``folder``, run the command, and return what it wrote there; DecoderError if not."""
+        """The files that the command writes into ``folder`` with these weights; DecoderError if it fails."""
         self.weights_format.write(weights, self.weights_path(folder))
         if "{output}/" in self.command:
             (folder / "output").mkdir()
         log = folder / LOG
-        with log.open("wb") as said:
+        with log.open("wb") as messages:
             if "output" in self.places:
-                self._run(self.arguments(folder, iteration), said, said, log)
+                self._run(self.arguments(folder, iteration), messages, messages, log)
             else:
-                with (folder / "output").open("wb") as found:
-                    self._run(self.arguments(folder, iteration), found, said, log)
+                with (folder / "output").open("wb") as output:
+                    self._run(self.arguments(folder, iteration), output, messages, log)
         written = sorted(path for path in folder.iterdir() if path.name.startswith("output"))
         if not any(_has_content(path) for path in written):
             where = "to its standard output" if "output" not in self.places else f"to {folder / 'output'}"
             raise DecoderError(f"the decoder ended well, but wrote nothing {where}", last_lines(log))
         return written
 
-    def _run(self, arguments: list[str], out: IO[bytes], said: IO[bytes], log: Path) -> None:
+    def _run(self, arguments: list[str], out: IO[bytes], messages: IO[bytes], log: Path) -> None:
         feed = None
         try:
             if self.input is not None and "input" not in self.places:
                 feed = open(self.input, "rb")  # noqa: SIM115  # closed below, whatever happens
             process = subprocess.Popen(
-                arguments, stdin=feed or subprocess.DEVNULL, stdout=out, stderr=said, start_new_session=True
+                arguments, stdin=feed or subprocess.DEVNULL, stdout=out, stderr=messages, start_new_session=True
             )
         except OSError as error:
             raise InputError(f"decoder: {arguments[0]!r} cannot be run ({error.strerror})") from None
@@ -152,7 +152,7 @@ class CommandDecoder:
 
 
 def last_lines(log: Path, count: int = LAST_LINES) -> tuple[str, ...]:
-    """The last lines of a log that are not blank; each cut to a width that a terminal can show."""
+    """The last lines of a log that are not blank, each cut to 200 characters."""
     with log.open("rb") as file:
         file.seek(0, os.SEEK_END)
         file.seek(max(0, file.tell() - (1 << 16)))
@@ -161,9 +161,9 @@ def last_lines(log: Path, count: int = LAST_LINES) -> tuple[str, ...]:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the decoder and all that it has started."""
+    """End the decoder and all processes that it started."""
     try:
-        os.killpg(process.pid, signal.SIGKILL)  # its own session, so its number is that of the group
+        os.killpg(process.pid, signal.SIGKILL)  # it leads its own session, so its id is that of the group
     except (ProcessLookupError, PermissionError):
         process.kill()
     process.wait()

@@ -1,4 +1,4 @@
-"""One decoding: run the decoder, read what it found, and see whether it can be used, or take what is there already."""
+"""Decodings: run the decoder, read and check its output, or take the output of an earlier run."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 from hulltune.data.dataset import Dataset, References
 from hulltune.errors import InputError
 from hulltune.formats.reading import Reading
-from hulltune.loop import places
 from hulltune.loop.command import LOG, CommandDecoder, DecoderError, last_lines
 from hulltune.loop.folder import RunFolder, outputs
 from hulltune.loop.hypotheses import keep
 from hulltune.tuning.inputs import DataLike
 
 Decoder = Callable[[Mapping[str, float]], DataLike] | CommandDecoder
-"""A function from weights to lists or forests (whatever ``tune`` takes), or a command."""
+"""A function from weights to lists or forests (anything that ``tune`` takes), or a command."""
 
 
 @dataclass(frozen=True)
 class Decodings:
-    """The decodings of a run, each in a folder of its name."""
+    """The decodings of a run, each in a folder with its name."""
 
     folder: RunFolder
     reading: Reading
-    """How the output of a command is read."""
+    """The options for reading the output of a command."""
     lasting: bool
+    """Whether the folder outlives the run, so that the run can be resumed."""
 
     def decode(
         self,
@@ -40,17 +40,18 @@ class Decodings:
         *,
         choose: bool = False,
     ) -> tuple[Dataset, list[Path]]:
-        """What the decoder finds: it counts as done once it was read without a fault and its folder has its name.
+        """The output of the decoder, and its files. A decoding is done once its output was read without a fault and its
+        folder has its final name.
 
-        All sentences with a reference are there: one that the decoder wrote nothing for is empty. To ``choose`` from,
-        there must be several outputs of a sentence.
+        The output has all sentences with a reference; one for which the decoder wrote nothing is empty. With
+        ``choose``, some sentence must have several outputs.
         """
         done = self.folder.finished(name)
         if done is not None:
             files = outputs(done)
             reading = self.reading if isinstance(decoder, CommandDecoder) else Reading()
             return _complete(reading.read(files), references), files
-        places.reached(f"before decoding {name}")
+        self.folder.reached(f"before decoding {name}")
         with self.folder.unfinished(name) as folder:
             if isinstance(decoder, CommandDecoder):
                 files = decoder.decode(weights, folder, number)
@@ -65,27 +66,26 @@ class Decodings:
                 found, files = keep(decoder(dict(weights)), folder, lasting=self.lasting, count=len(references))
                 found = _complete(found, references)
                 _check(found, weights, choose=choose)
-            places.reached(f"after decoding {name}")
-        places.reached(f"after naming {name}")
+            self.folder.reached(f"after decoding {name}")
+        self.folder.reached(f"after naming {name}")
         return found, [self.folder.path / name / path.name for path in files]
 
 
 def _complete(found: Dataset, references: References) -> Dataset:
-    """All sentences, those without output too, of which something must be there. Lists are completed when matched."""
+    """The output with all sentences of the references, checked against them. Lists are completed when matched."""
     complete = found if found.is_lists else found.aligned_to(len(references))
-    complete.matched(references)
+    complete.matched(references)  # raises an error if they do not fit
     return complete
 
 
 def _check(found: Dataset, weights: Mapping[str, float], *, choose: bool) -> None:
-    """Whether the weights are of these outputs: those of other features would all count as 0, and pick anything."""
+    """Refuse weights of other features, which would all count as 0, and (with ``choose``) outputs without a choice."""
     if weights and not set(weights) & set(found.feature_names):
         raise InputError(
-            f"the weights are for none of its features ({', '.join(found.feature_names[:8])}); "
-            f"they are for {', '.join(list(weights)[:8])}"
+            f"it has none of the features that the weights are for ({', '.join(list(weights)[:8])}); "
+            f"its features are {', '.join(found.feature_names[:8])}"
         )
     if choose and np.max(np.diff(found.corpus.edge_offsets), initial=0) <= 1:
         raise InputError(
-            "no sentence has more than one candidate, so that weights make no difference; expected n-best lists "
-            "or forests"
+            "no sentence has more than one candidate, so weights make no difference; expected n-best lists or forests"
         )

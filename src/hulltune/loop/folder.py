@@ -1,12 +1,12 @@
-"""The folder of a run: what is finished is there for good, and what is not can be done again.
+"""The folder of a run: finished steps stay, and an unfinished one can be done again.
 
-    state.json       all that is known, replaced as a whole
-    iter-001/        what the decoder got and wrote in the first iteration, and what it said
+    state.json             the state of the run, replaced as a whole
+    iter-001/              the weights, the output and the log of the decoder in the first iteration
     iter-002.unfinished/   a decoder at work, or one that failed
-    heldout-start/, heldout-tuned/
+    heldout-iter-001/      the decoding of held-out sentences with the weights of an iteration
 
-A folder of an iteration gets its name when its output has been read without a fault; the state is replaced after that.
-Whenever the loop is killed, at most the step at hand is lost.
+The folder of an iteration gets its name when its output has been read without a fault; then the state is replaced. If
+the loop is killed, at most the present step is lost.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LOCK = "lock"
 
 @dataclass(frozen=True)
 class State:
-    """What has been done: iterations (the last one perhaps not tuned yet) and held-out scores."""
+    """The finished steps of a run: iterations (the last one perhaps not tuned yet) and held-out scores."""
 
     settings: Mapping[str, Any]
     iterations: tuple[Iteration, ...] = ()
@@ -52,18 +52,18 @@ class RunFolder:
             raise InputError(f"{path}: cannot be made a folder ({error.strerror})") from None
 
     def load(self, settings: Mapping[str, Any]) -> State:
-        """The state that was reached, or a new one. Settings that would change what was found must be the same."""
+        """The saved state, or a new one. A saved run goes on only with equal settings."""
         file = self.path / STATE
         if not file.exists():
             if any(entry.name != LOCK for entry in self.path.iterdir()):
-                raise InputError(f"{self.path}: is neither empty nor a run that could go on; name another folder")
+                raise InputError(f"{self.path}: neither an empty folder nor that of a run; name another folder")
             return State(settings)
         try:
             state = load_record(file, FORMAT, "the state of a run", State, _state)
         except InputError as error:
             raise InputError(f"{error}; name another folder") from None
         if not state.iterations and self.finished(iteration_name(1)) is None:
-            return State(settings)  # nothing was found yet that other settings could spoil
+            return State(settings)  # nothing was decoded yet, so other settings do no harm
         for name, value in settings.items():
             if state.settings.get(name) != value:
                 raise InputError(
@@ -73,49 +73,53 @@ class RunFolder:
         return state
 
     def save(self, state: State) -> None:
-        """Replace the state; whoever looks sees the one before or this one."""
+        """Replace the saved state atomically: a reader sees the old one or the new one."""
         save_record(as_record(state, FORMAT), self.path / STATE)
 
     def finished(self, name: str) -> Path | None:
-        """The folder of a decoding that was finished, if it was."""
+        """The folder of a finished decoding; None if it is not finished."""
         return self.path / name if (self.path / name).is_dir() else None
 
     @contextlib.contextmanager
     def unfinished(self, name: str) -> Iterator[Path]:
-        """A new folder for a decoding, which gets its name when all is well. After a failure it stays, to be seen."""
+        """A new folder for a decoding. It gets its final name on success; after a failure it stays for inspection."""
         folder = self.path / f"{name}.unfinished"
         try:
             if folder.exists():
                 shutil.rmtree(folder)
             folder.mkdir()
         except OSError as error:
-            raise InputError(f"{folder}: cannot be made ({error.strerror})") from None
+            raise InputError(f"{folder}: cannot be made a folder ({error.strerror})") from None
         yield folder
         os.replace(folder, self.path / name)
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Refuse a second loop in the same folder; the system forgets the lock when a process ends, however it does."""
+        """Refuse a second loop in the folder. The system drops the lock when the process ends, even if it is killed."""
         try:
             import fcntl
-        except ImportError:  # no such locks on this system
+        except ImportError:  # Windows has no such locks
             yield
             return
         with (self.path / LOCK).open("wb") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise InputError(f"{self.path}: another loop is at work in this folder") from None
+                raise InputError(f"{self.path}: another loop is at work in this folder; name another one") from None
             yield
+
+    @staticmethod
+    def reached(place: str) -> None:
+        """Do nothing. Called between all steps that change the disk: tests end the loop at each of these places."""
 
 
 def outputs(folder: Path) -> list[Path]:
-    """What a decoder wrote into the folder of an iteration."""
+    """The output files of a decoder in the folder of an iteration."""
     return sorted(path for path in folder.iterdir() if path.name.startswith("output"))
 
 
 def iteration_name(number: int) -> str:
-    """The folder of an iteration."""
+    """The name of the folder of an iteration."""
     return f"iter-{number:03d}"
 
 

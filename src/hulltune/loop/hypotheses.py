@@ -1,4 +1,4 @@
-"""Everything that the decoder has found so far: outputs of several iterations as one dataset."""
+"""The outputs of the decoder in all iterations so far, as one dataset."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOTHING = Member("no output")
 
 @dataclass(frozen=True, eq=False)
 class Hypotheses:
-    """The outputs of iterations, in order. Lists stay lists as long as all of them are."""
+    """The outputs of the iterations, in order. The union is lists if all of them are, otherwise forests."""
 
     reading: Reading = field(default_factory=Reading)
     files: tuple[tuple[Path, ...], ...] = ()
@@ -39,7 +39,7 @@ class Hypotheses:
 
     @cached_property
     def union(self) -> Dataset:
-        """All of them as one. Lists are read again from their files, which joins those of a sentence. Linear."""
+        """All outputs as one dataset. Lists are read again from all files at once, which joins those of a sentence."""
         if len(self.each) == 1:
             return self.each[0]
         if all(one.is_lists for one in self.each):
@@ -49,21 +49,21 @@ class Hypotheses:
 
     @property
     def size(self) -> int:
-        """Hypotheses of lists, edges of forests; each once, however often it was found."""
+        """The number of distinct hypotheses of lists, or edges of forests."""
         return self.union.corpus.edges if self.each else 0
 
     @property
     def unit(self) -> str:
-        """What ``size`` counts."""
+        """The unit of ``size``."""
         return "hypotheses" if all(one.is_lists for one in self.each) else "edges"
 
     def added(self, found: Dataset, files: Sequence[Path]) -> Hypotheses:
-        """With one more iteration."""
+        """The hypotheses with those of one more iteration."""
         return Hypotheses(self.reading, (*self.files, tuple(files)), (*self.each, found))
 
 
 def united(sets: Sequence[Dataset]) -> Dataset:
-    """The forests of each sentence in all of these sets, searched as their union. One that came before is left out."""
+    """The union of the forests of each sentence in several datasets. Repeated forests of a sentence count once."""
     vocabulary = Vocabulary()
     pieces: list[Piece] = []
     known: set[tuple[object, bytes]] = set()
@@ -82,21 +82,21 @@ def united(sets: Sequence[Dataset]) -> Dataset:
     )
 
 
-def keep(given: DataLike, folder: Path, *, lasting: bool, count: int) -> tuple[Dataset, list[Path]]:
-    """What a function returned, read or taken as it is, and files in ``folder`` that hold it.
+def keep(returned: DataLike, folder: Path, *, lasting: bool, count: int) -> tuple[Dataset, list[Path]]:
+    """The data that a decoder function returned, and the files in ``folder`` that hold them.
 
-    Forests are written only if they are to last: not all of them can be.
+    Forests are written only if they have to last, because not every forest can be written.
     """
-    if isinstance(given, (str, os.PathLike)):
-        given = [given]
-    if isinstance(given, Sequence) and given and all(isinstance(item, (str, os.PathLike)) for item in given):
-        return _copied([Path(item) for item in given], folder)
-    found = read(given)
+    if isinstance(returned, (str, os.PathLike)):
+        returned = [returned]
+    if isinstance(returned, Sequence) and returned and all(isinstance(item, (str, os.PathLike)) for item in returned):
+        return _copied([Path(item) for item in returned], folder)
+    found = read(returned)
     if found.is_lists:
         path = folder / "output.jsonl"
         write_jsonl(found, path)
         return found, [path]
-    found = found.aligned_to(count)  # their order is all that the file tells
+    found = found.aligned_to(count)  # the file keeps only the order of the sentences, not their ids
     if not lasting:
         return found, []
     path = folder / "output.forest"
@@ -106,11 +106,11 @@ def keep(given: DataLike, folder: Path, *, lasting: bool, count: int) -> tuple[D
 
 
 def _copied(paths: Sequence[Path], folder: Path) -> tuple[Dataset, list[Path]]:
-    """Files stay where nobody changes them: in the folder."""
+    """Copies of the files in the folder, where nobody changes them, and the dataset that they hold."""
     copies = []
     for number, path in enumerate(paths):
         if not path.exists():
-            raise InputError(f"{path}: no such file, though the decoder named it as its output")
+            raise InputError(f"{path}: no such file, but the decoder named it as its output")
         copy = folder / (f"output-{number}-{path.name}" if len(paths) > 1 else f"output-{path.name}")
         if path.is_dir():
             shutil.copytree(path, copy)
@@ -128,7 +128,7 @@ def _with_words(forest: Forest, numbers: Any, vocabulary: Vocabulary) -> Forest:
 
 
 def _fingerprint(forest: Forest) -> bytes:
-    """Equal for forests with the same nodes, edges, words and features."""
+    """A digest that is equal for forests with the same nodes, edges, words and features."""
     digest = hashlib.sha256("\n".join(forest.feature_names).encode("utf-8", "surrogatepass"))
     for array in (forest.edge_offsets, forest.tail_offsets, forest.tails, forest.label_offsets, forest.labels):
         digest.update(np.ascontiguousarray(array).tobytes())
@@ -137,5 +137,5 @@ def _fingerprint(forest: Forest) -> bytes:
 
 
 def known_weights(weights: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
-    """The weights of these features: one that was never given is 0."""
+    """The weights of these features; 0 for a feature without a weight."""
     return {name: float(weights.get(name, 0.0)) for name in names}

@@ -1,4 +1,4 @@
-"""What a loop answers, and what it tells on the way: plain data that can be saved and loaded."""
+"""The result of a loop and its progress, as plain data that can be saved and loaded."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ REASONS = {
     ITERATIONS: "that was the last iteration",
     INTERRUPTED: "interrupted: the best so far",
 }
-"""Why a loop may stop, and what that means."""
+"""The reasons to stop, and their meaning."""
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """One round: decode with ``weights``, add what is new, and tune on all there is."""
+    """One iteration: decode with ``weights``, add the new hypotheses, and tune on all of them."""
 
     number: int
-    """From 1."""
+    """The number of the iteration, from 1."""
     weights: Mapping[str, float]
-    """What the decoder was given."""
+    """The weights that the decoder was run with."""
     score: float
     """The metric of the decoder's own first choices."""
     size: int
-    """What there is to choose from, after this round: hypotheses of lists, or edges of forests."""
+    """The number of hypotheses (of lists) or edges (of forests) after this iteration."""
     new: int
-    """How many of them this round added."""
+    """The number of them that this iteration added."""
     new_winners: int
-    """How many outputs win, on lines through the weights along a feature or from the last weights, that were not
-    known before.
+    """The number of outputs that win on a line through the weights, along a feature or from the last weights, and did
+    not win there before.
     """
     empty: int
-    """Sentences that the decoder had no output for: they count as empty outputs."""
+    """The number of sentences without an output of the decoder: they count as empty outputs."""
     seconds_decoding: float
     tuned: Mapping[str, float] | None = None
-    """The weights that tuning found; None in a last round that only decodes."""
+    """The weights that tuning found; None in a last iteration that only decodes."""
     tuned_from: float | None = None
     """The score of ``weights`` on everything so far."""
     tuned_score: float | None = None
@@ -57,9 +57,9 @@ class Iteration:
     seconds_tuning: float = 0.0
 
     def moved(self, least: float = 0.02) -> dict[str, tuple[float, float]]:
-        """The weights that tuning moved, and from where to where: in shares of the sum of all sizes, ``least`` or more.
+        """The weights that tuning moved by ``least`` or more, before and after, those that moved most first.
 
-        Only the direction of weights matters, so that is what is compared. Those that moved most come first.
+        Only the direction of weights matters, so they are compared as shares of the sum of all absolute weights.
         """
         if self.tuned is None:
             return {}
@@ -71,20 +71,20 @@ class Iteration:
 
 @dataclass(frozen=True)
 class HeldOutScores:
-    """What the decoder scores on sentences that were not tuned on."""
+    """The scores of the decoder on sentences that were not tuned on, with the first and with the best weights."""
 
     start: float
     tuned: float
     start_empty: int = 0
-    """Sentences that the decoder had no output for: they count as empty outputs."""
+    """The number of sentences without an output of the decoder: they count as empty outputs."""
     tuned_empty: int = 0
 
 
 @dataclass(frozen=True)
 class LoopResult:
-    """The best weights that the decoder was run with, and how they were found.
+    """The best weights that the decoder was run with, and the iterations of the loop.
 
-    Every score here is one that the decoder reached itself: none is a prediction.
+    The decoder itself reached every score here: none is a prediction.
     """
 
     weights: Mapping[str, float]
@@ -92,53 +92,53 @@ class LoopResult:
     start: Mapping[str, float]
     start_score: float
     best: int
-    """The number of the iteration that decoded with ``weights``: of equal scores the last one."""
+    """The number of the iteration that decoded with ``weights``; of equal scores the last one."""
     iterations: tuple[Iteration, ...]
     stopped: str
-    """Why: a key of REASONS."""
+    """The reason to stop: a key of REASONS."""
     metric: str
     higher_is_better: bool
     seed: int
     sentences: int
     unit: str
-    """What ``size`` counts: "hypotheses" or "edges"."""
+    """The unit of ``Iteration.size``: "hypotheses" or "edges"."""
     seconds: float
     version: str
     heldout: HeldOutScores | None = None
     empty: int = 0
-    """Sentences that the decoder had no output for with ``weights``: they count as empty outputs."""
+    """The number of sentences without an output of the decoder with ``weights``: they count as empty outputs."""
 
     @property
     def interrupted(self) -> bool:
-        """Whether the loop was ended before it was done."""
+        """Whether the loop was interrupted before it was done."""
         return self.stopped == INTERRUPTED
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON would have it."""
+        """The result as a dictionary that JSON can hold."""
         return as_record(self, FORMAT)
 
     def save(self, path: str | Path) -> Path:
-        """Write it as JSON, atomically. It has the weights where ``read_weights`` looks for them."""
+        """Write the result as JSON, atomically. ``read_weights`` finds the weights in the file."""
         return save_record(self.to_dict(), path)
 
     @staticmethod
     def load(path: str | Path) -> LoopResult:
-        """Read what ``save`` wrote."""
+        """Read a result that ``save`` wrote."""
         return load_record(path, FORMAT, "the result of a loop", LoopResult, _from_dict)
 
 
 @dataclass(frozen=True)
 class LoopProgress:
-    """Where a loop is: for a progress view."""
+    """The progress of a loop."""
 
     iteration: int
     stage: str
     """"decoding", "tuning", "done" (``record`` is complete then), or "held out"."""
     record: Iteration | None = None
-    """What is known of this iteration."""
+    """The record of this iteration, as far as it is complete."""
     previous: Iteration | None = None
     tuning: Progress | None = None
-    """Where tuning is, while it runs."""
+    """The progress of tuning, while it runs."""
     unit: str = "hypotheses"
     resumed: bool = False
     """Whether this iteration was done before the loop was last stopped."""

@@ -1,4 +1,4 @@
-"""The loop: decode, add what is new, tune on everything, decode again, until nothing changes."""
+"""The loop: decode, add the new hypotheses, tune on all of them, and decode again, until nothing changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
 from hulltune.formats.reading import Reading
 from hulltune.interrupts import is_interrupt
-from hulltune.loop import places
 from hulltune.loop.decoding import Decoder, Decodings
 from hulltune.loop.folder import RunFolder, State, iteration_name
 from hulltune.loop.hypotheses import Hypotheses, known_weights
@@ -70,17 +69,17 @@ def tune_loop(
 ) -> LoopResult:
     """Tune the weights of a decoder with the decoder in the loop.
 
-    Each iteration decodes with the weights (at first ``start``), adds what was found to all that was found before, and
-    tunes on it. The loop stops when the decoder finds nothing new, when nothing new wins near the weights (see
-    winning_outputs), when tuning gains ``least_gain`` or less over the weights that were decoded with, or after as many
-    ``iterations``; then the last weights are decoded with once more. The result has the weights whose output scored
-    best.
+    Each iteration decodes with the weights (at first ``start``), adds the hypotheses to all found before, and tunes on
+    them. The loop stops when the decoder finds nothing new, when nothing new wins near the weights (see
+    winning_outputs), when tuning gains ``least_gain`` or less over the weights of the decoding, or after so many
+    ``iterations``; in this last case it decodes once more with the last weights. The result has the weights whose
+    output scored best.
 
-    With a ``folder`` the run can be stopped at any point, and goes on where it was when it is started again the same
-    way; ``settings`` are further things that must be the same then. ``heldout`` decodes sentences that are not tuned
-    on, with the first and with the best weights. ``reading`` says how a command's output is read; a function reads its
-    own, by ``read`` say. All other options are those of ``tune``. A decoder that fails raises DecoderError,
-    and everything found before is kept. Ctrl-C ends the loop with the best so far.
+    With a ``folder``, a run can be stopped at any point; started again with the same arguments, it goes on from there.
+    ``settings`` are further values that must then be equal. ``heldout`` decodes sentences that are not tuned on, with
+    the first and with the best weights. ``reading`` has the options for reading the output of a command; a function
+    reads its own, for example with ``read``. All other options are those of ``tune``. A decoder that fails raises
+    DecoderError, and everything found before is kept. Ctrl-C ends the loop with the best so far.
     """
     if iterations < 1:
         raise InputError(f"iterations: expected at least 1, got {iterations}")
@@ -134,9 +133,9 @@ def tune_loop(
 
 @dataclass
 class _Loop:
-    """A run. ``state`` is what is on disk; all else that changes can be had from it and from the folders beside it.
+    """A run. ``state`` is on disk; everything else that changes follows from it and from the folders beside it.
 
-    Whether to stop is decided from the records alone, so that a run that goes on decides as one that never stopped.
+    Only the records decide whether to stop, so a resumed run decides like one that was never stopped.
     """
 
     decoder: Decoder
@@ -157,7 +156,7 @@ class _Loop:
 
     def run(self) -> LoopResult:
         self.hypotheses = Hypotheses(self.decodings.reading)
-        places.reached("start")
+        self.folder.reached("start")
         if not self.state.iterations:
             self._save()
         try:
@@ -171,7 +170,7 @@ class _Loop:
             return self._result(INTERRUPTED)
 
     def _rounds(self) -> str:
-        """All iterations; why they ended."""
+        """Run all iterations; returns the reason to stop."""
         weights: Mapping[str, float] = self.state.settings["start"]
         previous: Iteration | None = None
         number = 1
@@ -204,7 +203,7 @@ class _Loop:
     def _decoded(
         self, number: int, weights: Mapping[str, float], previous: Iteration | None, known: Iteration | None
     ) -> Iteration:
-        """Decode, or take what was decoded before; the record of it is in the state afterwards."""
+        """Decode, or take a finished decoding, and save the record of it in the state."""
         began = time.perf_counter()
         if known is None:
             self._tell(number, "decoding", previous=previous)
@@ -234,7 +233,7 @@ class _Loop:
         return Problem.of(found.matched(references), self.metric, store=self.tuning["store"])
 
     def _new_winners(self, before: Hypotheses, weights: Mapping[str, float], others: Mapping[str, float] | None) -> int:
-        """Outputs that win near the weights and did not before there was this iteration."""
+        """The number of outputs that win near the weights, and did not without this iteration."""
         problem = self._problem(self.hypotheses.union, self.references)
         second = None if others is None else _vector(others, problem)
         winners = winning_outputs(problem, _vector(weights, problem), second)
@@ -245,10 +244,10 @@ class _Loop:
         return len(winners)
 
     def _tuned(self, record: Iteration, previous: Iteration | None) -> Iteration:
-        """The record with the weights that tuning finds, in the state afterwards."""
+        """The record with the weights that tuning finds, saved in the state."""
         if record.tuned is not None:
             return record
-        places.reached(f"before tuning {record.number}")
+        self.folder.reached(f"before tuning {record.number}")
         began = time.perf_counter()
 
         def report(step: Progress) -> None:
@@ -256,7 +255,7 @@ class _Loop:
 
         self._tell(record.number, "tuning", record=record, previous=previous)
         everything = self.hypotheses.union
-        # A feature that the decoder does not show keeps its weight: the decoder may want it, but tuning cannot see it.
+        # A weight without a feature in the output stays: the decoder may need it, but tuning cannot see it.
         start = known_weights(record.weights, everything.feature_names)
         found = tune(
             everything,
@@ -269,7 +268,7 @@ class _Loop:
             progress=report if self.progress is not None else None,
             **self.tuning,
         )
-        if found.interrupted:  # half a search is not what an uninterrupted run would have found
+        if found.interrupted:  # half a search would make the resumed run differ from an uninterrupted one
             raise KeyboardInterrupt
         problem = self._problem(everything, self.references)
         record = replace(
@@ -280,7 +279,7 @@ class _Loop:
             seconds_tuning=time.perf_counter() - began,
         )
         self._save(record)
-        places.reached(f"after tuning {record.number}")
+        self.folder.reached(f"after tuning {record.number}")
         return record
 
     def _held_out(self, result: LoopResult) -> HeldOutScores:
@@ -291,7 +290,7 @@ class _Loop:
         return HeldOutScores(start, tuned, start_empty, tuned_empty)
 
     def _held_out_score(self, record: Iteration) -> tuple[float, int]:
-        """A score, and how many sentences there was no output for."""
+        """The held-out score of the weights of an iteration, and the number of sentences without output."""
         assert self.heldout is not None
         assert self.heldout_references is not None
         name = f"heldout-{iteration_name(record.number)}"
@@ -331,7 +330,7 @@ class _Loop:
         )
 
     def _save(self, record: Iteration | None = None, *, stopped: str | None = None) -> None:
-        """Replace the state, with this record in its place."""
+        """Replace the saved state; ``record``, if any, becomes the last of its iterations."""
         records = self.state.iterations
         if record is not None:
             records = (*records[: record.number - 1], record)
@@ -340,9 +339,9 @@ class _Loop:
             self.state, iterations=records, stopped=stopped, seconds=self.state.seconds + now - self.before
         )
         self.before = now
-        places.reached("before saving")
+        self.folder.reached("before saving")
         self.folder.save(self.state)
-        places.reached("after saving")
+        self.folder.reached("after saving")
 
     def _tell(
         self,

@@ -1,4 +1,4 @@
-"""Weights in a decoder's own format: one of the usual ones, or a template."""
+"""Weights in a decoder's own format: a common one, or a template."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HOLE = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")
 
 @dataclass(frozen=True)
 class WeightsFormat:
-    """How the decoder wants its weights: ``template`` if there is one, otherwise the format with this name."""
+    """The format of a decoder's weights: ``template`` if there is one, otherwise the format ``name``."""
 
     name: str = "json"
     template: str | None = None
@@ -31,7 +31,7 @@ class WeightsFormat:
 
     @staticmethod
     def from_template(path: str | os.PathLike[str]) -> WeightsFormat:
-        """The format of a file with ``{name}`` where the weight of that feature goes."""
+        """The format of a template file, which has ``{name}`` where the weight of that feature goes."""
         with open_bytes(path) as stream:
             data = stream.read()
         try:
@@ -40,12 +40,15 @@ class WeightsFormat:
             raise InputError(f"{os.fspath(path)}: not UTF-8; convert the template to UTF-8") from None
         found = WeightsFormat(template=text, template_file=os.fspath(path))
         if not found.names:
-            raise InputError(f"{os.fspath(path)}: no {{name}} in the template; weights would have no effect")
+            raise InputError(
+                f"{os.fspath(path)}: no {{name}} in the template, so weights would have no effect; "
+                "write the name of each feature in braces where its weight goes"
+            )
         return found
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The weights that the template has a place for."""
+        """The names of the weights in the template."""
         if self.template is None:
             return ()
         return tuple(hole[1] for hole in _HOLE.finditer(self.template) if hole[1] is not None)
@@ -60,9 +63,9 @@ class WeightsFormat:
 
 
 def fill_template(template: str, weights: Mapping[str, float], *, where: str = "template") -> str:
-    """The template with every ``{name}`` replaced by that weight, to the last bit; ``{{`` and ``}}`` are braces.
+    """The template with every ``{name}`` replaced by that weight, with all its digits; ``{{`` and ``}}`` are braces.
 
-    A name without a weight is an error, and so is a weight without a place: the decoder would never hear of it.
+    A name without a weight is an error, and so is a weight without a place, which the decoder would never get.
     """
     used: set[str] = set()
 
@@ -72,7 +75,7 @@ def fill_template(template: str, weights: Mapping[str, float], *, where: str = "
             return hole[0][0]
         name = hole[1]
         if name is None:
-            raise InputError(f"{where}:{line}: a single {hole[0]!r}; write {hole[0] * 2!r} for a brace as such")
+            raise InputError(f"{where}:{line}: a single {hole[0]!r}; write {hole[0] * 2!r} for a brace")
         if name not in weights:
             error = unknown_name("weight", name, weights)
             raise InputError(f"{where}:{line}: {error}")

@@ -1,4 +1,4 @@
-"""Which outputs matter near some weights: those that win on the lines through them."""
+"""The outputs that matter near some weights: those that win on lines through them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hulltune.search.problem import Problem
 
 
 def winning_outputs(problem: Problem, weights: Floats, others: Floats | None = None) -> set[tuple[int, str]]:
-    """The outputs (sentence, text) that win anywhere on a line through ``weights``: along each feature that makes a
-    difference, and on through ``others``.
+    """The outputs (sentence, text) that win anywhere on a line through ``weights``: along each feature, and through
+    ``others``.
 
-    If this set stays the same when hypotheses are added, so does every error surface along these lines: a search that
-    starts here sees nothing new. O(a line search for each feature).
+    If this set stays equal when hypotheses are added, so does every error surface along these lines, and a search that
+    starts here sees nothing new. Costs a line search for each feature.
     """
     directions = list(np.eye(len(weights)))
     if others is not None and np.any(weights != others):

@@ -1,4 +1,4 @@
-"""The random climb: every round searches many lines at once, and takes the best step."""
+"""The random climb: every round searches many lines at once and takes the best step."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from hulltune.search.climbing import Climber, Climbing, Position
 from hulltune.search.directions import random_directions
 
 CARRIED = 3
-"""A round searches again along up to 1/CARRIED as many directions as it has, of those that gained in the last one."""
+"""Up to 1/CARRIED of the directions of a round are directions that gained in the round before."""
 AXES = 3
-"""A share of 1/AXES of the other directions of a round are axes."""
+"""Axes are 1/AXES of the other directions of a round."""
 
 
 @dataclass(frozen=True)
 class Climb(Climbing):
-    """Climbs along ``directions`` lines a round: the way of the last step, those that gained in the last round, some
-    axes in turn, and random ones (Cer et al. 2008).
+    """Climbs along ``directions`` lines a round: the direction of the last step, directions that gained in the last
+    round, some axes in turn, and random ones (Cer et al. 2008).
 
-    ``patience`` rounds in a row without gain end a climb; in the last of them all axes are searched.
+    A climb ends after ``patience`` rounds in a row without gain; in the last of them all axes are searched.
     """
 
     name: ClassVar[str] = "random"
@@ -39,7 +39,7 @@ class Climb(Climbing):
             raise InputError(f"patience: expected a positive number, got {self.patience}")
 
     def climb(self, climber: Climber, position: Position) -> Iterator[Position]:
-        """Search many lines, take the best step, and again."""
+        """Positions after each round: search many lines, take the best step."""
         promising: list[Floats] = []
         idle, turn = 0, 0
         for _ in range(self.max_rounds):
@@ -48,7 +48,7 @@ class Climb(Climbing):
             turn += self.directions
             if moved.loss < position.loss:
                 idle = 0
-                # Where one gain is, there is often another: along the same way, and along what was second best.
+                # A gain is often followed by another in the same direction, or in one that was nearly as good.
                 promising = [moved.weights - position.weights, *gaining[1 : 1 + self.directions // CARRIED]]
             else:
                 idle, promising = idle + 1, []
@@ -58,7 +58,7 @@ class Climb(Climbing):
                 return
 
     def further_lines(self, climber: Climber, weights: Floats) -> list[Floats]:
-        """Directions to search from given weights beside those of every round: none here."""
+        """More directions to search from ``weights`` in every round; none by default, a subclass may add some."""
         return []
 
     def _lines(self, climber: Climber, promising: list[Floats], turn: int, *, thorough: bool) -> list[Floats]:

@@ -1,4 +1,4 @@
-"""Climbing: from line searches to a local optimum, from many starts that race each other."""
+"""Climbing: line searches up to a local optimum, from many starts that race each other."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from hulltune.search.steps import search_lines
 from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
 
 TOGETHER = 4
-"""Climbs around the best so far that race each other."""
+"""The number of climbs around the best so far that race each other."""
 OTHERS = 5
-"""The number of next best ends, towards which such climbs start."""
+"""The number of next best ends; a climb around the best starts on the way to one of them."""
 NEAR = (0.33, 0.1)
-"""How far from there, in turn: a share of the mean size of the scaled weights."""
+"""The random distances of such starts, in turn, as shares of the mean size of the scaled weights."""
 FAR = 5
-"""One restart in so many is from random weights, which say where to look; the others look there."""
+"""One restart in FAR is from random weights; the others look around the best of these."""
 MOST_ROUNDS = 8
-"""Rounds of climbing before a race is decided anew."""
+"""The most rounds of climbing before the worse climbs of a race drop out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Position:
 
 @dataclass(frozen=True, eq=False)
 class Climber:
-    """What stays the same during a climb: the setting, how it steps, its random numbers, and who runs the shards."""
+    """The fixed parts of a climb: the setting, the policy of steps, the random numbers, and the runner of shards."""
 
     setting: Setting
     policy: Policy
@@ -56,27 +56,26 @@ class Climber:
 
     @cached_property
     def axes(self) -> list[Floats]:
-        """One direction for each weight, or group of tied weights, that is free."""
+        """One direction for each free weight, or free group of tied weights."""
         return axes(self.setting.constraints.free_groups, self.setting.units)
 
     def first_position(self, start: Floats) -> Position:
-        """The start, scaled as the constraints say, unless scaling would make it worse or break a bound."""
+        """The start on the scale of the constraints, unless scaling makes it worse or breaks a bound."""
         constraints = self.setting.constraints
         weights = constraints.normalised(start)
         if constraints.violation(weights) is not None:
             weights = start
         loss = self._loss(weights)
-        if not np.array_equal(weights, start):  # scaling rounds: a start within a hair of a tie could lose by it
+        if not np.array_equal(weights, start):  # scaling rounds, which could make a start near a tie worse
             unscaled = self._loss(start)
             weights, loss = (start, unscaled) if unscaled < loss else (weights, loss)
         return Position(weights, loss, 0)
 
     def best_step(self, position: Position, lines: list[Floats]) -> tuple[Position, list[Floats]]:
-        """Where the best step along any of the lines leads, if decoding confirms that it gains anything; and all
-        directions that gain, the best first.
+        """The position after the best step along any of the lines, and all directions that gain, the best first.
 
-        The gain was computed exactly, for weights that were then rounded to doubles and scaled: in an interval thinner
-        than that rounding, decoding may see another loss. It has the last word.
+        The position stays if decoding confirms no gain. A gain is computed exactly, but the new weights are then
+        rounded to doubles and scaled: in an interval thinner than that rounding, decoding may see another loss.
         """
         setting, constraints = self.setting, self.setting.constraints
         moves = search_lines(
@@ -102,20 +101,20 @@ class Climber:
 class Climbing(Strategy):
     """Climbs from the start, from random weights, and then from around the best so far.
 
-    They race: after some rounds only the better ones go on (successive halving, Jamieson & Talwalkar 2016). On real and
-    simulated lists that reaches the scores of climbing from every start to the end with two fifths of the searches.
-    The later ones start on the way from the best to others that are nearly as good, which gains more than to start
-    around the best itself (0.02 to 0.08 BLEU on three sets): what good weights have in common is mostly right.
+    Climbs race: after some rounds only the better ones go on (successive halving, Jamieson & Talwalkar 2016). On real
+    and simulated lists that reaches the scores of climbing from every start to the end with two fifths of the searches.
+    Later climbs start on the way from the best weights to others that are nearly as good. That gains 0.02 to 0.08 BLEU
+    on three sets over starts around the best itself: what good weights have in common is mostly right.
     """
 
     restarts: int = RESTARTS
-    """Climbs beside that from the start: a fifth from random weights, the others from around the best so far."""
+    """The number of climbs beside that from the start: a fifth from random weights, the rest around the best so far."""
     policy: str | Policy = "middle"
-    """Which point of the best interval of a line to step to; see Policy."""
+    """The point of the best interval of a line to step to; see Policy."""
     smoothing: str = "none"
-    """How losses of neighbouring intervals are smoothed before the best is chosen; see Policy."""
+    """The smoothing of losses over neighbouring intervals before the best is chosen; see Policy."""
     max_rounds: int = 100
-    """Rounds after which a climb ends in any case."""
+    """The most rounds of a climb."""
 
     def __post_init__(self) -> None:
         if self.restarts < 0:
@@ -126,10 +125,10 @@ class Climbing(Strategy):
 
     @abstractmethod
     def climb(self, climber: Climber, position: Position) -> Iterator[Position]:
-        """Positions of ever smaller loss from the first one on. The loss of each is that of decoding with it."""
+        """Positions after each round, from the first one on; losses never rise, and each is that of decoding."""
 
     def find(self, setting: Setting, *, seed: int, threads: int, report: Report | None = None) -> Found:
-        """The best end of all climbs."""
+        """The best position of all climbs."""
         constraints, units = setting.constraints, setting.units
         rngs = [np.random.default_rng([seed, number]) for number in range(self.restarts + 1)]
         far = -(-self.restarts // FAR)
@@ -160,14 +159,14 @@ class Climbing(Strategy):
 
 
 class _Climb:
-    """One climb, a few rounds at a time."""
+    """A climb that goes on a few rounds at a time."""
 
     def __init__(self, number: int, positions: Iterator[Position]) -> None:
         self.number, self.path = number, list(islice(positions, 1))
         self._positions = positions
 
     def go_on(self, rounds: int | None, stop: threading.Event) -> None:
-        """Climb for some rounds, or to the end. A climb that has not begun when all are to stop does not begin."""
+        """Climb for some rounds, or to the end; not at all once ``stop`` is set."""
         if stop.is_set():
             return
         for position in islice(self._positions, rounds):
@@ -177,7 +176,7 @@ class _Climb:
 
 
 class _Race:
-    """Climbs in parallel threads. Each has its own random numbers, so that threads change nothing but the time."""
+    """Climbs in parallel threads. Each has its own random numbers, so results do not depend on the threads."""
 
     def __init__(self, strategy: Climbing, setting: Setting, threads: int, report: Report | None) -> None:
         self.strategy, self.setting, self.threads, self.report = strategy, setting, threads, report
@@ -188,8 +187,8 @@ class _Race:
         self.stop = threading.Event()
 
     def run(self, starts: list[tuple[int, Floats, Generator]], *, rounds: int, share: int) -> None:
-        """Climb from all starts for ``rounds`` rounds, go on from the best of them (one in ``share``) for twice as
-        many, and so on; the last one climbs to its end. Of equals the first is better.
+        """Climb from all starts for ``rounds`` rounds, go on with the best of them (one in ``share``) for twice as
+        many, and so on; the last one climbs to its end. Of equally good climbs the first goes on.
         """
         left: list[_Climb] = []
         self._in_threads([partial(self._begin, left, *start) for start in starts])
@@ -204,11 +203,11 @@ class _Race:
         self._report()
 
     def best(self) -> Position:
-        """The smallest loss; of equals the climb with the smallest number."""
+        """The position of the smallest loss; of equals that of the first climb."""
         return self._ranked()[0]
 
     def ends(self) -> list[Floats]:
-        """Where the climbs have come to, the best first."""
+        """The last weights of every climb, the best first."""
         return [position.weights for position in self._ranked()]
 
     def history(self) -> tuple[Mapping[str, float], ...]:
@@ -225,7 +224,7 @@ class _Race:
         return tuple(events)
 
     def _begin(self, begun: list[_Climb], number: int, weights: Floats, rng: Generator) -> None:
-        if self.stop.is_set() and number > 0:  # the first climb always says where it starts
+        if self.stop.is_set() and number > 0:  # the result needs the loss of the start, which is climb 0
             return
         new = _Climb(number, self._positions(weights, rng))
         self.paths[number] = new.path

@@ -1,4 +1,4 @@
-"""What weights may be: fixed, bounded, signed, tied, and on which scale."""
+"""Constraints on weights: fixed, bounded, signed, tied, and their scale."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hulltune.names import SCALES
 from hulltune.search.directions import inverse_units
 
 FARTHEST_WEIGHT = 1e6
-"""How far a weight may go on a fixed scale, in units of its feature or of the start: never off to infinity."""
+"""The limit of a weight on a fixed scale, in units of its feature or of the start, so that none goes to infinity."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Constraints:
     fix: Mapping[str, float] = field(default_factory=dict)
     """Weights that do not change."""
     free: Sequence[str] | None = None
-    """The only weights that are tuned; others that are not fixed stay at the start, or at 0 without one."""
+    """The only weights that are tuned; others that are not fixed stay at the start, or at 0 if there is none."""
     min: Mapping[str, float] = field(default_factory=dict)
     max: Mapping[str, float] = field(default_factory=dict)
     sign: Mapping[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Constraints:
     tie: Sequence[Sequence[str]] = ()
     """Groups of features that share one weight."""
     scale: str = "l1"
-    """The norm that weights are written with where only their direction matters: "l1" or "l2" norm 1, or "none".
+    """The norm of the weights where only their direction matters: "l1" or "l2" norm 1, or "none" to leave them.
 
     A weight that is fixed, or bounded by anything but 0, sets the scale itself; weights are then left as they are.
     """
@@ -45,7 +45,7 @@ class Constraints:
             raise unknown_name("scale", self.scale, SCALES)
 
     def holding(self, names: Sequence[str], start: Mapping[str, float] | Sequence[float] | None) -> Constraints:
-        """The constraints with all weights but the free ones fixed: as they are given, at the start, or at 0."""
+        """The constraints with all weights but the free ones fixed: at the value in ``fix``, at the start, or at 0."""
         if self.free is None:
             return self
         for name in self.free:
@@ -72,13 +72,13 @@ class Constraints:
             if sign not in ("+", "-"):
                 raise InputError(f"sign: the sign of {name!r} is {sign!r}; expected '+' or '-'")
             (lower if sign == "+" else upper)[place(name, "sign")] = 0.0
-        for what, given, bound, pick in (
+        for what, values, bound, tighter in (
             ("min", self.min, lower, max),
             ("max", self.max, upper, min),
         ):
-            for name, value in given.items():
+            for name, value in values.items():
                 k = place(name, what)
-                bound[k] = pick(float(bound[k]), _number(value, what, name))
+                bound[k] = tighter(float(bound[k]), _number(value, what, name))
         for name, value in self.fix.items():
             k = place(name, "fix")
             number = _number(value, "fix", name)
@@ -139,21 +139,22 @@ class CompiledConstraints:
         )
 
     def restrict(self, directions: Floats) -> Floats:
-        """A direction, or rows of them, with fixed weights held and tied ones moved together (by their mean)."""
+        """Directions (one, or one a row) with 0 for fixed weights, and for tied weights their mean."""
         restricted = np.where(self.lower < self.upper, directions, 0.0)
         for group in self.tied_groups:
             restricted[..., group] = restricted[..., group].mean(axis=-1, keepdims=True)
         return restricted
 
     def interval(self, weights: Floats, direction: Floats, reach: Floats | None = None) -> tuple[float, float] | None:
-        """The steps η for which weights + η · direction keeps all bounds (and stays within ±``reach`` where only that
-        bounds it); None if there is no room to move.
+        """The range of η in which weights + η · direction keeps all bounds; None if there is no room to move.
+
+        Weights without a bound stay within ±``reach``, unless only their direction matters.
         """
         intervals, open_ = self.intervals(weights, direction[None, :], reach)
         return (float(intervals[0, 0]), float(intervals[0, 1])) if open_[0] else None
 
     def intervals(self, weights: Floats, directions: Floats, reach: Floats | None = None) -> tuple[Floats, Bools]:
-        """The steps η of each row of directions (see ``interval``): lower and upper ends, and where there is room."""
+        """The range of η for each row of directions (see ``interval``): (directions, 2), and whether there is room."""
         lower, upper = self.lower, self.upper
         if reach is not None and not self.only_direction_matters:
             lower = np.where(np.isinf(lower), -reach, lower)
@@ -167,7 +168,7 @@ class CompiledConstraints:
         return np.stack([lows, highs], axis=1), room
 
     def violation(self, weights: Floats) -> str | None:
-        """What is wrong with ``weights``, if anything."""
+        """The first violation of a constraint by ``weights``, in words; None if there is none."""
         if np.all((self.lower <= weights) & (weights <= self.upper)) and all(
             np.ptp(weights[group]) == 0.0 for group in self.tied_groups
         ):
@@ -186,11 +187,11 @@ class CompiledConstraints:
         return None
 
     def normalised(self, weights: Floats) -> Floats:
-        """The same direction with norm 1, where the scale is free."""
+        """The weights with norm 1 (see ``Constraints.scale``) where only their direction matters."""
         if self.scale == "none" or not self.only_direction_matters:
             return weights
         size = float(np.abs(weights).sum() if self.scale == "l1" else np.sqrt((weights**2).sum()))
-        if not (size > 0.0 and math.isfinite(size)) or abs(size - 1.0) < 2.0**-40:  # once is enough: it rounds
+        if not (size > 0.0 and math.isfinite(size)) or abs(size - 1.0) < 2.0**-40:  # scaling again only rounds again
             return weights
         return weights / size
 

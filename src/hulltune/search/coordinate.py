@@ -12,17 +12,17 @@ from hulltune.search.climbing import Climber, Climbing, Position
 
 @dataclass(frozen=True)
 class Coordinate(Climbing):
-    """Climbs along the axes and the way of the last step; a round without gain ends a climb (Och 2003)."""
+    """Climbs along the axes and the direction of the last step; a round without gain ends a climb (Och 2003)."""
 
     name: ClassVar[str] = "coordinate"
 
     def climb(self, climber: Climber, position: Position) -> Iterator[Position]:
-        """Search all axes, take the best step, and again."""
-        way: list[Floats] = []
+        """Positions after each round: search all axes and the direction of the last step, take the best step."""
+        last_step: list[Floats] = []
         for _ in range(self.max_rounds):
-            moved, _ = climber.best_step(position, climber.axes + way)
+            moved, _ = climber.best_step(position, climber.axes + last_step)
             gained = moved.loss < position.loss
-            way = [moved.weights - position.weights]
+            last_step = [moved.weights - position.weights]
             position = moved
             yield position
             if not gained:

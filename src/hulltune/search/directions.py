@@ -1,4 +1,4 @@
-"""Directions to search along: one feature at a time, at random, and those that earlier steps suggest."""
+"""Directions to search along (axes and random ones), and the units of features that they are scaled by."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from hulltune.data.features import DenseFeatures
 from hulltune.errors import InputError
 
 DUST = 2.0**-40
-"""Of the largest range of a feature: a smaller one is what rounding leaves of equal sums."""
+"""A range below this share of the feature's largest counts as 0: it is what rounding leaves of equal sums."""
 FINEST = 2.0**-500
-"""The unit of a feature lies between this and its inverse: then its weight, and the square of that, is a double."""
+"""The least unit of a feature; 1 / FINEST is the largest. So a weight and its square are ordinary doubles."""
 
 
 def feature_units(corpus: Corpus) -> Floats:
-    """A typical difference of each feature between candidates of a sentence: the mean of its range over the hypotheses
-    of a list, or over all derivations of a forest, among the sentences in which it differs at all.
+    """The unit of each feature: a typical difference between candidates of a sentence.
 
-    0 for a feature that never differs within a sentence, whose weight changes nothing. Duplicates and the order of
-    sentences do not change it, and neither do sentences that a rare feature has no part in. O(edges × features).
+    It is the mean, over the sentences in which the feature differs, of its range over the hypotheses of a list or the
+    derivations of a forest. It is 0 for a feature that never differs within a sentence: its weight changes nothing.
+    Duplicates do not change it, nor does the order of sentences, nor sentences without the feature.
+    O(edges × features).
     """
     width = len(corpus.feature_names)
     edges = corpus.sentence_edges
@@ -37,14 +38,14 @@ def feature_units(corpus: Corpus) -> Floats:
     units = np.empty(width)
     for k in range(width):
         column = np.asarray(values[:, k], dtype=np.float64)
-        with np.errstate(over="ignore"):  # beyond all doubles: check_units refuses it
+        with np.errstate(over="ignore"):  # check_units refuses an infinite range
             ranges = np.maximum.reduceat(column, starts) - np.minimum.reduceat(column, starts)
         units[k] = _mean_of_positive(ranges)
     return units
 
 
 def check_units(units: Floats, names: Sequence[str]) -> None:
-    """Refuse features whose weights would leave the range of doubles, in the start or on the way."""
+    """Refuse features whose weights would leave the range of doubles, at the start or during the search."""
     for name, unit in zip(names, units.tolist(), strict=True):
         if unit and not FINEST < unit < 1.0 / FINEST:
             what = "little" if unit < 1.0 else "much"
@@ -55,7 +56,7 @@ def check_units(units: Floats, names: Sequence[str]) -> None:
 
 
 def inverse_units(units: Floats) -> Floats:
-    """The size of a weight with which a feature counts as much as others; 0 where it never differs."""
+    """The weights with which all features count equally; 0 for a feature that never differs."""
     return np.divide(1.0, units, out=np.zeros_like(units), where=units > FINEST)
 
 
@@ -69,8 +70,9 @@ def _mean_of_positive(ranges: Floats) -> float:
 
 
 def _forest_ranges(corpus: Corpus) -> Floats:
-    """Per sentence and feature, its range over derivations. Sparse rows are unpacked a sentence at a time, and only
-    the features that a sentence has.
+    """For each sentence and feature, the range over derivations: (sentences, features).
+
+    Sparse rows are unpacked one sentence at a time, and only for the features that the sentence has.
     """
     from hulltune.kernels.feature_ranges import feature_ranges
 
@@ -91,7 +93,7 @@ def _forest_ranges(corpus: Corpus) -> Floats:
 
 
 def axes(groups: tuple[Int64s, ...], units: Floats) -> list[Floats]:
-    """One direction for each group of features that differ at all, a unit long."""
+    """One direction of unit length for each group of features, if some feature of it differs at all."""
     directions = []
     for group in groups:
         size = inverse_units(units[group]).mean()
@@ -103,5 +105,5 @@ def axes(groups: tuple[Int64s, ...], units: Floats) -> list[Floats]:
 
 
 def random_directions(count: int, units: Floats, rng: Generator) -> Floats:
-    """Gaussian directions, of equal size in every feature once it is scaled (Cer et al. 2008)."""
+    """Gaussian directions with equal variance in every scaled feature (Cer et al. 2008): (count, features)."""
     return rng.standard_normal((count, len(units))) * inverse_units(units)

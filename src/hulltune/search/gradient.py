@@ -1,4 +1,4 @@
-"""The climb with gradients: one good direction where features are many, that in which the expected metric rises."""
+"""The climb with gradients: where features are many, the direction in which the expected metric rises fastest helps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from hulltune.search.problem import Problem
 
 @dataclass(frozen=True)
 class GradientClimb(Climb):
-    """Climbs with the gradient of the expected metric among the directions of every round: for many features."""
+    """Climbs like Climb, with the gradient of the expected metric among the directions of every round; for many
+    features.
+    """
 
     name: ClassVar[str] = "gradient"
 
@@ -27,7 +29,7 @@ class GradientClimb(Climb):
 
 
 def loss_gradient(problem: Problem, total: NDArray[np.generic]) -> Floats:
-    """How the corpus loss changes with each statistic around ``total``: central differences of one count."""
+    """The derivatives of the corpus loss by each statistic at ``total``: central differences of about one count."""
     point = np.asarray(total, dtype=np.float64)
     step = np.maximum(1.0, np.abs(point) * 1e-3)
     moves = np.diag(step)
@@ -40,10 +42,10 @@ def loss_gradient(problem: Problem, total: NDArray[np.generic]) -> Floats:
 def expected_metric_direction(problem: Problem, weights: Floats, *, units: Floats, temperature: float = 1.0) -> Floats:
     """Minus the gradient of the expected loss under p ∝ exp(score / temperature), linearised in the statistics.
 
-    Taken over the problem's ``rivals``: every candidate of a list, and what wins around the weights of a forest; the
-    statistics of all these are asked for. Scores are first brought to a mean range of ``1 / temperature`` nats a
-    sentence, so that the answer does not depend on the scale of the weights. The gradient is taken over scaled
-    features. O(candidates × (features + statistics)).
+    The expectation is over ``problem.rivals``: every hypothesis of a list, and the outputs of a forest that win around
+    the weights. The metric is asked for the statistics of all of them. Scores are first brought to a mean range of
+    ``4 / temperature`` nats a sentence, so that the answer does not depend on the scale of the weights. The gradient
+    is taken over scaled features. O(candidates × (features + statistics)).
     """
     offsets, outputs, values = problem.rivals(weights, units)
     sizes = np.diff(offsets)
@@ -55,7 +57,7 @@ def expected_metric_direction(problem: Problem, weights: Floats, *, units: Float
     likelihood = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
     likelihood /= np.repeat(np.add.reduceat(likelihood, starts), sizes)
     slope = loss_gradient(problem, problem.picks(weights).total)
-    rows = problem.rows(outputs)  # before the table, which grows by what is asked for
+    rows = problem.rows(outputs)  # before reading the table: asking for rows may grow it
     losses = problem.table[rows] @ slope
     expected = np.add.reduceat(likelihood * losses, starts)
     pull = likelihood * (losses - np.repeat(expected, sizes))

@@ -24,7 +24,7 @@ from hulltune.wording import counted
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LineSearch:
-    """Where a line search stepped to, and the surface it saw."""
+    """The step of a line search, and the error surface along its line."""
 
     eta: float
     weights: Floats
@@ -34,7 +34,7 @@ class LineSearch:
     """The loss at the origin, if the origin lies in the interval."""
     left: float
     right: float
-    """The interval of equal loss around ``eta``."""
+    """``left`` and ``right`` are the ends of the interval of equal loss around ``eta``."""
     surface: ErrorSurface
 
     @property
@@ -60,12 +60,12 @@ def line_search(
     interval: tuple[float, float] = (-math.inf, math.inf),
     threads: int | None = None,
 ) -> LineSearch:
-    """Minimise the loss of what wins along w = origin + η · direction, exactly.
+    """Minimise the loss of the winning outputs along w = origin + η · direction, exactly.
 
-    The origin is left only for a strictly smaller loss, which decoding with the new weights confirms: the loss of the
-    result is that of decoding. ``data`` with ``references`` and a ``metric`` are what ``tune`` takes. For more than one
-    search, give a Problem of them: it keeps what depends on the features alone, and the statistics of every output
-    that was met, so that a search costs what it costs within ``tune``.
+    The search leaves the origin only for a strictly smaller loss, which decoding with the new weights confirms: the
+    loss of the result is that of decoding. ``data``, ``references`` and ``metric`` are as in ``tune``. For more than
+    one search, give a Problem: it keeps tables that depend on the features alone, and the statistics of every output
+    met, so that a search costs no more than within ``tune``.
     """
     problem = data if isinstance(data, Problem) else Problem.of(read(data).matched(as_references(references)), metric)
     policy = policy_of(policy)
@@ -88,10 +88,10 @@ def line_search(
             policy=policy, interval=(low, high), current_loss=current_loss, scale=scale, closed=closed,
         )  # fmt: skip
         if step.eta == 0.0 and current_loss is not None and step.loss < current_loss:
-            # The origin ties outputs that differ on both sides of it alike: its own interval is better beside it.
+            # The origin lies on a tie, which decoding breaks badly: beside it the same interval has a smaller loss.
             step = replace(step, eta=_beside_zero(step.left, step.right, scale))
         weights = start + step.eta * along
-        # Decoding has the last word: near a breakpoint, rounding of the weights may put them on its other side.
+        # Decoding decides: near a breakpoint, rounding may put the weights on its other side.
         loss = step.loss if step.eta == 0.0 else problem.loss(weights, runner=runner)
         if loss <= step.loss:
             break

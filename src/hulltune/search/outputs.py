@@ -1,4 +1,4 @@
-"""The outputs of sentences, each with a number: hypotheses of lists, and what searches over forests have met."""
+"""Numbers for the outputs of sentences: the hypotheses of lists, and the outputs of forests that searches have met."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hulltune.errors import InputError
 
 FIRST_SLOTS = 1 << 12
 MOST_OUTPUTS = 2**31 - 1
-"""Kernels number outputs with 32 bits."""
+"""The most outputs: kernels number them with 32 bits."""
 
 
 def in_order(corpus: Corpus) -> Bools:
-    """Per sentence, whether all its edges put out their tails in order, each once; linear."""
+    """For each sentence, whether all its edges put out their tails in order, each once. O(labels)."""
     from hulltune.kernels import output
 
     return output.in_order(corpus.sentence_edges, corpus.tail_offsets, corpus.label_offsets, corpus.labels)
@@ -29,9 +29,9 @@ class Outputs:
     """Numbers of the outputs of a corpus. Numbers never change, and threads may share one object.
 
     A hypothesis of a list has the number of its edge in the corpus, so that the kernels of lists need no translation.
-    The outputs of forests are numbered in the order in which they are met, after the edges if there is any list; equal
-    ones of a sentence get one number. A derivation that puts out what another did before costs one look-up. Words
-    become a text only when somebody asks for it.
+    The outputs of forests are numbered in the order in which they are met, after the edges if there is any list. Equal
+    outputs of a sentence have one number; a derivation whose output is known costs one look-up. Words are joined to a
+    text only on demand.
     """
 
     def __init__(self, corpus: Corpus) -> None:
@@ -50,11 +50,12 @@ class Outputs:
     def of_derivations(
         self, corpus: Corpus, in_order: Bools, first: int, names: Int64s, cells: Int64s, offsets: Int64s, edges: Int32s
     ) -> Int64s:
-        """The number of what each derivation puts out, of forests of ``corpus``: this one, or some sentences of it.
+        """The number of each derivation's output, for derivations of ``corpus``: this corpus, or a part of it.
 
-        The derivations are those of sentences ``first`` on, which are called ``names`` here, once for each direction:
-        ``cells`` are their offsets by direction, then sentence; ``offsets`` and ``edges`` say what they are made of.
-        ``in_order`` is what the function of this name says of the corpus. Linear in the edges.
+        The derivations belong to the sentences from ``first`` on, whose numbers in this corpus are ``names``, once for
+        each direction: ``cells`` are offsets by direction, then sentence. Derivation d has the edges ``offsets[d]`` up
+        to ``offsets[d + 1]`` of ``edges``. ``in_order`` is the answer of the function ``in_order`` for ``corpus``.
+        O(edges).
         """
         with self._lock:
             numbers = self._met.numbers(corpus, in_order, first, names, cells, offsets, edges)
@@ -88,7 +89,7 @@ class Outputs:
         return self.described(np.array([number]))[1][0] if number >= 0 else ""
 
     def first_equals(self, numbers: Int64s) -> Int64s:
-        """For each output the first one of its sentence with the same words."""
+        """For each output, the first of its sentence with the same words."""
         firsts: Int64s = numbers.copy()
         listed = numbers < self._first_met
         firsts[listed] = self._first_of_equal_edges[numbers[listed]]
@@ -96,7 +97,7 @@ class Outputs:
 
     @cached_property
     def _first_of_equal_edges(self) -> Int64s:
-        """For each edge the first one of its sentence with the same labels; meant for lists. O(labels)."""
+        """For each edge, the first of its sentence with the same labels; meant for lists. O(labels)."""
         from hulltune.kernels import texts
 
         corpus = self.corpus
@@ -107,8 +108,8 @@ class Outputs:
         return texts.first_equals(as_bytes, offsets, nothing, hashes, corpus.sentence_edges)
 
     def by_sentence(self) -> tuple[Int64s, Int64s]:
-        """All hypotheses of lists in their order, and all outputs of forests met so far, by text: offsets by sentence,
-        and numbers. The order does not depend on when an output was met.
+        """Offsets by sentence, and numbers: all hypotheses of a list in their order, and the outputs of a forest met so
+        far, sorted by text. So the order does not depend on when an output was met.
         """
         edges = self.corpus.sentence_edges
         if self.closed:
@@ -134,7 +135,7 @@ class Outputs:
 
 
 class _Met:
-    """A growing, one-to-one numbering of (sentence, words) from 0."""
+    """A growing table of (sentence, words), numbered from 0 without duplicates."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -147,7 +148,7 @@ class _Met:
     def numbers(
         self, corpus: Corpus, in_order: Bools, first: int, names: Int64s, cells: Int64s, offsets: Int64s, edges: Int32s
     ) -> Int64s:
-        """The number of what each derivation puts out; see Outputs.of_derivations."""
+        """The number of each derivation's output; see Outputs.of_derivations."""
         from hulltune.kernels.output import number_outputs
 
         (
@@ -161,6 +162,6 @@ class _Met:
 
     def labels(self, numbers: Int64s) -> tuple[Int64s, Int32s]:
         """The words of each output: offsets and labels."""
-        tokens = self._tokens  # a longer array may take its place meanwhile, with the same beginning
+        tokens = self._tokens  # another thread may replace it by a longer array, which begins with the same tokens
         offsets, places = gather_rows(self._offsets, numbers)
         return offsets, tokens[places]

@@ -1,4 +1,4 @@
-"""Which point of an error surface to step to: named policies over intervals of equal loss."""
+"""Policies: the point of an error surface that a line search steps to."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hulltune.names import POLICIES, SMOOTHINGS
 
 @dataclass(frozen=True)
 class Policy:
-    """How line_search picks a point. Intervals are first smoothed, then neighbours of equal loss are merged.
+    """The choice of a point on an error surface. Losses are smoothed first, then neighbours of equal loss are merged.
 
-    - "middle": the middle of the best interval; of several, that closest to the current point.
+    - "middle": the middle of the best interval; of several best ones, the closest to the current point.
     - "closest": the best interval closest to the current point, entered by a tenth of its width.
     - "widest": the middle of the widest best interval.
 
-    Slivers (see RESOLUTION) are passed over, and do not keep what lies on both sides of them apart.
+    Slivers (see RESOLUTION) are never chosen, and do not separate the intervals on both sides of them.
 
     Smoothing (Cer et al. 2008) replaces the loss of an interval by the worst ("min", of the score) or the mean over
     ``window`` intervals around it, so that a lone spike is not chosen. An unbounded interval counts as twice as wide as
@@ -43,7 +43,7 @@ class Policy:
 
 
 def policy_of(policy: str | Policy, smoothing: str = "none") -> Policy:
-    """The policy of a name and a smoothing; a policy as it is, if the smoothing does not contradict it."""
+    """The policy with this name and smoothing; a Policy is returned as it is, unless ``smoothing`` contradicts it."""
     if isinstance(policy, Policy):
         if smoothing not in ("none", policy.smoothing):
             raise InputError(f"smoothing: got {smoothing!r}, but the policy has {policy.smoothing!r}")
@@ -62,7 +62,7 @@ class Step:
 
 
 def smooth(losses: Floats, smoothing: str, window: int) -> Floats:
-    """The worst or mean loss over a window of intervals; windows are cut off at the ends. O(n · window)."""
+    """The worst or mean loss over a window around each interval, cut off at the ends. O(intervals · window)."""
     if smoothing == "none" or window == 1:
         return losses
     half = window // 2
@@ -82,11 +82,11 @@ def choose(
     scale: float = 1.0,
     closed: Bools | None = None,
 ) -> Step:
-    """The point to step to on a surface with these losses (one more than the breakpoints, all inside ``interval``).
+    """The point to step to on a surface. It has one loss more than breakpoints, which all lie inside ``interval``.
 
-    The current point 0, if it lies in the interval, is left only for a strictly smaller (smoothed) loss. Its own is
-    ``current_loss``, which decoding there tells, or that of its interval where none is given or losses are smoothed.
-    ``closed`` marks intervals that are not to be entered. The answer is never a breakpoint.
+    The current point 0, if it lies in the interval, is left only for a strictly smaller (smoothed) loss. Its own loss
+    is ``current_loss``, from decoding there; without one, or with smoothing, it is the loss of its interval. ``closed``
+    marks intervals that must not be entered. The result is never a breakpoint.
     """
     smoothed = smooth(losses, policy.smoothing, policy.window)
     lefts, rights, near_left, near_right = _ends(breakpoints, interval, scale, np.arange(len(losses)))
@@ -102,8 +102,8 @@ def choose(
         own = current_loss if current_loss is not None and policy.smoothing == "none" else smoothed[here]
         if not best < own:
             loss = current_loss if current_loss is not None else float(losses[here])
-            same = np.flatnonzero((smoothed != smoothed[here]) & inside)
-            left, right = same[same < here], same[same > here]
+            others = np.flatnonzero((smoothed != smoothed[here]) & inside)
+            left, right = others[others < here], others[others > here]
             return Step(
                 0.0, loss, float(rights[left[-1]]) if len(left) else interval[0],
                 float(lefts[right[0]]) if len(right) else interval[1],
@@ -122,7 +122,7 @@ def choose(
     low, high = float(near_left[firsts[pick]]), float(near_right[lasts[pick]])
     eta = _enter(low, high) if policy.name == "closest" else low + (high - low) / 2
     index = int(np.searchsorted(breakpoints, eta, side="right"))
-    if not enterable[index] or eta == lefts[index]:  # on a sliver between equals: the middle of the part beside it
+    if not enterable[index] or eta == lefts[index]:  # on a sliver inside: take the middle of the first part
         index = int(firsts[pick])
         eta = float(middles[index])
     return Step(eta, float(losses[index]), float(lefts[firsts[pick]]), float(rights[lasts[pick]]))
@@ -137,8 +137,8 @@ def choose_among(
     interval: tuple[float, float] = (-math.inf, math.inf),
     scale: float = 1.0,
 ) -> Step | None:
-    """What ``choose`` answers without smoothing when ``best`` are all intervals of the smallest loss, in order, and it
-    is smaller than the current one. In the usual case without looking at the others; None otherwise.
+    """The answer of ``choose`` without smoothing, where ``best`` are all intervals of the smallest loss, in order, and
+    that loss is smaller than the current one. O(best) instead of O(intervals) in the usual case; None otherwise.
     """
     from hulltune.kernels.steps import choose_run
 
@@ -149,7 +149,7 @@ def choose_among(
         return None
     eta = _enter(low, high) if policy.name == "closest" else low + (high - low) / 2
     place = int(np.searchsorted(breakpoints, eta))
-    if place < len(breakpoints) and eta == breakpoints[place]:  # the middle of the first interval, then
+    if place < len(breakpoints) and eta == breakpoints[place]:  # never a breakpoint: the middle of the first interval
         end = high if first == len(breakpoints) else min(float(breakpoints[first]), high)
         eta = low + (end - low) / 2
     return Step(eta, loss, left, right)
@@ -167,7 +167,7 @@ def _enterable(lefts: Floats, rights: Floats, near_left: Floats, near_right: Flo
 def _ends(
     breakpoints: Floats, interval: tuple[float, float], scale: float, numbers: Int64s
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """The ends of some intervals, and the same with unbounded ones cut off two steps beyond the last breakpoint."""
+    """The left and right ends of some intervals, and finite ones: two steps beyond the last breakpoint if unbounded."""
     count = len(breakpoints)
     step = end_step(breakpoints, scale)
     if not count:
@@ -184,7 +184,7 @@ def _ends(
 
 
 def end_step(breakpoints: Floats, scale: float) -> float:
-    """How far beyond the last breakpoint to go: the mean gap between breakpoints; see Policy."""
+    """The step beyond the last breakpoint: the mean gap between breakpoints; see Policy."""
     if len(breakpoints) >= 2:
         first, last = np.clip(breakpoints[[0, -1]], -FARTHEST, FARTHEST).tolist()
         return float(last - first) / (len(breakpoints) - 1)
@@ -192,7 +192,7 @@ def end_step(breakpoints: Floats, scale: float) -> float:
 
 
 def _enter(left: float, right: float) -> float:
-    """A point inside (left, right), a tenth of the width in from the side that 0 is on; 0 itself if it is inside."""
+    """A point inside (left, right): 0 if it is inside, else a tenth of the width away from the end nearest to 0."""
     if left < 0.0 < right:
         return 0.0
     tenth = (right - left) / 10

@@ -11,14 +11,14 @@ from hulltune.search.climbing import Climber, Climbing, Position
 
 @dataclass(frozen=True)
 class Powell(Climbing):
-    """Climbs along one line after the other, from the axes on; the way of a whole round then replaces the direction
-    that gained most (Powell 1964). A round without gain ends a climb.
+    """Climbs along one line after the other, beginning with the axes. After a round, its total step replaces the
+    direction that gained most (Powell 1964). A round without gain ends a climb.
     """
 
     name: ClassVar[str] = "powell"
 
     def climb(self, climber: Climber, position: Position) -> Iterator[Position]:
-        """Search all lines in turn, then the way of the round, and again."""
+        """Positions after each round: all lines in turn, then the line of the round's total step."""
         lines = list(climber.axes)
         for _ in range(self.max_rounds):
             before = position
@@ -31,7 +31,7 @@ class Powell(Climbing):
             if not position.loss < before.loss:
                 yield position
                 return
-            way = position.weights - before.weights
-            position, _ = climber.best_step(position, [way])
-            lines[best_line] = way
+            total_step = position.weights - before.weights
+            position, _ = climber.best_step(position, [total_step])
+            lines[best_line] = total_step
             yield position

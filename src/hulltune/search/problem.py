@@ -1,4 +1,4 @@
-"""The problem that is tuned on: sentences with things to choose from, and a metric of what is chosen."""
+"""The tuning problem: sentences with outputs to choose from, references, and a metric."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hulltune.surface import ErrorSurface
 from hulltune.wording import counted
 
 CUTS = 4
-"""Shards of forests for each thread: sentences differ in work, and whoever is done takes the next."""
+"""Shards of forests for each thread: sentences differ in work, and a thread that is done takes the next shard."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +47,9 @@ class Picks:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """What all sentences of a problem put out along one line: segments laid end to end, sentence by sentence.
+    """The winning outputs of all sentences along one line, as segments, sentence by sentence.
 
-    The first segment of a sentence begins at ``low``, the end of the interval; the others begin later and later.
+    The first segment of a sentence begins at ``low``, the lower end of the interval; its left ends increase strictly.
     """
 
     low: float
@@ -58,7 +58,7 @@ class Line:
 
     @property
     def changes(self) -> Floats:
-        """The places where some sentence begins to put out something else, in order."""
+        """The places, in order, where the output of some sentence changes."""
         places: Floats = np.unique(self.lefts[self.lefts != self.low])
         return places
 
@@ -66,9 +66,9 @@ class Line:
 class Problem:
     """Sentences, their references and a metric, searched in shards.
 
-    What is chosen of a sentence is an output, called by its number (see Outputs). Statistics are asked for once per
-    distinct output of a sentence, when it first wins somewhere (see Memory). A sentence with nothing to choose from
-    counts as an empty output. Results do not depend on who runs the shards, nor on how many there are.
+    Outputs are named by numbers (see Outputs). The metric is asked for statistics once per distinct output of a
+    sentence, when it first wins somewhere (see Memory). A sentence with nothing to choose from counts as an empty
+    output. Results do not depend on the runner of the shards, nor on their number.
     """
 
     def __init__(
@@ -83,8 +83,9 @@ class Problem:
         store: Store | None = None,
         questions: str | Path | None = None,
     ) -> None:
-        """``first_choices`` has the edge (within its sentence) that a list puts first itself, and −1 for a forest; by
-        default the first edge of every list. ``outputs`` may be shared with a problem over the same corpus.
+        """Make a problem. ``first_choices`` has, for a list, the edge (within its sentence) that its decoder puts
+        first, and −1 for a forest; by default the first edge of every list. ``outputs`` may be shared with a problem
+        over the same corpus.
         """
         if len(references) != len(corpus):
             raise InputError(
@@ -109,8 +110,8 @@ class Problem:
         store: Store | None = None,
         questions: str | Path | None = None,
     ) -> Problem:
-        """The problem of a dataset with references, and a metric. ``outputs`` are those of a problem over the same
-        dataset with another metric: what one picks then means the same to the other.
+        """The problem of a dataset with references, and a metric. ``outputs`` may come from a problem over the same
+        dataset with another metric, so that numbers of outputs mean the same in both.
         """
         if dataset.references is None:
             raise InputError("no references: the dataset carries none; give some, or see Dataset.matched")
@@ -141,44 +142,44 @@ class Problem:
         """The names of the weights."""
         return self.corpus.feature_names
 
-    # What is chosen, and its statistics.
+    # Winning outputs and their statistics.
 
     @property
     def table(self) -> NDArray[Any]:
-        """The statistics behind the rows."""
+        """The statistics of all outputs met, one row each; see ``rows``."""
         return self.memory.table
 
     def rows(self, outputs: Int64s | Int32s) -> Int64s:
-        """Rows of ``table`` for outputs; asks the metric for those not seen before."""
+        """The row of ``table`` for each output; asks the metric for statistics that are not known yet."""
         return self.memory.rows(outputs)
 
     def text(self, output: int) -> str:
-        """The text of an output, or nothing for −1."""
+        """The text of an output; empty for −1."""
         return self.outputs.text(output)
 
     def picks(self, weights: Floats, *, runner: Runner = HERE) -> Picks:
-        """What wins under ``weights``: the highest score, and of equals the first."""
+        """The winners under ``weights``: the output with the highest score, of equals the first."""
         return self.picked(np.concatenate(runner.ask(self._cut(runner), "winners", weights)))
 
     def picked(self, outputs: Int64s) -> Picks:
-        """The statistics of given picks."""
+        """Outputs with their statistics, as Picks."""
         rows = self._empty_rows.copy()
         chosen = outputs >= 0
         rows[chosen] = self.rows(outputs[chosen])
         return Picks(outputs, self.table[rows])
 
     def score(self, weights: Floats, *, runner: Runner = HERE) -> float:
-        """The metric of what wins under ``weights``."""
+        """The metric of the winners under ``weights``."""
         return float(self.metric.score(self.picks(weights, runner=runner).total))
 
     def loss(self, weights: Floats, *, runner: Runner = HERE) -> float:
-        """The loss of what wins under ``weights``."""
+        """The loss of the winners under ``weights``."""
         return float(self.metric.loss(self.picks(weights, runner=runner).total))
 
-    # Along lines.
+    # Lines.
 
     def search(self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE) -> list[Line]:
-        """What is put out along several directions, each within its interval."""
+        """The winning outputs along several directions, each within its interval."""
         shards = self._cut(runner)
         found = runner.ask(shards, "changes", np.vstack([origin, directions]), intervals)
         return _joined(found, intervals)
@@ -212,15 +213,15 @@ class Problem:
             sums=np.concatenate([each.sums for each in found]),
         )
 
-    # What there is to choose from.
+    # Outputs to choose from.
 
     @property
     def is_lists(self) -> bool:
-        """Whether all sentences are n-best lists, whose hypotheses are all there is to choose from."""
+        """Whether all sentences are n-best lists."""
         return bool(self._sentences.is_list.all())
 
     def choices(self) -> tuple[Int64s, Int64s]:
-        """Every hypothesis of a list, and of a forest the outputs met so far: offsets by sentence, and outputs."""
+        """Offsets by sentence, and outputs: all hypotheses of a list, and the outputs of a forest met so far."""
         offsets, outputs = self.outputs.by_sentence()
         names = self._sentences.names
         if self.corpus is self.outputs.corpus:
@@ -229,7 +230,7 @@ class Problem:
         return offsets, outputs[places]
 
     def meet(self, weights: Floats, *, k: int, threads: int | None = None) -> None:
-        """Count the ``k`` best distinct outputs of every forest under ``weights`` among those met."""
+        """Add the ``k`` best distinct outputs of every forest under ``weights`` to the outputs met."""
         found = kbest(self.corpus, weights, k, distinct=True, threads=threads, scorer=self.scorer)
         sentences = self._sentences
         self.outputs.of_derivations(
@@ -239,8 +240,8 @@ class Problem:
     def rivals(self, weights: Floats, units: Floats) -> tuple[Int64s, Int64s, Floats]:
         """Outputs to compare around ``weights``: offsets by sentence, the outputs, and their features.
 
-        Of lists all hypotheses; of forests those that win on a line through the weights along an axis, each with its
-        best derivation among those met.
+        For lists these are all hypotheses. For forests they are the outputs that win on a line through the weights
+        along an axis, each with the features of its best derivation there.
         """
         if self.is_lists:
             return *self.choices(), np.asarray(self.corpus.features.matrix(), dtype=np.float64)
@@ -248,17 +249,17 @@ class Problem:
         found = self.derivations(weights, lines, np.repeat(WHOLE_LINE, len(lines), axis=0))
         order = np.lexsort((-(found.sums @ weights), found.outputs, found.sentences))
         best = order[np.append(True, np.diff(found.outputs[order]) != 0)[: len(order)]]
-        # The numbers of outputs depend on the threads, the order of sentences and derivations does not.
+        # The numbers of outputs depend on the threads; the order of sentences and derivations does not.
         best = best[np.lexsort((best, found.sentences[best]))]
         sizes = np.bincount(found.sentences[best], minlength=len(self.corpus))
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return offsets, found.outputs[best].astype(np.int64), found.sums[best]
 
-    # The choice that data make themselves.
+    # The first choice of the decoder.
 
     @property
     def has_own_choice(self) -> bool:
-        """Whether there is a baseline without weights: every sentence is a list, with an order of its own."""
+        """Whether there is a baseline without weights: every sentence is a list, whose order is the decoder's."""
         return bool(np.all((self._first_choices >= 0) | (np.diff(self.corpus.sentence_edges) == 0)))
 
     @property
@@ -267,7 +268,7 @@ class Problem:
         return bool(np.any(self._first_choices >= 0))
 
     def baseline(self, weights: Floats | None = None) -> Picks:
-        """The own first choice of lists; of forests, which have no order, the best under ``weights``."""
+        """The picks before tuning: the first choice of a list, and the best output of a forest under ``weights``."""
         if weights is None and not self.has_own_choice:
             raise InputError("a forest has no first choice of its own: give weights to compare with")
         lists = np.flatnonzero(self._first_choices >= 0)
@@ -279,7 +280,7 @@ class Problem:
         return self.picked(outputs)
 
     def subset(self, sentences: Int64s) -> Problem:
-        """The problem of some of the sentences, in the order given; outputs and statistics are shared."""
+        """The problem of some sentences, in the order given; outputs and statistics are shared with this one."""
         part = object.__new__(Problem)
         part.metric = self.metric
         part.references = [self.references[int(sentence)] for sentence in sentences]
@@ -311,7 +312,7 @@ def _first_edges(corpus: Corpus) -> Int64s:
 
 
 def _joined(found: Sequence[Changes], intervals: Floats) -> list[Line]:
-    """The answers of all shards, by direction."""
+    """One line for each direction, joined from the answers of all shards."""
     if len(found) == 1:
         pairs = zip(found[0].lefts, found[0].outputs, strict=True)
         return [
@@ -328,7 +329,7 @@ def _joined(found: Sequence[Changes], intervals: Floats) -> list[Line]:
 
 
 def exact_sum(statistics: NDArray[Any]) -> NDArray[Any]:
-    """The sum over sentences: integers stay integers, reals are rounded once, whatever their order."""
+    """The sum over sentences: integers stay integers; reals are rounded once, so that their order changes nothing."""
     if statistics.dtype.kind in "biu":
         total: NDArray[Any] = statistics.sum(axis=0, dtype=np.int64)
         return total

@@ -1,7 +1,7 @@
-"""Smaller forests: without the edges that only bad derivations use, and how much of the envelopes that leaves.
+"""Pruning of forests: remove the edges that only bad derivations use, and measure how much of the envelopes is left.
 
 The max-marginal of an edge is the score of the best derivation that uses it (Graehl 2005; Sixtus & Ortmanns 1999 for
-word graphs). Edges whose max-marginals reach a threshold are whole derivations: nothing is left dangling.
+word graphs). The edges whose max-marginals reach a threshold make whole derivations: none is left without its tails.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from hulltune.search.directions import axes, feature_units, random_directions
 from hulltune.wording import counted
 
 RANDOM_DIRECTIONS = 8
-AT_ONCE = 4  # directions searched together: their derivations are kept until they are looked at
+AT_ONCE = 4  # directions searched together: more would keep more derivations in memory
 
 
 @dataclass(frozen=True)
 class EnvelopeShare:
-    """How much of the envelopes around some weights keeps its winner after pruning, over all sentences."""
+    """The share of the envelopes around some weights that keeps its winner after pruning, over all sentences."""
 
     segments: float
     """The share of segments whose winning derivation is still there."""
     angle: float
-    """The same, each segment weighed by the angle under which the weights see it, over scaled features."""
+    """The share by angle: each segment counts with the angle that it has as seen from 0, over scaled features."""
     directions: int
 
     def __str__(self) -> str:
@@ -44,11 +44,11 @@ class EnvelopeShare:
 
 @dataclass(frozen=True, eq=False)
 class Pruning:
-    """A pruned corpus, and what is left of the one it was made from."""
+    """A pruned corpus, and the share of the original that is left."""
 
     corpus: Corpus
     kept: Bools
-    """Which edges of the original corpus are left."""
+    """For each edge of the original corpus, whether it is left."""
     nodes_before: int
     edges_before: int
     envelope: EnvelopeShare | None = None
@@ -69,11 +69,12 @@ def prune(
     seed: int = 1,
     threads: int | None = None,
 ) -> Pruning:
-    """Keep the edges whose best derivation under ``weights`` scores at most ``beam`` below the best, and of them, those
-    with the best max-marginals, at most ``density`` for each word of the best output (of equal ones all or none).
+    """Keep the edges whose best derivation under ``weights`` scores at most ``beam`` below the best of the sentence.
+    ``density`` keeps only the edges with the best max-marginals: at most so many for each word of the best output. Of
+    edges with equal max-marginals all are kept, or none.
 
-    The best derivation is always kept. With ``share`` the envelopes around the weights are searched along every
-    feature and some random directions, and what they keep of their winners is told. O(edges), without the share.
+    The best derivation is always kept. With ``share``, the envelopes around the weights are searched along every
+    feature and some random directions, to measure how much of them keeps its winner. O(edges) without the share.
     """
     corpus = as_corpus(data)
     if beam is None and density is None:
@@ -110,8 +111,8 @@ def envelope_share(
     threads: int | None = None,
     scorer: EdgeScorer | None = None,
 ) -> EnvelopeShare:
-    """How much of the envelopes around ``weights`` is left where only the marked edges are: along the axis of every
-    feature that differs within a sentence, and RANDOM_DIRECTIONS more.
+    """The share of the envelopes around ``weights`` whose winners use kept edges only: along the axis of every feature
+    that differs within a sentence, and along RANDOM_DIRECTIONS more.
     """
     units = feature_units(corpus)
     groups = tuple(np.array([k]) for k in range(len(units)))
@@ -130,7 +131,7 @@ def envelope_share(
             survives = _survives(
                 corpus, kept, sentences, found.derivation_offsets[first : last + 1], found.derivation_edges
             )
-            # Seen from 0, the point η of the line lies under the angle arctan(η · |direction| / |weights|).
+            # Seen from 0, the point η of the line lies at the angle arctan(η · |direction| / |weights|).
             angles = np.arctan(found.lefts[first:last] * (np.linalg.norm(direction * units) / size))
             ends = np.append(angles[1:], math.pi / 2)
             ends[offsets[1:][np.diff(offsets) > 0] - 1 - first] = math.pi / 2
@@ -178,14 +179,14 @@ def _words_of_best(corpus: Corpus, weights: Floats, scorer: EdgeScorer) -> Float
 
 
 def _thresholds(corpus: Corpus, marginals: Floats, best: Floats, room: Floats) -> Floats:
-    """Per sentence the least max-marginal that at most ``room`` edges reach, but not above the best of all."""
+    """For each sentence, the least max-marginal that at most ``room`` edges reach, but not above the best one."""
     thresholds = np.full(len(corpus), -math.inf)
     edges = corpus.sentence_edges
     for sentence in range(len(corpus)):
         ordered = np.sort(marginals[edges[sentence] : edges[sentence + 1]])[::-1]
         count = int(min(room[sentence], len(ordered)))
         if count < len(ordered):
-            # The next edge must not reach it: with equals at the border, the threshold is the next larger value.
+            # The first edge beyond the room must not reach the threshold, so of equal edges none is kept.
             above = ordered[:count][ordered[:count] > ordered[count]]
             thresholds[sentence] = above[-1] if len(above) else best[sentence]
     return thresholds

@@ -1,8 +1,8 @@
-"""Shards: some sentences of a problem, which answer where their outputs change along lines, and who runs them.
+"""Shards: parts of a problem that are searched independently, and the runners that search them in threads.
 
-A shard is asked where its outputs change along some directions (``changes``), the special case of that, who wins under
-some weights (``winners``), and which derivations win along lines (``derivations``). Here, and only here, the kernel is
-chosen by the kind of sentence.
+A shard answers three questions: where its outputs change along some directions (``changes``), which outputs win under
+some weights (``winners``), and which derivations win along lines (``derivations``). Only this module chooses the kernel
+by the kind of sentence.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ WHOLE_LINE = np.array([[-np.inf, np.inf]])
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """The segments of a line that some sentences have along each direction, and the output that wins on each.
+    """The segments of some sentences along each direction, sentence by sentence, and the output that wins on each.
 
-    Those of a sentence follow each other: the first begins at the low end of the interval, the others later and later.
+    The first segment of a sentence begins at the lower end of the interval; its left ends increase strictly.
     """
 
     lefts: tuple[Floats, ...]
-    """By direction, the left end of every segment."""
+    """For each direction, the left end of every segment."""
     outputs: tuple[Int32s, ...]
-    """By direction, the number of every segment's output."""
+    """For each direction, the number of every segment's output."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +50,9 @@ class Derivations:
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """Sentences to be searched, with what depends on them alone: the shards of a problem share it.
+    """The sentences of a problem, with the tables that depend on them alone; shared by all its shards.
 
-    ``names`` are the numbers of the sentences among those that ``outputs`` are of.
+    ``names`` are the numbers of the sentences in ``outputs.corpus``, of which ``corpus`` may be a part.
     """
 
     corpus: Corpus
@@ -66,18 +66,18 @@ class Sentences:
 
     @cached_property
     def is_list(self) -> Bools:
-        """Per sentence, whether it is an n-best list."""
+        """For each sentence, whether it is an n-best list."""
         one_node: Bools = np.diff(self.corpus.node_offsets) == 1
         return one_node
 
     @cached_property
     def in_order(self) -> Bools:
-        """Per sentence, whether its edges put out their tails in order."""
+        """For each sentence, whether its edges put out their tails in order."""
         return in_order(self.corpus)
 
     @cached_property
     def edge_numbers(self) -> Int32s | None:
-        """The output of every edge, for those of lists; None where each is its own."""
+        """The output of every edge of a list; None where output and edge have the same number."""
         corpus, whole = self.corpus, self.outputs.corpus
         if corpus is whole:
             return None
@@ -85,7 +85,7 @@ class Sentences:
         return (np.arange(corpus.edges) + np.repeat(shifts, np.diff(corpus.sentence_edges))).astype(np.int32)
 
     def outputs_of_edges(self, edges: Int64s | Int32s) -> Int32s:
-        """The outputs of edges of lists."""
+        """The outputs of some edges of lists."""
         return edges.astype(np.int32, copy=False) if self.edge_numbers is None else self.edge_numbers[edges]
 
 
@@ -99,20 +99,20 @@ class Shard:
         self._score_rooms: list[Floats] = []
 
     def changes(self, weights: Floats, intervals: Floats) -> Changes:
-        """The segments along the lines from the first row of ``weights`` in the direction of each other row.
+        """The segments along lines from the first row of ``weights``, in the direction of each other row.
 
-        One pass over the features for every 16 directions of lists, a few Viterbi passes for each of forests.
+        Lists cost one pass over the features for every 16 directions, forests a few Viterbi passes for each direction.
         """
         found = self._list_lines(weights, intervals) if self.are_lists else None
         return self._envelopes(weights, intervals) if found is None else found
 
     def winners(self, weights: Floats) -> Int64s:
-        """The output of each sentence that scores best, of equals the first; −1 where there is none."""
+        """The output of each sentence with the highest score, of equals the first; −1 where there is none."""
         found = self._list_winners(weights) if self.are_lists else None
         if found is not None:
             return found
-        nowhere = np.zeros((1, len(weights)))
-        changes = self._envelopes(np.concatenate([weights[None, :], nowhere]), WHOLE_LINE)
+        no_direction = np.zeros((1, len(weights)))
+        changes = self._envelopes(np.concatenate([weights[None, :], no_direction]), WHOLE_LINE)
         edges = self.sentences.corpus.sentence_edges[self.first : self.last + 1]
         winners = np.full(self.last - self.first, -1, dtype=np.int64)
         winners[np.diff(edges) > 0] = changes.outputs[0]
@@ -134,15 +134,15 @@ class Shard:
         return Derivations(np.concatenate(outputs), np.concatenate(owners), np.concatenate(sums))
 
     def release(self, changes: Changes) -> None:
-        """Leave the memory of an answer that is no longer needed to the next ones: fresh memory costs as much."""
+        """Keep the memory of an answer that is no longer needed for the next one: fresh memory costs as much time."""
         if changes.lefts and self.are_lists:
             lefts, outputs = changes.lefts[0].base, changes.outputs[0].base
-            # Only what the kernel wrote: an answer that came from elsewhere may lie in memory of any kind.
+            # Only arrays of the list kernel are 2-dimensional; others cannot be used again.
             if isinstance(lefts, np.ndarray) and isinstance(outputs, np.ndarray) and lefts.ndim == outputs.ndim == 2:
                 self._rooms.append((lefts, outputs))
 
     def _list_lines(self, weights: Floats, intervals: Floats) -> Changes | None:
-        """The answer of the fast kernel of lists; None where features are sparse or numbers not of ordinary size."""
+        """The segments by the fast kernel of lists; None if features are sparse or numbers very large or small."""
         from hulltune.kernels.list_lines import list_lines
 
         corpus = self.sentences.corpus
@@ -167,7 +167,7 @@ class Shard:
         )
 
     def _list_winners(self, weights: Floats) -> Int64s | None:
-        """The answer of the fast kernel of lists; None as for _list_lines."""
+        """The winners by the fast kernel of lists; None if features are sparse or numbers very large or small."""
         from hulltune.kernels.list_scores import list_winners
 
         corpus = self.sentences.corpus
@@ -183,7 +183,7 @@ class Shard:
         return found
 
     def _envelopes(self, weights: Floats, intervals: Floats) -> Changes:
-        """The answer of the general kernels: scores of all edges, envelopes, and the outputs of their derivations."""
+        """The segments by the general kernels: scores of all edges, envelopes, and the outputs of derivations."""
         lefts: list[list[Floats]] = [[] for _ in intervals]
         outputs: list[list[Int32s]] = [[] for _ in intervals]
         for block, answer in self._search(weights, intervals):
@@ -198,7 +198,7 @@ class Shard:
         )
 
     def _search(self, weights: Floats, intervals: Floats) -> Iterator[tuple[Block, Answer]]:
-        """The blocks of the shard with the general kernels' answers, one after the other."""
+        """Each block of the shard with the answer of the general kernels."""
         sentences = self.sentences
         sentences.scorer.prepare()
         try:
@@ -226,7 +226,7 @@ class Shard:
 
 
 def cut(sentences: Sentences, parts: int) -> list[Shard]:
-    """At least ``parts`` shards of about equal size, if there are as many sentences; none has lists and forests."""
+    """Shards of about equal size, at least ``parts`` if there are enough sentences; none mixes lists and forests."""
     is_list, edges = sentences.is_list, sentences.corpus.sentence_edges
     kinds = np.flatnonzero(is_list[1:] != is_list[:-1]) + 1
     wanted = np.searchsorted(edges, np.linspace(0, edges[-1], parts + 1)[1:-1])
@@ -235,14 +235,14 @@ def cut(sentences: Sentences, parts: int) -> list[Shard]:
 
 
 class Runner(Protocol):
-    """Who runs the shards: puts one question to all of them, and has their answers in order."""
+    """A runner of shards: it puts one question to all of them and returns their answers in order."""
 
     @property
     def parts(self) -> int:
-        """How many shards it can keep busy at one time."""
+        """The number of shards that can run at one time."""
 
     def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
-        """What ``shard.question(*arguments)`` answers, for each shard."""
+        """The answer of each shard's method ``question`` to these arguments."""
 
 
 class CallingThread:
@@ -258,7 +258,7 @@ class CallingThread:
 class Threads:
     """Runs the shards in a pool of threads, which lives as long as this object.
 
-    ``parts`` are the threads that one question is meant to keep busy: fewer than all, where several are asked at once.
+    ``parts`` is the number of threads for one question: fewer than all if several questions are asked at once.
     """
 
     def __init__(self, count: int, parts: int | None = None) -> None:
@@ -276,7 +276,7 @@ HERE = CallingThread()
 
 
 def runner_of(threads: int | None, *, questions: int = 1) -> Runner:
-    """A runner with so many threads (those of the CPUs by default), which ``questions`` at a time share."""
+    """A runner with so many threads (by default one for each CPU), shared by ``questions`` at a time."""
     count = check_threads(threads)
     parts = max(1, count // questions)
     return HERE if parts == 1 else Threads(count, parts)

@@ -1,4 +1,4 @@
-"""Weights to climb from, all within the constraints."""
+"""Starts of climbs, all within the constraints."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.directions import random_directions
 
 WAY = (0.2, 0.6)
-"""How far from the best towards another a start may lie."""
-CANCELLED = 0.1  # of the size of the best: shorter weights are what two opposite ones leave of each other
+"""The range of the way from the best weights to others on which a start may lie."""
+CANCELLED = 0.1
+"""Weights between two others are refused if their size is below this share of the best's: opposite weights cancel."""
 
 
 def random_start(constraints: CompiledConstraints, units: Floats, rng: np.random.Generator) -> Floats:
@@ -28,8 +29,8 @@ def start_near(
     distance: float,
     rng: np.random.Generator,
 ) -> Floats:
-    """Weights on the way from the best to one of the others (drawn at random), and then every scaled weight moved by a
-    share of their mean size.
+    """A point between the best weights and others (drawn at random), with every scaled weight moved at random, by about
+    ``distance`` times their mean size.
     """
     if others:
         other = others[int(rng.integers(len(others)))]
@@ -39,7 +40,9 @@ def start_near(
 
 
 def _between(constraints: CompiledConstraints, units: Floats, best: Floats, other: Floats, share: float) -> Floats:
-    """What lies between two weight vectors keeps the constraints as both do; the best where they cancel out."""
+    """Weights between the best and others, or the best where both cancel. Constraints are convex, so the result keeps
+    them.
+    """
     size = _size(best, units)
     if constraints.only_direction_matters and _size(other, units) > 0.0:
         other = other * (size / _size(other, units))
@@ -52,7 +55,7 @@ def _size(weights: Floats, units: Floats) -> float:
 
 
 def _feasible(constraints: CompiledConstraints, weights: Floats, fallback: Floats) -> Floats:
-    """A start within the constraints: mirrored at bounds of 0, otherwise as near as may be."""
+    """The weights moved into the constraints: mirrored at bounds of 0 where that helps, then clipped."""
     feasible = weights.copy()
     for group in constraints.groups:
         value = float(weights[group].mean())

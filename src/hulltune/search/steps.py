@@ -1,4 +1,4 @@
-"""Exact line searches along many directions at once, and the best step that they find."""
+"""Exact line searches along many directions at once, and the best step along each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hulltune.surface import ErrorSurface
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """What one line search offers: weights, their loss as the surface has it, and the direction that leads there."""
+    """The result of one line search: weights, their loss on the error surface, and the direction searched."""
 
     weights: Floats
     loss: float
@@ -36,10 +36,10 @@ def search_lines(
     reach: Floats | None = None,
     runner: Runner = HERE,
 ) -> list[Move]:
-    """The move that each direction offers, within the constraints; all share one pass over the features.
+    """The best move along each direction within the constraints; all share one pass over the features.
 
-    Directions are restricted to what may move; those with no room are left out, as are moves that rounding would
-    carry over a bound.
+    Directions are restricted to the weights that may move. Directions without room are left out, and so are moves that
+    rounding would carry over a bound.
     """
     if not len(directions):
         return []
@@ -64,14 +64,14 @@ def search_lines(
 
 
 def _sizes_beside(origin: Floats, directions: Floats) -> Floats:
-    """How many times longer the origin is than each direction; 1 where it is 0, or where doubles cannot say."""
+    """The length of the origin in units of each direction; 1 where it is 0 or not a finite double."""
     largest, along = np.max(np.abs(origin)), np.max(np.abs(directions), axis=1)
     with np.errstate(all="ignore"):
-        # Squares of the weights themselves may over- or underflow.
+        # Divided by their largest entries, because the squares of the weights themselves may over- or underflow.
         ratios = np.linalg.norm(origin / largest) / np.linalg.norm(directions / along[:, None], axis=1)
         sizes = ratios * (largest / along)
-    told: Floats = np.where((sizes > 0.0) & (sizes < np.inf), sizes, 1.0)
-    return told
+    usable: Floats = np.where((sizes > 0.0) & (sizes < np.inf), sizes, 1.0)
+    return usable
 
 
 def _best_step(
@@ -82,7 +82,7 @@ def _best_step(
     current_loss: float,
     scale: float,
 ) -> tuple[float, float]:
-    """How far to go, and the loss there: 0 and the current one where nothing is better."""
+    """The step to the best point and the loss there; 0 and the current loss if nothing is better."""
     if policy.smoothing == "none" and interval[0] <= 0.0 <= interval[1]:
         best, loss = metric.lowest(surface.statistics, below=current_loss)
         if not len(best):

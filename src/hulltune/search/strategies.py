@@ -1,4 +1,4 @@
-"""The strategies by name: the one table in which a name is looked up."""
+"""The table of strategies by name."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ STRATEGIES: dict[str, type[Strategy]] = {
 
 
 def get_strategy(search: str | Strategy, **options: Any) -> Strategy:
-    """The strategy of a name with these options; a strategy as it is, if there are none."""
+    """The strategy with this name and these options; a Strategy is returned as it is and takes no options."""
     if isinstance(search, Strategy):
         if options:
-            raise InputError(f"search: the options {sorted(options)} come too late: {search!r} is made already")
+            raise InputError(f"search: {search!r} has its options already, got also {', '.join(sorted(options))}")
         return search
     if not isinstance(search, str) or search not in STRATEGIES:
         raise unknown_name("search", str(search), STRATEGIES)

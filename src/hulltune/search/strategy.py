@@ -1,4 +1,4 @@
-"""What every strategy of search takes and gives: the setting it works in, what it tells on the way, what it finds."""
+"""Strategies of search: the base class, the setting that it takes, the status that it reports, and its result."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ Start = Mapping[str, float] | Sequence[float] | None
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """A problem with all that a search needs to know: constraints, the units of features, and the first weights."""
+    """A problem with the constraints, the units of the features, and the first weights."""
 
     problem: Problem
     constraints: CompiledConstraints
     units: Floats
     first: Floats
     model: Floats | None = None
-    """The weights of the decoder, where no start was given that would stand for them."""
+    """The weights of the decoder itself, if they are known and no start was given."""
 
     @property
     def compared(self) -> Floats:
-        """The weights whose choice is the baseline of what has no first choice of its own."""
+        """The weights of the baseline for sentences without a first choice of their own."""
         return self.first if self.model is None else self.model
 
     @cached_property
     def reach(self) -> Floats:
-        """How far each weight may go where no constraint ends it."""
+        """The limit of each weight where no constraint bounds it."""
         sizes = np.maximum(np.where(self.units > 0.0, inverse_units(self.units), 1.0), np.abs(self.first))
         return FARTHEST_WEIGHT * sizes
 
@@ -47,7 +47,7 @@ class Setting:
     def of(
         problem: Problem, constraints: Constraints, start: Start, model: Mapping[str, float] | None = None
     ) -> Setting:
-        """The setting of a problem, from the start and the decoder's own weights, if they are known."""
+        """The setting of a problem with constraints, a start if there is one, and the decoder's weights if known."""
         compiled = constraints.holding(problem.feature_names, start).compile(problem.feature_names)
         units = feature_units(problem.corpus)
         check_units(units, problem.feature_names)
@@ -58,7 +58,7 @@ class Setting:
 
 
 def _first_weights(problem: Problem, constraints: CompiledConstraints, units: Floats, start: Start) -> Floats:
-    """The weights given, if they are within the constraints; otherwise equal ones over scaled features."""
+    """The start, which must keep the constraints; without one, equal weights over scaled features."""
     if start is None:
         weights = constraints.start(units)
         if not np.any(weights):
@@ -75,14 +75,14 @@ def _first_weights(problem: Problem, constraints: CompiledConstraints, units: Fl
 
 @dataclass(frozen=True)
 class Status:
-    """How far a search is, in losses."""
+    """The progress of a search; ``loss`` and ``bound`` are losses, whatever the metric."""
 
     done: int
     starts: int
     line_searches: int
     loss: float
     bound: float | None = None
-    """A loss that no weights are below, as far as it is proven; None if nothing is."""
+    """A proven bound: no weights have a smaller loss. None if nothing is proven."""
     boxes: int = 0
 
 
@@ -91,7 +91,7 @@ Report = Callable[[Status], None]
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The weights that a search ends with, and how it came there."""
+    """The weights that a search ends with, their loss, and its history."""
 
     weights: Floats
     start: Floats
@@ -104,10 +104,10 @@ class Found:
 
 
 class Strategy(ABC):
-    """A way to search weights. Its options are its fields; ``name`` is what it is called in a string."""
+    """A way to search weights. Its options are its fields; ``name`` stands for it in strings."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def find(self, setting: Setting, *, seed: int, threads: int, report: Report | None = None) -> Found:
-        """The best weights that the strategy finds. The seed alone decides them: threads change only the time."""
+        """The best weights that the strategy finds. They depend on the seed, but not on the number of threads."""

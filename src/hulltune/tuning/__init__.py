@@ -1,4 +1,4 @@
-"""Tuning: from data and a metric to weights, and what is known about them."""
+"""Tuning: weights from data and a metric, and a result that describes them."""
 
 from hulltune.tuning.oracle import Oracle, best_reachable
 from hulltune.tuning.reranker import Reranker

@@ -1,4 +1,4 @@
-"""How good tuned weights are: the best that was possible, the noise in the gain, and what each feature is worth."""
+"""Evaluation of tuned weights: the best possible picks, the noise in the gain, and the worth of each feature."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def paired_bootstrap(
 ) -> Interval:
     """The 95% interval of score(tuned) − score(baseline) over resampled sentences (Koehn 2004).
 
-    Both are sentences by statistics. O(samples × sentences) in one matrix product.
+    ``baseline`` and ``tuned`` are (sentences, statistics). O(samples × sentences) in one matrix product.
     """
     sentences = len(baseline)
     rng = np.random.default_rng(seed)
@@ -40,11 +40,11 @@ def paired_bootstrap(
 
 
 def oracle(problem: Problem, start: Picks, *, rounds: int = 30) -> Picks:
-    """The best picks that a greedy search finds: every sentence takes the candidate that lowers the corpus loss most,
-    to first order, again and again until the loss falls no more.
+    """The best picks that a greedy search finds. In each round every sentence takes the candidate that lowers the
+    corpus loss most, to first order, until the loss falls no more.
 
-    Exact for losses that are additive over sentences; otherwise a bound from below on what picking could reach. Of a
-    forest, only the outputs that the search has met are candidates (see Problem.choices).
+    The result is exact for losses that are additive over sentences; for others, better picks may exist. The candidates
+    of a forest are only the outputs that the search has met (see Problem.choices).
     """
     edges, choices = problem.choices()
     filled = np.flatnonzero(np.diff(edges) > 0)
@@ -68,7 +68,7 @@ def oracle(problem: Problem, start: Picks, *, rounds: int = 30) -> Picks:
 
 
 def baseline_kind(problem: Problem, *, by_model: bool = False) -> str:
-    """What ``problem.baseline`` picks, under the weights of a start or those that the files tell."""
+    """The description of what ``problem.baseline`` picks; ``by_model`` if its weights come from the files."""
     if problem.has_own_choice:
         return "the lists' own first choice"
     lists = problem.has_some_own_choice

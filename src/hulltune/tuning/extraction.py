@@ -1,4 +1,4 @@
-"""Forests made smaller: lists of their derivations, and forests without the edges that only bad derivations use."""
+"""Smaller data from forests: lists of their derivations, and forests without the edges that only bad ones use."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from hulltune.search.pruning import Pruning, prune
 def derivation_lines(
     ids: Sequence[SentenceId], found: DerivationLists, output: str, *, unique: bool = False
 ) -> Iterator[tuple[str, bool]]:
-    """Ranked derivations as lines of n-best lists ("moses", "jsonl") or as "text", a sentence at a time; and whether
-    each line is as its text was (a line break becomes a space).
+    """Lines of ranked derivations, a sentence at a time, each with a flag: False if a line break in its text became a
+    space. ``output`` is a format of n-best lists, "moses" or "jsonl", or "text".
 
-    As text, the best of each sentence: one without derivations is an empty line, so that line i stays sentence i. Of
-    sparse features, those that are 0 in all derivations of a sentence are left out. With ``unique``, of derivations
-    with the same output the first counts alone.
+    As text, only the best of each sentence is written, and an empty line for a sentence without derivations, so that
+    line i is sentence i. Sparse features that are 0 in all derivations of a sentence are left out. With ``unique``,
+    only the first of the derivations with equal outputs is written.
     """
     for sentence, name in enumerate(ids):
         first, last = int(found.offsets[sentence]), int(found.offsets[sentence + 1])
@@ -53,7 +53,7 @@ def derivation_lines(
 
 
 def _first_places(texts: Sequence[str]) -> Sequence[int]:
-    """The place of the first of equal texts."""
+    """The place of the first of each group of equal texts."""
     places: dict[str, int] = {}
     for place, text in enumerate(texts):
         places.setdefault(text, place)
@@ -61,7 +61,7 @@ def _first_places(texts: Sequence[str]) -> Sequence[int]:
 
 
 def candidate_lists(ids: Sequence[SentenceId], found: DerivationLists) -> Dataset:
-    """Derivations as candidate lists with their model scores; those with the same output and features count once."""
+    """Derivations as candidate lists with their model scores; equal outputs with equal features count once."""
     text, offsets = packed_texts(found.texts)
     names, values = _dense_sums(found, 0, len(found.texts))
 
@@ -81,7 +81,7 @@ def candidate_lists(ids: Sequence[SentenceId], found: DerivationLists) -> Datase
 
 
 def _dense_sums(found: DerivationLists, first: int, last: int) -> tuple[tuple[str, ...], Floats]:
-    """The summed features of some derivations as a matrix; of sparse ones, the columns that occur."""
+    """The names and summed features of some derivations, as a matrix; for sparse features only the columns used."""
     features = found.features.rows(first, last)
     names = found.corpus.feature_names
     if isinstance(features, DenseFeatures):
@@ -101,7 +101,7 @@ def prune_forests(
     share: bool = True,
     threads: int | None = None,
 ) -> tuple[Dataset, Pruning]:
-    """The dataset without edges that only bad derivations use (see prune), and what that kept."""
+    """The dataset without the edges that only bad derivations use, and the Pruning; see ``prune``."""
     pruning = prune(dataset.corpus, weights, beam=beam, density=density, share=share, threads=threads)
     kept, edges = pruning.kept, dataset.corpus.sentence_edges
     before = np.concatenate([[0], np.cumsum(kept)])

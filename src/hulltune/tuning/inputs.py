@@ -1,4 +1,4 @@
-"""What callers give, turned into what tuning takes: a dataset with references, and weights."""
+"""Arguments of callers turned into a dataset with references, and into weights."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = [
 
 
 def as_dataset(data: DataLike, references: ReferencesLike = None) -> Dataset:
-    """Whatever is to be tuned on, with a reference for each sentence: those given, or those that it carries."""
+    """The dataset with a reference for each sentence: the references given, or those that the data carry."""
     return read(data).matched(as_references(references))
 
 
 def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
-    """Weights by name or in the order of the features: as they are, of a result, or read from a file."""
+    """Weights by name, or in the order of the features, from a TuneResult, a file, or as they are."""
     if isinstance(weights, TuneResult):
         return weights.weights
     if isinstance(weights, (str, os.PathLike)):
@@ -40,9 +40,10 @@ def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
 
 
 def like(dataset: Dataset, heldout: DataLike) -> Dataset:
-    """Held-out data with the features of a dataset, matched by name, and their own references.
+    """Held-out data with their own references, and with the features of a dataset, matched by name.
 
-    A feature that the held-out data lack is 0 where either of them has forests, or the lists leave it out.
+    A feature that the held-out data lack counts as 0 if one of both has forests, or if the lists of ``dataset`` leave
+    it out themselves; otherwise it is an error.
     """
     found = read(heldout)
     both_lists = dataset.is_lists and found.is_lists

@@ -1,4 +1,4 @@
-"""The outputs of forests that are nearest to their references: what an exact oracle of WER or CER is made of."""
+"""The outputs of forests that are nearest to their references, for the exact oracle of WER and CER."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hulltune.lines.output import derivation_tokens
 from hulltune.metrics.wer import PreparedEditRate
 
 MOST_CELLS = 1 << 27
-"""Of a table of edits: half a gigabyte."""
+"""The most cells of a table of edits: half a gigabyte."""
 MOST_STEPS = 1 << 34
-"""For a sentence and reference: some seconds."""
+"""The most steps for a sentence and a reference: some seconds."""
 MOST_EDGES = 10_000_000
-"""Of a derivation."""
+"""The most edges of a derivation."""
 _A_BLANK = 1 << 30
 
 
@@ -30,18 +30,18 @@ class Nearest:
     text: str
     edits: int
     length: int
-    """Words (or characters) of the reference."""
+    """The number of words (or characters) of the reference."""
 
 
 def nearest_outputs(
     corpus: Corpus, prepared: PreparedEditRate, sentences: Int64s, *, threads: int | None = None
 ) -> list[tuple[Nearest, ...]]:
-    """For each sentence and each of its references the nearest output; nothing for a sentence that is not among
-    ``sentences``, that has no derivation, or whose outputs cannot be searched so (an edge puts a tail out twice, or
-    there would be too many steps).
+    """For each sentence, the nearest output to each of its references.
 
-    By dynamic programming over all derivations: O(edges × length) on lattices whose edges put their words after those
-    of their tail, O(edges × length³) otherwise. Characters: of words that have some, and white space only within.
+    Empty for a sentence that is not among ``sentences``, that has no derivation, or that cannot be searched: an edge
+    puts out a tail twice, there would be too many steps, or (by characters) a word is empty or begins or ends with
+    white space. Dynamic programming over all derivations: O(edges × length) on lattices whose edges put their words
+    after those of their tail, O(edges × length³) otherwise.
     """
     if not len(sentences):
         return [()] * len(corpus)
@@ -77,7 +77,8 @@ def nearest_outputs(
             if edits < 0:
                 return ()
             if len(symbols.end) and edits > len(reference) and _may_be_empty(corpus[sentence]):
-                found.append(Nearest("", len(reference), len(reference)))  # which has no blank after a last word
+                # Unlike all other outputs, the empty one has no blank after its last word.
+                found.append(Nearest("", len(reference), len(reference)))
                 continue
             tokens = derivation_tokens(corpus[sentence], edges)
             text = " ".join(corpus.vocabulary.words(tokens.tolist()))
@@ -91,14 +92,14 @@ def nearest_outputs(
 
 @dataclass(frozen=True)
 class _Symbols:
-    """What each token puts out: ``ids[offsets[token]:offsets[token + 1]]``."""
+    """The symbols (words or characters) of each token: ``ids[offsets[token]:offsets[token + 1]]``."""
 
     ids: Int32s
     offsets: Int64s
     end: Int32s
-    """What the end of a reference puts out."""
+    """The symbols that are appended to a reference."""
     odd: Bools
-    """Tokens that put out something else at the ends of a line than within."""
+    """For each token, whether its symbols depend on its place in the line."""
 
 
 def _word_symbols(corpus: Corpus, prepared: PreparedEditRate) -> _Symbols:
@@ -108,14 +109,14 @@ def _word_symbols(corpus: Corpus, prepared: PreparedEditRate) -> _Symbols:
 
 
 def _character_symbols(corpus: Corpus, prepared: PreparedEditRate) -> _Symbols:
-    """The characters of each token and a blank after them; as one stands after the reference too, the distance is that
-    without both. At the ends of a line white space does not count, so a token that begins or ends with it, or has
-    nothing else, is odd.
+    """The characters of each token with a blank after them. A blank is appended to the reference, too, so the distance
+    stays that of the texts. White space at the ends of a line does not count, so a token that begins or ends with it,
+    or is empty, is odd.
     """
     tokens = prepared.normalised(corpus.vocabulary.tokens)
     encoded = prepared.encoded(corpus.vocabulary.tokens)
     blank = int(prepared.encoded(["x x"]).ids[1])
-    blank = _A_BLANK if blank < 0 else blank  # not that of a character which no reference has
+    blank = _A_BLANK if blank < 0 else blank  # a negative number stands for all characters that no reference has
     ids = np.insert(encoded.ids[: encoded.offsets[-1]], encoded.offsets[1:], np.int32(blank))
     odd = np.array([not token or token != token.strip() for token in tokens] + [False])
     offsets = encoded.offsets + np.arange(len(encoded.offsets))
@@ -123,7 +124,7 @@ def _character_symbols(corpus: Corpus, prepared: PreparedEditRate) -> _Symbols:
 
 
 def _may_be_empty(forest: Forest) -> bool:
-    """Whether a derivation puts out nothing at all."""
+    """Whether some derivation puts out nothing at all."""
     empty = np.zeros(forest.nodes, dtype=np.bool_)
     for node in range(forest.nodes):
         for edge in range(int(forest.edge_offsets[node]), int(forest.edge_offsets[node + 1])):
@@ -136,12 +137,12 @@ def _may_be_empty(forest: Forest) -> bool:
 
 @dataclass(frozen=True)
 class _Slots:
-    """Per edge, how its labels name its tails."""
+    """Facts about the tails among the labels of each edge."""
 
     come_first: Bools
-    """None, or one as the first label."""
+    """Whether there is no tail, or a single one as the first label."""
     repeat: Bools
-    """The same one twice."""
+    """Whether a tail occurs twice."""
 
 
 def _slots(corpus: Corpus) -> _Slots:

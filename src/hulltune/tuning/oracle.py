@@ -1,4 +1,4 @@
-"""The best score that outputs of forests can reach: exactly for WER and CER, by the best candidates for others."""
+"""Oracles: the best score that any choice of outputs reaches, exact for WER and CER, greedy for other metrics."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ NBEST = 100
 
 @dataclass(frozen=True)
 class Oracle:
-    """The best outputs that were found, and how good a claim that is."""
+    """The best outputs that were found, and whether better ones may exist."""
 
     score: float
     metric: str
     """The metric's signature."""
     kind: str
-    """What was searched, and how."""
+    """The outputs that were searched, and the method."""
     exact: bool
     """Whether no choice of outputs can be better."""
     bound: float | None
-    """A score that no choice of outputs can beat, where one is known."""
+    """A score that no choice of outputs can beat; None if none is known."""
     texts: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -56,18 +56,18 @@ def best_reachable(
     k: int = NBEST,
     threads: int | None = None,
 ) -> Oracle:
-    """The best score of one output for each sentence, over all that its list or forest has.
+    """The best score that one output for each sentence can reach, over all outputs of its list or forest.
 
-    WER and CER: exact, by dynamic programming over all derivations (see nearest_outputs); with several references of
-    different lengths the choice of outputs decides about the length too, and then the result may be a near miss:
-    ``bound`` says how near. MER divides by a length that depends on the alignment, and is among the others. Other
-    metrics: the n-best oracle, which takes the best of the ``k`` best distinct outputs under ``weights`` by a greedy
-    search (all candidates, where all sentences are lists).
+    WER and CER are exact, by dynamic programming over all derivations (see nearest_outputs). With several references of
+    different lengths the chosen outputs decide on the length, too; then the result may miss the best, and ``bound``
+    limits by how much. Other metrics, MER included (its length depends on the alignment), have the n-best oracle: a
+    greedy search over the ``k`` best distinct outputs under ``weights``, or over all candidates if all sentences are
+    lists.
     """
     dataset = as_dataset(data, references)
     assert dataset.references is not None
-    given = None if weights is None else as_weights(weights)
-    return _best(dataset.corpus, dataset.references, get_metric(metric), given, k, threads)
+    vector = None if weights is None else as_weights(weights)
+    return _best(dataset.corpus, dataset.references, get_metric(metric), vector, k, threads)
 
 
 def _best(corpus: Corpus, references: References, metric: Metric, weights: Any, k: int, threads: int | None) -> Oracle:
@@ -87,10 +87,10 @@ def _best(corpus: Corpus, references: References, metric: Metric, weights: Any, 
 
 
 def oracle_around(problem: Problem, tuned: Picks, weights: Floats, *, threads: int) -> tuple[float, str]:
-    """The best score that picks around ``tuned`` weights were found to reach, and among what they were looked for.
+    """The best score of picks that is found from the ``tuned`` ones on, and a description of the outputs searched.
 
-    Lists: all candidates. Forests: the outputs met in the search and the NBEST best distinct ones under ``weights``;
-    for WER and CER over lattices, all derivations.
+    For lists these are all candidates. For forests they are the outputs met in the search and the NBEST best distinct
+    ones under ``weights``; for WER and CER over lattices, all derivations.
     """
     kind = "all candidates"
     if not problem.is_lists:
@@ -116,7 +116,7 @@ def _error_rate(
     for sentence, found in zip(others.tolist(), _Candidates(corpus, weights, k, threads).of(others), strict=True):
         texts[sentence] = found or ("",)
     problem = _problem(texts, metric, references)
-    rows = problem.rows(np.arange(problem.corpus.edges))  # before the table, which grows by what is asked for
+    rows = problem.rows(np.arange(problem.corpus.edges))  # before reading the table: asking for rows may grow it
     edits, lengths = problem.table[rows, 1:].sum(axis=1), problem.table[rows, :3].sum(axis=1)
     offsets = problem.corpus.sentence_edges
     best = problem.picked(_lowest_ratio(offsets, edits, lengths))
@@ -142,9 +142,9 @@ def _error_rate(
 def _bound(
     metric: Wer | Cer, offsets: Int64s, nearest: Sequence[Sequence[Nearest]], edits: Int64s, lengths: Int64s
 ) -> float:
-    """The lowest rate if every sentence could take the fewest edits from any reference, with that one's length.
+    """The lowest rate if every sentence could take the fewest edits from any reference, with that reference's length.
 
-    Of a sentence without ``nearest`` outputs, the candidates are all there are.
+    A sentence without ``nearest`` outputs is a list, whose candidates are all its outputs.
     """
     pairs: list[list[tuple[int, int]]] = []
     for sentence, found in enumerate(nearest):
@@ -154,12 +154,12 @@ def _bound(
     ends = np.concatenate([[0], np.cumsum([len(each) for each in pairs])]).astype(np.int64)
     flat = np.array([pair for each in pairs for pair in each], dtype=np.int64).reshape(-1, 2)
     chosen = flat[_lowest_ratio(ends, flat[:, 0], flat[:, 1])].sum(axis=0)
-    hits = max(int(chosen[1] - chosen[0]), 0)  # as statistics: how edits divide does not matter to the rate
+    hits = max(int(chosen[1] - chosen[0]), 0)  # any statistics with these sums will do: the rate uses only the sums
     return float(metric.score(np.array([hits, min(chosen[0], chosen[1]), 0, max(chosen[0] - chosen[1], 0)])))
 
 
 def _lowest_ratio(offsets: Int64s, edits: Int64s, lengths: Int64s) -> Int64s:
-    """One candidate of each sentence (−1 where it has none) such that Σ edits / Σ lengths is lowest (Dinkelbach 1967).
+    """The candidate of each sentence (−1 where it has none) such that Σ edits / Σ lengths is lowest (Dinkelbach 1967).
 
     At the lowest rate λ, every sentence takes the least of edits − λ · length; λ falls in each round.
     """
@@ -169,7 +169,7 @@ def _lowest_ratio(offsets: Int64s, edits: Int64s, lengths: Int64s) -> Int64s:
         return chosen
     chosen[filled] = offsets[:-1][filled]
     starts, sizes = offsets[:-1][filled], np.diff(offsets)[filled]
-    top, bottom, rate = 0, 1, None  # first by the edits alone
+    top, bottom, rate = 0, 1, None  # the first round goes by the edits alone
     while True:
         costs = edits * bottom - lengths * top  # whole numbers: no rounding
         lowest = np.flatnonzero(costs == np.repeat(np.minimum.reduceat(costs, starts), sizes))
@@ -184,7 +184,7 @@ def _lowest_ratio(offsets: Int64s, edits: Int64s, lengths: Int64s) -> Int64s:
 
 
 class _Candidates:
-    """Output texts by sentence: every hypothesis of a list, the k best distinct outputs of a forest."""
+    """Texts to choose from: every hypothesis of a list, or the k best distinct outputs of a forest."""
 
     def __init__(self, corpus: Corpus, weights: Any, k: int, threads: int | None) -> None:
         self._corpus, self._weights, self._k, self._threads = corpus, weights, k, threads
@@ -192,7 +192,7 @@ class _Candidates:
         self.are_all = bool(self._is_list.all())
 
     def of(self, sentences: Int64s) -> list[Sequence[str]]:
-        """The texts of each of these sentences."""
+        """The texts of each of some sentences."""
         texts: dict[int, Sequence[str]] = {}
         for lists in (True, False):
             some = sentences[self._is_list[sentences] == lists]
@@ -203,12 +203,12 @@ class _Candidates:
     def _of_kind(self, sentences: Int64s, lists: bool) -> list[Sequence[str]]:
         part = self._corpus.take(sentences)
         weights, k = self._weights, self._k
-        if lists:  # in their own order
+        if lists:  # weights of 0 keep the order of the list
             weights, k = np.zeros(len(part.feature_names)), max(int(np.diff(part.sentence_edges).max()), 1)
         elif weights is None:
             raise InputError(
-                f"weights: sentence {int(sentences[0])} is a forest, of which the {k} best outputs are to be taken; "
-                "give the weights that say which these are"
+                f"weights: sentence {int(sentences[0])} is a forest, and the {k} best outputs of a forest depend on "
+                "the weights; give some"
             )
         found = kbest(part, weights, k, distinct=True, threads=self._threads)
         bounds = found.offsets.tolist()
@@ -216,7 +216,7 @@ class _Candidates:
 
 
 def _problem(texts: Sequence[Sequence[str]], metric: Metric, references: References) -> Problem:
-    """Lists of texts without features; a text is one word, so that it comes out as it was."""
+    """A problem over lists of texts without features. A text is one word, so its spaces are kept."""
     vocabulary = Vocabulary()
     lists = [
         Forest.from_nbest([(text,) if text else () for text in each], np.zeros((len(each), 0)), vocabulary=vocabulary)

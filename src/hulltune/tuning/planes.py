@@ -1,4 +1,4 @@
-"""The metric as a function of two weights: exact along every row of the picture."""
+"""The metric as a function of two weights, exact along every row of the picture."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ View = tuple[float, float, float, float]
 
 @dataclass(frozen=True, eq=False)
 class MetricPlane:
-    """Scores over two weights, the others held.
+    """Scores over two weights while the others stay.
 
-    Row i is the line at height ``heights[i]``: its scores change at ``breakpoints[i]``, exactly, and are ``scores[i]``
-    between them (one more). Rows are as many as the picture has lines.
+    Row i of the picture is the line at height ``heights[i]``. Its scores change exactly at ``breakpoints[i]``, and are
+    ``scores[i]`` between them (one more than breakpoints).
     """
 
     axes: tuple[str, str]
@@ -33,17 +33,17 @@ class MetricPlane:
     breakpoints: tuple[Floats, ...]
     scores: tuple[Floats, ...]
     now: tuple[float, float]
-    """The weights that were given."""
+    """The two weights before any search."""
     now_score: float
     best: tuple[float, float]
     certificate: Certificate
     higher_is_better: bool
     grid: Floats
-    """(points, 2): weights that somebody would have tried."""
+    """(points, 2): the points of a grid search, for comparison."""
     grid_scores: Floats
 
     def raster(self, columns: int) -> Floats:
-        """The scores as an image: (rows, columns), each pixel that of its middle."""
+        """The scores as an image: (rows, columns), each pixel with the score at its middle."""
         left, right = self.view[:2]
         middles = left + (np.arange(columns) + 0.5) * (right - left) / columns
         rows = zip(self.breakpoints, self.scores, strict=True)
@@ -72,8 +72,8 @@ def metric_plane(
 ) -> MetricPlane:
     """The exact surface over the weights of two features, and its certified optimum.
 
-    ``view`` is what to show (by default the weights that are given, the optimum and room around them). ``grid`` puts
-    as many points over it, columns by rows.
+    ``view`` is the part to show (by default the weights, the optimum and room around them). ``grid`` is a number of
+    columns and rows of points to compare with.
     """
     columns = [_column(problem, name) for name in features]
     if columns[0] == columns[1]:
@@ -86,7 +86,7 @@ def metric_plane(
     )  # fmt: skip
     best = (float(found.weights[columns[0]]), float(found.weights[columns[1]]))
     now = (float(weights[columns[0]]), float(weights[columns[1]]))
-    if not any(held.values()):  # only the direction matters, so that the size is free
+    if not any(held.values()):  # only the direction matters, so the optimum is shown at the size of the weights
         size = max(map(abs, now)) / max(map(abs, best)) if any(now) else 1.0
         best = (best[0] * size, best[1] * size)
     shown = view or _view_around(now, best)
@@ -122,7 +122,7 @@ def _at(weights: Floats, columns: list[int], point: Floats | tuple[float, float]
 
 
 def _row(problem: Problem, weights: Floats, columns: list[int], height: float, view: View) -> tuple[Floats, Floats]:
-    """Breakpoints and scores at one height, from left to right."""
+    """The breakpoints and scores at one height, from left to right."""
     origin, direction = _at(weights, columns, (0.0, height)), np.zeros(len(weights))
     direction[columns[0]] = 1.0
     (surface,) = problem.surfaces(origin, direction[None], np.array([view[:2]]))
@@ -130,7 +130,7 @@ def _row(problem: Problem, weights: Floats, columns: list[int], height: float, v
 
 
 def _view_around(now: tuple[float, float], best: tuple[float, float]) -> View:
-    """Both points and the origin, with room around them."""
+    """The part of the plane with both points, the origin and some room."""
     ends: list[float] = []
     for k in (0, 1):
         low, high = min(0.0, now[k], best[k]), max(0.0, now[k], best[k])

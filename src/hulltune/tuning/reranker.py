@@ -1,4 +1,4 @@
-"""A reranker with the habits of scikit-learn: options in the constructor, then fit, predict and score."""
+"""A reranker with the interface of scikit-learn: options in the constructor, then fit, predict and score."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _OPTIONS = tuple(
 class Reranker:
     """Picks the best candidate of each list by a weighted sum of its features.
 
-    Options are those of ``tune``. After ``fit``, ``weights_`` has the weights by feature and ``result_`` all that is
-    known about them.
+    Options are those of ``tune``. After ``fit``, ``weights_`` has the weights by feature, and ``result_`` the
+    TuneResult.
     """
 
     weights_: dict[str, float]
@@ -42,7 +42,7 @@ class Reranker:
         return rerank(lists, self._fitted())
 
     def score(self, lists: DataLike, references: ReferencesLike = None) -> float:
-        """The metric of what ``predict`` returns."""
+        """The metric of the texts that ``predict`` returns."""
         return score(lists, self._fitted(), references, metric=self._options["metric"])
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class Reranker:
         return dict(self._options)
 
     def set_params(self, **options: Any) -> Reranker:
-        """Change options; they count from the next ``fit`` on."""
+        """Change options; they take effect at the next ``fit``."""
         for name in options:
             if name not in _OPTIONS:
                 raise unknown_name("option of Reranker", name, _OPTIONS)

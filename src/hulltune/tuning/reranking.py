@@ -1,6 +1,6 @@
-"""What weights pick: the best output of each sentence, its score, and the order of the others.
+"""Reranking: the best output of each sentence under some weights, the order of all outputs, and the metric.
 
-Scores are compared on the exact grid, so that search and reranking never differ.
+Scores are compared on the exact grid of the search, so that search and reranking never differ.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dat
 
 
 def rerank(data: DataLike, weights: WeightsLike) -> list[str]:
-    """The best text of every sentence under ``weights``; of equals the first in its list (in a forest: by the order of
-    edges, from the root down), and "" where there is nothing to choose from. O(edges × features).
+    """The best text of every sentence under ``weights``, or "" where there is nothing to choose from. Of equally good
+    ones the first of a list wins, and in a forest the first by the order of edges, from the root down.
+    O(edges × features).
     """
     dataset = read(data)
     found = decode(dataset.corpus, feature_vector(as_weights(weights), dataset.feature_names, "weights"))
@@ -30,13 +31,13 @@ def rerank(data: DataLike, weights: WeightsLike) -> list[str]:
 
 
 def rank(dataset: Dataset, weights: WeightsLike, *, best: int | None = None) -> DerivationLists:
-    """The ``best`` outputs of each sentence, from best to worst; equals stay in the order of their list.
+    """The ``best`` outputs of each sentence, from best to worst; equally good ones stay in the order of their list.
 
-    Lists are ranked whole where ``best`` is None; of forests it has to be said how many.
+    None ranks whole lists; forests need a number.
     """
     if best is None:
         if not dataset.is_lists:
-            raise InputError("best: expected a number: forests have too many outputs to rank them all")
+            raise InputError("best: expected a number, because forests have too many outputs to rank them all")
         best = int(np.diff(dataset.corpus.sentence_edges).max(initial=1))
     if best < 1:
         raise InputError(f"best: expected at least 1, got {best}")
@@ -52,7 +53,7 @@ def score(
     metric: str | Metric = "bleu",
     threads: int | None = None,
 ) -> float:
-    """The metric of what reranking with ``weights`` picks: exactly what ``tune`` reports for its own."""
+    """The metric of the data reranked with ``weights``: for tuned weights, exactly the score that ``tune`` reports."""
     problem = Problem.of(as_dataset(data, references), metric)
     vector = feature_vector(as_weights(weights), problem.feature_names, "weights")
     return problem.score(vector, runner=runner_of(threads))

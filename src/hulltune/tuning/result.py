@@ -1,4 +1,4 @@
-"""What tuning answers, as plain data that can be saved and loaded."""
+"""The result of tuning, as plain data that can be saved and loaded."""
 
 from __future__ import annotations
 
@@ -40,66 +40,64 @@ class Replicates:
 
 @dataclass(frozen=True)
 class TuneResult:
-    """Tuned weights and what is known about them. Scores are in the metric's own unit and direction."""
+    """Tuned weights, their scores and their history. Scores are in the metric's own unit and direction."""
 
     weights: Mapping[str, float]
     start: Mapping[str, float]
     score: float
-    """What reranking the tuning set with the weights scores: checked, not predicted."""
+    """The score of the tuning set reranked with the weights: checked by reranking, not predicted."""
     baseline: float
-    """The score of the lists' own first choice; a forest has none, and counts with its best under the weights given, or
-    those of the decoder, or those of the start (see ``baseline_kind``).
+    """The score before tuning: the first choice of each list, and the best output of each forest under the start, the
+    decoder's weights, or the first weights of the search (see ``baseline_kind``).
     """
     start_score: float
     oracle: float | None
-    """The score of the best picks found, sentence by sentence (None if the metric was not asked for all of them);
-    ``oracle_kind`` says among what.
-    """
+    """The score of the best picks found among ``oracle_kind``; None if they were not looked for."""
     metric: str
     """The metric's signature."""
     higher_is_better: bool
     seed: int
     sentences: int
     candidates: int
-    """Hypotheses of lists, edges of forests."""
+    """The number of hypotheses of lists, or of edges of forests."""
     line_searches: int
     seconds: float
-    """From the lists, read or not, to this result; ``timings`` has its parts."""
+    """The time that all took, reading included; ``timings`` has its parts."""
     version: str
     gain: Interval | None = None
     without: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    """Per feature, the change in score when it is removed."""
+    """For each feature, the change in score if its weight is set to 0."""
     others: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
-    """Other metrics, by signature: before (the baseline) and after."""
+    """Other metrics by signature: the scores of the baseline and of the tuned weights."""
     heldout: HeldOut | None = None
     replicates: Replicates | None = None
     history: tuple[Mapping[str, float], ...] = ()
     """Every improvement of the best score: start, line searches spent, score."""
     interrupted: bool = False
     certificate: Certificate | None = None
-    """What is proven of the score, if the search was a certified one."""
+    """The proof of a certified search; None for other searches."""
     baseline_kind: str = "the lists' own first choice"
-    """What the baseline is; of forests "the start weights' choice" or "the choice of the files' own scales", and
-    of lists among them their own.
+    """The description of the baseline. Forests have "the start weights' choice" or "the choice of the files' own
+    scales"; lists among them keep their own first choice.
     """
     oracle_kind: str | None = None
-    """Among what the best picks were looked for: "all candidates" of lists; of forests the outputs met in the search
-    and the best under the tuned weights (a bound from below), or all derivations where "exact".
+    """The outputs among which the best picks were looked for: "all candidates" of lists; for forests the outputs met in
+    the search and the best under the tuned weights (better picks may exist), or all derivations where "exact".
     """
     timings: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    """Seconds spent reading, searching and describing."""
+    """The seconds spent on reading, searching and describing."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON would have it."""
+        """The result as a dictionary that JSON can hold."""
         return as_record(self, FORMAT)
 
     def save(self, path: str | Path) -> Path:
-        """Write it as JSON, atomically. It has the weights where ``read_weights`` looks for them."""
+        """Write the result as JSON, atomically. ``read_weights`` finds the weights in the file."""
         return save_record(self.to_dict(), path)
 
     @staticmethod
     def load(path: str | Path) -> TuneResult:
-        """Read what ``save`` wrote."""
+        """Read a result that ``save`` wrote."""
         return load_record(path, FORMAT, "a result", TuneResult, _from_dict)
 
 

@@ -1,4 +1,4 @@
-"""The metric as a function of one number: the weight of a feature, or the way from some weights to others."""
+"""The metric as a function of one number: the weight of a feature, or the place on a line between two weights."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ SLIVER = 2.0**-40
 
 @dataclass(frozen=True, eq=False)
 class MetricSurface:
-    """Scores between breakpoints, exact: ``scores[i]`` holds between breakpoints i − 1 and i of the axis."""
+    """Exact scores along an axis: ``scores[i]`` holds between breakpoints i − 1 and i."""
 
     axis: str
     breakpoints: Floats
     scores: Floats
     marks: tuple[tuple[str, float], ...]
-    """Places on the axis that mean something, by name."""
+    """Named places on the axis, such as the present weight."""
     metric: str
     higher_is_better: bool
 
     @property
     def best(self) -> tuple[float, float, float]:
-        """The best score, and the widest interval that has it: a bounded one, if there is any.
+        """The best score and the ends of the widest interval that has it, a bounded one if there is any.
 
-        Slivers that rounding leaves where several sentences change at one place do not count: no weights are in there.
+        Slivers do not count: rounding leaves them where several sentences change at one place, and no weights lie in
+        them.
         """
         values = self.scores if self.higher_is_better else -self.scores
         ends = np.concatenate([[-math.inf], self.breakpoints, [math.inf]])
@@ -45,7 +46,7 @@ class MetricSurface:
         return float(self.scores[widest]), float(ends[widest]), float(ends[widest + 1])
 
     def view(self) -> tuple[float, float]:
-        """A stretch with the marks, the best interval and the middle nine tenths of the breakpoints."""
+        """The ends of a range with the marks, the best interval and the middle nine tenths of the breakpoints."""
         places = [place for _, place in self.marks]
         places += [end for end in self.best[1:] if math.isfinite(end)]
         if len(self.breakpoints):
@@ -57,7 +58,7 @@ class MetricSurface:
         return low - room, high + room
 
     def to_csv(self) -> str:
-        """Lines ``from,to,score`` from left to right."""
+        """The intervals as CSV lines ``from,to,score``, from left to right."""
         ends = [-math.inf, *self.breakpoints.tolist(), math.inf]
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -68,7 +69,7 @@ class MetricSurface:
 
 
 def along_feature(problem: Problem, weights: Floats, feature: str) -> MetricSurface:
-    """The score for every weight of a feature, all others as they are."""
+    """The score for every weight of a feature, while all others stay."""
     if feature not in problem.feature_names:
         raise unknown_name("feature", feature, problem.feature_names)
     column = problem.feature_names.index(feature)
@@ -81,7 +82,7 @@ def along_feature(problem: Problem, weights: Floats, feature: str) -> MetricSurf
 def between(problem: Problem, weights: Floats, others: Floats) -> MetricSurface:
     """The score on the line through two sets of weights: 0 at the first, 1 at the second."""
     if np.array_equal(weights, others):
-        raise InputError("both sets of weights are the same: there is no way between them")
+        raise InputError("both sets of weights are the same, so there is no line between them; give two different sets")
     marks = (("first weights", 0.0), ("second weights", 1.0))
     return _surface(problem, weights, others - weights, "way from the first weights (0) to the second (1)", marks)
 

@@ -1,4 +1,4 @@
-"""Tune weights: a strategy over data and a metric, the result checked by reranking anew, and described."""
+"""Tune weights: search with a strategy, check the result by reranking anew, and describe it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from hulltune.tuning.result import Replicates, TuneResult
 from hulltune.tuning.validation import check_folds, cross_validate, held_out
 
 TEXT_METRICS = ("bleu", "chrf", "ter", "wer")
-"""Shown beside each other: whoever tunes for one of them wants to know what it did to the rest."""
+"""Metrics that are shown beside each other: tuning for one of them may harm the rest."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is: for a progress bar."""
+    """The progress of a run, in scores of the metric."""
 
     starts_done: int
     starts: int
@@ -46,9 +46,9 @@ class Progress:
     best_score: float
     baseline: float
     bound: float | None = None
-    """What no weights score better than, as far as it is proven; None if nothing is."""
+    """A proven bound: no weights score better. None if nothing is proven."""
     boxes: int = 0
-    """Boxes of weights that a certified search has looked at."""
+    """The number of boxes of weights that a certified search has evaluated."""
 
 
 ShowProgress = Callable[[Progress], None]
@@ -75,20 +75,20 @@ def tune(
 ) -> TuneResult:
     """Tune the weights of a linear model over candidate lists, lattices or hypergraphs, exactly, against a metric.
 
-    Data: ``data`` is a Dataset, or anything that ``read`` takes; ``references`` a file (several as Path objects) or
-    texts, or None where the data carry them. ``metric`` is a name, an expression or a Metric.
+    Data: ``data`` is a Dataset, or anything that ``read`` takes. ``references`` is a file (several as Path objects) or
+    texts; None if the data carry them. ``metric`` is a name, an expression or a Metric.
 
-    Search: ``start`` are the first weights (equal ones over scaled features by default), ``constraints`` what weights
-    may be. ``search`` is a strategy, or the name of one with its default options: "random" (Climb), "coordinate",
-    "powell", "gradient" or "certified", which proves that no weights are better (``result.certificate``). The seed
-    alone decides the result, whatever ``threads``.
+    Search: ``start`` has the first weights (by default equal ones over scaled features), and ``constraints`` limits all
+    weights. ``search`` is a Strategy, or the name of one with its default options: "random" (Climb), "coordinate",
+    "powell", "gradient", or "certified", which proves that no weights are better (``result.certificate``). The result
+    depends on the seed, but not on ``threads``.
 
-    Answer: ``heldout`` data (with their own references) are scored with the weights; ``folds`` cross-validates.
-    ``replicates`` runs as many seeds from ``seed`` on; the result is that of the first, and ``result.replicates`` says
-    how the others fared. ``also`` are metrics that are shown but not tuned on (None: the common text metrics, if
-    ``metric`` is one). Without ``oracle`` the best picks are not looked for. ``store`` keeps statistics across runs;
-    ``questions`` is where a metric that waits for answers puts its questions. Ctrl-C ends the search with the best so
-    far (``result.interrupted``).
+    Result: ``heldout`` data (with their own references) are scored with the weights; ``folds`` cross-validates.
+    ``replicates`` is the number of seeds to run, from ``seed`` on; the result is that of the first, and
+    ``result.replicates`` has the scores of all. ``also`` are metrics that are shown but not tuned on (None: the common
+    text metrics, if ``metric`` is one of them). Without ``oracle`` the best picks are not looked for. ``store`` keeps
+    statistics across runs. ``questions`` is the file for the questions of a metric that waits for answers. Ctrl-C ends
+    the search with the best weights so far (``result.interrupted``).
     """
     began = time.perf_counter()
     if replicates < 1:
@@ -120,7 +120,7 @@ def tune(
             progress=_of_several(progress, 0, replicates),
         )  # fmt: skip
         stop = threading.Event()
-        with interrupts_set(stop):  # an interrupt does not cost the check, nor the check the weights
+        with interrupts_set(stop):  # an interrupt must not skip the check, nor lose the weights during it
             _check_reranking(dataset, problem, result)
         if stop.is_set():
             result = replace(result, interrupted=True)
@@ -133,14 +133,14 @@ def tune(
 
 
 def _other_metrics(metric: Metric, also: Sequence[str | Metric] | None) -> list[Metric]:
-    """The metrics to be shown; the tuned one is left out."""
+    """The metrics to be shown beside the tuned one."""
     if also is None:
         also = TEXT_METRICS if metric.name in TEXT_METRICS else ()
     return [other for other in map(get_metric, also) if other.signature != metric.signature]
 
 
 def _check_reranking(dataset: Dataset, problem: Problem, result: TuneResult) -> None:
-    """Rerank the data anew, with the weights as the result states them: the outputs must be those of the search."""
+    """Rerank the data anew with the weights of the result: the outputs must be those of the search."""
     picks = problem.picks(np.array(list(result.weights.values()))).outputs
     texts = np.full(len(picks), "", dtype=object)
     texts[picks >= 0] = problem.outputs.described(picks[picks >= 0])[1]
@@ -154,16 +154,16 @@ def _check_reranking(dataset: Dataset, problem: Problem, result: TuneResult) -> 
 
 @dataclass(frozen=True)
 class Run:
-    """All that can be chosen about a run but its data."""
+    """The options of a run: everything but its data."""
 
     strategy: Strategy
     constraints: Constraints
     seed: int = 1
     threads: int = 1
     oracle: bool = True
-    """Whether to look for the best picks, which asks the metric for every candidate."""
+    """Whether to look for the best picks, which needs the statistics of every candidate."""
     samples: int = 1000
-    """Bootstrap samples."""
+    """The number of bootstrap samples."""
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -174,7 +174,7 @@ class Run:
         return Setting.of(problem, self.constraints, start, model)
 
     def find(self, setting: Setting, report: Report | None = None) -> Found:
-        """What the strategy finds."""
+        """The weights that the strategy finds."""
         return self.strategy.find(setting, seed=self.seed, threads=self.threads, report=report)
 
     def tune(
@@ -190,9 +190,8 @@ class Run:
     ) -> TuneResult:
         """Tune the weights of ``problem`` and describe the result.
 
-        ``model`` are the weights of the decoder, whose choice is the baseline of forests where no start is given.
-        ``others`` are the same sentences under metrics that are not tuned on. An interrupt ends the search with the
-        best so far.
+        ``model`` has the weights of the decoder; without a start, they choose the baseline of forests. ``others`` are
+        problems of the sentences with metrics that are not tuned on. An interrupt ends the search with the best so far.
         """
         began = time.perf_counter()
         if not problem.feature_names:
@@ -200,7 +199,7 @@ class Run:
         if folds:
             check_folds(folds, len(problem.corpus))
         if self.oracle and not problem.metric.waits and problem.is_lists:
-            problem.rows(problem.choices()[1])  # all are asked for in the end, and at once that is far faster
+            problem.rows(problem.choices()[1])  # the oracle needs all of them, and all at once is far faster
         setting = self.setting(problem, start, model)
         baseline = problem.baseline(setting.compared)
         found = self.find(setting, _reporter(problem.metric, baseline, progress, began))
@@ -210,7 +209,7 @@ class Run:
         if stop.is_set():
             result = replace(result, interrupted=True)
         searched = time.perf_counter()
-        try:  # an interrupt from here on costs the description, never the weights
+        try:  # an interrupt from here on loses the description, never the weights
             result = self._described(result, problem, baseline, tuned, others)
             if heldout is not None:
                 unseen = held_out(heldout, found.weights, setting.compared, samples=self.samples, seed=self.seed)
@@ -236,7 +235,7 @@ class Run:
         heldout: Problem | None,
         progress: ShowProgress | None,
     ) -> TuneResult:
-        """The result with those of further seeds: their scores, mean and standard deviation (Clark et al. 2011)."""
+        """The result with the scores of further seeds, their mean and standard deviation (Clark et al. 2011)."""
         runs, seeds = [result], [self.seed]
         for number in range(1, count):
             again = replace(self, seed=self.seed + number, oracle=False, samples=1)
@@ -244,7 +243,7 @@ class Run:
                 found = again.tune(
                     problem, start=start, model=model, heldout=heldout, progress=_of_several(progress, number, count)
                 )
-            except (KeyboardInterrupt, SystemError) as error:  # before or after its search
+            except (KeyboardInterrupt, SystemError) as error:  # during a search, ``tune`` handles it itself
                 if not is_interrupt(error):
                     raise
                 return replace(result, interrupted=True)
@@ -258,11 +257,11 @@ class Run:
         return replace(result, replicates=Replicates(tuple(seeds), tuple(scores), mean, deviation, unseen))
 
     def _result(self, setting: Setting, baseline: Picks, found: Found) -> tuple[Picks, TuneResult]:
-        """What the weights pick, and what is known of them by that alone."""
+        """The picks of the weights, and the result without its description."""
         problem = setting.problem
         tuned = problem.picks(found.weights)
         score = float(problem.metric.score(tuned.total))
-        if float(problem.metric.loss(tuned.total)) != found.loss:  # the invariant that all rests on
+        if float(problem.metric.loss(tuned.total)) != found.loss:  # every search must report the loss of decoding
             raise AssertionError(f"reranking scores {score}, but the search saw {found.loss}")
         names = problem.feature_names
         return tuned, TuneResult(
@@ -289,7 +288,7 @@ class Run:
     def _described(
         self, result: TuneResult, problem: Problem, baseline: Picks, tuned: Picks, others: Sequence[Problem]
     ) -> TuneResult:
-        """The result with all that is known of its weights. A metric that waits for answers is not asked for more."""
+        """The result with its description. A metric that waits for answers is not asked for more outputs."""
         weights = np.array(list(result.weights.values()))
         best, kind = None, None
         if self.oracle and not problem.metric.waits:
@@ -313,7 +312,7 @@ class Run:
 
 
 def _reporter(metric: Metric, baseline: Picks, progress: ShowProgress | None, began: float) -> Report | None:
-    """What turns the status of a search, in losses, into progress, in scores."""
+    """A function that turns the status of a search, in losses, into progress, in scores."""
     if progress is None:
         return None
     baseline_score = float(metric.score(baseline.total))
@@ -336,7 +335,7 @@ def _reporter(metric: Metric, baseline: Picks, progress: ShowProgress | None, be
 
 
 def _of_several(progress: ShowProgress | None, number: int, count: int) -> ShowProgress | None:
-    """Progress of run ``number`` of ``count`` runs as progress of all of them."""
+    """A function that shows the progress of run ``number`` of ``count`` runs as progress of all runs."""
     if progress is None or count == 1:
         return progress
 

@@ -1,4 +1,4 @@
-"""Scores on sentences that were not tuned on: held-out data, and folds."""
+"""Validation: scores on sentences that were not tuned on, by held-out data or by folds."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def held_out(problem: Problem, weights: Floats, compared: Floats, *, samples: int, seed: int) -> HeldOut:
-    """The scores of weights on held-out sentences, beside their own choice or that of the weights ``compared``."""
+    """The scores of weights on held-out sentences, and of their baseline (see Problem.baseline)."""
     baseline, tuned = problem.baseline(compared).statistics, problem.picks(weights).statistics
     return _compared(problem.metric, baseline, tuned, "file", samples, seed)
 
 
 def cross_validate(run: Run, problem: Problem, folds: int, *, start: Start = None, model: Any = None) -> HeldOut:
-    """Every sentence scored with weights tuned on the folds it is not in. Folds are drawn at random by the seed."""
+    """Scores of every sentence with weights tuned on the other folds. The seed draws the folds at random."""
     sentences = len(problem.corpus)
     check_folds(folds, sentences)
     fold_of = np.random.default_rng([run.seed, 7]).permutation(sentences) % folds
@@ -35,14 +35,14 @@ def cross_validate(run: Run, problem: Problem, folds: int, *, start: Start = Non
     for fold in range(folds):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         found = run.find(run.setting(problem.subset(inside), start))
-        if found.interrupted:  # a part of the folds says nothing
+        if found.interrupted:  # a part of the folds is no estimate
             raise KeyboardInterrupt
         tuned[outside] = problem.subset(outside).picks(found.weights).statistics
     return _compared(problem.metric, baseline, tuned, "folds", run.samples, run.seed)
 
 
 def check_folds(folds: int, sentences: int) -> None:
-    """Refuse a number of folds that cannot be made of so many sentences."""
+    """Refuse a number of folds that does not fit the number of sentences."""
     if sentences < 2:
         raise InputError(f"folds: got {folds}, but there is only one sentence; expected at least two")
     if not 2 <= folds <= sentences:

@@ -14,7 +14,7 @@ from hulltune.kernels import choices
 from hulltune.search.certified.boxes import Box, Queue
 from hulltune.search.certified.candidates import Candidates, candidates_of
 from hulltune.search.certified.evaluate import first_boxes, split
-from hulltune.search.certified.pool import list_pool
+from hulltune.search.certified.pools import list_pool
 from hulltune.search.certified.space import Space, space_of
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units

@@ -15,7 +15,7 @@ from hulltune import Corpus, Forest, ForestBuilder, read
 from hulltune.errors import InputError
 from hulltune.metrics import get_metric
 from hulltune.search.certified.certify import certify
-from hulltune.search.certified.forest_pool import forest_pool
+from hulltune.search.certified.pools import forest_pool
 from hulltune.search.certified.search import Limits
 from hulltune.search.certified.space import space_of
 from hulltune.search.constraints import Constraints

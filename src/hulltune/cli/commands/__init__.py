@@ -1,4 +1,4 @@
-"""The commands: a file for each, imported when its command is asked for."""
+"""The commands: a file for each, imported when its command runs."""
 
 COMMANDS = (
     "tune",

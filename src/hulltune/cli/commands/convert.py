@@ -44,7 +44,7 @@ def convert(
     name = writer_for(out, to)
     prunes = beam is not None or density is not None
     if prunes != (weights is not None):
-        raise InputError("--beam, --density, --weights: pruning needs weights, and weights are for pruning alone")
+        raise InputError("--beam, --density, --weights: pruning needs weights, and weights are only for pruning")
     given = read(data, quiet=quiet)
     if weights is not None:
         from hulltune.tuning.extraction import prune_forests

@@ -60,7 +60,7 @@ def decode(
     if make is not None:
         return _write_task(source, ref, make, seed)
     if output is None:
-        raise InputError("--output: where should the translations go?")
+        raise InputError("--output: expected a file for the translations, got none")
     from hulltune.demo import (
         START_WEIGHTS,
         built_in_translator,

@@ -1,4 +1,4 @@
-"""``hulltune info``: what is in lists or forests."""
+"""``hulltune info``: the sizes, features and scores of lists or forests."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def _check_packed(files: Sequence[str]) -> None:
 
     for file in files:
         if sniff(file) != "packed":
-            raise InputError(f"--check: {file} is no packed file; only these have checksums")
+            raise InputError(f"--check: {file} is not a packed file, and only packed files have checksums")
         verify_packed(file)
 
 
 def describe(lists: Dataset) -> dict[str, Any]:
-    """What there is to know about lists without references; O(hypotheses × features)."""
+    """The description of lists without references, as JSON data. O(hypotheses × features)."""
     import numpy as np
 
     from hulltune.search.directions import feature_units
@@ -88,7 +88,7 @@ def describe(lists: Dataset) -> dict[str, Any]:
 
 
 def describe_forests(forests: Dataset) -> dict[str, Any]:
-    """What there is to know about forests without references; O(edges × features)."""
+    """The description of forests without references, as JSON data. O(edges × features)."""
     import numpy as np
 
     from hulltune.search.directions import feature_units
@@ -136,7 +136,7 @@ def _scores(lists: Dataset, ref: Sequence[str], metric: Metric) -> dict[str, Any
     weights = inverse_units(units)
     if problem.has_own_choice:
         start = problem.baseline()
-    else:  # no choice of their own: meet some outputs by a search along every feature, from equal weights
+    else:  # forests have no first choice: meet some outputs by a search along every feature, from equal weights
         lines = axes(tuple(np.arange(len(units))[:, None]), units)
         if lines:
             problem.search(weights, np.array(lines), np.tile([-np.inf, np.inf], (len(lines), 1)))
@@ -198,7 +198,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
 
 
 def _feature_table(features: list[dict[str, Any]], where: str = "in a list") -> list[str]:
-    """Names to the left, numbers to the right, and a remark where one is due."""
+    """The lines of a table of features: names to the left, numbers to the right, then remarks."""
     width = max(7, *(len(feature["name"]) for feature in features))
     lines = [f"{'feature':{width}}  {'least':>11} {'mean':>11} {'most':>11} {where:>11}"]
     for feature in features:

@@ -71,12 +71,12 @@ def kbest(
 ) -> int:
     """Write the best derivations of forests, or random ones."""
     if sample is not None and k is not None:
-        raise InputError("--k, --sample: give one of them; the best, or random ones")
+        raise InputError("--k, --sample: give one of them, for the best derivations or for random ones")
     for name, given in (("temperature", temperature), ("seed", seed)):
         if given is not None and sample is None:
-            raise InputError(f"--{name}: is for --sample")
+            raise InputError(f"--{name}: only for random derivations; give --sample, too")
     if output == "text" and (k or sample or BEST) > 1:
-        raise InputError("--as text: is for one derivation of each sentence (--k 1); give --as moses or jsonl for more")
+        raise InputError("--as text: only for one derivation a sentence (--k 1); for more, give --as moses or jsonl")
     from hulltune import lines
     from hulltune.tuning.extraction import derivation_lines
 
@@ -98,5 +98,5 @@ def kbest(
     incomplete = [str(name) for name, whole in zip(dataset.ids, found.complete.tolist(), strict=True) if not whole]
     if incomplete:
         names = ", ".join(incomplete[:10])
-        note(f"fewer were found of {counted(len(incomplete), 'sentence')}, for all the duplicates: {names}")
+        note(f"{counted(len(incomplete), 'sentence')} got fewer outputs, because of too many duplicates: {names}")
     return DONE

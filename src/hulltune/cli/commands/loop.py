@@ -62,7 +62,7 @@ DECODER = "decoder"
 
 @dataclass(frozen=True)
 class DecoderOptions:
-    """Which decoder, how it is called, and the weights that it starts with."""
+    """The decoder, its call, and its first weights."""
 
     decoder: str | None
     shell: bool
@@ -195,7 +195,7 @@ def loop(
             )
     except DecoderError as error:
         print(f"hulltune: {error}", file=sys.stderr)
-        note(f"all that was found before is in {folder}; the same command goes on from there")
+        note(f"everything found before is in {folder}; the same command goes on from there")
         return FAILED
     with uninterrupted():
         give_result(result, outputs, summary=loop_summary, as_json=as_json)
@@ -214,7 +214,7 @@ def loop(
 
 
 def _decoder(how: DecoderOptions, reading: ReadingOptions, source: str) -> Decoder:
-    """The decoder that is named, or the built-in one, for which some options are of no use."""
+    """The decoder command, or the built-in decoder, which refuses the options for commands."""
     if how.decoder is not None:
         return _command(how.decoder, how, source)
     for_commands = {
@@ -225,7 +225,7 @@ def _decoder(how: DecoderOptions, reading: ReadingOptions, source: str) -> Decod
     }
     for option_name, given in for_commands.items():
         if given is not None:
-            raise InputError(f"--{option_name}: is for a command; give one by --decoder")
+            raise InputError(f"--{option_name}: only for a decoder command; give --decoder, too")
     from hulltune.demo.builtin import BuiltInDecoder
 
     return BuiltInDecoder(source, size=how.nbest, lattices=how.lattice, forests=how.forest)
@@ -236,7 +236,7 @@ def _command(line: str, how: DecoderOptions, source: str) -> Decoder:
 
     if how.lattice or how.forest:
         name = "--lattice" if how.lattice else "--forest"
-        raise InputError(f"{name}: is for the built-in decoder; a command writes what it likes to {{output}}")
+        raise InputError(f"{name}: only for the built-in decoder; a command itself decides what it writes")
     written = (
         WeightsFormat(how.weights_format)
         if how.weights_template is None
@@ -256,14 +256,14 @@ def _first_weights(how: DecoderOptions) -> Any:
     if how.weights is not None:
         return how.weights
     if how.decoder is not None:
-        raise InputError("--weights: a decoder needs weights to start with; give a file with some")
+        raise InputError("--weights: a decoder command needs weights to start with; give a file of weights")
     from hulltune.demo import START_WEIGHTS
 
     return START_WEIGHTS
 
 
 def _check_lines(name: str, path: str, ref_name: str, ref: Sequence[str]) -> None:
-    """Refuse an input of another length than its references. A folder, or what is no text, has no lines to count."""
+    """Refuse an input with more or fewer lines than its references. Folders and binary files are not checked."""
     from hulltune.formats.streams import open_bytes
 
     if not Path(path).is_file():

@@ -36,7 +36,7 @@ def rerank(data: DataOptions, weights: str, best: int, output: str | None, out: 
     """Write the best candidates of lists or forests, by given weights."""
     output = output or ("text" if best == 1 else "moses")
     if output == "text" and best > 1:
-        raise InputError("--as text: is for the one best of each list; give --as moses or jsonl for more")
+        raise InputError("--as text: only for the best candidate of each sentence; give --as moses or jsonl for more")
     from hulltune.tuning.extraction import derivation_lines
     from hulltune.tuning.reranking import rank
 
@@ -52,5 +52,5 @@ def rerank(data: DataOptions, weights: str, best: int, output: str | None, out: 
 
     write_lines(lines(), out)
     if broken:
-        note(f"{counted(broken, 'text')} had line breaks, which are written as spaces: a line is a sentence")
+        note(f"{counted(broken, 'text')} had line breaks, which were written as spaces, so that a line is a sentence")
     return DONE

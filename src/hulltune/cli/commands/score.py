@@ -1,4 +1,4 @@
-"""``hulltune score``: the score of what given weights pick."""
+"""``hulltune score``: the score of lists or forests under given weights."""
 
 from __future__ import annotations
 

@@ -77,9 +77,9 @@ def surface(
     if picture is not None and picture.suffix not in SUFFIXES:
         raise InputError(f"--out: {out!r} has no known suffix; expected one of {', '.join(SUFFIXES)}")
     if plane is None and grid is not None:
-        raise InputError("--grid: a grid is drawn over a plane; give --plane NAME NAME")
+        raise InputError("--grid: only for a plane; give --plane NAME NAME, too")
     if plane is not None and picture is not None and picture.suffix == ".csv":
-        raise InputError("--out: a plane is a picture: .png, .svg or .pdf")
+        raise InputError("--out: a plane cannot be written as .csv; expected .png, .svg or .pdf")
     view, points = _view(ends, 2 if plane is None else 4), _grid(grid)
     from hulltune.search.problem import Problem
     from hulltune.tuning.planes import metric_plane
@@ -98,7 +98,7 @@ def surface(
 
 
 def _give_line(surface: MetricSurface, view: Any, out: Path | None, as_json: bool, quiet: bool) -> int:
-    """Write the surface along a line, and say its best interval."""
+    """Write the surface along a line, and print its best interval."""
     score, left, right = surface.best
     if out is None:
         if not as_json:
@@ -121,7 +121,7 @@ def _give_line(surface: MetricSurface, view: Any, out: Path | None, as_json: boo
 
 
 def _give_plane(plane: MetricPlane, out: Path | None, as_json: bool, quiet: bool) -> int:
-    """Draw the surface over two weights, and say its optimum."""
+    """Draw the surface over two weights, and print its optimum."""
     if out is not None:
         from hulltune.report.figures import plane_figure, save
 
@@ -134,7 +134,7 @@ def _give_plane(plane: MetricPlane, out: Path | None, as_json: bool, quiet: bool
         print(json.dumps({**answer, "grid": None if trial is None else trial[2]}))
     elif not quiet:
         place = ", ".join(f"{name} {weight:.6g}" for name, weight in zip(plane.axes, plane.best, strict=True))
-        proven = "proven optimal" if proof.is_optimal else f"no weights pass {score_text(proof.bound)}"
+        proven = "proven optimal" if proof.is_optimal else f"no weights are better than {score_text(proof.bound)}"
         print(f"best {score_text(proof.value)} at {place}; {proven}  {proof.metric}")
         if plane.best_of_grid is not None:
             print(f"best {score_text(plane.best_of_grid[2])} of {counted(len(plane.grid), 'grid point')}")
@@ -151,7 +151,7 @@ def _grid(text: str | None) -> tuple[int, int] | None:
 
 
 def _view(texts: list[str] | None, count: int) -> Any:
-    """The ends of what to draw: of one axis, or of two."""
+    """The ends of the part to draw, of one axis or of two."""
     if texts is None:
         return None
     wanted = "LOW,HIGH (write --range=-1,1)" if count == 2 else "LEFT,RIGHT,BOTTOM,TOP (write --range=-1,1,-2,2)"

@@ -114,9 +114,9 @@ def tune(
     """
     outputs = checked_outputs(out)
     if certify and search.search not in ("random", "certified"):
-        raise InputError(f"--certify is --search certified; got --search {search.search}, too")
+        raise InputError(f"--certify: means --search certified, but got --search {search.search}; give one of them")
     if heldout_ref and not heldout:
-        raise InputError("--heldout-ref: there are no --heldout lists that it could be for")
+        raise InputError("--heldout-ref: got references, but no held-out data; give --heldout, too")
     began = time.perf_counter()
     from hulltune.report.summary import summary
     from hulltune.tuning import tune as tune_weights

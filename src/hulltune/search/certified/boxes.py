@@ -1,4 +1,4 @@
-"""Boxes of weights with the candidates that may still win in them, and how they are split."""
+"""Boxes of weights: the candidates that may still win in each, splitting, and the queue of boxes."""
 
 from __future__ import annotations
 
@@ -11,38 +11,39 @@ import numpy as np
 from hulltune.arrays import Floats, Int32s, Int64s
 
 THINNEST = 2.0**-36
-"""Of a coordinate: no box is split below, as rounding would begin to decide who wins."""
+"""The least width of a box that is split, as a share of its coordinate: below, rounding would decide who wins."""
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """A part of a face. The loss of no weights in it is below ``bound``."""
+    """A part of a face. No weights in it have a loss below ``bound``."""
 
     low: Floats
     high: Floats
     bound: float
     base: Floats
-    """The statistics of the resolved sentences, whose possible winners all have the same."""
+    """The summed statistics of the resolved sentences: in each, all possible winners have equal statistics."""
     sentences: Int32s
     offsets: Int64s
     candidates: Int32s
     spreads: Floats
-    """For each coordinate how much the candidates of a sentence differ in it, summed over unresolved sentences."""
+    """For each coordinate, the range of the candidates of a sentence, summed over unresolved sentences."""
     hopes: Floats
-    """For each coordinate how much of what the bound hopes for hangs on the box being as wide as it is."""
+    """For each coordinate, how much the bound may tighten if the box gets narrower there."""
 
     @property
     def centre(self) -> Floats:
-        """Near its middle: where the kernels look who wins."""
+        """The point near the middle at which the kernels decode."""
         from hulltune.kernels.certify import OFF_CENTRE
 
         return self.low + (self.high - self.low) * np.resize(OFF_CENTRE, len(self.low))
 
     def parts(self) -> list[tuple[Floats, Floats]]:
-        """Boxes that cover all that this one has to offer; none if it is as thin as may be.
+        """Smaller boxes that cover all outputs of this one; none if it is too thin to split.
 
-        Mostly two halves, split where that promises most. If the candidates do not differ in the coordinate that makes
-        this a face, only the direction of the others matters: all of these lie in the outer faces.
+        Mostly two halves, split along the most promising coordinate. If the candidates do not differ in the fixed
+        coordinate of the face, only the direction of the other coordinates matters, and the outer faces of the box have
+        all directions.
         """
         free = self.high > self.low
         differ = self.spreads > 0.0
@@ -62,7 +63,7 @@ class Box:
         return [(self.low, left), (right, self.high)]
 
     def _outer_faces(self, axes: Int64s) -> list[tuple[Floats, Floats]]:
-        """Where rays from the origin, in the coordinates ``axes``, leave the box."""
+        """The faces through which rays from the origin leave the box, among the coordinates ``axes``."""
         faces = []
         for axis in axes:
             for end, outward in ((self.low[axis], self.low[axis] < 0.0), (self.high[axis], self.high[axis] > 0.0)):
@@ -74,7 +75,7 @@ class Box:
 
 
 def _middle(low: float, high: float) -> float:
-    """Where to cut: at 0, as many ties lie there; in the geometric middle of a range over magnitudes; in the middle."""
+    """The place to cut a range: 0, where many ties lie; the geometric middle of several magnitudes; or the middle."""
     if low < 0.0 < high:
         return 0.0
     least, most = min(abs(low), abs(high)), max(abs(low), abs(high))
@@ -84,20 +85,20 @@ def _middle(low: float, high: float) -> float:
 
 
 class Queue:
-    """Boxes by their bound, the least first; of equals the first that came."""
+    """Boxes by bound, the least first; boxes of equal bounds in the order in which they came."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, Box]] = []
         self._count = 0
         self.held = 0
-        """Candidates in all boxes: what the memory goes into."""
+        """The number of candidates in all boxes, which take most of the memory."""
 
     def __len__(self) -> int:
         return len(self._heap)
 
     @property
     def bound(self) -> float:
-        """The least bound, +∞ if there is no box."""
+        """The least bound; +∞ if there is no box."""
         return self._heap[0][0] if self._heap else math.inf
 
     def put(self, box: Box) -> None:
@@ -107,9 +108,9 @@ class Queue:
         self.held += len(box.candidates)
 
     def take(self, most: int, below: float, *, into: list[Box]) -> None:
-        """Move up to ``most`` boxes with the least bounds, if these are below a loss, to the end of a list.
+        """Move up to ``most`` boxes with the least bounds, all of them less than ``below``, to the end of a list.
 
-        Each is in the list before it leaves the queue: whenever an interrupt comes, none is lost.
+        Each is in the list before it leaves the queue, so that an interrupt never loses one.
         """
         full = len(into) + most
         while self._heap and len(into) < full and self._heap[0][0] < below:

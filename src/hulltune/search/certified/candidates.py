@@ -1,4 +1,4 @@
-"""The candidates of all sentences over the coordinates of a space, with their statistics as exact sums need them."""
+"""Candidates: features over the coordinates of a space, and statistics on a grid that makes their sums exact."""
 
 from __future__ import annotations
 
@@ -9,35 +9,33 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.errors import InputError
-from hulltune.search.certified.pool import Pool
+from hulltune.search.certified.pools import Pool
 from hulltune.search.certified.space import Space
 from hulltune.search.problem import Problem
 
 ROUNDING = 2.0**-48
-"""Of the sum of absolute terms, for each of them: more than the rounding of their sum."""
-
-
+"""A sum of n terms rounds by less than n times this share of the sum of their absolute values."""
 HALVINGS = 5
-"""How often faces are halved to find out who may win at all, before the metric is asked for their statistics."""
+"""Faces are halved this often to find the candidates that can win, before the metric is asked for their statistics."""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """What the kernels take. Rows are candidates, sentence by sentence. Only those are listed that may win somewhere;
-    of those that tie all over the space the first, as decoding has it.
+    """Arrays for the kernels. Rows are candidates, sentence by sentence.
 
-    ``statistics`` are whole numbers of ``grids``: a column's values are ``statistics · grid``, exactly (``exact``) or
-    rounded once.
+    ``listed`` has only those that may win somewhere, and of candidates that tie all over the space only the first,
+    which is the one that decoding picks. ``statistics`` are whole multiples of ``grids``: a column's values are
+    ``statistics · grid``, exactly (``exact``) or rounded once.
     """
 
     features: Floats
     magnitudes: Floats
-    """(sentences, coordinates): the largest sum of absolute terms, times how much more than usual it may be rounded."""
+    """(sentences, coordinates): the largest sum of absolute terms, times the rounding error of the pool."""
     certain: Bools
-    """For each sentence, whether the sign of every difference of two features is that of exact arithmetic."""
+    """For each sentence, whether every difference of two features has the sign that exact arithmetic gives it."""
     statistics: Floats
     classes: Int32s
-    """Equal for candidates of a sentence with equal statistics."""
+    """Equal numbers for candidates of a sentence with equal statistics."""
     offsets: Int64s
     listed: Int32s
     """The candidates of each sentence that may win, by ``offsets``."""
@@ -46,13 +44,13 @@ class Candidates:
     whole: bool
     """Whether all statistics are whole numbers."""
     sizes: Floats
-    """For each statistic the sum over sentences of its largest absolute value."""
+    """For each statistic, the sum over sentences of its largest absolute value."""
     base: Floats
     """The statistics of sentences without candidates."""
 
     @property
     def sentences(self) -> int:
-        """How many sentences have candidates."""
+        """The number of sentences with candidates."""
         return len(self.offsets) - 1
 
 
@@ -101,8 +99,8 @@ def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
 
 
 def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, Floats, Bools]:
-    """The candidates over the coordinates; for each sentence and coordinate the largest sum of absolute terms, which is
-    what rounding goes by; and for which sentences the signs of differences are certain.
+    """The features over the coordinates; for each sentence and coordinate the largest sum of absolute terms, which
+    limits the rounding; and for each sentence whether the signs of differences are certain.
     """
     from hulltune.kernels import choices
 
@@ -112,7 +110,7 @@ def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, F
     for k in range(axes.shape[1]):
         used = np.flatnonzero(axes[:, k])
         sizes = np.zeros(columns.shape[1])
-        for j in used:  # one after the other: equal rows get equal sums, whatever stands beside them
+        for j in used:  # one term after the other: a matrix product could round the sums of equal rows apart
             term = columns[j] * axes[j, k]
             features[:, k] += term
             sizes += np.abs(term)
@@ -127,10 +125,10 @@ def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, F
 
 
 def _first_of_ties(columns: Floats, features: Floats, axes: Floats, starts: Int64s) -> Int64s:
-    """For each candidate the first of its sentence with the same score all over the space: that is the one to win.
+    """For each candidate, the first of its sentence with the same score all over the space: the one decoding picks.
 
-    Beside equal features, these are features whose sums are equal, exactly, where weights are tied or fixed. Sums that
-    are equal after rounding only stay apart, so that either may win.
+    Candidates tie where their features are equal, or where weights are tied or fixed and the sums of features are
+    exactly equal. Sums that are equal only after rounding stay apart: either candidate may win.
     """
     from hulltune.kernels import choices
 
@@ -159,7 +157,7 @@ def _first_of_ties(columns: Floats, features: Floats, axes: Floats, starts: Int6
 
 
 def _on_grid(table: Floats, rows: Int64s, offsets: Int64s) -> tuple[Floats, Floats, bool]:
-    """The rows in whole numbers of a power of two for each column, such that all sums are exact."""
+    """The rows as multiples of a power of two for each column, small enough that all sums are exact."""
     values = np.asarray(table[rows], dtype=np.float64)
     if not np.all(np.isfinite(values)):
         raise InputError("statistics: expected finite numbers")

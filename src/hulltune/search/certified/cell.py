@@ -1,4 +1,4 @@
-"""The cell of some weights: all weights around them with the same outputs, and its middle."""
+"""Cells: the weights around some weights that have the same outputs, and the middle of a cell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hulltune.search.problem import Problem
 
 ROUNDS = 3
 HAIR = 2.0**-40
-"""Of the largest scaled weight: breakpoints nearer than that are where the weights are."""
+"""Weights nearer to a breakpoint than this share of the largest scaled weight lie on it."""
 
 
 def middle_of_cell(
@@ -23,12 +23,11 @@ def middle_of_cell(
     scales: Floats,
     constraints: CompiledConstraints,
 ) -> tuple[Floats, float]:
-    """Weights in the middle of their cell along each of the lines, one after the other, a few times over.
+    """The weights moved to the middle of their cell along one line after the other, a few times over, and their loss.
 
-    ``scales`` are how much of each weight is one unit of the lines (0 for a weight that stays): what is near is
-    measured in these, as the weights themselves may be of very different sizes.
-    Of weights on a tie those on the better side of it are taken, as a tie belongs to no cell: the loss may then be
-    larger.
+    ``scales`` have the amount of each weight that is one unit of the lines (0 for a weight that does not move).
+    Distances are measured in them, because the weights themselves may be of very different sizes. A tie belongs to no
+    cell: weights on one move to its better side, where the loss may be larger.
     """
     for _ in range(ROUNDS):
         before = weights
@@ -68,7 +67,7 @@ def _centred(
 
 
 def _middle(left: float, right: float, zero: float) -> float:
-    """The middle of an interval; of one without an end a place as far from its end as that is from ``zero``."""
+    """The middle of an interval; with a single end, the place as far inside as that end is from ``zero``."""
     if math.isinf(left) and math.isinf(right):
         return 0.0
     if math.isinf(left):
@@ -79,7 +78,7 @@ def _middle(left: float, right: float, zero: float) -> float:
 def extents(
     problem: Problem, weights: Floats, lines: dict[str, Floats], constraints: CompiledConstraints
 ) -> dict[str, tuple[float | None, float | None]]:
-    """For each named feature the weights between which no output changes, moved along its line; None for no end."""
+    """For each named feature, the ends of the range of its weight in which no output changes; None for no end."""
     found: dict[str, tuple[float | None, float | None]] = {}
     for name, line in lines.items():
         k = constraints.names.index(name)

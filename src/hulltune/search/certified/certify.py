@@ -1,4 +1,4 @@
-"""From a problem and constraints to weights with a certificate."""
+"""Certify: the best weights of a problem within constraints, and the certificate that they are."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from hulltune.arrays import Floats
 from hulltune.interrupts import interrupts_set
 from hulltune.search.certified.cell import extents
 from hulltune.search.certified.certificate import Certificate
-from hulltune.search.certified.forest_pool import forest_pool
 from hulltune.search.certified.on_a_line import best_on_the_line, is_a_line
-from hulltune.search.certified.pool import Pool, list_pool
+from hulltune.search.certified.pools import pool_of
 from hulltune.search.certified.search import Limits, Outcome, State, branch_and_bound
 from hulltune.search.certified.space import Space, space_of
 from hulltune.search.constraints import CompiledConstraints
@@ -23,7 +22,7 @@ from hulltune.search.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class Proven:
-    """Weights in the middle of their cell, their loss, and what is proven."""
+    """Weights in the middle of their cell, their loss, the certificate, and the record of the search."""
 
     weights: Floats
     loss: float
@@ -41,7 +40,7 @@ def certify(
     threads: int = 1,
     progress: Callable[[State], None] | None = None,
 ) -> Proven:
-    """The best weights within constraints, proven to be so to within ``limits.gap``, or as near as the limits allow."""
+    """The best weights within constraints, proven to within ``limits.gap``, or as near as the limits allow."""
     space = space_of(constraints, units)
     if is_a_line(space):
         outcome = best_on_the_line(problem, space, limits)
@@ -49,17 +48,12 @@ def certify(
         pool = pool_of(problem, space)
         outcome = branch_and_bound(problem, pool, space, limits, start=start, threads=threads, progress=progress)
     stop = threading.Event()
-    with interrupts_set(stop):  # it would cost the proof, which is there
+    with interrupts_set(stop):  # the proof is complete: an interrupt now would only lose it
         weights = _normalised(problem, outcome, constraints)
         certificate = _certificate(problem, outcome, weights, space)
     if stop.is_set():
         outcome = replace(outcome, stopped="interrupt")
     return Proven(weights, outcome.loss, certificate, outcome)
-
-
-def pool_of(problem: Problem, space: Space) -> Pool:
-    """The hypotheses of lists; of forests all outputs that can win in the space."""
-    return list_pool(problem) if problem.is_lists else forest_pool(problem, space)
 
 
 def _certificate(problem: Problem, outcome: Outcome, weights: Floats, space: Space) -> Certificate:
@@ -89,7 +83,7 @@ def _cells(
 
 
 def _normalised(problem: Problem, outcome: Outcome, constraints: CompiledConstraints) -> Floats:
-    """The weights on the scale that the constraints say, unless its rounding changes an output."""
+    """The weights on the scale of the constraints, unless rounding changes the loss there."""
     weights = constraints.normalised(outcome.weights)
     if constraints.violation(weights) is None and problem.loss(weights) == outcome.loss:
         return weights

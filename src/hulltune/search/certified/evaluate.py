@@ -1,4 +1,4 @@
-"""Boxes fresh from their parents: who may still win in them, and a bound for each."""
+"""Evaluation of new boxes: the candidates that may still win in each, and a bound."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from hulltune.search.certified.candidates import Candidates
 from hulltune.search.certified.space import Faces
 
 TOUCHES = 3
-"""How often a bound may touch anew, at the minimiser of its last: exact minima of ratios need two or three."""
-
+"""A bound is computed up to this often, each time at the minimiser of the last: exact minima of ratios need 2 or 3."""
 MOST_CHOICES = 64
-"""Boxes with at most as many choices of candidates left have them all tried."""
+"""In boxes with at most this many choices of candidates, all choices are tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class Children:
-    """Some boxes with their bounds, and the losses at their centres as the search sees them."""
+    """Boxes with their bounds, and the losses at their centres as the kernels compute them."""
 
     boxes: list[Box]
     losses: Floats
@@ -33,7 +32,7 @@ class Children:
 
 @dataclass(frozen=True, eq=False)
 class _Left:
-    """What the kernel leaves of the candidates of some boxes; see kernels/certify.py."""
+    """The candidates that the kernel leaves in some boxes, with their statistics; see kernels/certify.py."""
 
     sentence_offsets: Int64s
     sentences: Int32s
@@ -47,7 +46,7 @@ class _Left:
 
 
 def first_boxes(candidates: Candidates, faces: Faces, metric: Metric, enough: float) -> Children:
-    """The faces themselves, with all candidates."""
+    """The faces as boxes with all candidates."""
     width = faces.lows.shape[1]
     whole = Box(
         low=faces.lows[0],
@@ -72,9 +71,9 @@ def split(
     workers: Executor | None,
     threads: int,
 ) -> tuple[Children, list[Box]]:
-    """The parts of every parent, and the parents that are too thin to have any.
+    """The parts of every parent, and the parents that are too thin to split.
 
-    Bounds need not be better than ``enough``. Parents are dealt to the threads; the result does not depend on them.
+    No bound is improved beyond ``enough``. Threads share the parents; the result does not depend on their number.
     """
     parts = [parent.parts() for parent in parents]
     thin = [parent for parent, boxes in zip(parents, parts, strict=True) if not boxes]
@@ -98,8 +97,8 @@ def split(
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Boxes ``lows`` to ``highs``, box c within parent ``numbers[c]``. They shrink to where they may be better than
-    ``enough``.
+    """Boxes from ``lows`` to ``highs``; box c is a part of parent ``numbers[c]``. A box shrinks to the part of it in
+    which a loss below ``enough`` is possible.
     """
 
     candidates: Candidates
@@ -160,7 +159,7 @@ class _Batch:
         return _Left(*found)
 
     def _bounds(self, left: _Left, ranges: Ranges, losses: Floats, hopes: Floats) -> Floats:
-        """A bound for each box: no worse than its parent's. One in which all is resolved has a single loss."""
+        """A bound for each box: at least that of its parent. A box in which all is resolved has a single loss."""
         resolved = np.diff(left.sentence_offsets) == 0
         inherited = np.array([self.parents[number].bound for number in self.numbers])
         bounds = np.where(resolved, losses, inherited)
@@ -183,7 +182,7 @@ class _Batch:
         return bounds
 
     def _enumerate(self, left: _Left, bounds: Floats, chosen: Int64s) -> None:
-        """Exact bounds where few choices are left: so every box gets its bound, however curved the metric is there."""
+        """Set exact bounds where few choices are left, however curved the metric is there."""
         from hulltune.kernels import choices
 
         data = self.candidates
@@ -205,7 +204,7 @@ class _Batch:
     def _minimisers(self, left: _Left, bound: LossBound, chosen: Int64s, hopes: Floats) -> Floats:
         from hulltune.kernels import choices
 
-        # Slopes are for statistics; the kernel has these in units of their grid.
+        # Slopes are per unit of a statistic; the kernel counts in units of the grid.
         slopes = np.ascontiguousarray(bound.slopes * self.candidates.grids)
         sums = choices.minimisers(
             self.candidates.statistics, left.sentence_offsets, left.offsets, left.candidates, left.bases,
@@ -214,7 +213,7 @@ class _Batch:
         return sums * self.candidates.grids
 
     def _contract(self, left: _Left, bound: LossBound, chosen: Int64s, done: Bools, sums: Floats) -> Int64s:
-        """Shrink the boxes that are done with; returns those of which nothing is left."""
+        """Shrink the boxes that are done; returns the numbers of those that become empty."""
         from hulltune.kernels import certify
 
         data = self.candidates

@@ -1,4 +1,4 @@
-"""One free weight beside fixed ones: the exact line search sees every cell, and is the proof."""
+"""Certified search for one free weight beside fixed ones: an exact line search sees every cell, and is the proof."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from hulltune.search.certified.space import Space
 from hulltune.search.problem import Problem
 
 MOST_TRIED = 64
-"""Cells of the least loss whose middle is decoded, the widest first: rounding may refuse the first."""
+"""The most cells of the least loss whose middle is decoded, the widest first: rounding may change the loss of some."""
 
 
 def is_a_line(space: Space) -> bool:
-    """Whether a single weight (or group of tied ones) moves beside others that stay."""
+    """Whether a single weight (or group of tied weights) moves beside fixed ones."""
     return space.fixed and len(space.lines) == 1
 
 
 def best_on_the_line(problem: Problem, space: Space, limits: Limits) -> Outcome:
-    """The best cell of all, by one line search over the region; of equals the widest.
+    """The best cell by one line search over the region; of equally good cells the widest.
 
-    Cells thinner than HAIR of their own weight do not count, as in every certificate. Should decoding in the middle of
-    a cell disagree with the line search, the bound stays that of the cell, and the gap says so.
+    Cells thinner than HAIR of their own weight do not count, as in every certificate. If decoding in the middle of a
+    cell disagrees with the line search, the bound stays that of the line search, and the gap shows the difference.
     """
     began = time.perf_counter()
     low, high = _ends(space)
@@ -33,7 +33,7 @@ def best_on_the_line(problem: Problem, space: Space, limits: Limits) -> Outcome:
     surface = problem.surface(found)
     places = found.changes
     ends = np.concatenate([[low], places[(places > low) & (places < high)], [high]])
-    # Of the weight itself, not of its unit: an outlier makes that so large that all other cells are slivers in it.
+    # HAIR of the weight itself, not of its unit: an outlier makes the unit so large that all other cells look thin.
     thick = np.diff(ends) > HAIR * np.maximum(np.abs(ends[:-1]), np.abs(ends[1:]))
     if not np.any(thick):  # the region itself is a hair
         thick[:] = True
@@ -62,14 +62,14 @@ def best_on_the_line(problem: Problem, space: Space, limits: Limits) -> Outcome:
 
 
 def _ends(space: Space) -> tuple[float, float]:
-    """Of the region, in units of the line."""
+    """The ends of the region, in units of the line."""
     faces = space.faces
     low, high = faces.lows[:, 1] / faces.lows[:, 0], faces.highs[:, 1] / faces.lows[:, 0]
     return float(low.min()), float(high.max())
 
 
 def _middle(left: float, right: float, low: float, high: float) -> float:
-    """The middle of a cell; of one that ends only with the region, a place as far from its end as that is from 0."""
+    """The middle of a cell; with one end at that of the region, the place as far inside as the other end is from 0."""
     if left <= low and right >= high:
         return 0.0 if left < 0.0 < right else left + (right - left) / 2.0
     if left <= low:

@@ -1,4 +1,4 @@
-"""Best-first branch and bound: the box with the best bound is split, until no bound is better than what is reached."""
+"""Best-first branch and bound: split the box with the best bound until no bound is better than the best loss found."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from hulltune.search.certified.boxes import Box, Queue
 from hulltune.search.certified.candidates import candidates_of
 from hulltune.search.certified.cell import middle_of_cell
 from hulltune.search.certified.evaluate import first_boxes, split
-from hulltune.search.certified.pool import Pool
+from hulltune.search.certified.pools import Pool
 from hulltune.search.certified.space import Space
 from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
 from hulltune.search.steps import search_lines
 
 BATCH = 32
-"""Boxes split at a time. Always as many, whatever the threads: they share them, and the result stays the same."""
+"""Boxes split at a time. It does not depend on the threads, so the result does not either."""
 MOST_HELD = 1 << 28
-"""Candidates in all waiting boxes: about 1 GB. Beyond, the search ends with what is proven."""
+"""The most candidates in all waiting boxes, about 1 GB. Beyond that the search ends with what is proven."""
 ROUNDS = 20
 FINEST_GAP = 2.0**-40
-"""Of the loss: bounds that are not exact are moved outward by less than that, and need not get any nearer."""
+"""The least gap, as a share of the loss, that inexact bounds have to reach: they are moved outward by less."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a search stops: at a gap between value and bound (in the unit of the metric), or after some seconds."""
+    """The limits of a search: the gap between value and bound (in the unit of the metric), and the time in seconds."""
 
     gap: float = GAP
     time: float = math.inf
@@ -50,7 +50,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class State:
-    """How far the search is: for a progress line."""
+    """The progress of a search."""
 
     loss: float
     bound: float
@@ -60,7 +60,7 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Weights, their loss as decoding sees it, and a loss that no weights of the space are below."""
+    """Weights, their loss when decoding, and a bound: no weights of the space have a smaller loss."""
 
     weights: Floats
     loss: float
@@ -71,7 +71,7 @@ class Outcome:
     stopped: str
     """"gap", "time", "memory", "rounding" or "interrupt"."""
     history: tuple[tuple[int, int, float], ...]
-    """Every improvement: boxes and line searches spent, loss."""
+    """Every improvement: boxes and line searches spent so far, and the loss."""
 
 
 class _Search:
@@ -83,11 +83,11 @@ class _Search:
         self.lines = space.lines
         self.scales = np.abs(space.axes).max(axis=1)
         self.queue = Queue()
-        self.best: tuple[Floats, float] = np.empty(0), math.inf  # one object: an interrupt finds both or none replaced
+        self.best: tuple[Floats, float] = np.empty(0), math.inf  # one object: an interrupt never sees half a change
         self.closed = math.inf  # the least bound of boxes that are too thin to be split
         self.boxes = self.line_searches = 0
         self.taken: list[Box] = []
-        self.covered = False  # whether the boxes are all of the space: an interrupt may come before they are
+        self.covered = False  # whether the boxes cover the space: an interrupt may come before that
         self.history: list[tuple[int, int, float]] = []
 
     @property
@@ -97,23 +97,23 @@ class _Search:
 
     @property
     def loss(self) -> float:
-        """Their loss."""
+        """The loss of the best weights so far."""
         return self.best[1]
 
     @property
     def bound(self) -> float:
-        """What is proven, at any time: a box that is being split counts until its parts do."""
+        """The loss that is proven to be a bound now: a box that is being split counts until its parts do."""
         if not self.covered:
             return -math.inf
         taken = min((box.bound for box in self.taken), default=math.inf)
         return min(self.loss, self.queue.bound, self.closed, taken)
 
     def target(self, limits: Limits) -> float:
-        """The loss that bounds have to reach: no nearer than rounding allows, unless they are exact."""
+        """The loss that bounds have to reach for the search to end; no nearer to the best than rounding allows."""
         return self.loss - max(limits.gap, FINEST_GAP * abs(self.loss)) if math.isfinite(self.loss) else math.inf
 
     def offer(self, weights: Floats) -> None:
-        """Take weights that decode to a smaller loss, and climb from there along the axes."""
+        """Take the weights if decoding gives a smaller loss, and climb from there along the axes."""
         if self.space.constraints.violation(weights) is not None:
             return
         loss = self.problem.loss(weights)
@@ -139,14 +139,16 @@ class _Search:
         self.history.append((self.boxes, self.line_searches, self.loss))
 
     def offer_start(self, weights: Floats) -> None:
-        """Offer weights that may lie on a tie: these belong to no cell, so they are moved off it first."""
+        """Offer weights that may lie on a tie. A tie belongs to no cell, so the weights are moved off it first."""
         if self.space.constraints.violation(weights) is None:
             loss = self.problem.loss(weights)
             self.offer(self._centred(weights, loss)[0])
 
     def settle(self) -> None:
-        """Go to the middle of the cell. Boxes were dropped for the loss until now: that stays a bound, even if the
-        weights were on a tie and the cells beside it are worse.
+        """Move the best weights to the middle of their cell.
+
+        Boxes were dropped because of the loss until now. It stays a bound, even if the weights were on a tie and the
+        cells beside it are worse.
         """
         self.closed = self.bound
         self.best = self._centred(*self.best)
@@ -155,7 +157,7 @@ class _Search:
         return middle_of_cell(self.problem, weights, loss, self.lines, self.scales, self.space.constraints)
 
     def receive(self, boxes: list[Box], losses: Floats) -> None:
-        """Boxes that have been evaluated: the best centre is a candidate for the best weights so far."""
+        """Queue the boxes that may be better than the best weights so far, and offer the best of their centres."""
         self.boxes += len(boxes)
         if len(boxes):
             best = int(np.argmin(losses))
@@ -178,7 +180,7 @@ def branch_and_bound(
 ) -> Outcome:
     """The best weights of the space to within ``limits.gap``, or as near as the limits allow.
 
-    ``start`` are weights to begin with, if they are in the space. An interrupt ends the search with what is proven.
+    The search begins with the weights ``start``, if they are in the space. An interrupt ends it with what is proven.
     """
     began = time.perf_counter()
     search = _Search(problem, space)
@@ -193,7 +195,7 @@ def branch_and_bound(
             faces = first_boxes(candidates, space.faces, metric, search.loss)
             search.receive(faces.boxes, faces.losses)
             search.covered = True
-            searching = time.perf_counter()  # a first run compiles until here, which no limit is meant for
+            searching = time.perf_counter()  # a first run compiles until here, and that does not count
             while True:
                 seconds = time.perf_counter() - searching
                 if progress is not None:
@@ -227,7 +229,7 @@ def branch_and_bound(
 
 
 def _reason(search: _Search, limits: Limits, seconds: float) -> str | None:
-    """Why to stop now, if there is a reason."""
+    """The reason to stop now, if there is one."""
     if search.bound >= search.target(limits):
         return "gap"
     if not search.queue.bound < search.target(limits):

@@ -1,10 +1,9 @@
-"""The weights that are searched, as the surface of a cube: coordinates, and the faces to begin with.
+"""The space of weights that are searched, as the surface of a cube: its coordinates and its faces.
 
-Only the direction of weights matters to a decoder. So weights of one direction are one point, and all directions make
-up the surface of a cube, one coordinate ±1 and the others between −1 and 1. Where some weights are fixed, all of them
-together are one coordinate (of which only the positive side exists): weights of any size over a fixed one are then
-directions, too, and no range has to be chosen. Bounds of 0 cut faces in half. Where other bounds are given, the box
-that they make is the only face.
+Only the direction of weights matters to a decoder. So all weights of one direction are one point of the surface of a
+cube: one coordinate is ±1, the others lie between −1 and 1. If some weights are fixed, they make up one coordinate
+together, of which only the positive side exists. Weights of any size beside fixed ones are then directions, too, and no
+range has to be chosen. Bounds of 0 cut faces in half. If there are other bounds, the box between them is the only face.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from hulltune.search.certified.certificate import Ends
 from hulltune.search.constraints import CompiledConstraints
 
 REACH = 2.0**20
-"""How far a weight without bounds may go beside a fixed one, in units of what both matter."""
+"""The limit of a weight without bounds beside a fixed one, in units in which both matter equally."""
 
 
 @dataclass(frozen=True, eq=False)
 class Faces:
-    """Boxes to begin with: (n, coordinates) each."""
+    """The boxes to begin with: lows and highs, each (faces, coordinates)."""
 
     lows: Floats
     highs: Floats
@@ -33,22 +32,22 @@ class Faces:
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Coordinates x, the weights that they stand for, and what is covered.
+    """Coordinates x, the weights that they stand for, and the faces that cover them.
 
-    Weights are ``axes @ x``; with ``fixed``, divided by x[0], so that the fixed weights are as they should be.
+    Weights are ``axes @ x``; with ``fixed``, divided by x[0], so that the fixed weights keep their values.
     """
 
     axes: Floats
     """(features, coordinates)."""
     fixed: bool
-    """Whether coordinate 0 stands for weights that do not change (``axes[:, 0]``)."""
+    """Whether coordinate 0 stands for the weights that do not change (``axes[:, 0]``)."""
     faces: Faces
     constraints: CompiledConstraints
     moving: tuple[Int64s, ...]
-    """The features of each other coordinate."""
+    """The features of each coordinate but the fixed one."""
 
     def weights(self, point: Floats) -> Floats:
-        """The weights of a point, within the constraints: rounding is undone."""
+        """The weights of a point, clipped to the constraints, which rounding may leave."""
         weights = self.axes @ point
         if self.fixed:
             weights = weights / point[0]
@@ -63,7 +62,7 @@ class Space:
 
     @property
     def reach(self) -> Floats:
-        """For each weight how far it is searched where no constraint ends it."""
+        """For each weight, the limit of the search where no constraint bounds it."""
         if not self.fixed:
             farthest: Floats = REACH * np.abs(self.axes).max(axis=1)
             return farthest
@@ -72,7 +71,7 @@ class Space:
         return beyond
 
     def region(self) -> dict[str, Ends]:
-        """The weights that are covered: for each feature the lowest and the highest, None for no end."""
+        """The weights that are covered: for each feature the lowest and the highest; None for no end."""
         ends: dict[str, Ends] = {}
         names, bounds = self.constraints.names, self.constraints
         for k, name in enumerate(names):
@@ -88,9 +87,9 @@ class Space:
 
 
 def space_of(constraints: CompiledConstraints, units: Floats) -> Space:
-    """The space of all weights within constraints. ``units`` say how much each feature differs (0: not at all).
+    """The space of all weights within constraints. ``units`` are typical differences of the features (0 for none).
 
-    A free weight that changes nothing stays where it is nearest to 0.
+    A free weight whose feature never differs stays at the allowed value nearest to 0.
     """
     still = np.clip(np.zeros(len(constraints.names)), constraints.lower, constraints.upper)
     moving = tuple(group for group in constraints.free_groups if np.any(units[group] > 0.0))
@@ -107,7 +106,7 @@ def space_of(constraints: CompiledConstraints, units: Floats) -> Space:
     if fixed:
         axes[:, 0] = still
     for number, group in enumerate(moving):
-        # Powers of two, so that features of the search are those of the data to the bit.
+        # Powers of two, so that the features over the coordinates are those of the data to the bit.
         axes[group, number + fixed] = _power_of_two((origin_unit or 1.0) / float(np.mean(units[group])))
     if signed:
         faces = _cube(np.where(lower == 0.0, 0.0, -1.0), np.where(upper == 0.0, 0.0, 1.0), fixed)
@@ -119,7 +118,7 @@ def space_of(constraints: CompiledConstraints, units: Floats) -> Space:
 
 
 def _cube(lower: Floats, upper: Floats, fixed: bool) -> Faces:
-    """The faces of the cube whose coordinates lie between −1 or 0 and 0 or 1."""
+    """The faces of the cube, where each coordinate goes from −1 or 0 to 0 or 1."""
     if fixed:
         lower, upper = np.append(1.0 / REACH, lower), np.append(1.0, upper)
     lows, highs = [], []
@@ -136,15 +135,15 @@ def _cube(lower: Floats, upper: Floats, fixed: bool) -> Faces:
 
 
 def _one_face(lower: Floats, upper: Floats) -> Faces:
-    """The box between bounds. What is given is kept; ends that are not given lie far beyond all that are."""
-    given = np.abs(np.concatenate([lower, upper]))
-    far = REACH * max(1.0, float(given[np.isfinite(given)].max(initial=0.0)))
+    """The box between the bounds. Ends without a bound lie far beyond all others."""
+    sizes = np.abs(np.concatenate([lower, upper]))
+    far = REACH * max(1.0, float(sizes[np.isfinite(sizes)].max(initial=0.0)))
     low, high = np.where(np.isinf(lower), -far, lower), np.where(np.isinf(upper), far, upper)
     return Faces(np.append(1.0, low)[None], np.append(1.0, high)[None])
 
 
 def _scaled(bounds: Floats, scales: Floats, moving: tuple[Int64s, ...], constraints: CompiledConstraints) -> Floats:
-    """Bounds of coordinates for those of weights."""
+    """The bounds of weights as bounds of coordinates."""
     scaled: Floats = bounds / scales
     for k in np.flatnonzero(np.isinf(scaled) & np.isfinite(bounds)):
         name = constraints.names[moving[k][0]]

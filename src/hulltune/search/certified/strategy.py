@@ -1,4 +1,4 @@
-"""Certified search as a strategy: the best weights there are within the constraints, with the proof."""
+"""Certified search as a strategy: the best weights within the constraints, with a proof."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
 
 @dataclass(frozen=True)
 class Certified(Limits, Strategy):
-    """Branch and bound over all weights, for a few free ones: it ends when no weights are better, to within ``gap``
-    (in the unit of the metric), or after ``time`` seconds with what is proven until then.
+    """Branch and bound over all weights, for a few free ones. It ends when no weights are better by more than ``gap``
+    (in the unit of the metric), or after ``time`` seconds with what is proven by then.
     """
 
     name: ClassVar[str] = "certified"
 
     def find(self, setting: Setting, *, seed: int, threads: int, report: Report | None = None) -> Found:
-        """The best weights and their certificate. Nothing is random here: the seed does not matter."""
+        """The best weights and their certificate. Nothing is random, so the seed does not matter."""
         problem = setting.problem
 
         def show(state: State) -> None:
@@ -46,6 +46,6 @@ class Certified(Limits, Strategy):
                 for boxes, spent, loss in outcome.history
             ),
             interrupted=outcome.stopped == "interrupt",
-            # Interrupted before there is a bound, there is nothing to certify.
+            # A search that is interrupted before it has a bound has nothing to certify.
             certificate=found.certificate if np.isfinite(outcome.bound) else None,
         )

@@ -1,34 +1,62 @@
-"""Outputs of forests that are enough for a region of weights: no other derivation wins anywhere in it.
+"""Pools: the candidates of every sentence that can win in a region of weights, with the features of each.
 
-A few derivations make a pool. Its best score is a convex function over the region, linear on cells whose corners can
-be listed (Qhull). The best score of the whole forest is convex, too, and nowhere less. If both are equal at every
-corner of every cell, they are equal: between corners a convex function is at most what is linear there. Where they
-differ at a corner, the derivation that wins there joins the pool, and the corners are listed anew.
+The pool of a list holds all its hypotheses. The pool of a forest holds enough derivations that no other one wins
+anywhere in the region. It begins with a few. Its best score is a convex function over the region, linear on cells whose
+corners can be listed (Qhull). The best score of the whole forest is convex, too, and nowhere less. If both are equal at
+every corner of every cell, they are equal everywhere: between the corners of a cell, a convex function does not exceed
+the linear one through its values there. Where they differ at a corner, the derivation that wins there joins the pool,
+and the corners are listed anew.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.geometry.hulls import upper_envelope
-from hulltune.search.certified.pool import Pool
 from hulltune.search.certified.space import Faces, Space
 from hulltune.search.problem import Problem
 
 SAME = 2.0**-36
-"""Of the largest score: differences below are rounding, of the forest's grid and of the corners."""
+"""Scores that differ by less than this share of the largest are equal up to the rounding of scores and corners."""
 SNAP = 2.0**-42
-"""Of the largest sum of a feature: sums are rounded to such steps, so that equal ones in another order are equal."""
+"""Sums of a feature are rounded to this share of the largest, so that equal terms in another order have equal sums."""
 MOST_FREE = 3
-"""Free weights beside a fixed one: corners in more dimensions are too many."""
+"""The most free weights beside a fixed one: in more dimensions there are too many corners."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Candidates of all sentences, in the order in which ties are broken.
+
+    Sentence s has the candidates ``offsets[s]`` up to ``offsets[s + 1]``; ``numbers`` are their outputs in the problem.
+    """
+
+    offsets: Int64s
+    numbers: Int64s
+    features: NDArray[Any]
+    """(candidates, features)."""
+    rounding: float = 1.0
+    """The rounding error of the features, as a multiple of that of a list's."""
+
+
+def pool_of(problem: Problem, space: Space) -> Pool:
+    """The candidates of a problem: all hypotheses of lists, or all outputs of forests that can win in the space."""
+    return list_pool(problem) if problem.is_lists else forest_pool(problem, space)
+
+
+def list_pool(problem: Problem) -> Pool:
+    """The pool of lists: all their hypotheses."""
+    return Pool(*problem.choices(), problem.corpus.features.matrix())
 
 
 def forest_pool(problem: Problem, space: Space) -> Pool:
-    """A pool for each sentence that is complete over the faces of the space."""
+    """The pool of forests: for each sentence, derivations that no other beats anywhere on the faces of the space."""
     if space.axes.shape[1] > MOST_FREE + 1:
         raise InputError(
             f"certify: {len(space.moving)} weights of forests are free; expected at most {MOST_FREE} "
@@ -55,14 +83,14 @@ class _SentencePool:
         self._steps: Floats | None = None
 
     def _snapped(self, sums: Floats) -> Floats:
-        """Sums rounded to steps that depend on the sentence alone."""
+        """Sums rounded to steps, which depend on the sentence alone."""
         if self._steps is None:
             self._steps = np.ldexp(1.0, np.frexp(np.abs(sums).max(axis=0))[1]) * SNAP
         snapped: Floats = np.rint(sums / self._steps) * self._steps
         return snapped
 
     def complete(self) -> tuple[Int64s, Floats]:
-        """All that can win in the faces."""
+        """The outputs that can win on the faces, and the sums of their features."""
         if not self.problem.corpus.edges:
             return self.outputs, self.sums
         faces = self.space.faces
@@ -77,8 +105,8 @@ class _SentencePool:
         return self.outputs, self.sums
 
     def _meet(self, corners: Floats) -> bool:
-        """Decode at some points; whether anything scores more than the pool there."""
-        # From the origin along the weights every score is a multiple of its own: one decoding for each direction.
+        """Decode at some points, and add what beats the pool there; False if nothing does."""
+        # From 0 along the weights all scores grow in proportion, so each line is one decoding.
         intervals = np.tile([1.0, 2.0], (len(corners), 1))
         nothing = np.zeros(len(self.space.axes))
         found = self.problem.derivations(nothing, corners @ self.space.axes.T, intervals)
@@ -106,21 +134,21 @@ def _corners_of_boxes(faces: Faces) -> Floats:
 
 
 def _new(corners: Floats, seen: Floats) -> Floats:
-    """Corners that were not decoded at before."""
+    """The corners that are not among those seen."""
     known = {corner.tobytes() for corner in seen}
     fresh = [corner for corner in corners if corner.tobytes() not in known]
     return np.array(fresh).reshape(-1, corners.shape[1])
 
 
 def _envelope_corners(points: Floats, low: Floats, high: Floats) -> Floats:
-    """The corners of the cells in which one of the points scores most, within a box."""
+    """The corners, within a box, of the cells on which a single point scores most."""
     free = np.flatnonzero(high > low)
-    if not len(free):  # a single weight, of which only the sign matters: the box is a point
+    if not len(free):  # only the sign of a single weight matters: the box is a point
         return low[None]
     constant = points[:, high <= low] @ low[high <= low]
     slopes = points[:, free] * ((high - low)[free] / 2.0)
     middle = constant + points[:, free] @ ((low + high)[free] / 2.0)
-    # In coordinates from −1 to 1: z ≥ slopes · y + middle, and below a lid.
+    # Coordinates y go from −1 to 1. The region is z ≥ slopes · y + middle, below a lid.
     scale = float(np.abs(middle - middle.max()).max() + np.abs(slopes).sum(axis=1).max()) or 1.0
     slopes, heights = slopes / scale, (middle - middle.max()) / scale
     places = _corners_on_a_line(slopes[:, 0], heights) if len(free) == 1 else _corners_by_qhull(slopes, heights)
