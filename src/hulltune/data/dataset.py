@@ -78,7 +78,7 @@ class Dataset:
     scores: Floats | None = None
     """The total score of each edge, where lists carry one."""
     copies: Int32s | None = None
-    """How often each hypothesis stood in its list as written; None for forests."""
+    """The number of times each hypothesis stood in its list as written; None for forests."""
     model: Mapping[str, float] | None = None
     """The weights by which the decoder ranked, where the files have them."""
     members: tuple[tuple[Member, ...], ...] | None = None

@@ -107,7 +107,7 @@ class Deduction:
 
     @property
     def examined(self) -> int:
-        """How many chart items joins have looked at: the work done."""
+        """The number of chart items that joins have looked at: the work done."""
         return self._chart.examined
 
     def run(self) -> None:

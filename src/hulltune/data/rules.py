@@ -86,7 +86,7 @@ class Axiom:
 
 @dataclass(frozen=True)
 class Rule:
-    """From items that match the premises, where the conditions hold, conclude the conclusion.
+    """An inference rule: items that match the premises prove the conclusion, where the conditions hold.
 
     ``features`` and ``output`` of the hyperedge are constants, or functions of variables that their parameters name.
     The output lists tokens and numbers i for the output of premise i; by default all of these in order. Conditions

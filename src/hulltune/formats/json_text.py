@@ -1,4 +1,4 @@
-"""JSON read piece by piece: a large list need not be in memory as a whole, and every fault has its place."""
+"""JSON, read piece by piece: a large list need not be in memory as a whole, and every fault has its place."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _NUMBER_TYPES = {int, float}
 Object = tuple[tuple[str, Any], ...]
 """A JSON object: keys and values in their order."""
 Steps = tuple[int | str, ...]
-"""The way to a value, for messages: a place, from which keys and numbers of items lead on."""
+"""The path to a value, for messages: a place, then keys and numbers of items."""
 
 
 def _short_integer(digits: str) -> int | float:
-    """A whole number of any length: Python refuses to make an integer of thousands of digits."""
+    """A whole number; a long one becomes a float, as Python refuses to make integers of thousands of digits."""
     return int(digits) if len(digits) < 20 else float(digits)
 
 
@@ -47,10 +47,10 @@ _PLAIN_DECODER = json.JSONDecoder(parse_int=_short_integer)
 
 
 class JsonReader:
-    """Moves through a text that is one JSON value; ``expected`` ends the messages about what is none.
+    """A reader that moves through a text of one JSON value; ``expected`` ends the messages about faults.
 
-    Where the reader is, a value begins: ``value`` reads it, ``each_key`` and ``each_item`` lead into it. A place is the
-    number of characters before it.
+    A value begins at ``place``, the number of characters before it: ``value`` reads it, ``each_key`` and ``each_item``
+    lead into it.
     """
 
     def __init__(self, source: SourceText, expected: str) -> None:
@@ -60,11 +60,11 @@ class JsonReader:
         self.place = self._after_blanks(0)
 
     def begins(self, text: str) -> bool:
-        """Whether the value here begins like this."""
+        """Whether the value here begins with this text."""
         return self._text.startswith(text, self.place)
 
     def value(self, decoder: json.JSONDecoder = _DECODER) -> Any:
-        """The value here, after which the reader is then. An object is a tuple of pairs, as its keys may repeat."""
+        """Read the value here and move behind it. An object is a tuple of pairs, as its keys may repeat."""
         try:
             value, self.place = decoder.raw_decode(self._text, self.place)
         except json.JSONDecodeError as error:
@@ -76,7 +76,7 @@ class JsonReader:
         return value
 
     def each_key(self) -> Iterator[tuple[int, str]]:
-        """Go to every value of the object here; gives the place of its key and the key. The caller reads the value."""
+        """Move to each value of the object here; yields the key and its place. The caller reads the value."""
         for place in self._each_part("}"):
             if not self.begins('"'):
                 raise self._no_json(place, _NO_KEY)
@@ -88,11 +88,11 @@ class JsonReader:
             yield place, key
 
     def each_item(self) -> Iterator[int]:
-        """Go to every item of the list here; gives its place. The caller reads the item."""
+        """Move to each item of the list here; yields its place. The caller reads the item."""
         return self._each_part("]")
 
     def _each_part(self, closing: str) -> Iterator[int]:
-        """Go to every key or item after the opening bracket here."""
+        """Move to each key or item after the opening bracket here."""
         self.place = self._after_blanks(self.place + 1)
         more = not self.begins(closing)
         while more:
@@ -105,24 +105,24 @@ class JsonReader:
         self.place += 1
 
     def end(self) -> None:
-        """Refuse what comes after the value."""
+        """Refuse text after the value."""
         self.place = self._after_blanks(self.place)
         if self.place < len(self._text):
             raise self._no_json(self.place, "more after the end of the value")
 
     def refuse_repeated(self, value: Object, keys: Collection[str], *steps: int | str) -> None:
-        """Refuse an object in which one of these keys is there twice."""
-        found = [key for key, _ in value if key in keys]
-        if len(set(found)) < len(found):
+        """Refuse an object in which one of these keys occurs twice."""
+        present = [key for key, _ in value if key in keys]
+        if len(set(present)) < len(present):
             raise self.wrong("a key occurs twice:", "", *steps)
 
     def wrong(self, before: str, after: str, *steps: int | str) -> InputError:
-        """The error with these words before and after the value to which the steps lead."""
+        """The error for the value to which the steps lead, with these words before and after it."""
         place = self.find(*steps)
         return self.fault(place, f"{before} {self.got(place)}{after}")
 
     def not_finite(self, owner: str, name: str, *steps: int | str) -> InputError:
-        """The error for a feature that is no finite number; one beyond all doubles is shown as it is written."""
+        """The error for a feature that is no finite number; a number beyond all doubles is shown as written."""
         place = self.find(*steps)
         number = _NUMBER.match(self._text, place)
         feature = f"{owner}: feature {shown(name)} is {self.got(place)}"
@@ -131,7 +131,7 @@ class JsonReader:
         return self.fault(place, f"{feature}; expected a finite number")
 
     def find(self, *steps: int | str) -> int:
-        """The place to which the steps lead; the text up to there is known to be JSON."""
+        """The place to which the steps lead; the text before it must be valid JSON."""
         place, *others = steps
         assert isinstance(place, int)
         for step in others:
@@ -154,11 +154,11 @@ class JsonReader:
             raise self._syntax_fault(error) from None
 
     def fault(self, place: int, reason: str) -> InputError:
-        """The error for something at this place."""
+        """The error for a fault at this place."""
         return self._source.fault(len(self._text[:place].encode()), reason)
 
     def _syntax_fault(self, error: json.JSONDecodeError) -> InputError:
-        """The error for what Python's parser refuses."""
+        """The error for text that Python's parser refuses."""
         if error.msg.startswith("Invalid \\"):
             place = self._text.rindex("\\", 0, error.pos + 1)
             return self._no_json(place, "a backslash that begins no escape")
@@ -170,19 +170,19 @@ class JsonReader:
     def _no_json(self, place: int, reason: str) -> InputError:
         text = self._text
         cut = "" if text[place:].strip(_WHITE_SPACE) else " (is the file cut off?)"
-        if cut:  # where the text ends, not the blanks and line ends after it
+        if cut:  # the place where the text ends, before blanks and line ends
             place = len(text[:place].rstrip(_WHITE_SPACE))
         column = place - text.rfind("\n", 0, place)
         return self.fault(place, f"no JSON at column {column}: {reason}{cut}; {self._expected}")
 
     def _after_blanks(self, place: int) -> int:
         match = _BLANKS.match(self._text, place)
-        assert match is not None  # it takes an empty text
+        assert match is not None  # the pattern matches an empty text
         return match.end()
 
 
 def are_finite(values: Sequence[Any]) -> bool:
-    """Whether all values are finite numbers; true and false are none."""
+    """Whether all values are finite numbers; true and false are not."""
     try:
         return set(map(type, values)) <= _NUMBER_TYPES and all(map(isfinite, values))
     except OverflowError:  # an integer beyond all doubles
