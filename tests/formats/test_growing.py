@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune.formats.growing import GrowingArray
+from hulltune.formats.moses import GrowingArray
 
 
 @given(st.lists(st.lists(st.integers(-5, 5), max_size=4), max_size=6), st.integers(0, 30))

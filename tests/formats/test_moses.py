@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hulltune import Dataset, InputError, read
 from hulltune.formats.moses import MosesReader
-from hulltune.formats.problems import Problems
+from hulltune.formats.streams import Problems
 from tests.formats.moses_oracle import parse
 from tests.formats.refusals import refusal
 from tests.lists import all_texts

@@ -131,7 +131,7 @@ def test_features_and_texts_are_checked_when_they_are_used(tmp_path: Path) -> No
         (tmp_path / "d").write_bytes(whole)
         lists = open_packed(tmp_path / "d")
         assert (len(lists), lists.corpus.features.shape, lists.corpus.features.dtype.str) == (3, (2, 2), "<f8")
-        message = f"d: a damaged packed file .the checksum of its {name} is another"
+        message = f"d: a damaged packed file .the checksum of its {name} does not match"
         with pytest.raises(InputError, match=message):
             use(lists)
         with pytest.raises(InputError, match=message):

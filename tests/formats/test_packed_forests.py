@@ -95,7 +95,7 @@ def test_packed_forests_beside_other_files(tmp_path: Path) -> None:
     pack(read([some_forest(), some_forest()]), tmp_path / "q")
     found = read([tmp_path / "p", tmp_path / "q"])
     assert (len(found), found.corpus.edges) == (3, 9)
-    with pytest.raises(InputError, match="packed forests are as they were"):
+    with pytest.raises(InputError, match="a packed file is read as it is"):
         read(tmp_path / "p", negate=True)
 
 

@@ -239,8 +239,8 @@ def test_a_file_that_is_no_result_says_so(tmp_path: Path, text: str, message: st
 def test_a_result_of_other_parts_says_so(tmp_path: Path) -> None:
     result = tune(random_lists(16), **QUICK)
     for name, value, message in (
-        ("heldout", {"gain": {}}, "a part of it is no such part"),
-        ("others", 5, "a part of it is no such part"),
+        ("heldout", {"gain": {}}, "a field has a value of the wrong kind"),
+        ("others", 5, "a field has a value of the wrong kind"),
         ("luck", 5, "not a result of this version; got 'luck' in it"),
     ):
         (tmp_path / "b.json").write_text(json.dumps({**result.to_dict(), name: value}), encoding="utf-8")

@@ -12,8 +12,8 @@ from hulltune.data import Member
 from hulltune.data.joining import Piece, joined
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.formats.moses import MosesReader
-from hulltune.formats.problems import Problems
 from hulltune.formats.rows import to_dataset
+from hulltune.formats.streams import Problems
 from hulltune.tuning.extraction import candidate_lists, derivation_lines, prune_forests
 from tests.lists import all_texts
 from tests.strategies import counts, forests, vectors

@@ -52,7 +52,7 @@ class ForestBuilder:
         self._labels: list[list[int]] = []
 
     def add_node(self, name: Hashable) -> None:
-        """Make a node known (it may also just be the head of an edge)."""
+        """Make a node known. The head of an edge is known without this."""
         self._number(name)
         self._declared.add(name)
 
@@ -82,7 +82,7 @@ class ForestBuilder:
         return edge
 
     def build(self, *, root: Hashable) -> Forest:
-        """The packed forest: what does not take part in a derivation of ``root`` is pruned, and counted."""
+        """The packed forest. Nodes and edges that take no part in a derivation of ``root`` are pruned and counted."""
         if root not in self._declared:
             raise InputError(f"root: unknown node {root!r}; expected one of the {len(self._declared)} nodes added")
         names = list(self._nodes)
@@ -116,8 +116,8 @@ class ForestBuilder:
             return {}
         if isinstance(features, Mapping):
             return {self._column(name, edge): self._value(value, name, edge) for name, value in features.items()}
-        given: Any = features
-        if isinstance(given, str) or len(features) != len(self._columns):
+        untyped: Any = features  # by its type it is no text, but callers pass one
+        if isinstance(untyped, str) or len(features) != len(self._columns):
             expected = (
                 f"{len(self._columns)} ({', '.join(self._columns)})" if self._columns else "names with the values"
             )
@@ -165,7 +165,7 @@ class ForestBuilder:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse feature names that are one text, or of which one stands twice."""
+    """Refuse one text in place of a list of feature names, and a name that stands twice."""
     if isinstance(names, str):
         raise InputError(f"feature_names: expected a list of names, got the text {names!r}")
     seen: set[str] = set()

@@ -29,7 +29,7 @@ def nbest(
     feature_names: Sequence[str] | None,
     vocabulary: Vocabulary | None,
 ) -> Forest:
-    """See Forest.from_nbest."""
+    """The forest of a candidate list: see Forest.from_nbest."""
     check_names(feature_names or ())
     rows = _checked_rows(features, 0 if feature_names is None else len(feature_names))
     count, width = rows.shape
@@ -67,7 +67,10 @@ def lattice(
     feature_names: Sequence[str] | None,
     vocabulary: Vocabulary | None,
 ) -> Forest:
-    """See Forest.from_lattice. The start state is an axiom edge without output; the root gathers the final states."""
+    """The forest of a word lattice: see Forest.from_lattice.
+
+    The start state is an edge without tails and output; the root has an edge from each final state.
+    """
     builder = ForestBuilder(feature_names=feature_names, vocabulary=vocabulary)
     arcs = list(arcs)
     for number, arc in enumerate(arcs):
@@ -98,7 +101,7 @@ def lattice(
 
 
 def _checked_rows(features: Any, width: int) -> Features:
-    """Feature rows from a matrix, from sparse rows (scipy's CSR matrices too), or as they are."""
+    """The feature rows of a matrix or of sparse rows (scipy's CSR matrices too), checked."""
     if isinstance(features, DenseFeatures):
         return features
     if isinstance(features, SparseFeatures):
@@ -111,7 +114,7 @@ def _checked_rows(features: Any, width: int) -> Features:
 
 
 class _State(tuple[Hashable]):
-    """A state's node name, so that no state can be mistaken for the root."""
+    """The node name of a state: a type of its own, so that no state can be mistaken for the root."""
 
     __slots__ = ()
 

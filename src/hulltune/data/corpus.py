@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 import numpy as np
 
-from hulltune.arrays import Int32s, Int64s
+from hulltune.arrays import Bools, Int32s, Int64s
 from hulltune.data.features import Features, concatenate_features, gather_rows
 from hulltune.data.forest import Forest, Pruned
 from hulltune.data.vocabulary import Vocabulary
@@ -44,11 +44,11 @@ class Corpus:
         names = parts[0].feature_names
         for sentence, forest in enumerate(parts):
             if forest.feature_names != names:
-                theirs = forest.feature_names
-                mine, other = next(pair for pair in zip_longest(names, theirs) if pair[0] != pair[1])
+                pairs = zip_longest(names, forest.feature_names)
+                expected, got = next(pair for pair in pairs if pair[0] != pair[1])
                 raise InputError(
-                    f"forest {sentence} has {len(theirs)} features, expected the {len(names)} of forest 0; "
-                    f"the first that differs is {other!r} instead of {mine!r}"
+                    f"forest {sentence} has {len(forest.feature_names)} features, expected the {len(names)} of "
+                    f"forest 0; the first that differs is {got!r} instead of {expected!r}"
                 )
         vocabulary = parts[0].vocabulary
         numberings: dict[int, Int32s] = {}
@@ -161,12 +161,44 @@ class Corpus:
         return self.edge_offsets[self.node_offsets]
 
 
+def with_edges(corpus: Corpus, kept: Bools) -> Corpus:
+    """The corpus of the edges that ``kept`` marks; nodes left without an edge go, except roots.
+
+    Every kept edge must take part in a derivation of kept edges alone; the edges whose max-marginal reaches some
+    threshold do. Nodes and edges keep their order. Linear.
+    """
+    heads = np.repeat(np.arange(corpus.nodes), np.diff(corpus.edge_offsets))
+    edges = np.flatnonzero(kept)
+    degrees = np.bincount(heads[edges], minlength=corpus.nodes)
+    stays = degrees > 0
+    stays[corpus.node_offsets[1:] - 1] = True
+    place = np.concatenate([[0], np.cumsum(stays)])  # the new number of each old node, over the whole corpus
+    node_offsets = place[corpus.node_offsets]
+    first_nodes = np.repeat(corpus.node_offsets[:-1], np.diff(corpus.sentence_edges))[edges]
+    tail_offsets, tail_index = gather_rows(corpus.tail_offsets, edges)
+    arities = np.diff(tail_offsets)
+    old_tails = corpus.tails[tail_index] + np.repeat(first_nodes, arities)
+    assert np.all(stays[old_tails])
+    label_offsets, label_index = gather_rows(corpus.label_offsets, edges)
+    return replace(
+        corpus,
+        node_offsets=node_offsets.astype(np.int64),
+        edge_offsets=np.concatenate([[0], np.cumsum(degrees[stays])]).astype(np.int64),
+        tail_offsets=tail_offsets,
+        tails=(place[old_tails] - np.repeat(place[first_nodes], arities)).astype(np.int32),
+        features=corpus.features.take(edges),
+        label_offsets=label_offsets,
+        labels=corpus.labels[label_index],
+        edge_ids=corpus.edge_ids[edges],
+    )
+
+
 def _offsets(lengths: list[int]) -> Int64s:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 def _chain(parts: list[Int64s]) -> Int64s:
-    """Offsets of parts laid end to end, each of which starts at 0."""
+    """The offsets of parts laid end to end; each part starts at 0."""
     shifts = _offsets([int(part[-1]) for part in parts])
     return np.concatenate([[0], *(part[1:] + shift for part, shift in zip(parts, shifts, strict=False))]).astype(
         np.int64
@@ -174,7 +206,7 @@ def _chain(parts: list[Int64s]) -> Int64s:
 
 
 def _labels_in(forest: Forest, vocabulary: Vocabulary, numberings: dict[int, Int32s]) -> Int32s:
-    """The forest's labels in the numbering of another vocabulary; ``numberings`` keeps each for the next forest."""
+    """The labels of a forest in the numbering of another vocabulary; ``numberings`` caches a table for each old one."""
     if forest.vocabulary is vocabulary:
         return forest.labels
     number = numberings.get(id(forest.vocabulary))

@@ -1,4 +1,4 @@
-"""The hypotheses of many sentences with everything that is known about them: what every reader gives."""
+"""The hypotheses of many sentences and everything known about them; every reader returns a Dataset."""
 
 from __future__ import annotations
 
@@ -76,24 +76,24 @@ class Dataset:
     references: References | None = None
     sources: tuple[str | None, ...] | None = None
     scores: Floats | None = None
-    """The total score of each edge of lists, where they carry one."""
+    """The total score of each edge, where lists carry one."""
     copies: Int32s | None = None
-    """How often each hypothesis of lists stood in its list as written."""
+    """The number of times each hypothesis stood in its list as written; None for forests."""
     model: Mapping[str, float] | None = None
-    """The weights by which the decoder itself ranks, where the files tell."""
+    """The weights by which the decoder ranked, where the files have them."""
     members: tuple[tuple[Member, ...], ...] | None = None
-    """Per sentence, what its forest is made of; None where all sentences came as lists."""
+    """Per sentence, the forests that its forest is the union of; None where all sentences came as lists."""
     ids_by: str = "order"
-    """What the ids of forests are: "order", "name" or "name1"."""
+    """The source of the ids of forests: "order", "name" or "name1" (see names.IDS)."""
     listed: int | None = None
-    """The lines of the file of names that the ids were taken from, if they were."""
+    """The number of lines of the file of names, where the ids come from one."""
     omitted: Mapping[str, int] = field(default_factory=dict)
-    """Per feature of lists, in how many hypotheses as written it was left out and taken as 0."""
+    """Per feature, the number of hypotheses of lists (as written) that leave it out; it is 0 there."""
     unnamed: tuple[int, ...] = ()
-    """The ids that no file names: numbers in between, whose lists are empty."""
+    """The ids that no file names: numbers between others, with empty lists."""
     skipped: tuple[Skipped, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Files in folders of forests that are none."""
+    """The files in folders of forests that hold no forest."""
     provenance: tuple[Provenance, ...] = ()
 
     def __len__(self) -> int:
@@ -118,12 +118,12 @@ class Dataset:
 
     @property
     def is_lists(self) -> bool:
-        """Whether all sentences came as lists, which name their sentences themselves."""
+        """Whether all sentences came as lists, whose lines carry the sentence ids."""
         return self.members is None
 
     @property
     def has_lists(self) -> bool:
-        """Whether a sentence has an n-best list among what its forest is made of."""
+        """Whether the forest of any sentence contains an n-best list."""
         return self.members is None or any(member.is_list for members in self.members for member in members)
 
     @cached_property
@@ -133,11 +133,11 @@ class Dataset:
 
     @cached_property
     def duplicates(self) -> int:
-        """How many hypotheses were left out because their list has the same text with the same features already."""
+        """The number of hypotheses left out because their list has the same text with the same features already."""
         return 0 if self.copies is None else int(self.copies.sum()) - len(self.copies)
 
     def members_of(self, sentence: int) -> tuple[Member, ...]:
-        """What the forest of a sentence is made of."""
+        """The forests that the forest of a sentence is the union of."""
         if self.members is not None:
             return self.members[sentence]
         where = self.provenance[0].file if self.provenance else "memory"
@@ -150,9 +150,9 @@ class Dataset:
         return self.texts(np.array([edge]))[0]
 
     def texts(self, edges: Int64s | None = None) -> list[str]:
-        """The texts of hypotheses of lists (of any edge: its own words), by default of all of them.
+        """The texts of these edges, by default of all: a list's hypotheses, or the words of an edge of a forest.
 
-        The cost is that of what is asked for.
+        O(size of the texts returned).
         """
         corpus = self.corpus
         edges = np.arange(corpus.edges) if edges is None else edges
@@ -170,8 +170,8 @@ class Dataset:
     def with_features(self, names: Sequence[str], *, may_lack: Collection[str] | None = ()) -> Dataset:
         """The dataset with exactly these features in this order: matched by name, never by place.
 
-        A feature that they lack is an error, unless it is one of ``may_lack``: then it is 0. With None any may be
-        lacking, but not all. Further features have no weight, and are left out.
+        A feature that the dataset lacks is an error, unless it is one of ``may_lack``: then it is 0. With None any
+        feature may be lacking, but not all. Further features of the dataset have no weight, and are left out.
         """
         names = tuple(names)
         if self.feature_names == names:
@@ -219,19 +219,19 @@ class Dataset:
         )
 
     def matched(self, references: References | None = None) -> Dataset:
-        """The sentences with a reference each, ``references[i]`` for sentence i; their own where None are given.
+        """The sentences with references: ``references[i]`` belong to line i; None stands for the dataset's own.
 
-        Lists alone: reference line n is for id n (or the n-th id, where ids are names). An id that the lists lack is
-        an empty output, and counts; only a sentence without both hypotheses and references is left out. Forests (and
-        lists among them): lines that none is named after are left out, as they are not what these forests are of. Of
-        forests by order there are as many as lines; only where the names of their files say the same as their order
-        may there be further lines.
+        Lists alone: line n belongs to id n, or to the n-th id where ids are names. An id that the lists lack counts as
+        an empty output; only a sentence without both hypotheses and references is left out. Forests, and lists among
+        them: lines without a forest of that number are left out, as the forests cover only part of the text. Forests
+        by order: one line each. There may be further lines only where the numbers in the file names agree with the
+        order.
         """
-        found, texts = self, references
+        aligned, texts = self, references
         if texts is None:
             texts = self._own_references()
         elif self.is_lists:
-            found = self.aligned_to(len(texts))
+            aligned = self.aligned_to(len(texts))
         elif self._are_by_order():
             further = len(texts) - len(self)
             if further < 0 or (further > 0 and not self._named_by_order()):
@@ -239,19 +239,19 @@ class Dataset:
             texts = texts[: len(self)]
         else:
             texts = tuple(texts[number] for number in self._lines(len(texts)))
-        found = replace(found, references=texts)
-        if found.is_lists and not all(texts):
-            known = np.array([bool(each) for each in texts]) | (np.diff(found.corpus.sentence_edges) > 0)
-            found = found.take(np.flatnonzero(known))
-        if not found.corpus.edges:
+        aligned = replace(aligned, references=texts)
+        if aligned.is_lists and not all(texts):
+            known = np.array([bool(each) for each in texts]) | (np.diff(aligned.corpus.sentence_edges) > 0)
+            aligned = aligned.take(np.flatnonzero(known))
+        if not aligned.corpus.edges:
             what = "lists: no sentence has a candidate" if self.is_lists else "forests: no sentence has a derivation"
             raise InputError(f"{what}, so there is nothing to choose from")
-        return found
+        return aligned
 
     def aligned_to(self, count: int) -> Dataset:
-        """All of ``count`` sentences, of which reference line i describes number i: one that is not there is empty.
+        """The dataset of ``count`` sentences in the order of the reference lines; one that is not here is empty.
 
-        Where ids are names, or forests are by order, there must be as many. O(nodes + count).
+        Where ids are names, or forests are by order, there must be ``count`` sentences already. O(nodes + count).
         """
         if self.is_lists and isinstance(self.ids, range) and len(self) == count:
             return self
@@ -289,7 +289,7 @@ class Dataset:
         return self.references
 
     def _are_by_order(self) -> bool:
-        """Whether the order of the sentences is all that tells which lines of a reference file are theirs."""
+        """Whether sentences find their lines in a reference file by their order alone."""
         if self.is_lists:
             return bool(len(self.ids)) and isinstance(self.ids[0], str)  # once one id is a name, all are
         return any(isinstance(name, str) for name in self.ids) or (self.ids_by == "order" and not self.has_lists)
@@ -297,13 +297,13 @@ class Dataset:
     def _named_by_order(self) -> bool:
         """Whether the files of the sentences are numbered in their order, from 0 or from 1.
 
-        A lone file with a 1 says nothing of the kind: it may be the second one of many.
+        A single file with the number 1 does not count: it may be the second of many.
         """
         numbers = [number_in_name(members[0].file) if members else None for members in self.members or ()]
         return any(numbers == list(range(first, first + len(self))) for first in (0, 1) if len(self) > first)
 
     def _lines(self, count: int) -> Int64s:
-        """The reference line of each sentence, of ``count`` lines."""
+        """The reference line of each sentence; there are ``count`` lines."""
         if self.listed is not None and self.listed != count:
             raise InputError(
                 f"the file of names has {counted(self.listed, 'line')}, but the references have {count}; "
@@ -343,7 +343,10 @@ class Dataset:
 
 
 def own_first_choices(offsets: Int64s, scores: Floats | None) -> Int64s:
-    """Per list the hypothesis (from 0) with the highest score, of equals and without scores the first; −1 if none."""
+    """The first choice of each list: the hypothesis (from 0) with the highest score, or −1 for an empty list.
+
+    The first of equal scores wins; without scores it is the first hypothesis.
+    """
     sizes = np.diff(offsets)
     choices = np.where(sizes > 0, 0, -1).astype(np.int64)
     if scores is not None and len(scores):
@@ -364,7 +367,7 @@ def number_in_name(file: str) -> int | None:
 
 
 def check_new_names(old: Sequence[str], new: Sequence[str]) -> None:
-    """Refuse a feature name that is there already, or twice."""
+    """Refuse a new feature name that exists already or is given twice."""
     seen = set(old)
     for name in new:
         if name in seen:
@@ -373,13 +376,13 @@ def check_new_names(old: Sequence[str], new: Sequence[str]) -> None:
 
 
 def spread(values: Sequence[Any] | None, places: Iterable[int], count: int, default: Any) -> Any:
-    """``count`` values with these at their places and a default elsewhere; None stays None."""
+    """``count`` values: these at their places, and the default elsewhere; None stays None."""
     if values is None:
         return None
-    found = [default] * count
+    all_values = [default] * count
     for place, value in zip(places, values, strict=True):
-        found[place] = value
-    return tuple(found)
+        all_values[place] = value
+    return tuple(all_values)
 
 
 def _with_columns(features: Features, columns: Sequence[NDArray[Any]]) -> Features:

@@ -107,7 +107,7 @@ class Deduction:
 
     @property
     def examined(self) -> int:
-        """How many chart items joins have looked at: the work done."""
+        """The number of chart items that joins have looked at: the work done."""
         return self._chart.examined
 
     def run(self) -> None:
@@ -138,9 +138,9 @@ class Deduction:
         vocabulary: Vocabulary | None = None,
         sparse: bool = False,
     ) -> Forest:
-        """The forest of all proofs of ``goal`` found so far. One that is not proved gives a root without edges.
+        """The forest of all proofs of ``goal`` found so far. A goal without a proof gives a root without edges.
 
-        Only what a proof of the goal uses is looked at. A proof that uses its own conclusion is an error: its
+        Only items that proofs of the goal use are visited. A proof that uses its own conclusion is an error: its
         forest would stand for infinitely many derivations.
         """
         if variable_names(goal):
@@ -172,17 +172,17 @@ class Deduction:
         if stage == len(plan.stages):
             yield bindings
             return
-        now = plan.stages[stage]
-        if isinstance(now, Condition):
-            for extended in now.extend(bindings):
+        current = plan.stages[stage]
+        if isinstance(current, Condition):
+            for extended in current.extend(bindings):
                 yield from self._complete(plan, stage + 1, extended, premises)
             return
-        for item in self._chart.lookup(now, bindings):
-            if now.older and item is premises[plan.trigger]:
+        for item in self._chart.lookup(current, bindings):
+            if current.older and item is premises[plan.trigger]:
                 continue
-            matched = match(now.pattern, item, bindings)
+            matched = match(current.pattern, item, bindings)
             if matched is not None:
-                premises[now.premise] = item
+                premises[current.premise] = item
                 yield from self._complete(plan, stage + 1, matched, premises)
 
     def _found(self, step: Step) -> None:
@@ -219,7 +219,7 @@ def deduce(
 
 @dataclass(frozen=True)
 class _Lookup:
-    """Find the items for one premise, by the arguments that are bound by then."""
+    """A search for the items of one premise, by the arguments that are bound by then."""
 
     premise: int
     pattern: Pattern
@@ -230,7 +230,7 @@ class _Lookup:
 
 @dataclass(frozen=True)
 class _Plan:
-    """How to complete a rule from one of its premises: lookups and conditions, in order."""
+    """The steps that complete a rule from one of its premises: lookups and conditions, in order."""
 
     rule: Rule
     trigger: int
@@ -242,7 +242,7 @@ class _Plan:
 
     @staticmethod
     def of(rule: Rule, trigger: int | None) -> _Plan:
-        """Conditions as early as their inputs allow (tests before generators), then the most bound premise first."""
+        """The plan with conditions as early as their inputs allow (tests first), then the premise with most bound."""
         premises = {n: pattern for n, pattern in enumerate(rule.premises) if n != trigger}
         conditions = sorted(rule.conditions, key=lambda condition: condition.binds is not None)
         bound = set() if trigger is None else variable_names(rule.premises[trigger])
@@ -272,7 +272,7 @@ class _Plan:
 
 
 class _Triggers:
-    """Which rules an item may set off: by its length and, where a pattern has a constant there, its first argument."""
+    """The plans that an item may set off, by its length and, where a pattern begins with a constant, by that."""
 
     def __init__(self) -> None:
         self._plans: defaultdict[tuple[object, ...], list[_Plan]] = defaultdict(list)
@@ -315,8 +315,10 @@ def _bound_positions(pattern: Pattern, bound: set[str]) -> tuple[int, ...]:
     return tuple(n for n, arg in enumerate(pattern) if not isinstance(arg, Variable) or arg.name in bound)
 
 
-def _value(given: Any, inputs: tuple[str, ...] | None, bindings: Bindings) -> Any:
-    return given if inputs is None else given(*(bindings[name] for name in inputs))
+def _value(constant_or_function: Any, inputs: tuple[str, ...] | None, bindings: Bindings) -> Any:
+    if inputs is None:
+        return constant_or_function
+    return constant_or_function(*(bindings[name] for name in inputs))
 
 
 def _in_order(goal: Item, steps: Mapping[Item, Sequence[Step]]) -> list[Item]:

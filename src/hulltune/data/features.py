@@ -88,11 +88,11 @@ class SparseFeatures:
         return SparseFeatures(self.offsets.copy(), self.columns.copy(), self.values.copy(), self.width)
 
     def matrix(self) -> NDArray[Any]:
-        """The same as ``toarray``: rows that are stored dense need no copy."""
+        """The values as a new matrix; DenseFeatures.matrix needs no copy."""
         return self.toarray()
 
     def toarray(self) -> Floats:
-        """As an ordinary float64 matrix. A column that is named twice in a row counts twice."""
+        """A copy as an ordinary float64 matrix. A column that is named twice in a row counts twice."""
         dense = np.zeros(self.shape)
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.offsets))
         np.add.at(dense, (rows, self.columns), self.values)
@@ -108,7 +108,7 @@ def gather_rows(offsets: Int64s, rows: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def ranges(starts: Int64s, lengths: Int64s) -> tuple[Int64s, Int64s]:
-    """Ranges of numbers laid end to end: their offsets, and the numbers."""
+    """Ranges of numbers laid end to end: the offsets of the ranges, and the numbers."""
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     numbers = np.arange(offsets[-1], dtype=np.int64) + np.repeat(starts - offsets[:-1], lengths)
@@ -164,7 +164,7 @@ def check_finite(features: Features, names: Sequence[str], where: Any) -> None:
 
 
 def concatenate_features(parts: Sequence[Features], width: int) -> Features:
-    """One block for many: sparse if any part is, float32 only if all parts are."""
+    """The rows of all parts as one block: sparse if any part is, float32 only if all parts are."""
     dtype = np.float32 if parts and all(part.values.dtype == np.float32 for part in parts) else np.float64
     if not any(isinstance(part, SparseFeatures) for part in parts):
         matrix = np.empty((sum(part.shape[0] for part in parts), width), dtype=dtype, order="F")

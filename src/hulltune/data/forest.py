@@ -21,7 +21,7 @@ from hulltune.wording import counted
 
 @dataclass(frozen=True)
 class Pruned:
-    """How much of what was given takes no part in any derivation of the root and was left out."""
+    """The numbers of nodes and edges left out because they take no part in a derivation of the root."""
 
     nodes: int = 0
     edges: int = 0
@@ -45,7 +45,7 @@ class Forest:
     feature_names: tuple[str, ...]
     label_offsets: Int64s
     labels: Int32s
-    """What edge e puts out: token ids, and −1 − i where the output of its tail i goes."""
+    """The output of edge e: token ids, and −1 − i for the output of its tail i; rows as in ``tails``."""
     vocabulary: Vocabulary
     edge_ids: Int64s
     """The number under which each edge was given."""
@@ -64,7 +64,7 @@ class Forest:
 
     @property
     def root(self) -> int:
-        """The root is the last node."""
+        """The number of the root, which is the last node."""
         return self.nodes - 1
 
     @property
@@ -94,10 +94,10 @@ class Forest:
         feature_names: Sequence[str] | None = None,
         vocabulary: Vocabulary | None = None,
     ) -> Forest:
-        """The forest of a candidate list: one edge a hypothesis, whose number is ``edge_ids``.
+        """The forest of a candidate list: one edge a hypothesis; ``edge_ids`` are the places in the list.
 
-        ``outputs`` are texts (split at white space) or token sequences; ``features`` a matrix with a row each, or
-        anything that dense_features or SparseFeatures hold.
+        ``outputs`` are texts (split at white space) or token sequences. ``features`` has a row for each: a matrix,
+        SparseFeatures, or a CSR matrix of scipy.
         """
         from hulltune.data.constructors import nbest
 

@@ -1,4 +1,4 @@
-"""Forests and lists of many sentences on their way into one dataset."""
+"""Join forests and lists of many sentences into one dataset."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from hulltune.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A forest on its way into a dataset: of which sentence it is, and where from."""
+    """A forest to be joined into a dataset: its sentence and its origin."""
 
     sentence: SentenceId
     forest: Forest
     member: Member
     first_choice: int = -1
-    """The edge that a list puts first itself."""
+    """The edge that a list puts first; −1 for a forest."""
 
 
 def from_forests(forests: Iterable[Forest | Sequence[Forest]] | Corpus) -> Dataset:
-    """The dataset in which sentence i has the i-th forest, or the union of the i-th forests, or nothing."""
+    """The dataset whose sentence i has the i-th forest, or the union of the forests (perhaps none) at place i."""
     if isinstance(forests, Corpus) and not isinstance(forests.features, SparseFeatures):
-        nowhere = np.full(len(forests), -1, dtype=np.int64)
+        no_choices = np.full(len(forests), -1, dtype=np.int64)
         members = ((Member("memory"),),) * len(forests)
-        return Dataset(range(len(forests)), forests, nowhere, members=members)
+        return Dataset(range(len(forests)), forests, no_choices, members=members)
     pieces = []
-    for sentence, given in enumerate(forests):
-        nothing = () if isinstance(given, Forest) or len(given) else (Forest.from_nbest([], [], feature_names=()),)
-        for forest in (given,) if isinstance(given, Forest) else (*given, *nothing):
+    for sentence, one_or_several in enumerate(forests):
+        group = (one_or_several,) if isinstance(one_or_several, Forest) else tuple(one_or_several)
+        for forest in group or (Forest.from_nbest([], [], feature_names=()),):
             if not isinstance(forest, Forest):
                 raise InputError(f"forests: sentence {sentence} has a {type(forest).__name__}; expected a Forest")
             pieces.append(Piece(sentence, forest, Member("memory")))
@@ -52,9 +52,10 @@ def joined(
     left_out: Sequence[str] = (),
     provenance: Sequence[Provenance] = (),
 ) -> Dataset:
-    """The sentences that these pieces make up; numbers in order, other ids by first appearance. Linear.
+    """The dataset of these pieces; a sentence has the union of its pieces. Linear.
 
-    References and sources are those of ``lists``, some of whose pieces these are.
+    Ids that are numbers are in order, other ids by first appearance. References and sources are those of ``lists``,
+    the dataset that some of the pieces come from.
     """
     if not pieces:
         raise InputError("forests: expected at least one forest, got none")
@@ -62,11 +63,11 @@ def joined(
     for number, piece in enumerate(pieces):
         by_sentence.setdefault(piece.sentence, []).append(number)
     by_sentence = _in_order(by_sentence)
-    same = with_common_features([piece.forest for piece in pieces])
+    forests = with_common_features([piece.forest for piece in pieces])
     first_choices = [pieces[numbers[0]].first_choice if len(numbers) == 1 else -1 for numbers in by_sentence.values()]
     return Dataset(
         ids=tuple(by_sentence),
-        corpus=Corpus.pack([union([same[number] for number in numbers]) for numbers in by_sentence.values()]),
+        corpus=Corpus.pack([union([forests[number] for number in numbers]) for numbers in by_sentence.values()]),
         first_choices=np.array(first_choices, dtype=np.int64),
         references=_of_lists(lists, "references", by_sentence, ()),
         sources=_of_lists(lists, "sources", by_sentence, None),
@@ -78,7 +79,7 @@ def joined(
 
 
 def pieces_of(lists: Dataset, vocabulary: Vocabulary) -> list[Piece]:
-    """Each list among forests, its texts in the numbering of their vocabulary; ids that no file names are left out."""
+    """The lists as pieces, their texts numbered in ``vocabulary``; ids that no file names are left out."""
     corpus = lists.corpus
     numbers = np.array([*vocabulary.ids(corpus.vocabulary.tokens), 0], dtype=np.int32)
     renumbered = replace(corpus, labels=numbers[corpus.labels], vocabulary=vocabulary)
@@ -91,7 +92,7 @@ def pieces_of(lists: Dataset, vocabulary: Vocabulary) -> list[Piece]:
 
 
 def _in_order(by_sentence: dict[SentenceId, list[int]]) -> dict[SentenceId, list[int]]:
-    """Sentences by number, or by first appearance where their names are none."""
+    """Sentences by number, or by first appearance where ids are names."""
     names = [name for name in by_sentence if isinstance(name, str)]
     if not names:
         return dict(sorted(by_sentence.items()))
@@ -104,7 +105,7 @@ def _in_order(by_sentence: dict[SentenceId, list[int]]) -> dict[SentenceId, list
 
 
 def _of_lists(lists: Dataset | None, what: str, ids: Iterable[SentenceId], default: Any) -> Any:
-    """What lists carry for each sentence, or None if they carry nothing."""
+    """The values of a field of ``lists`` for each sentence, or None where it has none."""
     values = None if lists is None else getattr(lists, what)
     if lists is None or values is None:
         return None

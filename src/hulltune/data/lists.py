@@ -29,8 +29,8 @@ def list_corpus(
     """The corpus of lists: hypotheses ``offsets[i]`` up to ``offsets[i + 1]`` are those of sentence i.
 
     The UTF-8 text of hypothesis r is ``text[text_offsets[r]:text_offsets[r + 1]]``; equal texts of a list become one
-    token. ``text`` is used up: what stays of it moves together in the same memory. ``ranks`` are the places in the
-    lists as written; ``hashes`` those of texts.hash_texts, if they are known. O(hypotheses + bytes), and no Python
+    token. ``text`` is overwritten: the tokens move together in its memory. ``ranks`` are the places in the lists as
+    written; ``hashes`` are those of texts.hash_texts, if they are known. O(hypotheses + bytes), and no Python
     object for any of them.
     """
     from hulltune.kernels import texts
@@ -93,7 +93,7 @@ def lists_of_texts(
     references: References | None = None,
     provenance: tuple[Provenance, ...] = (),
 ) -> Dataset:
-    """Lists from memory, no two hypotheses of which are alike."""
+    """The dataset of lists in memory; no two hypotheses of a list may be equal."""
     corpus = list_corpus(offsets, *packed_texts(texts), DenseFeatures(np.asfortranarray(features)), feature_names)
     return Dataset(
         ids=ids,

@@ -2,8 +2,8 @@
 
 Layout: magic, version (u32), length of the description (u64), its CRC-32 (u32), the description in JSON, and then the
 arrays, each at a multiple of 64 bytes from the start. All numbers are little-endian. The description has for every
-array its type, shape, place, and the CRC-32 of each BLOCK of its bytes. Arrays that say where others begin are checked
-when the file is opened; features and texts are as large as the rest together, and are checked when they are first used.
+array its type, shape, place, and the CRC-32 of each BLOCK of its bytes. Features and texts are as large as all other
+arrays together: they are checked when they are first used, the others when the file is opened.
 """
 
 from __future__ import annotations
@@ -50,96 +50,17 @@ _OPTIONAL = {
 
 
 def packed_kind(head: bytes) -> str | None:
-    """What is in a packed file that begins like this (lists or forests), or None where this is no packed file."""
+    """The kind of the packed file that begins with these bytes (lists or forests), or None for other files."""
     if not head.startswith(MAGIC):
         return None
     return LISTS if head[_HEADER.size :].startswith(b'{"kind": "lists"') else FORESTS
 
 
-def write_packed(dataset: Dataset, file: IO[bytes]) -> None:
-    """Write a dataset to a stream; linear in its size."""
-    if sys.byteorder != "little":  # pragma: no cover  # such machines are rare, and no tests run on one
-        raise InputError("packed files are little-endian, and this machine is not")
-    # Fortran order: the transpose of a matrix is the contiguous one.
-    memories = {name: np.ascontiguousarray(values.T) for name, values in _arrays_of(dataset).items()}
-    described: dict[str, Any] = {}
-    position = 0
-    for name, values in memories.items():
-        described[name] = {
-            "dtype": values.dtype.str, "shape": list(values.T.shape), "at": position, "crc": _checksums(_bytes(values)),
-        }  # fmt: skip
-        position += -(-values.nbytes // _ALIGNMENT) * _ALIGNMENT
-    kind = LISTS if dataset.is_lists else FORESTS
-    text = json.dumps({"kind": kind, "arrays": described, "bytes": position, **_description(dataset)}).encode("ascii")
-    file.write(_HEADER.pack(MAGIC, VERSION, len(text), zlib.crc32(text)))
-    file.write(text)
-    file.write(bytes(_start_of_arrays(len(text)) - _HEADER.size - len(text)))
-    for values in memories.values():
-        file.write(_bytes(values))
-        file.write(bytes(-values.nbytes % _ALIGNMENT))
-
-
-def _arrays_of(dataset: Dataset) -> dict[str, NDArray[Any]]:
-    """What is stored as arrays; what can be had from other arrays is left out."""
-    corpus, features = dataset.corpus, dataset.corpus.features
-    token_bytes, token_offsets = corpus.vocabulary.as_packed()
-    arrays: dict[str, NDArray[Any]] = {
-        "edge_offsets": corpus.edge_offsets, "labels": corpus.labels, "first_choices": dataset.first_choices,
-        "token_bytes": token_bytes, "token_offsets": token_offsets, "values": features.values,
-    }  # fmt: skip
-    if np.any(np.diff(corpus.node_offsets) != 1):
-        arrays["node_offsets"] = corpus.node_offsets
-    if len(corpus.tails):
-        arrays |= {"tail_offsets": corpus.tail_offsets, "tails": corpus.tails}
-    if np.any(np.diff(corpus.label_offsets) != 1):
-        arrays["label_offsets"] = corpus.label_offsets
-    if not np.array_equal(corpus.edge_ids, places_in_lists(corpus.sentence_edges)):
-        arrays["edge_ids"] = corpus.edge_ids
-    if any(each != Pruned() for each in set(corpus.pruned)):
-        arrays["pruned"] = np.array([(each.nodes, each.edges) for each in corpus.pruned], dtype=np.int64)
-    if dataset.scores is not None:
-        arrays["scores"] = dataset.scores
-    if dataset.copies is not None:
-        arrays["copies"] = dataset.copies
-    if isinstance(features, SparseFeatures):
-        arrays |= {"value_offsets": features.offsets, "value_columns": features.columns}
-    return arrays
-
-
-def _description(dataset: Dataset) -> dict[str, Any]:
-    members = dataset.members
-    return {
-        "feature_names": list(dataset.feature_names),
-        "ids": len(dataset.ids) if isinstance(dataset.ids, range) else list(dataset.ids),
-        "ids_by": dataset.ids_by,
-        "model": None if dataset.model is None else dict(dataset.model),
-        "members": None if members is None else [[[m.file, m.name, m.is_list] for m in each] for each in members],
-        "references": dataset.references,
-        "sources": dataset.sources,
-        "omitted": dict(dataset.omitted),
-        "unnamed": list(dataset.unnamed),
-        "skipped": [[fault.file, fault.line, fault.reason] for fault in dataset.skipped],
-        "provenance": [[origin.file, origin.format] for origin in dataset.provenance],
-    }
-
-
-def _bytes(values: NDArray[Any]) -> memoryview | bytes:
-    return values.data.cast("B") if values.size else b""
-
-
-def _checksums(data: memoryview | bytes) -> list[int]:
-    return [zlib.crc32(data[start : start + BLOCK]) for start in range(0, len(data), BLOCK)]
-
-
-def _start_of_arrays(description: int) -> int:
-    return -(-(_HEADER.size + description) // _ALIGNMENT) * _ALIGNMENT
-
-
 class Packed:
-    """A packed file in memory. Nothing that is damaged or crafted gets past ``dataset``: kernels may rely on it."""
+    """A packed file in memory. ``dataset`` refuses all that is damaged or crafted, so kernels need no checks."""
 
     def __init__(self, memory: Any, name: str) -> None:
-        """``memory`` holds the bytes of the file, all of them, mapped or read; ``name`` is for messages."""
+        """Check the description. ``memory`` has all bytes of the file, mapped or read; ``name`` is for messages."""
         self.name = name
         size = len(memory)
         if size < _HEADER.size or memory[: len(MAGIC)] != MAGIC:
@@ -163,7 +84,7 @@ class Packed:
                 array: _Part(memory, start, entries.fields(array), array, self._fault) for array in entries.names()
             }
             if not self._parts.keys() <= _ARRAYS.keys() or not _ARRAYS.keys() - _OPTIONAL <= self._parts.keys():
-                raise _DamageError("other arrays than there should be")
+                raise _DamageError("arrays are missing, or unknown")
         except (_DamageError, ValueError, RecursionError) as error:
             if isinstance(error, InputError):
                 raise
@@ -180,7 +101,7 @@ class Packed:
         self.dataset()
 
     def dataset(self) -> Dataset:
-        """The dataset, over the memory of the file. O(edges), without features and texts."""
+        """The dataset, over the memory of the file. O(edges): features and texts are not looked at yet."""
         for name, part in self._parts.items():
             if name not in _LAZY:
                 part.check()
@@ -209,7 +130,7 @@ class Packed:
             raise _DamageError(f"ids by {ids_by!r}")
         is_flat = corpus.nodes == count and not len(corpus.tails) and np.diff(corpus.label_offsets).max(initial=0) <= 1
         if is_lists and (not is_flat or described["members"] is not None):
-            raise _DamageError("lists that are none")
+            raise _DamageError("forests instead of lists")
         return Dataset(
             ids=_ids(described, count),
             corpus=corpus,
@@ -284,7 +205,7 @@ class Packed:
 
 
 def _check_graph(corpus: Corpus) -> None:
-    """Refuse what kernels would be led astray by; see Forest and Corpus."""
+    """Refuse graphs that break the invariants of Forest and Corpus, on which kernels rely."""
     if corpus.nodes > len(corpus):
         inner = np.ones(corpus.nodes, dtype=np.bool_)
         inner[corpus.node_offsets[1:] - 1] = False
@@ -307,7 +228,7 @@ def _check_graph(corpus: Corpus) -> None:
 
 
 class _DamageError(Exception):
-    """What is wrong with a packed file."""
+    """A fault of a packed file, in a few words."""
 
 
 class _Part:
@@ -316,16 +237,16 @@ class _Part:
     def __init__(self, memory: Any, start: int, entry: _Fields, name: str, fault: Callable[[str], InputError]) -> None:
         self._fault, self._name = fault, name
         dtype, dimensions = _ARRAYS.get(name, ("", 0))
-        given, shape, at = entry.text("dtype"), entry.items("shape"), entry.whole("at")
+        stored, shape, at = entry.text("dtype"), entry.items("shape"), entry.whole("at")
         lengths = tuple(_whole(length, f"the shape of {name}") for length in shape)
-        if given not in ((dtype,) if dtype else ("<f8", "<f4")) or len(lengths) not in (
+        if stored not in ((dtype,) if dtype else ("<f8", "<f4")) or len(lengths) not in (
             (dimensions,) if dimensions else (1, 2)
         ):
-            raise _DamageError(f"{name} is {given[:20]!r} with {len(lengths)} dimensions")
-        size = math.prod(lengths) * np.dtype(given).itemsize
+            raise _DamageError(f"{name} is {stored[:20]!r} with {len(lengths)} dimensions")
+        size = math.prod(lengths) * np.dtype(stored).itemsize
         if at % _ALIGNMENT or start + at + size > len(memory):
-            raise _DamageError(f"{name} lies outside the file or between its places")
-        flat = np.frombuffer(memory, dtype=given, count=math.prod(lengths), offset=start + at)
+            raise _DamageError(f"{name} lies outside the file, or at no multiple of {_ALIGNMENT} bytes")
+        flat = np.frombuffer(memory, dtype=stored, count=math.prod(lengths), offset=start + at)
         self.array: NDArray[Any] = flat.reshape(lengths, order="F")
         self._bytes = _bytes(flat)
         self._crc = [_whole(crc, f"a checksum of {name}") for crc in entry.items("crc")]
@@ -338,7 +259,7 @@ class _Part:
         self._check_blocks(np.flatnonzero(~self._checked))
 
     def check_some(self, starts: Int64s, ends: Int64s) -> None:
-        """Compare the blocks of some ranges of bytes with their checksums; ranges are shorter than a block mostly."""
+        """Compare the blocks that some ranges of bytes touch with their checksums; most ranges lie in one block."""
         if self._checked.all():
             return
         touched = np.zeros(len(self._checked) + 1, dtype=np.int64)
@@ -350,7 +271,7 @@ class _Part:
     def _check_blocks(self, blocks: Int64s) -> None:
         for block in blocks.tolist():
             if zlib.crc32(self._bytes[block * BLOCK : (block + 1) * BLOCK]) != self._crc[block]:
-                raise self._fault(f"the checksum of its {self._name} is another")
+                raise self._fault(f"the checksum of its {self._name} does not match")
             self._checked[block] = True
 
 
@@ -408,7 +329,7 @@ class _CheckedSparse(SparseFeatures):
 
 
 class _Fields:
-    """An object of JSON, whose parts are what they should be or damaged."""
+    """A JSON object; a field that is missing or has another type than asked for is damage."""
 
     def __init__(self, value: Any, what: str) -> None:
         if not isinstance(value, dict):
@@ -460,7 +381,7 @@ class _Fields:
 
 
 def _check_offsets(offsets: NDArray[Any], end: int) -> None:
-    """Refuse what does not go from 0 to ``end`` without falling."""
+    """Refuse offsets that do not go from 0 to ``end`` without falling."""
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != end or np.any(offsets[1:] < offsets[:-1]):
         raise _DamageError("offsets that do not fit")
 
@@ -511,3 +432,88 @@ def _ids(described: _Fields, count: int) -> Any:
     if _whole(ids, "ids") != count:
         raise _DamageError("ids that do not fit")
     return range(count)
+
+
+# Bytes and checksums.
+
+
+def _bytes(values: NDArray[Any]) -> memoryview | bytes:
+    return values.data.cast("B") if values.size else b""
+
+
+def _checksums(data: memoryview | bytes) -> list[int]:
+    return [zlib.crc32(data[start : start + BLOCK]) for start in range(0, len(data), BLOCK)]
+
+
+def _start_of_arrays(description: int) -> int:
+    return -(-(_HEADER.size + description) // _ALIGNMENT) * _ALIGNMENT
+
+
+# Writing.
+
+
+def write_packed(dataset: Dataset, file: IO[bytes]) -> None:
+    """Write a dataset to a stream; linear in its size."""
+    if sys.byteorder != "little":  # pragma: no cover  # such machines are rare, and no tests run on one
+        raise InputError("packed files are little-endian, and this machine is not")
+    # Fortran order: the transpose of a matrix is the contiguous one.
+    memories = {name: np.ascontiguousarray(values.T) for name, values in _arrays_of(dataset).items()}
+    described: dict[str, Any] = {}
+    position = 0
+    for name, values in memories.items():
+        described[name] = {
+            "dtype": values.dtype.str, "shape": list(values.T.shape), "at": position, "crc": _checksums(_bytes(values)),
+        }  # fmt: skip
+        position += -(-values.nbytes // _ALIGNMENT) * _ALIGNMENT
+    kind = LISTS if dataset.is_lists else FORESTS
+    text = json.dumps({"kind": kind, "arrays": described, "bytes": position, **_description(dataset)}).encode("ascii")
+    file.write(_HEADER.pack(MAGIC, VERSION, len(text), zlib.crc32(text)))
+    file.write(text)
+    file.write(bytes(_start_of_arrays(len(text)) - _HEADER.size - len(text)))
+    for values in memories.values():
+        file.write(_bytes(values))
+        file.write(bytes(-values.nbytes % _ALIGNMENT))
+
+
+def _arrays_of(dataset: Dataset) -> dict[str, NDArray[Any]]:
+    """The arrays to store, without those that can be computed from others."""
+    corpus, features = dataset.corpus, dataset.corpus.features
+    token_bytes, token_offsets = corpus.vocabulary.as_packed()
+    arrays: dict[str, NDArray[Any]] = {
+        "edge_offsets": corpus.edge_offsets, "labels": corpus.labels, "first_choices": dataset.first_choices,
+        "token_bytes": token_bytes, "token_offsets": token_offsets, "values": features.values,
+    }  # fmt: skip
+    if np.any(np.diff(corpus.node_offsets) != 1):
+        arrays["node_offsets"] = corpus.node_offsets
+    if len(corpus.tails):
+        arrays |= {"tail_offsets": corpus.tail_offsets, "tails": corpus.tails}
+    if np.any(np.diff(corpus.label_offsets) != 1):
+        arrays["label_offsets"] = corpus.label_offsets
+    if not np.array_equal(corpus.edge_ids, places_in_lists(corpus.sentence_edges)):
+        arrays["edge_ids"] = corpus.edge_ids
+    if any(each != Pruned() for each in set(corpus.pruned)):
+        arrays["pruned"] = np.array([(each.nodes, each.edges) for each in corpus.pruned], dtype=np.int64)
+    if dataset.scores is not None:
+        arrays["scores"] = dataset.scores
+    if dataset.copies is not None:
+        arrays["copies"] = dataset.copies
+    if isinstance(features, SparseFeatures):
+        arrays |= {"value_offsets": features.offsets, "value_columns": features.columns}
+    return arrays
+
+
+def _description(dataset: Dataset) -> dict[str, Any]:
+    members = dataset.members
+    return {
+        "feature_names": list(dataset.feature_names),
+        "ids": len(dataset.ids) if isinstance(dataset.ids, range) else list(dataset.ids),
+        "ids_by": dataset.ids_by,
+        "model": None if dataset.model is None else dict(dataset.model),
+        "members": None if members is None else [[[m.file, m.name, m.is_list] for m in each] for each in members],
+        "references": dataset.references,
+        "sources": dataset.sources,
+        "omitted": dict(dataset.omitted),
+        "unnamed": list(dataset.unnamed),
+        "skipped": [[fault.file, fault.line, fault.reason] for fault in dataset.skipped],
+        "provenance": [[origin.file, origin.format] for origin in dataset.provenance],
+    }

@@ -1,4 +1,4 @@
-"""From edges in any order to a packed Forest: ordering, pruning and the checks that come with them."""
+"""Pack edges in any order into a Forest: order them, prune and check them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Names = Sequence[Hashable] | Int64s
 
 
 class CycleError(InputError):
-    """Some nodes follow from each other, so that there is no order to compute them in."""
+    """A cycle of nodes: there is no order to compute them in."""
 
     def __init__(self, cycle: Sequence[int], names: Names) -> None:
         self.cycle = cycle
@@ -25,7 +25,7 @@ class CycleError(InputError):
         super().__init__(f"the forest has a cycle: {' → '.join(shown)}; expected an acyclic graph")
 
     def called(self, names: Names) -> CycleError:
-        """The same with other names of the nodes: those of a file, which nobody needs before there is a cycle."""
+        """This error with other names of the nodes: readers make those of a file only once there is a cycle."""
         return CycleError(self.cycle, names)
 
 
@@ -59,7 +59,7 @@ def pack(
     kept_nodes, kept_edges, edge_offsets = graph.useful_parts(order, root, heads, tail_offsets, tails)
     number = np.full(nodes, -1, dtype=np.int32)
     number[kept_nodes] = np.arange(len(kept_nodes), dtype=np.int32)
-    if not np.array_equal(kept_edges, np.arange(len(heads))):  # as files have them, edges mostly stay where they are
+    if not np.array_equal(kept_edges, np.arange(len(heads))):  # in most files all edges stay in place
         tail_offsets, tail_index = gather_rows(tail_offsets, kept_edges)
         label_offsets, label_index = gather_rows(label_offsets, kept_edges)
         tails, labels = tails[tail_index], labels[label_index]

@@ -13,7 +13,7 @@ from hulltune.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Stands for the same value wherever it appears in a rule."""
+    """A variable, which stands for one value wherever it appears in a rule."""
 
     name: str
 
@@ -86,7 +86,7 @@ class Axiom:
 
 @dataclass(frozen=True)
 class Rule:
-    """From items that match the premises, where the conditions hold, conclude the conclusion.
+    """An inference rule: items that match the premises prove the conclusion, where the conditions hold.
 
     ``features`` and ``output`` of the hyperedge are constants, or functions of variables that their parameters name.
     The output lists tokens and numbers i for the output of premise i; by default all of these in order. Conditions
@@ -138,7 +138,7 @@ def match(pattern: Pattern, item: Item, bindings: Bindings) -> Bindings | None:
 
 
 def bind(bindings: Bindings, names: tuple[str, ...], values: Sequence[Any]) -> Bindings | None:
-    """The bindings extended by these, or None where they disagree."""
+    """The bindings extended by these names and values, or None where they disagree."""
     if len(values) != len(names):
         raise InputError(f"a generator for {', '.join(names)} gave {values!r}, expected {len(names)} values at a time")
     return match(tuple(map(Variable, names)), tuple(values), bindings)
@@ -147,7 +147,7 @@ def bind(bindings: Bindings, names: tuple[str, ...], values: Sequence[Any]) -> B
 def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
     """The names of a function's parameters, which say which variables it is called with.
 
-    Those with a default value are not variables: ``lambda i, n=n: i < n`` keeps a loop's n.
+    A parameter with a default value is not a variable: ``lambda i, n=n: i < n`` keeps a loop's n.
     """
     try:
         all_parameters = inspect.signature(function).parameters.values()

@@ -2,8 +2,9 @@
 
 The sub-derivations of a node stand in many places of a sentence, and a lattice has no stack to remember where to go on.
 So a node is copied for each place it can stand in (Iglesias et al. 2011 do so to replace a pushdown automaton by a
-finite one). A place is told by the state where the node begins or, from the right, by that where it ends: rules that
-branch to the left share most of the former, rules that branch to the right most of the latter. The smaller is taken.
+finite one). A place is known by the state in which the node begins or, from the right, by the state in which it ends.
+Rules that branch to the left share most first states, rules that branch to the right most last ones. Both lattices are
+built, and the smaller is taken.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from hulltune.data.packing import pack
 from hulltune.errors import InputError
 
 MOST_EDGES = 100_000
-"""The largest lattice, if nothing else is said. Unfolding may multiply the edges at every level of nesting."""
+"""The default limit on the edges of a lattice. Unfolding may multiply the edges at every level of nesting."""
 
 _START, _END = 0, 1
 
 
 class _Place(NamedTuple):
-    """A node from (or up to) a state; silent where its words are not put out, but its features count."""
+    """A node that begins (from the right: ends) in a state. A silent one puts out no words; its features count."""
 
     node: int
     state: int
@@ -32,7 +33,7 @@ class _Place(NamedTuple):
 
 
 class _Arc(NamedTuple):
-    """From a state to a state; ``edge`` is that whose features the arc has, or −1 for none."""
+    """An arc from state to state with the features of ``edge``, or with none where that is −1."""
 
     source: int
     target: int
@@ -56,7 +57,7 @@ def unfolded(forest: Forest, *, most_edges: int = MOST_EDGES) -> Forest:
 
 
 def unfolded_or_none(forest: Forest, most_edges: int) -> Forest | None:
-    """The same, with None for a lattice that is too large."""
+    """The lattice of ``unfolded``, or None if it would have more than ``most_edges``."""
     if not forest.edges:
         return forest
     grammar = _Grammar(forest)
@@ -67,7 +68,7 @@ def unfolded_or_none(forest: Forest, most_edges: int) -> Forest | None:
 
 
 class _Grammar:
-    """The edges of a forest as rules: what each puts out, in order."""
+    """The edges of a forest as rules: the words and tails that each puts out, in order."""
 
     def __init__(self, forest: Forest) -> None:
         self._edges, self._root = forest.edge_offsets.tolist(), forest.root
@@ -90,8 +91,8 @@ class _Grammar:
     def arcs(self, *, from_right: bool, most: int) -> list[_Arc] | None:
         """The arcs of the lattice from _START to _END; None for more than ``most``.
 
-        Described from the left: the copy of a node that begins in a state ends in one state, whatever its derivation.
-        From the right all is the same in a mirror, and the arcs are turned round in the end.
+        From the left: the copy of a node that begins in a state ends in one state, whatever its derivation. From the
+        right is the mirror image: starts and ends swap, and the arcs are turned round in the end.
         """
         root = _Place(self._root, _END if from_right else _START, False)
         ends: dict[_Place, int] = {root: _START if from_right else _END}
@@ -101,12 +102,12 @@ class _Grammar:
 
         def end_of(place: _Place) -> int:
             nonlocal states
-            found = ends.get(place)
-            if found is None:
-                found = ends[place] = states
+            end = ends.get(place)
+            if end is None:
+                end = ends[place] = states
                 states += 1
                 waiting.append(place)
-            return found
+            return end
 
         while waiting:
             place = waiting.pop()
@@ -124,7 +125,7 @@ class _Grammar:
                     state = end_of(_Place(self._tails[edge][-1 - label], state, place.silent))
                 for tail in self._unsaid[edge]:
                     state = end_of(_Place(tail, state, True))
-                # Words in front of tails that are left out come after those, which have none.
+                # The last words may move behind silent tails: those put out nothing.
                 arcs.append(_Arc(state, ends[place], () if place.silent else tuple(words), edge))
             if len(arcs) > most:
                 return None

@@ -1,4 +1,4 @@
-"""Several forests as one: those of a sentence from several runs of a decoder, over features of different names."""
+"""The union of forests, such as those of a sentence from several runs of a decoder, and of their features."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hulltune.errors import InputError
 DENSE_WIDTH = 64
 """Features up to this many are always stored as a matrix: scoring its columns is far faster than sparse rows."""
 DENSE_SHARE = 0.05
-"""Of the values of a wider matrix, the share other than 0 from which on it is still stored as one."""
+"""A wider matrix is still stored as one if at least this share of its values is not 0."""
 
 
 def union(forests: Sequence[Forest]) -> Forest:
     """The forest of all derivations of any of these: a new root with an edge, all features 0, to each of their roots.
 
-    Their features must be the same. One forest alone stays as it is; those without derivations are left out. Of equal
-    derivations that of the earlier forest wins. Edges of the new root have the id −1. Linear.
+    Their features must be the same. One forest alone stays as it is; forests without derivations are left out. Ties
+    go to the earlier forest. Edges of the new root have the id −1. Linear.
     """
     if not forests:
         raise InputError("forests: a union needs at least one forest, got none")
@@ -52,17 +52,17 @@ def union(forests: Sequence[Forest]) -> Forest:
 
 
 def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None = None) -> list[Forest]:
-    """The same forests over the union of their features; one that a forest lacks is 0 in it. They are in the order of
-    first appearance, but by number where that is all that tells their names apart (f1, f2, …).
+    """The forests over the union of their features; a feature that a forest lacks is 0 in it.
 
-    With ``names`` over these instead: further features are left out. Features become a matrix where that is not too
-    empty (DENSE_WIDTH, DENSE_SHARE), otherwise sparse rows.
+    Features are in the order of first appearance, or of their numbers where the names differ in nothing else (f1, f2,
+    …). With ``names`` they are these, and others are left out. Features become a matrix where that is not too empty
+    (DENSE_WIDTH, DENSE_SHARE), otherwise sparse rows.
     """
     if names is None:
-        found: dict[str, None] = {}
+        seen: dict[str, None] = {}
         for forest in forests:
-            found.update(dict.fromkeys(forest.feature_names))
-        names = _by_number(tuple(found))
+            seen.update(dict.fromkeys(forest.feature_names))
+        names = _by_number(tuple(seen))
     edges = sum(forest.edges for forest in forests)
     filled = sum(int(np.count_nonzero(forest.features.values)) for forest in forests)
     dense = _stays_dense(len(names), edges, filled)
@@ -78,9 +78,9 @@ def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None 
 
 
 def over_names(features: Features, old: Sequence[str], new: Sequence[str], *, stay_dense: bool = False) -> Features:
-    """Features with the columns ``new`` instead of ``old``, matched by name: one that is not there is 0.
+    """Features with the columns ``new`` instead of ``old``, matched by name; a column that is not there is 0.
 
-    Stored as in with_common_features, or as a matrix if they are one and are to ``stay_dense``.
+    They are stored as by with_common_features; with ``stay_dense`` a matrix stays a matrix.
     """
     filled = int(np.count_nonzero(features.values))
     dense = _stays_dense(len(new), features.shape[0], filled) or (stay_dense and isinstance(features, DenseFeatures))

@@ -12,24 +12,24 @@ from hulltune.arrays import Bytes, Int64s
 from hulltune.errors import InputError
 
 FEW = 1 << 16
-"""Packed tokens up to this many are decoded all at once: words of forests, which are asked for again and again."""
+"""Up to this many packed tokens are decoded all at once: the words of forests, which are asked for again and again."""
 MOSTLY = 4
-"""A stretch of packed texts is decoded as one where at least this share (one in so many bytes) of it is asked for."""
+"""A stretch of packed texts is decoded as one if at least one in this many of its bytes is asked for."""
 
 
 class Vocabulary:
     """A growing numbering of tokens from 0. Forests that are packed together share one.
 
-    Tokens that were added by ``id`` or ``ids`` have one number each. Those that came packed (``Vocabulary.packed``:
-    the texts of candidate lists, or a packed file) are decoded when they are asked for, and no Python object is made
-    for the others; a text may stand there several times, once for each list that has it.
+    Tokens that were added by ``id`` or ``ids`` have one number each. Packed tokens (``Vocabulary.packed``: the texts of
+    candidate lists, or a packed file) are decoded when they are asked for, and no Python object is made for the
+    others; a text may be packed several times, once for each list that has it.
     """
 
     def __init__(self, tokens: Iterable[str] = ()) -> None:
         self._bytes: Bytes = np.zeros(0, dtype=np.uint8)
         self._offsets: Int64s = np.zeros(1, dtype=np.int64)
         self._check: Callable[[Int64s, Int64s], None] | None = None
-        # How many tokens are packed, and those that come after them: as one, so that threads see both or neither.
+        # The number of packed tokens and the tokens after them, in one tuple: threads see both change, or neither.
         self._state: tuple[int, list[str]] = (0, list(dict.fromkeys(tokens)))
         self._numbers: dict[str, int] | None = None
 
@@ -37,7 +37,7 @@ class Vocabulary:
     def packed(data: Bytes, offsets: Int64s, *, check: Callable[[Int64s, Int64s], None] | None = None) -> Vocabulary:
         """A vocabulary over UTF-8 texts laid end to end: number i is ``data[offsets[i]:offsets[i + 1]]``. No copy.
 
-        ``check`` is called with the starts and ends of what is about to be decoded, and raises where that is damaged.
+        ``check`` is called with the starts and ends of texts before they are decoded, and raises if one is damaged.
         """
         vocabulary = Vocabulary()
         vocabulary._bytes, vocabulary._offsets, vocabulary._check = data, offsets, check
@@ -46,7 +46,7 @@ class Vocabulary:
 
     @property
     def _ids(self) -> dict[str, int]:
-        """The number of every token; of equal ones the first."""
+        """The number of every token; the first number of tokens that are equal."""
         if self._numbers is None:
             numbers: dict[str, int] = {}
             for number, token in enumerate(self.tokens):
@@ -87,13 +87,13 @@ class Vocabulary:
         return token in self._ids
 
     def words(self, numbers: Iterable[int] | NDArray[Any]) -> tuple[str, ...]:
-        """The tokens with these numbers; the cost is that of what is asked for."""
+        """The tokens with these numbers. O(their size), once a small vocabulary is decoded."""
         packed, tokens = self._state
         if 0 < packed <= FEW:
             packed, tokens = self._state = (0, [*self._decoded(np.arange(packed)), *tokens])
         if not packed:
-            given = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
-            return tuple([tokens[number] for number in given])
+            wanted = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
+            return tuple([tokens[number] for number in wanted])
         array = np.asarray(numbers if isinstance(numbers, (np.ndarray, list)) else list(numbers), dtype=np.int64)
         if not tokens or array.max(initial=-1) < packed:
             return tuple(self._decoded(array))
@@ -104,7 +104,7 @@ class Vocabulary:
         return tuple(words.tolist())
 
     def _decoded(self, numbers: Int64s) -> list[str]:
-        """The packed tokens with these numbers: one decoding for a stretch that is mostly asked for."""
+        """The packed tokens with these numbers, decoded one by one or as one stretch (MOSTLY)."""
         starts, ends = self._offsets[numbers], self._offsets[numbers + 1]
         if not len(numbers):
             return []
@@ -121,11 +121,11 @@ class Vocabulary:
                 return [data[start:end].decode("utf-8") for start, end in pairs]
             memory = self._bytes.data
             return [str(memory[s:e], "utf-8") for s, e in zip(starts.tolist(), ends.tolist(), strict=True)]
-        except UnicodeDecodeError:  # the readers let none through, so that this is a damaged packed file
+        except UnicodeDecodeError:  # readers refuse such texts, so this is a damaged packed file
             raise InputError("a text that is not UTF-8: the packed file is damaged; pack it again") from None
 
     def as_packed(self) -> tuple[Bytes, Int64s]:
-        """All tokens as UTF-8 texts laid end to end, and their offsets; no copy where they are stored so."""
+        """All tokens as UTF-8 texts laid end to end, and their offsets; no copy if all are packed."""
         packed, tokens = self._state
         if packed and not tokens:
             if self._check is not None:

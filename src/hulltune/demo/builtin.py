@@ -11,8 +11,7 @@ from hulltune.defaults import BEAM
 from hulltune.demo.model import built_in_translator
 from hulltune.demo.output import translate_to_forests, translate_to_lattices, translate_to_lists
 from hulltune.errors import InputError
-from hulltune.formats.problems import Problems
-from hulltune.formats.streams import numbered_lines
+from hulltune.formats.streams import Problems, numbered_lines
 
 
 class BuiltInDecoder:

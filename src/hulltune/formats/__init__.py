@@ -1,18 +1,17 @@
-"""One file per format: parse and write; errors carry file:line.
+"""Files of all formats, one module a format: reading first, writing last; errors carry file:line.
 
 What is where:
 
 - any format: read (the way in), reading (its options), write (the way out), registry (which formats there are), sniff
   (which one a file is in)
-- on the way to a dataset: rows (lists), records (lists without a file), forest_files (what every reader of forests
-  takes and gives)
-- formats of lists: moses, jsonl, table, fairseq, nemo, sockeye, srilm, score_folder; further scores: extra_scores,
-  builtin_features
+- on the way to a dataset: rows (lists), forest_files (what every reader of forests takes and gives)
+- formats of lists: moses, jsonl (also records from memory), table, fairseq, nemo, sockeye, srilm, score_folder; further
+  scores: extra_scores, builtin_features
 - formats of forests: forest_text, cdec_json, travatar, joshua, moses_graph, plf
-- formats of lattices: openfst, kaldi, slf, k2; of the first two, fst_binary, fst_text and symbols
+- formats of lattices: openfst, kaldi, slf, k2; parts of the first two: fst_binary, fst_text, symbols
 - beside them: packed (packed files), references, weights, result_files
-- what readers share: streams, problems, numbers, growing; of JSON, json_lines and json_text; of forests, raw_edges,
-  source_text, lattices, lattice_writing, word_rules
+- what readers share: streams, numbers; for JSON: json_lines, json_text; for forests: raw_edges, source_text, lattices,
+  lattice_writing, word_rules
 """
 
 from __future__ import annotations

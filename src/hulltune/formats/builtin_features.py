@@ -1,4 +1,4 @@
-"""Features that can be had from the lists alone."""
+"""Features that are computed from the lists alone."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def _column(lists: Dataset, name: str) -> Floats:
         votes = np.bincount(places.reshape(-1), weights=lists.copies)
         return np.asarray(votes[places.reshape(-1)], dtype=np.float64)
     counts = texts.count_words_and_characters(*corpus.vocabulary.as_packed())
-    which = np.append(counts[1 if name == "chars" else 0], 0)[tokens].astype(np.float64)
-    return np.asarray(np.log1p(which)) if name == "log_length" else which
+    sizes = np.append(counts[1 if name == "chars" else 0], 0)[tokens].astype(np.float64)
+    return np.asarray(np.log1p(sizes)) if name == "log_length" else sizes

@@ -1,12 +1,12 @@
-"""Hypergraphs of older cdec, one JSON object a file.
+"""Hypergraphs of older versions of cdec, one JSON object a file.
 
 The object has ``rules`` (an id and ``[X] ||| source ||| target ||| features`` in turn), ``features`` (names), and then,
 bottom-up, ``edges`` and ``node`` again and again; an ordinary parser would keep the last of them only. An edge has
 ``tail``, ``rule`` (an id, or the rule itself) and ``feats`` (a name or its number, and a value, in turn); a node lists
-its ``in_edges``. Keys of an edge or node come in any order; one of these that occurs twice is refused, others are
-passed over. ``[1]`` in a target is the first tail; blanks and control characters end a word. The last node is the root;
-another node without edges is a leaf that puts out nothing, as cdec has it. Values are scores (larger is better) and are
-taken as they are. The words ``<s>`` and ``</s>`` are not output.
+its ``in_edges``. Keys of an edge or node come in any order. If one of these keys occurs twice, the file is refused;
+other keys are passed over. ``[1]`` in a target is the first tail; blanks and control characters end a word. The last
+node is the root; any other node without edges is a leaf without output, as in cdec. Values are scores (larger is
+better) and are taken as they are. The words ``<s>`` and ``</s>`` are not output.
 
 Newer versions of cdec write binary archives in a layout that changes from version to version: they are not read.
 """
@@ -36,7 +36,7 @@ _TAIL = re.compile(r"\[(?:[^\]]*,)?([0-9]{1,9})\]")
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins like this is a hypergraph of cdec, also one that cannot be read."""
+    """Whether a file that begins with these bytes is a hypergraph of cdec, also of a version that is not read."""
     return _START.match(head) is not None or _ARCHIVE in head[:64]
 
 
@@ -65,7 +65,7 @@ class _Hypergraph:
         self._rules: dict[int, list[int]] = {}
         """The labels of every rule by its id."""
         self._declared = 0
-        """How many features have a number."""
+        """The number of features that the file has numbered."""
         self._read()
         self._check(source)
 
@@ -135,7 +135,7 @@ class _Hypergraph:
         return labels
 
     def _read_names(self) -> None:
-        """Read the names of features that have a number."""
+        """Read the names of the numbered features."""
         reader, start, names = self._reader, self._reader.place, self.edges.names
         for slot, name in enumerate(reader.value()):
             if not isinstance(name, str) or not name:
@@ -146,11 +146,11 @@ class _Hypergraph:
 
     @property
     def _edge(self) -> str:
-        """The edge that is being read, for messages."""
+        """The edge being read, for messages."""
         return f"edge {len(self.edges.heads)}"
 
     def _read_edge(self, edge: Any, steps: Steps) -> None:
-        """Read an edge."""
+        """Read an edge; its head is known once a node lists it."""
         if not isinstance(edge, tuple):
             raise self._reader.wrong(f"{self._edge} is", "; expected an object", *steps)
         members = dict(edge)
@@ -179,7 +179,7 @@ class _Hypergraph:
         return tails
 
     def _features(self, members: dict[str, Any], steps: Steps) -> tuple[list[int], list[float]]:
-        """Columns and values from names, or their numbers, and values in turn."""
+        """The columns and values of an edge: names (or their numbers) and values alternate in the file."""
         feats = members.get("feats")
         if feats is None:
             return [], []
@@ -207,7 +207,7 @@ class _Hypergraph:
         return columns, values
 
     def _labels(self, members: dict[str, Any], steps: Steps) -> list[int]:
-        """The labels of the rule that an edge has, or whose id it has."""
+        """The labels of an edge's rule, which is written in full or as an id."""
         rule = members.get("rule")
         if isinstance(rule, str):
             return self._target(rule, (*steps, "rule"))
@@ -241,7 +241,7 @@ class _Hypergraph:
         self.nodes += 1
 
     def _check(self, source: SourceText) -> None:
-        """Refuse what can be known only at the end."""
+        """Refuse faults that show only at the end of the file."""
         edges = self.edges
         if -1 in edges.heads:
             raise source.fault(0, f"edge {edges.heads.index(-1)} is in no node")

@@ -1,4 +1,4 @@
-"""Further scores for hypotheses that are listed elsewhere: a number a line, or lines ``id rank value``."""
+"""Files of further scores for the hypotheses of lists: a number a line, or lines ``id rank value``."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from hulltune.arrays import Floats
 from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError
 from hulltune.formats.numbers import plain_number, sentence_id, shown
-from hulltune.formats.problems import Problems
 from hulltune.formats.rows import Column, Rows
-from hulltune.formats.streams import numbered_lines
+from hulltune.formats.streams import Problems, numbered_lines
 from hulltune.wording import counted
 
 
 def read_column(path: str | os.PathLike[str], name: str, rows: Rows) -> Column:
-    """The scores of a file as a feature of ``rows``, which are all the hypotheses in the order of their files.
+    """The scores of a file as a feature of ``rows``, which are all hypotheses in the order of their files.
 
-    By line, line i belongs to hypothesis i. By id and rank, every hypothesis must be named once; ranks count from 0,
-    or from 1 where no rank is 0.
+    With a number a line, line i belongs to hypothesis i. With ids and ranks, every hypothesis must be named once;
+    ranks count from 0, or from 1 where no rank is 0.
     """
     if not name or any(character.isspace() for character in name):
         raise InputError(f"the name of a feature is {name!r}; expected something without white space")
@@ -97,5 +96,7 @@ def _by_rank(
             ) from None
     if scores:
         (sentence, rank), _ = next(iter(scores.items()))
-        raise InputError(f"{os.fspath(path)}: a score for id {sentence} rank {rank}, but the lists have no such one")
+        raise InputError(
+            f"{os.fspath(path)}: a score for id {sentence} rank {rank}, but the lists have no such hypothesis"
+        )
     return values

@@ -14,16 +14,15 @@ import re
 from dataclasses import dataclass, field
 
 from hulltune.formats.numbers import plain_number, shown
-from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import first_line, first_lines, numbered_lines
+from hulltune.formats.streams import Problems, first_line, first_lines, numbered_lines
 
 LINE = re.compile(r"([STHDP])-([0-9]{1,18})\t(.*)", flags=re.DOTALL | re.ASCII)
 _LETTER_LINE = re.compile(r"[A-Z]-[0-9]+\t", flags=re.ASCII)
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is of fairseq: a hypothesis among its first lines, or a letter."""
+    """Whether a file that begins with these bytes is from fairseq: an H- line near its start, or a letter first."""
     first = first_line(head)
     if first.lstrip().startswith("{"):
         return False
@@ -85,7 +84,7 @@ def read_fairseq(path: str | os.PathLike[str], collector: RowCollector, problems
 
 
 def _further(kind: str, rest: str, hypothesis: _Hypothesis) -> str | None:
-    """Take a D- or P- line of a hypothesis, or the reason why not."""
+    """Take a D- or P- line of a hypothesis; returns the reason if it cannot be taken."""
     if kind == "D":
         _, tab, text = rest.partition("\t")
         if not tab or hypothesis.detokenised:

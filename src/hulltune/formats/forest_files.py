@@ -1,4 +1,4 @@
-"""What every reader of forests takes and gives, whatever the format."""
+"""The types that every reader of forests takes and returns, whatever the format."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Path = str | os.PathLike[str]
 class NamedForest:
     """A forest of a file, and its name there (an utterance id, a sentence number), if the format has one.
 
-    Feature names may differ from forest to forest; who makes a corpus of them takes the union.
+    Feature names may differ from forest to forest; a corpus has their union.
     """
 
     forest: Forest
     name: str | None = None
     model: Mapping[str, float] | None = field(default=None, repr=False)
-    """The weights by which the decoder ranks, where the file itself has them (the scales in a header of SLF)."""
+    """The weights by which the decoder ranked, where the file has them (the scales in a header of SLF)."""
 
 
 @dataclass(frozen=True)
 class ForestOptions:
-    """How forests are read. What is None follows the convention of the format (docs/formats.md)."""
+    """Options for reading forests. None stands for the convention of the format (docs/formats.md)."""
 
     negate: bool | frozenset[str] | None = None
-    """Whether features change their sign (costs become scores): all, none, or those named."""
+    """The features that change their sign (costs become scores): all, none, or those named."""
     drop: frozenset[str] | None = None
     """Words that are not output: marks of sentence ends, silence, fillers, epsilon."""
     symbols: Path | None = None
@@ -38,4 +38,4 @@ class ForestOptions:
 
 
 ForestReader = Callable[[Path, ForestOptions, Vocabulary], Iterator[NamedForest]]
-"""Reads the forests of a file in order; their words get numbers of the vocabulary."""
+"""A function that reads the forests of a file in order and numbers their words in the vocabulary."""

@@ -2,12 +2,12 @@
 
 A forest is a line ``nodes edges``, then for each node, bottom-up, a line with its number of incoming edges and a line
 for each of them: ``words [tail] words ||| name=value …``, where ``[k]`` is the output of node k and a name left out
-is 0. The last node is the root; another node without edges is a leaf that puts out nothing. ``0 0`` is a forest without
-a derivation, the sign of a decoder that found nothing: its sentence counts as an empty output. Moses writes comments
+is 0. The last node is the root; any other node without edges is a leaf without output. ``0 0`` is a forest without a
+derivation: the decoder found nothing, and the sentence counts as an empty output. Moses writes comments
 (``# …``) before the counts and a third column, the number of source words covered: both are passed over. Values are
 scores (larger is better) and are taken as they are. The words ``<s>`` and ``</s>`` are not output.
 
-A forest that is written has its name, if it has one, in a comment ``# name …``. What is read back is what was written:
+The writer puts the name of a forest, if it has one, into a comment ``# name …``. Reading gives back what was written:
 the same nodes, edges, tails, words, feature names and values, to the bit.
 """
 
@@ -40,30 +40,33 @@ from hulltune.wording import counted
 _HEADER = re.compile(rb"[ \t\r]*(\d{1,18})[ \t\r]+(\d{1,18})[ \t\r]*")
 _NAME = b"# name "
 _EMPTY = (b"0", b"0")
-"""The first and only line of a forest without a node: a decoder that found nothing writes it."""
+"""The only line of a forest without nodes."""
 _TAIL = re.compile(r"\[[0-9]+\]")
 _COUNT = re.compile(rb"[ \t\r]*\d{1,18}[ \t\r]*")
 
 Lines = Iterator[tuple[int, bytes]]
-"""The lines of a file that are still to be read, with their places."""
+"""The remaining lines of a file, each with its place."""
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins like this is forest text."""
+    """Whether a file that begins with these bytes is forest text."""
     nodes = first_nodes(head)
-    if len(nodes) == 1 and nodes[0][0] > nodes[0][1]:  # cut off within its first node, as its reader will say
+    if len(nodes) == 1 and nodes[0][0] > nodes[0][1]:  # cut off within its first node: the reader says so
         return True
     return all(number == edges for number, edges in nodes) if nodes else _only_empty(head)
 
 
 def _only_empty(head: bytes) -> bool:
-    """Whether there is nothing but forests without a node."""
+    """Whether all forests are without nodes."""
     lines = {tuple(line.split()) for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")}
     return lines == {_EMPTY}
 
 
 def first_nodes(head: bytes) -> list[tuple[int, int]]:
-    """The first nodes of a forest: the number before their edges, and how many edges follow; none for other formats."""
+    """The first nodes of a forest: the number above the edges of each, and how many edges follow it.
+
+    An empty list for other formats.
+    """
     lines = iter([line for line in head.split(b"\n")[: 1 if head.count(b"\n") == 0 else -1] if line.strip()])
     header = next((line for line in lines if not line.startswith(b"#") and tuple(line.split()) != _EMPTY), b"")
     if not _HEADER.fullmatch(header):
@@ -88,7 +91,7 @@ def read_forest_text(path: Path, options: ForestOptions, vocabulary: Vocabulary)
     header: Header | None = first_header(source, lines)
     while header is not None:
         edges = _read_edges(TextForest(source, header, header.nodes), lines)
-        nodes = max(header.nodes, 1)  # of "0 0" the root is still there, without edges
+        nodes = max(header.nodes, 1)  # "0 0" has a root without edges
         edges.add_leaves(nodes, nodes - 1)
         where = partial(source.at, header.place)
         yield NamedForest(edges.forest(options, vocabulary, nodes=nodes, root=nodes - 1, where=where), header.name)
@@ -96,7 +99,7 @@ def read_forest_text(path: Path, options: ForestOptions, vocabulary: Vocabulary)
 
 
 class Header(NamedTuple):
-    """The first line of a forest, where it begins and ends, and the name that comments before it give."""
+    """The first line of a forest, its start and end, and the name in the comments before it."""
 
     place: int
     end: int
@@ -106,7 +109,7 @@ class Header(NamedTuple):
 
 
 def first_header(source: SourceText, lines: Lines) -> Header:
-    """The first line of the first forest, of which there must be one."""
+    """The first line of the first forest; a file without forests is refused."""
     header = _next_header(source, lines)
     if header is None:
         raise source.fault(0, "no forest in the file; expected a line with the numbers of nodes and edges")
@@ -114,7 +117,7 @@ def first_header(source: SourceText, lines: Lines) -> Header:
 
 
 def _next_header(source: SourceText, lines: Lines) -> Header | None:
-    """Read on, over comments and blank lines, to the first line of the next forest; None if there is none."""
+    """The first line of the next forest, after comments and blank lines, or None at the end."""
     name = None
     for place, line in lines:
         content = line.strip()
@@ -127,7 +130,7 @@ def _next_header(source: SourceText, lines: Lines) -> Header | None:
 
 
 def _counts(source: SourceText, place: int, line: bytes, left: int) -> tuple[int, int]:
-    """The numbers of nodes and edges, believed only as far as the bytes that are left have room for them."""
+    """The numbers of nodes and edges; refused if the remaining bytes have no room for so many."""
     match = _HEADER.fullmatch(line)
     if match is None:
         text = source.text(place, line).strip()
@@ -143,7 +146,7 @@ def _counts(source: SourceText, place: int, line: bytes, left: int) -> tuple[int
 
 
 def _read_edges(forest: TextForest, lines: Lines) -> RawEdges:
-    """The edges of a forest: for every node their number, and a line for each."""
+    """Read the edges of a forest: for each node their number, and a line for each edge."""
     header, edges = forest.header, forest.edges
     end = header.end
     for node in range(header.nodes):
@@ -163,18 +166,18 @@ def _read_edges(forest: TextForest, lines: Lines) -> RawEdges:
         end = place + len(line) + 1
     if len(edges.heads) < header.edges:
         found = f"{counted(len(edges.heads), 'edge')} into all nodes"
-        raise forest.source.fault(end, f"{found}, fewer than the {header.edges} that the first line tells of")
+        raise forest.source.fault(end, f"{found}, fewer than the {header.edges} of the first line")
     return edges
 
 
 def read_count(line: bytes) -> int | None:
-    """The number on a line, if there is nothing else."""
+    """The number on a line, or None if there is anything else."""
     digits = line.strip(b" \t\r")
     return whole_number(digits) if digits.isdigit() else None
 
 
 class TextForest:
-    """The forest with this header and its edges, whose tails must be below ``limit``."""
+    """The header and edges of a forest that is being read; tails must be below ``limit``."""
 
     def __init__(self, source: SourceText, header: Header, limit: int) -> None:
         self.source = source
@@ -210,7 +213,7 @@ class TextForest:
         self.edges.add(head, tails, labels, columns, values)
 
     def _bad_feature(self, place: int, features: list[tuple[bytes, bytes, bytes]]) -> InputError:
-        """The error for the first feature without a name, or with a name that another one has."""
+        """The error for the first feature without a name, or with a name that occurs twice."""
         names: set[bytes] = set()
         for name, equals, value in features:
             text = shown(self.source.text(place, name + equals + value))
@@ -230,7 +233,7 @@ class TextForest:
 
     def too_many_edges(self, place: int) -> InputError:
         """The error for an edge beyond those of the header."""
-        return self.source.fault(place, f"more edges than the {self.header.edges} that the first line tells of")
+        return self.source.fault(place, f"more edges than the {self.header.edges} of the first line")
 
     def ends_early(self) -> InputError:
         """The error for a forest that is cut off."""
@@ -241,11 +244,11 @@ class TextForest:
 def write_forest_text(path: Path, forests: Iterable[NamedForest]) -> None:
     """Write forests one after the other, compressed if the name ends in .gz, .bz2 or .xz; linear in their size.
 
-    The first edge of a dense forest names all features, so that none is lost; other edges leave zeros out. Forests
-    with an edge that does not put out each of its tails once, and words or names with white space or bars, have no
-    spelling in this format and are refused.
+    The first edge of a dense forest names all features, so that none is lost; other edges leave zeros out. The format
+    cannot hold an edge that does not put out each of its tails once, nor words or names with white space or bars: they
+    are refused.
     """
-    with written_atomically(path) as file, _packed(file, os.fspath(path)) as stream:
+    with written_atomically(path) as file, _compressed(file, os.fspath(path)) as stream:
         for number, named in enumerate(forests):
             what = f"forest {number}" if named.name is None else f"forest {named.name!r}"
             try:
@@ -256,7 +259,7 @@ def write_forest_text(path: Path, forests: Iterable[NamedForest]) -> None:
                 raise InputError(f"{what}: {error}; it cannot be written as forest text") from None
 
 
-def _packed(file: IO[bytes], name: str) -> AbstractContextManager[IO[bytes]]:
+def _compressed(file: IO[bytes], name: str) -> AbstractContextManager[IO[bytes]]:
     suffix = os.path.splitext(name)[1]
     if suffix == ".gz":
         return cast(AbstractContextManager[IO[bytes]], gzip.GzipFile("", "wb", fileobj=file, mtime=0))
@@ -285,7 +288,7 @@ def _spell(named: NamedForest) -> Iterator[str]:
 
 
 def _outputs(forest: Forest) -> Iterator[str]:
-    """What every edge puts out, with [k] for node k."""
+    """The output of every edge, with [k] for node k."""
     words: dict[int, str] = {}
     for label in np.unique(forest.labels[forest.labels >= 0]).tolist():
         words[label] = _checked(forest.vocabulary[label], "word")
@@ -302,7 +305,7 @@ def _outputs(forest: Forest) -> Iterator[str]:
 
 
 def _feature_texts(forest: Forest) -> Iterator[str]:
-    """The features of every edge: those stored, or all of the first edge and then those that are not zero."""
+    """The features of every edge: the stored ones if sparse, else all of the first edge and then those not zero."""
     names = [_checked(name, "feature name") for name in forest.feature_names]
     features = forest.features
     if isinstance(features, SparseFeatures):

@@ -29,7 +29,7 @@ class CutOff(Exception):  # noqa: N818  # not an error as long as more bytes may
 
 @dataclass(frozen=True)
 class Layout:
-    """How the weights of an arc type are stored, and the features that they are."""
+    """The storage of the weights of an arc type (count, bytes each, style), and the names of their features."""
 
     floats: int
     width: int
@@ -53,13 +53,13 @@ _PAIRS = re.compile(r"(tropical|log)_(?:LT|X)_(tropical|log)")  # lexicographic 
 
 
 def arc_types() -> tuple[str, ...]:
-    """The types of arcs that are read; that of lexicographic pairs stands for all pairs."""
+    """The types of arcs that are read; one type of lexicographic pairs stands for all pairs."""
     return (*_LAYOUTS, "tropical_LT_tropical")
 
 
 @dataclass(frozen=True)
 class Header:
-    """What an FST says of itself; ``end`` is the byte after it."""
+    """The header of an FST; ``end`` is the byte after it."""
 
     fst_type: str
     arc_type: str
@@ -85,12 +85,12 @@ class BinaryFst:
     features: Features
     feature_names: tuple[str, ...]
     symbols: Mapping[int, str] | None
-    """The table of output labels that is in the file, if there is one."""
+    """The table of output labels in the file, if there is one."""
     end: int
 
 
 def parse_header(data: bytes, position: int, where: str, *, base: int = 0) -> Header:
-    """The header at a place of some bytes, of which the first is byte ``base`` of the file."""
+    """The header at ``position`` of ``data``, which begins at byte ``base`` of the file."""
     magic = data[position : position + 4]
     if magic == _OTHER_ORDER:
         raise InputError(f"{where}: the FST was written on a big-endian machine, which is not supported")
@@ -120,8 +120,9 @@ def _integer(data: bytes, position: int, size: int) -> int:
 
 
 def parse_fst(data: bytes, position: int, where: str, *, base: int = 0) -> BinaryFst:
-    """The FST at a place of some bytes, of which the first is byte ``base`` of the file; CutOff if they end within it.
-    Linear in its bytes, whatever its counts say.
+    """The FST at ``position`` of ``data``, which begins at byte ``base`` of the file; CutOff if it ends within the FST.
+
+    Linear in the bytes of the FST, whatever its counts say.
     """
     header = parse_header(data, position, where, base=base)
     layout = _layout(header, where)
@@ -212,7 +213,7 @@ def _floats(bits: NDArray[np.uint64], width: int) -> NDArray[Any]:
 
 
 def _const(data: bytes, position: int, header: Header, layout: Layout, where: str, base: int) -> _Parts:
-    """A const FST is an array of states and an array of arcs, each at a multiple of 16 bytes if it is aligned."""
+    """Read a const FST: an array of states and an array of arcs, each at a multiple of 16 bytes if aligned."""
     aligned = header.flags & _IS_ALIGNED or header.version == 1
     state = np.dtype(
         [("weight", "<f4", (layout.floats,)), ("place", "<u4"), ("arcs", "<u4"), ("epsilons", "<u4", (2,))]

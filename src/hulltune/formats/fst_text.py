@@ -1,6 +1,6 @@
-"""FSTs as text, of OpenFst and of Kaldi: lines of arcs and final states; the first begins with the start state.
+"""FSTs as text, from OpenFst and Kaldi: lines of arcs and final states; the first begins with the start state.
 
-The bytes are read by a kernel; this module decides what it cannot, and words the complaints.
+A kernel reads the bytes; this module reads what the kernel cannot, and writes the messages.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hulltune.formats.symbols import read_symbols, words_of
 from hulltune.formats.word_rules import WordRule, number_words, word_rule
 
 EPSILON = "<eps>"
-"""The label of no word in files that have words in the place of numbers."""
+"""The label of no word, in files that have words in the place of numbers."""
 _ACCEPTOR, _TRANSDUCER = "'from to label [weight]'", "'from to input output [weight]'"
 
 
@@ -36,7 +36,7 @@ class _Piece:
     data: bytes
     first_line: int
     what: str
-    """For messages about the FST as a whole: the file, and the utterance if there is one."""
+    """The file, and the utterance if there is one: for messages about the whole FST."""
 
     def error(self, line: int, reason: str) -> InputError:
         return InputError(f"{self.file}:{line}: {reason}")
@@ -68,7 +68,7 @@ def text_forest(
 
 
 class _TextFst:
-    """The tables that the kernel fills, and what is made of them."""
+    """The tables that the kernel fills, and the forest made of them."""
 
     def __init__(self, piece: _Piece, *, kaldi: bool) -> None:
         from hulltune.kernels import fst_text, interning
@@ -78,7 +78,7 @@ class _TextFst:
         self._bytes = np.frombuffer(piece.data, dtype=np.uint8)
         self._kaldi = kaldi
         counts = fst_text.survey(self._bytes, 0, len(self._bytes), kaldi)
-        # Four fields are a transducer's if most of the last ones are no weights: a few are faults, and said to be.
+        # Lines of four fields are a transducer's if most of their last fields are no weights; a few are faults.
         self._transducer = bool(counts[5] or 2 * counts[fst_text.NO_WEIGHT] > counts[4])
         four = 0 if self._transducer else int(counts[fst_text.MOST_IN_FOUR])
         numbers = max(four, int(counts[fst_text.MOST_IN_TWO]), int(counts[fst_text.MOST_IN_FIVE]))
@@ -122,7 +122,7 @@ class _TextFst:
         self._settle(pending[: state[kernel.PENDING]])
 
     def _settle(self, pending: Int64s) -> None:
-        """Let Python read the numbers that the kernel would not. Only a state's weight may be infinite."""
+        """Let Python read the numbers that the kernel left to it. Only the weight of a final state may be infinite."""
         for row, column, start, stop in pending.tolist():
             token = self._piece.data[start:stop].decode("utf-8")
             value = plain_number(token)
@@ -136,7 +136,7 @@ class _TextFst:
                 self._pairs.value[-1 - column] = value
 
     def _complaint(self, line: str) -> str:
-        """What is wrong with a line that the kernel could not read."""
+        """The fault of a line that the kernel could not read."""
         fields = line.split()
         arc = 4 if self._transducer else 3
         expected = _TRANSDUCER if self._transducer else _ACCEPTOR
@@ -152,7 +152,7 @@ class _TextFst:
             form = "'0,key,value,key,value…'"
         return f"the weight {shown(fields[-1])}; expected {form}, as in the other lines"
 
-    # What is made of it.
+    # The forest.
 
     def forest(self, options: ForestOptions, vocabulary: Vocabulary, rule: WordRule) -> Forest:
         """The forest of the lines."""
@@ -191,7 +191,7 @@ class _TextFst:
         )
 
     def _words(self, options: ForestOptions, vocabulary: Vocabulary, rule: WordRule) -> Int32s:
-        """The number in the vocabulary of every distinct label, −1 for those that put out nothing."""
+        """The number in the vocabulary of every distinct label, −1 for a label without output."""
         count, data = int(self._labels.size[0]), self._piece.data
         spans = zip(self._labels.starts[:count].tolist(), self._labels.stops[:count].tolist(), strict=True)
         labels = [data[first:last].decode("utf-8") for first, last in spans]
@@ -203,13 +203,12 @@ class _TextFst:
             reason = f"label {shown(word)} is no number; leave out the symbol table of a file that has words already"
             raise self._piece.error(line, reason)
         nothing = "0" if are_numbers else EPSILON
-        chosen = word_rule(options, rule)
-        given = [label for label in labels if label != nothing]
+        words = [label for label in labels if label != nothing]
         if options.symbols is not None:
-            given = words_of([int(label) for label in given], read_symbols(options.symbols), self._piece.what)
+            words = words_of([int(label) for label in words], read_symbols(options.symbols), self._piece.what)
         numbers = np.full(count, -1, dtype=np.int32)
         numbers[[place for place, label in enumerate(labels) if label != nothing]] = number_words(
-            given, chosen, vocabulary
+            words, word_rule(options, rule), vocabulary
         )
         return numbers
 
@@ -217,7 +216,7 @@ class _TextFst:
         return int(self._rows.line[np.flatnonzero(self._rows.label == label)[0]])
 
     def _features(self, order: Int64s) -> tuple[Features, tuple[str, ...]]:
-        """A row for the start, then the rows in this order."""
+        """The features and their names: a row for the start, then the rows in this order."""
         rows, pairs = self._rows, self._pairs
         if self._style != self._kernel.TUPLE:
             names = KALDI if self._kaldi else (SINGLE if rows.values.shape[1] == 1 else PAIR)
@@ -240,7 +239,7 @@ def is_number(label: str) -> bool:
 
 
 def _numbered(*states: Int64s) -> tuple[tuple[Int64s, ...], int, Int64s | None]:
-    """States numbered from 0 without large gaps, how many there are, and their old numbers if they have new ones."""
+    """States numbered from 0 without large gaps, their count, and their old numbers if they got new ones."""
     together = np.concatenate(states)
     most = int(together.max())
     if most < 4 * len(together) + 16:

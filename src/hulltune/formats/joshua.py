@@ -2,8 +2,8 @@
 
 A first line ``# target ||| features``, a line ``nodes edges``, then for each node, bottom-up, a line with its number
 and a line for each edge into it: ``words [tail] words ||| name=value …``. It looks like forest text, where the line
-before the edges says how many there are. The goal node is not written: the root stands above all nodes that are not
-the tail of an edge, so that the features of the goal (the language model at the end of the sentence) are missing.
+before the edges says how many there are. Joshua does not write the goal node: here the root stands above all nodes
+that are not the tail of an edge, and the features of the goal (the language model at the sentence end) are missing.
 Values are scores (larger is better) and are taken as they are. The words ``<s>`` and ``</s>`` are not output.
 """
 
@@ -23,7 +23,7 @@ _OLD = (b"#SENT:", b"#I ")
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins like this is a hypergraph of Joshua: nodes have numbers from 1, not counts."""
+    """Whether a file that begins with these bytes is from Joshua: numbers of nodes from 1, not counts of edges."""
     nodes = first_nodes(head)
     numbers = [number for number, _ in nodes]
     return bool(nodes) and numbers == list(range(1, len(nodes) + 1)) and any(n != edges for n, edges in nodes)
@@ -57,7 +57,7 @@ def _read_edges(forest: TextForest, lines: Lines) -> list[int]:
                 reason = f"node {line.decode().strip()} after a node with no smaller number; expected ascending numbers"
                 raise source.fault(place, reason)
             if nodes == header.nodes:
-                raise source.fault(place, f"more nodes than the {header.nodes} that the first line tells of")
+                raise source.fault(place, f"more nodes than the {header.nodes} of the first line")
             nodes, node = nodes + 1, number
         elif not nodes:
             raise forest.no_count(place, line)

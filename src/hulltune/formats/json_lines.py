@@ -1,4 +1,4 @@
-"""Records of JSON, one a line: what the JSON formats share."""
+"""JSON records, one a line, for all formats that have them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from hulltune.formats.numbers import shown
-from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import first_line, numbered_lines
+from hulltune.formats.streams import Problems, first_line, numbered_lines
 
 
 def record_keys(head: bytes) -> set[str] | None:
     """The keys of the first record of a file that begins with these bytes, or None if it has no JSON.
 
-    Of a record that is cut off or broken, the keys that tell formats apart.
+    If the record is cut off or broken, only the keys that tell formats apart.
     """
     first = first_line(head)
     if not first.lstrip().startswith("{"):

@@ -1,30 +1,33 @@
-"""The native format: JSON lines, a sentence each.
+"""The native format: JSON lines, a sentence each; and the same records from memory.
 
     {"id": 0, "refs": ["a b"], "source": "x y", "candidates": [{"text": "a b", "features": {"lm": -1.5}, "score": 2}]}
 
-``candidates`` is required, and in it ``text``; ``id`` is the number of the line from 0 where no line has one.
+``candidates`` is required, and in it ``text``. Where no line has an ``id``, it is the number of the line from 0.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from hulltune.data.dataset import Dataset
+from hulltune.data.dataset import Dataset, SentenceId
+from hulltune.errors import InputError
 from hulltune.formats.json_lines import record_keys, records
 from hulltune.formats.numbers import json_id, json_number, shown
-from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import written_atomically
+from hulltune.formats.streams import Problems, written_atomically
 
 EXPECTED = 'an object with "id" and "candidates"'
+RECORDS = "records"
+"""The name of records from memory, where a file would have its own."""
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins with these bytes has records; those of other formats were looked for before."""
+    """Whether a file that begins with these bytes has records. Other formats of records are tried first."""
     return record_keys(head) is not None
 
 
@@ -35,37 +38,67 @@ def read_jsonl(path: str | os.PathLike[str], collector: RowCollector, problems: 
     number = -1
     for line, record in records(path, collector, problems, expected=EXPECTED):
         number += 1
-        reason = check_record(record)
+        reason = _record_fault(record)
         if with_ids is None:
             with_ids = "id" in record
         elif reason is None and with_ids != ("id" in record):
             reason = f"{'no' if with_ids else 'an'} id, unlike the lines before; expected all or none to have one"
-        sentence = json_id(record["id"]) if "id" in record else number
+        sentence: SentenceId = number
         if reason is None:
-            assert sentence is not None
-            references = record.get("refs")
-            reason = collector.declare(
-                sentence, references=None if references is None else tuple(references), source=record.get("source")
-            )
+            sentence, reason = _declare(record, number, collector)
         if reason is not None:
             collector.skip_many()
             problems.report(file, line, reason)
             continue
-        assert sentence is not None
         for place, candidate in enumerate(record["candidates"]):
-            reason = check_candidate(candidate)
-            if reason is not None:
-                collector.skip_one()
-            else:
-                features = {name: float(value) for name, value in candidate.get("features", {}).items()}
-                score = candidate.get("score")
-                reason = collector.add(sentence, candidate["text"], features, None if score is None else float(score))
+            reason = _add_candidate(candidate, sentence, collector)
             if reason is not None:
                 problems.report(file, line, f"candidate {place}: {reason}")
 
 
-def check_record(record: dict[str, Any]) -> str | None:
-    """What is wrong with the fields of a record, but for its candidates; None if nothing is."""
+def read_records(mappings: Iterable[Any], collector: RowCollector) -> None:
+    """Take all hypotheses of records such as ``{"refs": […], "candidates": [{"text": …, "features": {…}}]}``.
+
+    The fields are those of a line of the native format. A record without an ``id`` has its place in the sequence.
+    """
+    for place, record in enumerate(mappings):
+        if not isinstance(record, Mapping):
+            raise InputError(f"record {place}: got {shown(record)}; expected a mapping with 'candidates'")
+        sentence: SentenceId = place
+        reason = _record_fault(record)
+        if reason is None:
+            sentence, reason = _declare(record, place, collector)
+        if reason is not None:
+            raise InputError(f"record {place}: {reason}")
+        for rank, candidate in enumerate(record["candidates"]):
+            reason = _add_candidate(candidate, sentence, collector)
+            if reason is not None:
+                raise InputError(f"record {place}, candidate {rank}: {reason}")
+
+
+def _declare(record: Mapping[str, Any], place: int, collector: RowCollector) -> tuple[SentenceId, str | None]:
+    """Mention the sentence of a record without faults; returns it, and the reason if it contradicts another record."""
+    sentence = json_id(record["id"]) if "id" in record else place
+    assert sentence is not None  # a record with another id has a fault
+    references = record.get("refs")
+    return sentence, collector.declare(
+        sentence, references=None if references is None else tuple(references), source=record.get("source")
+    )
+
+
+def _add_candidate(candidate: Any, sentence: SentenceId, collector: RowCollector) -> str | None:
+    """Take a candidate; returns the reason if it is skipped."""
+    reason = _candidate_fault(candidate)
+    if reason is not None:
+        collector.skip_one()
+        return reason
+    features = {name: float(value) for name, value in candidate.get("features", {}).items()}
+    score = candidate.get("score")
+    return collector.add(sentence, candidate["text"], features, None if score is None else float(score))
+
+
+def _record_fault(record: Mapping[str, Any]) -> str | None:
+    """The fault of a record, its candidates apart, or None."""
     if not isinstance(record.get("candidates"), list):
         return f'"candidates" is {shown(record.get("candidates"))}; expected a list of objects'
     if "id" in record and json_id(record["id"]) is None:
@@ -80,8 +113,8 @@ def check_record(record: dict[str, Any]) -> str | None:
     return None
 
 
-def check_candidate(candidate: Any) -> str | None:
-    """What is wrong with a candidate of a record; None if nothing is."""
+def _candidate_fault(candidate: Any) -> str | None:
+    """The fault of a candidate, or None."""
     if not isinstance(candidate, dict):
         return f'got {shown(candidate)}; expected an object with "text" and "features"'
     if not isinstance(candidate.get("text"), str):

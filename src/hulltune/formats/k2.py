@@ -1,8 +1,8 @@
-"""Lattices of k2, from its objects: anything with the same attributes will do, so that k2 is no dependency.
+"""Lattices from objects of k2. Any object with the same attributes will do, so k2 is no dependency.
 
-An Fsa has ``arcs`` with rows of (source, destination, label, …) and ``scores``, one a row, which are larger for better
-arcs. State 0 is the start, the last state is the only final one, and the arcs into it have label −1. An FsaVec holds
-several with a third axis on top.
+An Fsa has ``arcs`` with rows of (source, destination, label, …) and ``scores``, one a row, larger for better arcs.
+State 0 is the start, the last state is the only final one, and the arcs into it have label −1. An FsaVec holds several
+Fsas along a third, first axis.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def from_k2(
 ) -> Iterator[NamedForest]:
     """The forests of an Fsa (one) or an FsaVec (one each), in order; O(arcs).
 
-    ``features`` are tensors with a value for each arc by name, or names of such attributes of the Fsa (``lm_scores``);
-    by default the one feature score, which is ``fsa.scores``. ``labels`` is a tensor of the words' numbers, by default
-    ``fsa.aux_labels`` if that is a tensor, and else the labels of the arcs; 0 is no word, as is −1 before the final
-    state. ``words`` says which word a number is (k2's symbol tables do), by default ``options.symbols`` or the number
-    itself. ``names`` are the utterances.
+    ``features`` maps names to tensors with a value for each arc, or lists attributes of the Fsa that are such tensors
+    (``lm_scores``); by default it is the one feature score, ``fsa.scores``. ``labels`` is a tensor of the numbers of
+    words, by default ``fsa.aux_labels`` if that is a tensor, otherwise the labels of the arcs; 0 is no word, and
+    neither is −1 before the final state. ``words`` maps numbers to words (a symbol table of k2 does), by default
+    ``options.symbols`` or the number itself. ``names`` are the utterances.
     """
     options = ForestOptions() if options is None else options
     vocabulary = Vocabulary() if vocabulary is None else vocabulary
@@ -87,7 +87,7 @@ def _array(tensor: Any, what: str) -> NDArray[Any]:
 
 
 def _called(value: Any) -> Any:
-    """Some releases have methods where others have attributes."""
+    """The value of an attribute, which is a method in some releases of k2."""
     return value() if callable(value) else value
 
 

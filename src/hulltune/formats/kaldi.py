@@ -1,4 +1,4 @@
-"""Kaldi's lattices: Lattice and CompactLattice, as text and binary, alone or in archives (``ark``, ``ark,t``).
+"""Lattices of Kaldi: Lattice and CompactLattice, text or binary, alone or in archives (``ark``, ``ark,t``).
 
 The two costs of an arc become the features graph (language model, pronunciation and transitions together) and
 acoustic, negated. Transition ids and alignments are passed over. A forest is named by its utterance.
@@ -31,7 +31,7 @@ _LINE = re.compile(rb"[0-9]+(?:\s+[0-9]+\s+\S+(?:\s+[0-9]+|\s+\S+)?)?(?:\s+(" + 
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins so holds Kaldi's lattices."""
+    """Whether a file that begins with these bytes holds lattices of Kaldi."""
     if head.startswith(MAGIC):
         try:
             return parse_header(head, 0, "").arc_type in KALDI_ARCS
@@ -41,7 +41,7 @@ def looks_like(head: bytes) -> bool:
 
 
 def _looks_like_text(head: bytes) -> bool:
-    """Whether lines of arcs with pairs of costs follow a line with a key, or have alignments after the pairs."""
+    """Whether the first lines are arcs with pairs of costs, below a key or with alignments after the pairs."""
     if b"\0" in head:
         return False
     lines = head.lstrip().split(b"\n")
@@ -59,7 +59,7 @@ def _looks_like_text(head: bytes) -> bool:
 
 
 def _fst_after_key(data: bytes, position: int = 0) -> tuple[str, int] | None:
-    """The key of an archive's entry and where the binary FST after it begins, if that is what stands here."""
+    """The key of the archive entry here and the place of the binary FST after it; None for anything else."""
     key = _KEY.match(data, position)
     if key is None or data[key.end() : key.end() + 1] not in (b" ", b"\t"):
         return None
@@ -102,7 +102,7 @@ def _read_binary(
 
 
 def _entry(data: bytes, position: int, file: str, base: int) -> tuple[str | None, int]:
-    """The key of the lattice that begins here, or None if it has none, and where its FST begins."""
+    """The key of the lattice that begins here (None if it has none), and the place of its FST."""
     if len(data) - position < len(MAGIC):
         raise CutOff
     if data.startswith(MAGIC, position):
@@ -151,8 +151,8 @@ def _read_text(
 
 
 def _pieces(stream: IO[bytes], head: bytes) -> Iterator[tuple[int, bytes]]:
-    """What stands between blank lines, with the number of its first line."""
-    line, data, searched = 1, b"\n", 0  # the line end before the first line
+    """The pieces between blank lines, each with the number of its first line."""
+    line, data, searched = 1, b"\n", 0  # as if after a line end, so that a blank line is found there too
     for block in blocks(cast(IO[bytes], _Rejoined(head, stream))):
         data += block
         while (blank := _BLANK_LINE.search(data, searched)) is not None:
@@ -166,7 +166,7 @@ def _pieces(stream: IO[bytes], head: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 class _Rejoined:
-    """A stream with what was read of it put back."""
+    """A stream whose first bytes, read before, are put back."""
 
     def __init__(self, head: bytes, stream: IO[bytes]) -> None:
         self._head = head

@@ -1,4 +1,4 @@
-"""Forests that are lattices, taken apart into arcs with at most one word each, for formats that hold no more."""
+"""Write lattices to formats whose arcs hold one word at most: split arcs, and name files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hulltune.wording import counted
 
 
 class PlainArc(NamedTuple):
-    """An arc; ``edge`` is the forest's edge whose features it has, or −1 for none."""
+    """An arc with the features of ``edge`` of the forest, or with none where that is −1."""
 
     source: int
     target: int
@@ -28,7 +28,7 @@ class PlainArc(NamedTuple):
 
 @dataclass(frozen=True)
 class PlainLattice:
-    """Arcs, the first of which leaves the start; final states, with the edge of their features or −1."""
+    """Arcs, the first of which leaves the start, and final states with the edge of their features, or −1."""
 
     states: int
     start: int
@@ -37,8 +37,10 @@ class PlainLattice:
 
 
 def plain_lattice(forest: Forest, *, final_weights: bool) -> PlainLattice:
-    """The arcs of a forest, in the order of its edges; with ``final_weights``, edges that only end a path become final
-    weights. The start of the forest is kept where it is one state without a weight. O(edges + words).
+    """The arcs of a forest in the order of its edges. O(edges + words).
+
+    With ``final_weights``, edges that only end a path become final weights. The start of the forest stays the start if
+    it is one state without a weight; otherwise there is a new one.
     """
     if forest.arity > 1:
         raise InputError("a hypergraph, whose edges have several tails; expected a lattice or a list")
@@ -49,7 +51,7 @@ def plain_lattice(forest: Forest, *, final_weights: bool) -> PlainLattice:
     tails = np.full(forest.edges, -1, dtype=np.int64)
     tails[has_tail] = forest.tails
     words = [_words(forest, edge, bool(has_tail[edge])) for edge in range(forest.edges)]
-    weighted = _rows_that_count(forest)
+    weighted = _weighted_edges(forest)
     starts = np.flatnonzero(~has_tail)
     states, start = forest.nodes, forest.nodes
     left_out: set[int] = set()
@@ -95,33 +97,36 @@ def _words(forest: Forest, edge: int, has_tail: bool) -> tuple[str, ...]:
     return forest.vocabulary.words(labels)
 
 
-def _rows_that_count(forest: Forest) -> list[bool]:
+def _weighted_edges(forest: Forest) -> list[bool]:
+    """For each edge, whether it has a feature other than 0."""
     rows = forest.features
     dense = rows.toarray() if rows.shape[1] else np.zeros(rows.shape)
-    counts: list[bool] = np.any(dense != 0, axis=1).tolist()
-    return counts
+    weighted: list[bool] = np.any(dense != 0, axis=1).tolist()
+    return weighted
 
 
 def write_each(
     path: str | os.PathLike[str], forests: Iterable[NamedForest], suffix: str, text: Callable[[NamedForest], str]
 ) -> None:
-    """Write forests of a format that holds one a file: to ``path`` if there is one, or into the folder ``path``, to
-    files called by the forests' names, or by their numbers from 0. What is there as a folder is one, as is a path that
-    ends with a slash, and for several forests one without a suffix. Nothing is written before all of it can be.
+    """Write forests in a format that holds one a file: a single one to ``path``, or all into the folder ``path``.
+
+    Files in the folder are named after the forests, or by their numbers from 0. ``path`` is a folder if one exists
+    there, if it ends with a slash, or if it has no suffix and there are several forests. Nothing is written unless
+    all forests can be.
     """
     target = Path(path)
-    given = list(forests)
+    all_forests = list(forests)
     into_folder = target.is_dir() or os.fspath(path).endswith(("/", os.sep))
-    if len(given) > 1 and not into_folder:
+    if len(all_forests) > 1 and not into_folder:
         if target.suffix or target.exists():
             raise InputError(
-                f"{target}: {counted(len(given), 'lattice')}, but this format holds one a file; give a folder"
+                f"{target}: {counted(len(all_forests), 'lattice')}, but this format holds one a file; give a folder"
             )
         into_folder = True
-    if not given and not into_folder:
+    if not all_forests and not into_folder:
         raise InputError(f"{target}: no lattice to write; expected one")
     contents: dict[Path, bytes] = {}
-    for number, forest in enumerate(given):
+    for number, forest in enumerate(all_forests):
         name = str(number) if forest.name is None else forest.name
         file = target / f"{name}{suffix}" if into_folder else target
         if into_folder and (

@@ -1,4 +1,4 @@
-"""From arcs as arrays, which is what every reader of lattices has in the end, to a Forest."""
+"""Forests of arcs as arrays: the last step of every reader of lattices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.formats.forest_files import ForestOptions
 
 _MOST_DENSE = 256
-"""Feature numbers up to which the features of sparse tuples are a dense matrix."""
+"""The features of sparse tuples are a dense matrix if their numbers go no further than this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,19 +40,19 @@ class Arcs:
     features: Features
     feature_names: tuple[str, ...]
     start_word: int = -1
-    """The word that is put out at the start, before any arc, or −1."""
+    """The word put out at the start, before any arc, or −1."""
     state_names: Int64s | None = None
-    """What the file calls the states, for messages; their numbers where it is None."""
+    """The names of the states in the file, for messages; None where they are their numbers."""
 
 
 def lattice_forest(
     arcs: Arcs, vocabulary: Vocabulary, *, where: str, describe_row: Callable[[int], str] | None = None
 ) -> Forest:
     """The forest of a lattice: an edge without tails for the start, an edge for each arc, an edge from each final state
-    to the root. A single final state without weight is the root itself.
+    to the root. A single final state without weight is the root itself. Linear in arcs.
 
-    ``where`` begins the message about a cycle or a lattice without a path; ``describe_row`` begins that about a row of
-    the features. Linear in arcs.
+    ``where`` begins messages about a cycle or a lattice without a path; ``describe_row`` begins messages about a row
+    of the features.
     """
     count = len(arcs.sources)
     ends_at_state = len(arcs.finals) == 1 and not _row_counts(arcs.features, count + 1)
@@ -107,7 +107,7 @@ def _row_counts(features: Features, row: int) -> bool:
 
 
 def _labels(words: Int32s) -> tuple[Int64s, Int32s]:
-    """What each edge puts out: first its tail (the first edge has none), then its word, if it has one."""
+    """The labels of edges: first the tail (the first edge has none), then the word, if there is one."""
     has_word = words >= 0
     lengths = 1 + has_word.astype(np.int64)
     lengths[0] -= 1
@@ -119,12 +119,12 @@ def _labels(words: Int32s) -> tuple[Int64s, Int32s]:
 
 
 def negated(features: Features, names: Sequence[str], options: ForestOptions, *, costs: bool) -> Features:
-    """The features as scores: those that the caller names change their sign, or all if they are costs by convention."""
+    """The features as scores: those that the options name change their sign, by default all if they are ``costs``."""
     negate = costs if options.negate is None else options.negate
     if negate is False:
         return features
-    with np.errstate(invalid="ignore"):  # a NaN that signals, which is refused later, with a message
-        opposite = 0 - features.values  # and not −values: the negative zero would be written as such
+    with np.errstate(invalid="ignore"):  # a signalling NaN: pack refuses it with a message
+        opposite = 0 - features.values  # not −values: a negative zero would be written as "-0.0"
     if isinstance(negate, frozenset):
         unknown = sorted(negate - set(names))
         if unknown and not names:
@@ -154,7 +154,7 @@ def tuple_features(
     if most <= _MOST_DENSE:
         matrix = np.zeros((total, most), dtype=values.dtype, order="F")
         scatter_pairs(rows, keys, values, matrix)
-        # Also those that do not occur, so that the lattices of a corpus have the same features in the same order.
+        # Names also for numbers that do not occur: the lattices of a corpus then have the same features in order.
         return DenseFeatures(matrix), tuple(f"f{key}" for key in range(1, most + 1))
     order = np.argsort(rows, kind="stable")
     order = order[np.searchsorted(rows[order], 0) :]

@@ -1,8 +1,8 @@
 """Moses n-best lists: ``id ||| text ||| features [||| score [||| anything]]``, one hypothesis a line.
 
 Features are written ``name= v v v`` (dense: Moses, Marian; several values become name_0, name_1, …) or ``name=v``
-(sparse: cdec, Travatar, Joshua; a name left out means 0), also both on one line. The bytes are read by a kernel; this
-module tells it what it asks for, and words its complaints.
+(sparse: cdec, Travatar, Joshua; a name left out means 0), also both on one line. A kernel reads the bytes; this module
+answers its requests (a new name, more room) and writes the messages.
 """
 
 from __future__ import annotations
@@ -19,16 +19,14 @@ from numpy.typing import NDArray
 from hulltune.arrays import Int32s, Int64s
 from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.errors import InputError
-from hulltune.formats.growing import GrowingArray
 from hulltune.formats.numbers import plain_number, sentence_id
-from hulltune.formats.problems import Problems
 from hulltune.formats.rows import Rows
-from hulltune.formats.streams import blocks, first_line, not_utf8, open_bytes, written_atomically
+from hulltune.formats.streams import Problems, blocks, first_line, not_utf8, open_bytes, written_atomically
 from hulltune.wording import counted
 
 EXPECTED = "expected 'id ||| text ||| features ||| score'"
 UNNAMED = b"feature"
-"""The name of values that have none."""
+"""The name of values without a name."""
 
 
 def looks_like(head: bytes) -> bool:
@@ -38,9 +36,9 @@ def looks_like(head: bytes) -> bool:
 
 
 class MosesReader:
-    """Reads one file after the other; all rows share one set of feature names.
+    """A reader of one file after the other; all rows share one set of feature names.
 
-    Memory: the values as read; at the end they move to the matrix, a block at a time.
+    Memory: the values are kept once. At the end they move to the matrix, a block at a time.
     """
 
     def __init__(self, *, problems: Problems, missing: float | None, dtype: Any = np.float64) -> None:
@@ -91,7 +89,7 @@ class MosesReader:
                 self._read_utf8(block)
 
     def _read_utf8(self, block: bytes) -> None:
-        """Read a block whose every line is checked to be UTF-8."""
+        """Read the lines of a block that are UTF-8; report the others."""
         while not block.isascii():
             try:
                 block.decode("utf-8")
@@ -108,7 +106,7 @@ class MosesReader:
             self._read_block(block)
 
     def _output_for(self, size: int) -> Any:
-        """Room for what a block of ``size`` bytes can hold: a value takes two bytes at least, a line eight."""
+        """Room for the rows of a block of ``size`` bytes: a value takes at least two bytes, a line eight."""
         rows = size // 8 + 2
         return self._kernel.Output(
             values=np.empty(size // 2 + 2),
@@ -161,13 +159,13 @@ class MosesReader:
             self._keep(dropped)
 
     def _fault(self, reason: str) -> None:
-        """Report the current line as a whole."""
+        """Report the current line, which is no hypothesis."""
         self._problems.report(self._file, int(self._state[self._kernel.LINE]), reason)
         self._gaps.append(self._hypotheses)
         self._hypotheses += 1
 
     def _settle_pending(self, block: bytes, faults: list[tuple[int, str]]) -> set[int]:
-        """Let Python read the numbers that the kernel would not; the rows at fault."""
+        """Let Python read the numbers that the kernel left to it; returns the rows at fault."""
         kernel, state = self._kernel, self._state
         dropped: set[int] = set()
         for row, index, start, stop, line, name, number in self._output.pending[: state[kernel.PENDING]].tolist():
@@ -194,10 +192,10 @@ class MosesReader:
         return self._names.bytes[first:last].tobytes().decode("utf-8")
 
     def _keep(self, dropped: set[int]) -> None:
-        """Copy what the block gave, without the rows at fault."""
+        """Copy the rows of a block, without those at fault."""
         kernel, output = self._kernel, self._output
         rows, values, text = (int(self._state[n]) for n in (kernel.ROWS, kernel.VALUES, kernel.TEXT))
-        with np.errstate(over="ignore"):  # too large for float32: refused later, with a message
+        with np.errstate(over="ignore"):  # too large for float32: to_dataset refuses it with a message
             kept_values = output.values[:values].astype(self._dtype, copy=False)
         kept_text = output.text[:text]
         of_rows = [column[:rows] for column in (output.row_layout, output.row_id, output.row_score, output.row_text)]
@@ -220,7 +218,7 @@ class MosesReader:
         bounds = ends[self._layouts.offsets[: self._state[self._kernel.LAYOUTS] + 1]]
         return np.diff(bounds)
 
-    # What the kernel asks for.
+    # Answers to the kernel.
 
     def _new_name(self, block: bytes) -> None:
         kernel, state, names = self._kernel, self._state, self._names
@@ -319,10 +317,10 @@ class MosesReader:
     def _origin(self) -> str:
         return self._first_line or f"{self._file}:{self._line_at_start}"
 
-    # The end.
+    # The result.
 
     def rows(self) -> Rows:
-        """All hypotheses read; the reader is used up."""
+        """All hypotheses read; the reader is empty afterwards."""
         kernel = self._kernel
         ids, keys = self._sentences()
         row_layout = self._row_layout.take()
@@ -331,7 +329,7 @@ class MosesReader:
 
         def fill(matrix: NDArray[Any], destination: Int64s) -> None:
             stop = len(row_layout)
-            while pieces:  # given back from the end, so that values and matrix are not both there in full
+            while pieces:  # from the end, so that values and matrix never take their full memory together
                 rows, count = pieces.pop()
                 start = stop - rows
                 kernel.scatter(
@@ -353,7 +351,7 @@ class MosesReader:
         )
 
     def _sentences(self) -> tuple[list[SentenceId], Int64s]:
-        """Ids in order of first appearance, and the number of each row's id among them."""
+        """The ids in order of first appearance, and for each row the number of its id."""
         row_id = self._row_id.take()
         starts = np.flatnonzero(np.concatenate([[True], row_id[1:] != row_id[:-1]])[: len(row_id)])
         lengths = np.diff(np.append(starts, len(row_id)))
@@ -366,14 +364,14 @@ class MosesReader:
         return ids, np.repeat(place[inverse.reshape(-1)], lengths)
 
     def _features(self, row_layout: Int32s) -> tuple[tuple[str, ...], Int64s, dict[str, int]]:
-        """Feature names, the first column of every name, and how many rows leave each feature out."""
+        """The feature names, the first column of every name, and the number of rows that leave each feature out."""
         kernel = self._kernel
         layouts, count = self._layouts, int(self._state[kernel.LAYOUTS])
         uses = np.bincount(row_layout, minlength=count)
         sizes = np.diff(layouts.offsets[: count + 1])
         pool = int(layouts.offsets[count])
         entry_uses = np.repeat(uses, sizes)
-        used = entry_uses > 0  # a layout whose only rows were at fault counts for nothing
+        used = entry_uses > 0  # ignore a layout whose only rows were at fault
         entry_names, entry_counts = layouts.names[:pool][used], layouts.counts[:pool][used]
         widths = np.zeros(int(self._state[kernel.NAMES]) + 1, dtype=np.int64)
         np.maximum.at(widths, entry_names, entry_counts)
@@ -394,13 +392,45 @@ def _doubled(values: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([values, np.zeros_like(values)])
 
 
+class GrowingArray:
+    """An array that grows at the end, in pieces; O(1) a number on average.
+
+    Its memory is a bytearray, which allocators extend in place if it is large. A list of pieces, joined at the end,
+    would take twice the memory then.
+    """
+
+    def __init__(self, dtype: Any) -> None:
+        self._dtype: np.dtype[Any] = np.dtype(dtype)
+        self._bytes = bytearray()
+
+    def __len__(self) -> int:
+        return len(self._bytes) // int(self._dtype.itemsize)
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Add values of the array's type."""
+        assert values.dtype == self._dtype
+        self._bytes += np.ascontiguousarray(values).data.cast("B") if len(values) else b""
+
+    def take(self) -> NDArray[Any]:
+        """All values, without a copy; this array is empty afterwards."""
+        memory, self._bytes = self._bytes, bytearray()
+        return np.frombuffer(memory, dtype=self._dtype) if memory else np.zeros(0, dtype=self._dtype)
+
+    def pop(self, count: int) -> NDArray[Any]:
+        """The last ``count`` values, which leave this array; its memory shrinks."""
+        size = count * self._dtype.itemsize
+        values = np.frombuffer(bytes(self._bytes[len(self._bytes) - size :]), dtype=self._dtype) if size else None
+        del self._bytes[len(self._bytes) - size :]
+        return np.zeros(0, dtype=self._dtype) if values is None else values
+
+
 # Writing.
 
 LINE_BREAK = re.compile(r"[\r\n]+")
 
 
 def write_moses(lists: Dataset, path: str | os.PathLike[str]) -> None:
-    """Write lists in the Moses format, with their own total scores or else 0; atomically."""
+    """Write lists in the Moses format, with their total scores or else 0; atomically."""
     names, edges = lists.feature_names, lists.corpus.sentence_edges.tolist()
     with written_atomically(path) as file:
         for sentence, name in enumerate(lists.ids):
@@ -413,7 +443,7 @@ def write_moses(lists: Dataset, path: str | os.PathLike[str]) -> None:
 
 
 def moses_line(name: int | str, text: str, features: Mapping[str, float], score: float) -> str:
-    """A hypothesis as a line of a Moses list; refused where the format cannot hold it."""
+    """The line of a hypothesis in a Moses list; InputError if the format cannot hold it."""
     if "|||" in text or LINE_BREAK.search(text):
         raise InputError(f"sentence {name!r} has the text {text[:40]!r}, which a Moses list cannot hold; write jsonl")
     for feature in features:

@@ -1,13 +1,13 @@
 """Search graphs of phrase-based Moses (-output-search-graph, -output-search-graph-extended): lattices of phrases.
 
 Every line is a hypothesis of a sentence, the sentences one after the other; the name of a forest is the number of its
-sentence. A hypothesis ``hyp=`` continues ``back=`` with the words of ``out=``; where it was recombined, its path goes
-on from ``recombined=``. Those with ``forward=-1`` are complete, and the root stands above them.
+sentence. A hypothesis ``hyp=`` continues ``back=`` with the words of ``out=``; if it was recombined, its path goes on
+from ``recombined=``. Hypotheses with ``forward=-1`` are complete, and the root stands above them.
 
-The plain form has one score, the weighted one of the step: feature ``transition``. The extended form has those of the
-models instead: the vector ``core=(…)`` becomes ``core_0``, ``core_1``, … in the order of Moses, features with names
-follow; versions that write ``d: v v lm: v`` give ``d_0``, ``d_1``, …, ``lm``. All are scores (larger is better) and are
-taken as they are. The words ``<s>`` and ``</s>`` are not output.
+The plain form has one score, the weighted one of the step: feature ``transition``. The extended form has the scores of
+the models instead: the vector ``core=(…)`` becomes ``core_0``, ``core_1``, … in the order of Moses, and features with
+names follow; versions that write ``d: v v lm: v`` give ``d_0``, ``d_1``, …, ``lm``. All are scores (larger is better)
+and are taken as they are. The words ``<s>`` and ``</s>`` are not output.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _USUAL = re.compile(
     (?: out=(.*) | scores="core=\(([^)\x00-\x20]*)\)([^"\x00-\x1f]*)" [ ] out="[^|]*\|([^|]*)" [ ]* )""",
     re.VERBOSE,
 )
-"""A line as Moses writes it. Some versions have fields less or more, or in another order."""
+"""The usual line of Moses. Some versions have fewer or more fields, or another order."""
 _FIELD = re.compile(rb"([^\x00-\x20=]+)=([^\x00-\x20]*)")
 _LONG_FIELD = re.compile(rb"[ \t\r](out=|scores=\[|scores=|\[)")
-"""The beginning of a field that may have blanks in it."""
+"""The start of a field that may have blanks in it."""
 _CONTROLS = rb"\x00-\x08\x0a-\x0c\x0e-\x1f"
 _QUOTED = re.compile(rb'"(?:core=\(([^)%b]*)\)|<<([^>%b]*)>>)([^"%b]*)"' % (_CONTROLS, _CONTROLS, _CONTROLS))
 _IN_BRACKETS = re.compile(rb"([^]%b]*)\]" % _CONTROLS)
@@ -47,13 +47,13 @@ _BAD_SCORES = 'its scores cannot be read; expected scores="core=(v,v,…) name=v
 _COMPLETE = -1
 
 _Labels = tuple[bytes, ...]
-"""What stands in brackets: labels like ``d:``, and an empty text for every score."""
+"""The contents of brackets: labels like ``d:``, and an empty text for every score."""
 _Scores = tuple[str, _Labels, list[bytes], list[bytes]]
-"""The kind of scores (``transition``, ``core`` or ``brackets``), labels, those without a name, and ``name=value``."""
+"""The kind of scores (``transition``, ``core`` or ``brackets``), their labels, the unnamed ones, and ``name=value``."""
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins like this is a search graph of Moses."""
+    """Whether a file that begins with these bytes is a search graph of Moses."""
     return _LINE.match(head) is not None
 
 
@@ -71,7 +71,7 @@ def read_moses_graph(path: Path, options: ForestOptions, vocabulary: Vocabulary)
 
 
 def _sentences(path: Path) -> Iterator[tuple[int | None, SourceText]]:
-    """The number of every sentence, None for lines without one, and its lines, which follow each other."""
+    """The number (or None) and the text of every run of lines with the same sentence number."""
     file = os.fspath(path)
     first_line = 1
     with open_bytes(path) as stream:
@@ -90,23 +90,23 @@ def _sentence_number(line: bytes) -> int | None:
 
 
 class _Sentence:
-    """The hypotheses of one sentence. The first one decides which scores without a name there are."""
+    """The hypotheses of one sentence. The first one decides the kind and number of unnamed scores."""
 
     def __init__(self, source: SourceText) -> None:
         self._source = source
         self._place = 0
-        """The place of the line that is being read."""
+        """The place of the line being read."""
         self._edges = RawEdges()
         self._kind = ""
         self._labels: _Labels = ()
         self._unnamed: list[int] = []
-        """The columns of scores without a name."""
+        """The columns of unnamed scores."""
         self._hypotheses: list[int] = []
         self._forwards: list[int] = []
-        """What comes after each hypothesis; 0 where the file does not tell."""
+        """The ``forward=`` of each hypothesis; 0 if it has none."""
         self._places: list[int] = []
         self._after_start = 0
-        """What comes after hypothesis 0."""
+        """The ``forward=`` of hypothesis 0."""
         for place, line in source.lines():
             self._place = place
             try:
@@ -118,7 +118,7 @@ class _Sentence:
         return self._source.fault(self._place, reason)
 
     def _read(self, line: bytes) -> None:
-        """Read a hypothesis."""
+        """Read the hypothesis of a line."""
         usual = _USUAL.fullmatch(line)
         if usual is None:
             self._read_fields(line)
@@ -143,7 +143,7 @@ class _Sentence:
             raise self._fault("no field hyp=")
         if back is None:
             if hypothesis or scores or out is not None:  # scores or words of hypothesis 0 would be lost
-                raise self._fault("no field back=, and not hypothesis 0 alone; is the line cut off?")
+                raise self._fault("no field back=, which only a bare hypothesis 0 may lack; is the line cut off?")
             self._after_start = forward
             return
         if out is None:
@@ -190,7 +190,7 @@ class _Sentence:
         raise self._fault(f"{shown((key + b'=' + text).decode())} is not a whole number from 0")
 
     def _split_quoted(self, rest: bytes) -> tuple[_Scores, bytes]:
-        """Scores in quotes, and what is left of the line."""
+        """The scores in quotes, and the rest of the line."""
         match = _QUOTED.match(rest)
         if match is None:
             raise self._fault(_BAD_SCORES)
@@ -201,14 +201,14 @@ class _Sentence:
         return self._core(match[1] if match[2] is None else match[2], match[3]), left
 
     def _core(self, core: bytes, named: bytes) -> _Scores:
-        """Scores with commas or blanks between them, and named ones with blanks between them."""
+        """The scores of ``core=(…)``, with commas or blanks between them, and named scores, with blanks."""
         if b",," in b"," + core.translate(None, b" \t\r"):
             raise self._fault(_BAD_SCORES)
         split = self._source.split
         return "core", (), split(core.replace(b",", b" ")), split(named)
 
     def _split_brackets(self, rest: bytes) -> tuple[_Scores, bytes]:
-        """Scores in brackets, and what is left of the line."""
+        """The scores in brackets, and the rest of the line."""
         match = _IN_BRACKETS.match(rest)
         if match is None:
             raise self._fault(_BAD_SCORES)
@@ -218,7 +218,7 @@ class _Sentence:
         return ("brackets", labels, values, []), b" " + rest[match.end() :]
 
     def _target(self, out: bytes) -> bytes:
-        """The target of ``source|target``, perhaps in quotes."""
+        """The target of ``source|target``, which may stand in quotes."""
         out = out.rstrip(b" \t\r")
         if out.startswith(b'"') and out.endswith(b'"') and len(out) > 1:
             out = out[:-1]
@@ -230,7 +230,7 @@ class _Sentence:
         return target
 
     def _words(self, target: bytes) -> list[int]:
-        """The labels of an edge: its tail and words, up to the costs of old versions."""
+        """The labels of an edge: its tail and its words, without the costs that old versions add."""
         if b", pC=" in target:
             target = target[: target.rindex(b", pC=")]
         words = self._edges.words
@@ -262,7 +262,7 @@ class _Sentence:
         self._places.append(self._place)
 
     def forest(self, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
-        """The packed forest: hypothesis 0 is there for nothing, and the root stands above those that are complete."""
+        """The packed forest: hypothesis 0 has an edge without output, and the root stands above the complete ones."""
         edges, source = self._edges, self._source
         refuse_clashes(source, edges.names.texts, len(self._unnamed))
         node_names = sorted({0, *edges.heads})
@@ -282,10 +282,10 @@ class _Sentence:
         return edges.forest(options, vocabulary, nodes=root + 1, root=root, where=where, node_names=node_names)
 
     def _check_links(self, nodes: Container[int]) -> None:
-        """Refuse a hypothesis that continues one that is not there, or is continued by one that is not there.
+        """Refuse a hypothesis whose ``back=`` or ``forward=`` is not there.
 
-        The latter only where a file has every hypothesis under its own number: old versions, which write brackets,
-        have that of the winner.
+        ``forward=`` is not checked in old versions, which write brackets: they give a recombined hypothesis the number
+        of the winner.
         """
         for place, back in zip(self._places, self._edges.tails, strict=True):
             if back not in nodes:
@@ -300,7 +300,7 @@ class _Sentence:
 
 
 def _names(kind: str, labels: _Labels, count: int) -> list[str]:
-    """The names of scores that have none of their own."""
+    """The names given to unnamed scores."""
     if kind != "brackets":
         return ["transition"] if kind == "transition" else [f"core_{k}" for k in range(count)]
     names: list[str] = []

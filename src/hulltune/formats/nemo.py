@@ -1,13 +1,13 @@
-"""NeMo's beams, in the two ways in which its scripts write them.
+"""Beams of NeMo, in the two forms that its scripts write.
 
 Manifests of transcribe_speech.py with ``return_best_hypothesis=false``, an utterance a line, ``text`` the reference:
 
     {"audio_filepath": "a.wav", "text": "a b", "pred_text": "a", "beams": [["a", -1.5], ["a b", -1.7]]}
 
 Tables of the n-gram beam search scripts (``preds_out_width4_alpha1.0_beta0.5.tsv``), a hypothesis a line, text, tab,
-score. They do not say where an utterance ends: every one has as many lines as the width in the name of the file. The
-manifest, given along with the table, brings the references, and its number of lines tells the width where the name
-does not. The one feature is ``score``; sentence i is line i.
+score. They do not mark the end of an utterance: each has as many lines as the width in the name of the file. The
+manifest, given along with the table, has the references, and its number of lines gives the width if the name does
+not. The one feature is ``score``; sentence i is line i of the manifest.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from typing import Any
 from hulltune.errors import InputError
 from hulltune.formats.json_lines import record_keys, records
 from hulltune.formats.numbers import json_number, plain_number, shown
-from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import first_line, head, numbered_lines
+from hulltune.formats.streams import Problems, first_line, head, numbered_lines
 
 EXPECTED = 'an object with "audio_filepath" and "beams"'
 WIDTH = re.compile(r"width_?([0-9]{1,6})", flags=re.ASCII)
@@ -40,7 +39,7 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_nemo(paths: Sequence[str | os.PathLike[str]], collector: RowCollector, problems: Problems) -> None:
-    """Take all hypotheses of manifests with beams, and of tables, with the manifests that describe them."""
+    """Take all hypotheses of manifests with beams, or of tables along with the manifests that describe them."""
     tables = [path for path in paths if not head(path).lstrip().startswith(b"{")]
     utterances: int | None = None
     for path in paths:
@@ -75,19 +74,19 @@ def _beams(record: dict[str, Any]) -> list[tuple[str, float]] | str:
     beams = record.get("beams")
     if not isinstance(beams, list):
         return f'"beams" is {shown(beams)}; expected a list of pairs of text and score'
-    found = []
+    pairs = []
     for beam in beams:
         score = json_number(beam[1]) if isinstance(beam, list) and len(beam) == 2 else None
         if score is None or not isinstance(beam[0], str):
             return f'{shown(beam)} in "beams"; expected a pair of text and score'
-        found.append((beam[0], score))
-    return found
+        pairs.append((beam[0], score))
+    return pairs
 
 
 def _read_table(
     path: str | os.PathLike[str], collector: RowCollector, problems: Problems, utterances: int | None
 ) -> None:
-    """A line at fault is a hypothesis all the same, so that those after it stay with their utterances."""
+    """Take all hypotheses of a table. A line at fault counts as one, so later lines keep their utterances."""
     file = os.fspath(path)
     lines = list(numbered_lines(path, problems))
     count = lines[-1][0] if lines else 0

@@ -1,4 +1,4 @@
-"""What counts as a number and as a sentence id in a file."""
+"""Numbers, sentence ids and texts in files: what counts as one, and how messages show it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONE_SURROGATE = "a lone surrogate in it, which is no character"
 
 
 def plain_number(token: str) -> float | None:
-    """The number that a token of ASCII characters spells, or None; also nan and inf, for the caller to refuse."""
+    """The number that an ASCII token spells, or None. Also nan and inf: the caller refuses them."""
     try:
         return None if "_" in token or not token.isascii() else float(token)
     except ValueError:
@@ -29,12 +29,12 @@ def json_number(value: Any) -> float | None:
 
 
 def sentence_id(text: str) -> SentenceId:
-    """An id as it stands in a file: a number if it is written in digits, otherwise a name."""
+    """The id that a text in a file spells: a number if it is all digits, otherwise a name."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER else text
 
 
 def json_id(value: Any) -> SentenceId | None:
-    """An id from JSON, or None if it is neither a whole number from 0 nor a string with something in it."""
+    """The id in a JSON value, or None if it is neither a whole number from 0 nor a string that is not blank."""
     if isinstance(value, str) and value.strip() and value.isprintable():
         return sentence_id(value.strip())
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**_LONGEST_NUMBER:
@@ -43,7 +43,7 @@ def json_id(value: Any) -> SentenceId | None:
 
 
 def is_text(text: str) -> bool:
-    """Whether a string can be written as UTF-8: JSON can spell halves of characters, which cannot."""
+    """Whether a string can be written as UTF-8. JSON can spell lone surrogates, which cannot."""
     return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 

@@ -1,7 +1,7 @@
 """Lattices of OpenFst: binary vector (and const) FSTs, and its text format.
 
-Weights are costs by convention and are negated on reading; ``Infinity`` as a final weight says that a state is not
-final. Label 0 is epsilon: no word, whatever the rule. Of a transducer the output labels count.
+Weights are costs by convention and are negated on reading; a state with the final weight ``Infinity`` is not final.
+Label 0 is epsilon: no word, whatever the rule. The words of a transducer are its output labels.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from hulltune.formats.streams import BYTE_ORDER_MARK, open_bytes
 from hulltune.formats.symbols import read_symbols, words_of
 from hulltune.formats.word_rules import MARKS, MARKS_1_2, SPEECH, WordRule, number_words, word_rule
 
-_ALIGNMENT = re.compile(rb",[-+.0-9eE]+,(?:[0-9]+_[0-9_]+)?\s*$")  # as in the weights of Kaldi's CompactLattice
+_ALIGNMENT = re.compile(rb",[-+.0-9eE]+,(?:[0-9]+_[0-9_]+)?\s*$")  # the weights of Kaldi's CompactLattice
 _LINE = re.compile(rb"\s*[0-9]+(?:\s+[0-9]+(?:\s+\S+){1,3}|\s+[-+]?[0-9iI.]\S*)?\s*")
 KALDI_ARCS = frozenset({"lattice4", "lattice8", "compactlattice44", "compactlattice84"})
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins so is a binary FST, but not one of Kaldi's lattices."""
+    """Whether a file that begins with these bytes is a binary FST, but no lattice of Kaldi."""
     try:
         return head.startswith(MAGIC) and parse_header(head, 0, "").arc_type not in KALDI_ARCS
     except (CutOff, InputError):
@@ -38,7 +38,7 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_openfst(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The FSTs of a binary file: mostly one, but several may stand one after the other."""
+    """The FSTs of a binary file, one after the other; most files have one."""
     file = os.fspath(path)
     with open_bytes(path) as stream:
         data = stream.read()
@@ -55,7 +55,7 @@ def read_openfst(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> 
 
 
 def looks_like_text(head: bytes) -> bool:
-    """Whether a file that begins so is an FST as text: lines of arcs and final states."""
+    """Whether a file that begins with these bytes is an FST as text: lines of arcs and final states."""
     lines = head.split(b"\n")
     lines = [line for line in (lines[:-1] if len(lines) > 1 else lines) if line.strip()][:200]
     return (
@@ -99,7 +99,7 @@ def fst_forest(fst: BinaryFst, options: ForestOptions, vocabulary: Vocabulary, w
 
 
 def default_rule(header: Header, *, numbers: bool) -> WordRule:
-    """The words that an FST of this kind does not put out, unless the caller says otherwise."""
+    """The rule by which an FST of this kind drops words, unless the caller names another."""
     if header.arc_type in KALDI_ARCS:
         return SPEECH
     return MARKS_1_2 if numbers and header.arc_type == "tropicalsparsetuple" else MARKS
@@ -114,7 +114,8 @@ def write_openfst_text(path: str | os.PathLike[str], forests: Iterable[NamedFore
     """Write a lattice as an acceptor to a file, or several into a folder (``name.txt``); see docs/speech-formats.md.
 
     Weights are costs, the negated features: one number for the feature score, a pair for score_0 and score_1, and a
-    sparse tuple ``0,key,value,…`` for any others, whose key is k if they are named f1, f2, …, or their place from 1.
+    sparse tuple ``0,key,value,…`` for other features. The key of fk is k if all names are like that; otherwise keys
+    are the places of the features, from 1.
     """
     write_each(path, forests, ".txt", _text)
 
@@ -135,7 +136,7 @@ def _text(named: NamedForest) -> str:
         label = nothing if word is None else _label(word, nothing)
         lines.append(f"{source}\t{target}\t{label}\t{weights[edge] if edge >= 0 else no_weight}")
     lines += [f"{state}\t{weights[edge] if edge >= 0 else no_weight}" for state, edge in lattice.finals.items()]
-    if keys is not None:  # the first weight names all features, also those that are 0 everywhere
+    if keys is not None:  # the first weight names all features, so that those that are 0 everywhere are not lost
         edge = lattice.arcs[0].edge if lattice.arcs else next(iter(lattice.finals.values()))
         row = rows[edge] if edge >= 0 else [0.0] * len(keys)
         lines[0] = lines[0][: lines[0].rindex("\t") + 1] + _weight(row, keys, zeros=True)

@@ -1,4 +1,4 @@
-"""Packed files, opened by memory map: their layout and what is checked of them is in data/packed.py."""
+"""Packed files, opened by memory map; data/packed.py has their layout and checks."""
 
 from __future__ import annotations
 
@@ -17,21 +17,13 @@ def looks_like(head: bytes) -> bool:
     return packed_kind(head) is not None
 
 
-def pack(dataset: Dataset, path: str | os.PathLike[str]) -> None:
-    """Write a dataset as a packed file; it appears complete or not at all."""
-    with written_atomically(path) as file:
-        write_packed(dataset, file)
-
-
 def open_packed(path: str | os.PathLike[str]) -> Dataset:
-    """The dataset of a packed file: its pages are read when they are needed. A pipe, or a compressed file, is read
-    at once.
-    """
+    """The dataset of a packed file, whose pages are read when they are needed; a pipe or compressed file at once."""
     return _packed(path).dataset()
 
 
 def verify_packed(path: str | os.PathLike[str]) -> None:
-    """Raise InputError unless every byte of a packed file is as it was written."""
+    """Raise InputError if any byte of a packed file is not as it was written."""
     _packed(path).verify()
 
 
@@ -39,3 +31,9 @@ def _packed(path: str | os.PathLike[str]) -> Packed:
     source = path if isinstance(path, Source) else Source(path)
     with closing(source), source.mapped() as memory:
         return Packed(memory, source.name)
+
+
+def pack(dataset: Dataset, path: str | os.PathLike[str]) -> None:
+    """Write a dataset as a packed file; it appears complete or not at all."""
+    with written_atomically(path) as file:
+        write_packed(dataset, file)

@@ -1,13 +1,13 @@
 """PLF, the lattices that Moses and cdec read: nested Python tuples, one lattice a line.
 
 A lattice is a tuple of nodes, a node a tuple of arcs, an arc ``('word', score, …, distance)``: it leads to the node
-that comes so much later. The last arcs lead to the node after the last one written. Several scores become
+``distance`` places later. The last arcs lead to the node after the last one written. Several scores become
 ``score_0``, ``score_1``, …; a single one is ``score``; ``name=value`` after them is a feature of that name. An arc with
 one number has no distance and leads to the next node (a confusion network). ``()`` is the lattice of an empty sentence.
 
 Scores are taken as they are, and add up along a path: where a file has probabilities, write their logarithms. The
-words ``*EPS*`` and ``<eps>``, the empty word, and ``<s>`` and ``</s>`` are not output. The tuples are read by a small
-parser of their own; nothing is evaluated.
+words ``*EPS*`` and ``<eps>``, the empty word, and ``<s>`` and ``</s>`` are not output. A small parser reads the tuples;
+nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from hulltune.formats.source_text import SourceText, whole_number
 from hulltune.formats.streams import not_utf8
 
 NOT_OUTPUT = SENTENCE_MARKS | {"*EPS*", "<eps>"}
-"""The words that are dropped by default."""
+"""The words dropped by default."""
 _HEAD = re.compile(rb"""\s*\(\s*(\(\s*(\(\s*u?['"]|\)|$)|\)\s*(\n|$)|$)""")
 _BLANKS = b" \t\r"
 _OPEN, _CLOSE, _COMMA, _NEWLINE = b"(),\n"
 _WORD = re.compile(rb"""u?(?:'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|"([^"\\\n]*(?:\\.[^"\\\n]*)*)")[ \t\r]*""")
-"""A word in quotes, where a backslash protects the character after it. Python 2 writes a ``u`` before."""
+"""A word in quotes, where a backslash protects the character after it. Python 2 writes a ``u`` before the quotes."""
 _NUMBERS = re.compile(rb"(?:,[ \t\r]*[^\x00-\x20,)]*[ \t\r]*)*")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)")
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins like this is PLF."""
+    """Whether a file that begins with these bytes is PLF."""
     return _HEAD.match(head) is not None
 
 
@@ -61,7 +61,7 @@ class _Lattice:
         self._data = source.data
         self._edges = RawEdges()
         self._unnamed: list[int] = []
-        """The columns of scores without a name, which are those of the first arc."""
+        """The columns of unnamed scores, as many as the first arc has."""
         self._nodes = 0
         try:
             self._read()
@@ -69,7 +69,7 @@ class _Lattice:
             raise source.fault(0, not_utf8(error)) from None
 
     def _read(self) -> None:
-        """Read the nodes, and their arcs."""
+        """Read the nodes and their arcs."""
         data = self._data
         place = self._opened(self._skip_blanks(0))
         while data[place] != _CLOSE:
@@ -94,7 +94,7 @@ class _Lattice:
         return self._skip_blanks(place + 1)
 
     def _after_item(self, place: int) -> int:
-        """The place of what comes after a node or an arc and its comma."""
+        """The place after a node or arc, its comma and blanks."""
         place = self._skip_blanks(place)
         if self._data[place] == _COMMA:
             return self._skip_blanks(place + 1)
@@ -112,7 +112,7 @@ class _Lattice:
                 place, "expected the quotes of a word to be closed" if is_open else "expected a word in quotes"
             )
         numbers = _NUMBERS.match(self._data, word.end())
-        assert numbers is not None  # it takes an empty text
+        assert numbers is not None  # the pattern matches an empty text
         end = numbers.end()
         if self._data[end] != _CLOSE:
             raise self._fault(end, "expected ',' or ')'")
@@ -136,7 +136,7 @@ class _Lattice:
         return end + 1
 
     def _take_names(self, tokens: list[bytes], start: int) -> list[bytes]:
-        """Take the names off those scores that have one, which must come last. The first comma is at ``start``."""
+        """Take the names off the named scores, which must come last. The first comma is at ``start``."""
         names: list[bytes] = []
         for slot, token in enumerate(tokens):
             name, equals, value = token.partition(b"=")
@@ -151,7 +151,7 @@ class _Lattice:
         return names
 
     def _columns(self, width: int, names: list[bytes]) -> list[int]:
-        """The columns of so many scores without a name, and of those with one."""
+        """The columns of ``width`` unnamed scores and of scores with these names."""
         arc = len(self._edges.heads) + 1
         known = self._edges.names
         if arc == 1:
@@ -171,7 +171,7 @@ class _Lattice:
         return next(islice(commas, slot, None)).end()
 
     def _fault(self, place: int, expected: str) -> InputError:
-        """The error for what is not as the grammar has it, at this place of the line."""
+        """The error for a breach of the grammar at this place of the line."""
         text = self._source.text(0, self._data)
         character = len(self._data[:place].decode())
         found = text[character:].strip()[:20]
@@ -179,7 +179,7 @@ class _Lattice:
         return self._source.fault(0, f"{expected} at character {character + 1}, {got}")
 
     def forest(self, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
-        """The packed forest: the first node is there for nothing, the last one is the root."""
+        """The packed forest: the first node has an edge without output, the last one is the root."""
         edges, source = self._edges, self._source
         for arc, (head, tail) in enumerate(zip(edges.heads, edges.tails, strict=True), start=1):
             if head > self._nodes:
@@ -193,7 +193,7 @@ class _Lattice:
         return edges.forest(options, vocabulary, nodes=self._nodes + 1, root=self._nodes, where=where)
 
     def _unescaped(self, word: str) -> str:
-        """A word without backslashes: Moses protects characters with them, and Python writes code points so."""
+        """A word with its backslashes resolved: Moses protects characters, and Python writes code points with them."""
         if "\\" in word:
             try:
                 word = _ESCAPE.sub(lambda match: chr(int(match[1][1:], 16)) if len(match[1]) > 1 else match[1], word)

@@ -1,4 +1,4 @@
-"""From the edges of a file to a Forest: what the readers of forests share."""
+"""Collect the edges of a file and make a Forest of them, for all readers of forests."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.source_text import SourceText
 
 SENTENCE_MARKS = frozenset({"<s>", "</s>"})
-"""What translation systems put at the ends of a sentence: the words that their formats drop by default."""
+"""The marks of translation systems at the ends of a sentence, which their formats drop by default."""
 DENSE_WIDTH = 64
-"""Up to so many features a matrix is dense in any case; beyond, if at least a quarter of it is there."""
+"""Up to this many features are always a dense matrix; more of them if a quarter of the matrix is filled."""
 
 
 class Numbering(dict[Any, int]):
     """Numbers for distinct words or names, in the order in which they are first asked for.
 
-    Keys are strings or bytes. Bytes that are not UTF-8 raise a UnicodeDecodeError when they are first asked for.
+    Keys are strings or bytes. Bytes that are not UTF-8 raise UnicodeDecodeError when they are first asked for.
     """
 
     def __init__(self) -> None:
@@ -42,10 +42,10 @@ class Numbering(dict[Any, int]):
 
 
 def refuse_clashes(source: SourceText, names: list[str], unnamed: int) -> None:
-    """Refuse a feature with the name that one of the first, unnamed ones is given: it would have two columns."""
+    """Refuse a named feature that is called like one of the unnamed ones, the first: it would have two columns."""
     both = set(names[:unnamed]).intersection(names[unnamed:])
     if both:
-        raise source.fault(0, f"feature {min(both)!r} is also the name of a score without a name")
+        raise source.fault(0, f"feature {min(both)!r} is also the name that an unnamed score gets; rename it")
 
 
 class RawEdges:
@@ -80,8 +80,8 @@ class RawEdges:
     def numbers(self, source: SourceText, place: int, tokens: list[bytes], columns: list[int]) -> list[float]:
         """The finite numbers that some tokens of the line at this place spell: the values in these columns.
 
-        A token that spells none is told of by ``forest``: where a file ends within a number, it is better to hear that
-        it is cut off.
+        A token that spells none is an error later, in ``forest``: if the file ends within a number, the message that
+        it is cut off comes first, and helps more.
         """
         try:
             values = list(map(float, tokens))
@@ -101,7 +101,7 @@ class RawEdges:
         return values
 
     def add_leaves(self, nodes: int, root: int) -> None:
-        """Make every node without edges, other than the root, a leaf that puts out nothing."""
+        """Make every node without edges, other than the root, a leaf without output."""
         for node in sorted(set(range(nodes)).difference(self.heads, [root])):
             self.add(node, [], [], [], [])
 
@@ -116,9 +116,9 @@ class RawEdges:
         dropped: frozenset[str] = SENTENCE_MARKS,
         node_names: Sequence[int] | None = None,
     ) -> Forest:
-        """The packed forest; ``dropped`` is the convention of the format.
+        """The packed forest. ``dropped`` are the words that the format drops, unless the options say otherwise.
 
-        For messages: ``where`` tells the place of the forest, ``node_names`` what the file calls the nodes.
+        For messages: ``where`` returns the place of the forest, ``node_names`` are the names of the nodes in the file.
         """
         if self._bad_number is not None:
             raise self._bad_number
@@ -143,7 +143,7 @@ class RawEdges:
             raise InputError(f"{where()}: {error}") from None
 
     def _labels(self, dropped: frozenset[str], vocabulary: Vocabulary) -> tuple[Int64s, Int32s]:
-        """Words by their number in the vocabulary, without those that are dropped."""
+        """The offsets and labels of edges: words by their number in the vocabulary, without dropped ones."""
         words = self.words.texts
         kept_ids = iter(vocabulary.ids([word for word in words if word not in dropped]))
         ids = np.array([-1 if word in dropped else next(kept_ids) for word in words] or [0], dtype=np.int32)

@@ -1,4 +1,4 @@
-"""The one way in: lists, lattices and forests in any format, from files or from memory, as a Dataset."""
+"""Read lists, lattices and forests in any format, from files or from memory, into a Dataset."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.formats.builtin_features import add_builtin_features
 from hulltune.formats.extra_scores import read_column
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
+from hulltune.formats.jsonl import RECORDS, read_records
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.nemo import read_nemo
 from hulltune.formats.packed import open_packed
-from hulltune.formats.problems import Problems
 from hulltune.formats.reading import Reading
-from hulltune.formats.records import RECORDS, read_records
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.registry import ENOUGH, SUMMED, reader, recognised_forests
 from hulltune.formats.rows import RowCollector, Rows, to_dataset
 from hulltune.formats.sniff import sniff
-from hulltune.formats.streams import Source, open_bytes, without_suffix
+from hulltune.formats.streams import Problems, Source, open_bytes, without_suffix
 from hulltune.formats.table import FRAME, is_frame, read_frame
 from hulltune.names import FOREST_FORMATS
 from hulltune.wording import counted
@@ -42,9 +41,9 @@ from hulltune.wording import counted
 DataLike: TypeAlias = Any
 """A Dataset, or anything that ``read`` takes: names of files, patterns or folders, a data frame, records, Forests."""
 AMBIGUOUS = "openfst-text"
-"""The format of forests that other columns of numbers look like."""
+"""The format of forests that any columns of numbers look like."""
 KEPT_OPEN = 64
-"""Files that stay open between a look at their format and their reading; more of them are opened twice."""
+"""This many files stay open from the look at their format to their reading; others are opened twice."""
 
 
 def read(
@@ -65,33 +64,33 @@ def read(
     """The candidate lists, lattices or forests of many sentences; linear in their size.
 
     ``source`` is the name of a file, pattern (``*.slf``) or folder, or several of them; or a data frame, records of
-    the native format, Forests (one or several for each sentence), a Corpus, or a Dataset. With ``references`` (a file,
-    several as Path objects, or texts) the sentences have one each, see ``Dataset.matched``. ``format`` is told from
-    the files where it is None. Files are read in the order given; those of a pattern or folder in natural order (2
-    before 10). In a folder, files that are neither forests nor Moses lists are listed in ``left_out``.
+    the native format, Forests (one or several for each sentence), a Corpus, or a Dataset. ``references`` (a file,
+    several files as Path objects, or texts) are matched with the sentences by ``Dataset.matched``. If ``format`` is
+    None, it is recognised from the files. Files are read in the order given, those of a pattern or folder in natural
+    order (2 before 10). In a folder, files that are neither forests nor Moses lists are listed in ``left_out``.
 
-    Lists: those of a sentence that several files have are joined. ``missing=0`` takes a feature that a hypothesis
-    lacks as 0 where that is an error otherwise. ``on_error="skip"`` leaves out what is at fault and lists it in
-    ``skipped``. ``add`` names files of further scores, each with the name of the feature they become; ``features`` are
-    some of BUILTIN_FEATURES. ``dtype`` is float64 or float32, that of the features.
+    Lists: the lists of a sentence in several files are joined. ``missing=0`` takes a feature that a hypothesis lacks as
+    0; otherwise it is an error. ``on_error="skip"`` leaves out lines at fault and lists them in ``skipped``. ``add``
+    gives files of further scores, each with the name of its feature; ``features`` are some of BUILTIN_FEATURES.
+    ``dtype`` is that of the features, float64 or float32.
 
-    Forests: ``ids`` says which sentence one is of: "order" its position among all forests, "name" the number in its
-    file's name (the last one there; of a file with several forests, that in each one's own name), "name1" that number
-    counted from 1; or it is a file with a name in each line (its first word), those of the reference lines in turn.
-    Forests of the same sentence are searched as their union; n-best lists among them keep their own ids. ``negate``
-    changes the sign of all features, of none, or of those named; ``drop`` names the words that are not output;
-    ``symbols`` is a table of words. Where they are None the convention of the format holds (docs/formats.md).
+    Forests: ``ids`` says how a forest finds its sentence. "order": by its position among all forests. "name": by the
+    last number in the name of its file or, if the file has several forests, in its own name. "name1": by that number,
+    counted from 1. A file: its lines begin with names of forests, and line i belongs to reference i. Forests of the
+    same sentence are searched as their union; n-best lists among them keep their own ids. ``negate`` changes the sign
+    of all features, of none, or of those named; ``drop`` names the words that are not output; ``symbols`` is a table of
+    words. None stands for the convention of the format (docs/formats.md).
 
-    ``model`` of the result has the weights by which the decoder itself ranks, where all files tell the same: the scales
-    in the header of SLF, or 1 where the format has nothing but the parts of one score (OpenFst, Kaldi, plain Moses).
+    ``model`` of the result has the weights by which the decoder ranked, if all files agree on them: the scales in the
+    header of SLF, or 1 if the format has nothing but the parts of one score (OpenFst, Kaldi, plain Moses).
     """
     reading = Reading(
         format=format, missing=missing, ids=ids, negate=negate, drop=drop, symbols=symbols, on_error=on_error,
         add=tuple(add), features=features, dtype=dtype,
     )  # fmt: skip
     texts = as_references(references)
-    found = reading.read(source)
-    return found if texts is None else found.matched(texts)
+    dataset = reading.read(source)
+    return dataset if texts is None else dataset.matched(texts)
 
 
 def read_with(reading: Reading, source: Any) -> Dataset:
@@ -105,25 +104,25 @@ def read_with(reading: Reading, source: Any) -> Dataset:
         return _lists(reading, collector.rows(), [Provenance(FRAME, FRAME)], problems)
     if isinstance(source, (str, os.PathLike)):
         source = [source]
-    given = list(source) if isinstance(source, Iterable) else [source]
-    if not given:
+    items = list(source) if isinstance(source, Iterable) else [source]
+    if not items:
         raise InputError("paths: expected at least one file, got none")
-    some = next((item for item in given if not (isinstance(item, (list, tuple)) and not item)), None)
-    if isinstance(some, Forest) or (isinstance(some, (list, tuple)) and isinstance(some[0], Forest)):
-        return _from_memory(reading, given)
-    if isinstance(some, Mapping):
+    first = next((item for item in items if not (isinstance(item, (list, tuple)) and not item)), None)
+    if isinstance(first, Forest) or (isinstance(first, (list, tuple)) and isinstance(first[0], Forest)):
+        return _from_memory(reading, items)
+    if isinstance(first, Mapping):
         reading.check_for_memory("records", "missing", "add", "features", "dtype")
         collector = RowCollector(missing=reading.missing)
-        read_records(given, collector)
+        read_records(items, collector)
         return _lists(reading, collector.rows(), [Provenance(RECORDS, RECORDS)], Problems())
-    for item in given:
+    for item in items:
         if not isinstance(item, (str, os.PathLike)):
             raise InputError(f"paths: got {item!r}; expected the name of a file, or a data frame")
-    return _read_files(reading, given)
+    return _read_files(reading, items)
 
 
 def _from_memory(reading: Reading, source: Any) -> Dataset:
-    """Forests as they are; lists may get further features."""
+    """The dataset of forests as they are, or of lists, perhaps with further features."""
     if isinstance(source, Dataset):
         reading.check_for_memory("a Dataset", *(("features",) if source.is_lists else ()))
         return add_builtin_features(source, reading.features)
@@ -131,7 +130,7 @@ def _from_memory(reading: Reading, source: Any) -> Dataset:
     return from_forests([source] if isinstance(source, Forest) else source)
 
 
-# Files, and what they are.
+# Files and their formats.
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,7 @@ class _File:
 
     @property
     def has_forests(self) -> bool:
-        """Whether it holds forests rather than lists."""
+        """Whether the file holds forests rather than lists."""
         if self.format == "packed":
             return packed_kind(self.source.head()) != LISTS
         return self.format in FOREST_FORMATS
@@ -151,7 +150,7 @@ class _File:
 
 @dataclass
 class _Files:
-    """The files that names, patterns and folders stand for, in order."""
+    """The files of all names, patterns and folders, in order."""
 
     format: str | None
     found: list[_File] = field(default_factory=list)
@@ -159,7 +158,7 @@ class _Files:
     _opened: list[Source] = field(default_factory=list)
 
     def add(self, path: Path) -> None:
-        """Take what a name stands for."""
+        """Add a file, the files that match a pattern, or those of a folder."""
         matching = matching_files(path)
         for match in matching:
             source = self._source(match)
@@ -170,7 +169,7 @@ class _Files:
                 self._take(source, kind)
 
     def close(self) -> None:
-        """Close what was opened and not read to its end."""
+        """Close the files that were opened and not read to their ends."""
         for source in self._opened:
             source.close()
 
@@ -188,7 +187,7 @@ class _Files:
         entries = [entry for entry in entries if not entry.name.startswith(".")]
         sources = [self._source(entry) for entry in entries if entry.is_file()]
         formats = [self.format or _sniff_in_folder(source, keep=k < KEPT_OPEN) for k, source in enumerate(sources)]
-        if set(formats) - {None, AMBIGUOUS}:  # numbers in a file of references may look like arcs
+        if set(formats) - {None, AMBIGUOUS}:  # beside other forests it may be a file of references with numbers
             formats = [None if each == AMBIGUOUS else each for each in formats]
         suffixes = {without_suffix(file).suffix for file, each in zip(sources, formats, strict=True) if each}
         self.left_out += [f"{entry}/" for entry in entries if entry.is_dir()]
@@ -206,7 +205,7 @@ class _Files:
 
 
 def _sniff_in_folder(source: Source, *, keep: bool) -> str | None:
-    """The format of a file beside forests: one of forests, or of lists that cannot be taken for anything else."""
+    """The format of a file beside forests, or None: one of forests, or moses, which looks like nothing else."""
     first = source.head(ENOUGH)
     if not keep:
         source.let_go()
@@ -217,7 +216,7 @@ def _sniff_in_folder(source: Source, *, keep: bool) -> str | None:
 
 
 def matching_files(path: Path) -> list[Path]:
-    """The files that match a pattern, in natural order; what is no pattern stays as it is."""
+    """The files that match a pattern, in natural order; a name that is no pattern stays as it is."""
     name = os.fspath(path)
     if not glob.has_magic(name) or os.path.exists(name):
         return [path]
@@ -228,7 +227,7 @@ def matching_files(path: Path) -> list[Path]:
 
 
 def natural_key(name: Path) -> list[tuple[bool, int, str]]:
-    """Sorts names as people do: numbers in them by value."""
+    """A sort key for names that orders the numbers in them by value."""
     parts = re.split(r"([0-9]+)", os.fspath(name))
     return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
 
@@ -249,7 +248,7 @@ def _read_files(reading: Reading, paths: Sequence[Path]) -> Dataset:
 
 
 def _read_lists(reading: Reading, files: Sequence[_File]) -> Dataset:
-    """Lists alone: all of them at once, for those of a sentence are joined."""
+    """The dataset of all lists at once: the lists of a sentence are joined."""
     provenance = [Provenance(file.source.name, file.format) for file in files]
     if any(file.format == "packed" for file in files):
         return add_builtin_features(_open_packed(reading, files), reading.features)
@@ -258,7 +257,7 @@ def _read_lists(reading: Reading, files: Sequence[_File]) -> Dataset:
 
 
 def _lists(reading: Reading, rows: Rows, provenance: Sequence[Provenance], problems: Problems) -> Dataset:
-    """The dataset of rows, with the further features that are asked for."""
+    """The dataset of rows, with the further features of the options."""
     if not len(rows.ids):
         where = ", ".join(origin.file for origin in provenance)
         skipped = (
@@ -274,7 +273,7 @@ def _lists(reading: Reading, rows: Rows, provenance: Sequence[Provenance], probl
 
 
 def _open_packed(reading: Reading, files: Sequence[_File]) -> Dataset:
-    """A packed file of lists, which is the only one."""
+    """The dataset of a packed file of lists, which must be the only file."""
     name = files[0].source.name
     if len(files) > 1:
         raise InputError(f"{name}: a packed file is read alone; give the original lists, or pack them all")
@@ -288,7 +287,7 @@ def _open_packed(reading: Reading, files: Sequence[_File]) -> Dataset:
 
 
 def _rows(reading: Reading, files: Sequence[_File], problems: Problems) -> Rows:
-    """All files of one family: Moses lists go through the kernel, the others through one collector."""
+    """The rows of all files. The kernel reads Moses lists; other formats go through one collector."""
     formats = {file.format for file in files}
     if "moses" in formats:
         if len(formats) > 1:
@@ -327,49 +326,48 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
                 models.append(_model(file.format, forest))
                 sentence = names.sentence(file.source, forest, len(forests))
                 pieces.append(Piece(sentence, forest.forest, Member(file.source.name, forest.name or f"{number}")))
-        elif lists is None:  # all lists at once: those of a sentence are joined
+        elif lists is None:  # all lists at once: the lists of a sentence are joined
             lists = _read_lists(Reading(missing=reading.missing), list_files)
-            # What neither the lists nor the forests name is no sentence of theirs.
             pieces += pieces_of(lists, vocabulary)
     if not pieces:
         raise InputError(f"{', '.join(file.source.name for file in files.found)}: no forests")
-    found = joined(
+    dataset = joined(
         pieces, lists=lists, ids_by=names.kind, left_out=files.left_out,
         provenance=[Provenance(file.source.name, file.format) for file in files.found],
     )  # fmt: skip
-    if options.negate is None and lists is None:  # whoever changes signs has other weights in mind
-        found = replace(found, model=_common_model(models))
+    if options.negate is None and lists is None:  # with other signs the weights of the decoder do not fit
+        dataset = replace(dataset, model=_common_model(models))
     if isinstance(options.negate, frozenset):
         for name in sorted(options.negate):
-            if name not in found.feature_names:
-                raise unknown_name("feature in negate:", name, found.feature_names)
-    return found if names.listed is None else replace(found, listed=len(names.listed))
+            if name not in dataset.feature_names:
+                raise unknown_name("feature in negate:", name, dataset.feature_names)
+    return dataset if names.listed is None else replace(dataset, listed=len(names.listed))
 
 
 def _forests_of(file: _File, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The forests of a file; those of a packed one are as they were packed."""
+    """The forests of a file; a packed file takes no options."""
     if file.format != "packed":
         yield from reader(file.format)(file.source, options, vocabulary)
         return
     if options != ForestOptions():
         raise InputError(
-            f"{file.source.name}: packed forests are as they were when they were packed; "
-            "negate features, drop words and give symbols then"
+            f"{file.source.name}: a packed file is read as it is; "
+            "negate features, drop words and give symbols when it is packed"
         )
-    found = open_packed(file.source)
-    for name, forest in zip(found.ids, found.corpus, strict=True):
+    packed = open_packed(file.source)
+    for name, forest in zip(packed.ids, packed.corpus, strict=True):
         yield NamedForest(forest, str(name))
 
 
 def _model(format_name: str, named: NamedForest) -> Mapping[str, float] | None:
-    """The weights by which the decoder of a forest ranks: as its file says, or 1 for all parts of its score."""
+    """The weights by which the decoder of a forest ranked: those of its file, or 1 for all parts of one score."""
     if named.model is None and set(named.forest.feature_names) == set(SUMMED.get(format_name, ())):
         return dict.fromkeys(named.forest.feature_names, 1.0)
     return named.model
 
 
 def _common_model(models: Sequence[Mapping[str, float] | None]) -> Mapping[str, float] | None:
-    """The weights that all forests agree on, if they do."""
+    """The weights of all forests, or None if they disagree."""
     common: dict[str, float] = {}
     for model in models:
         if model is None or any(common.get(name, weight) != weight for name, weight in model.items()):
@@ -379,7 +377,7 @@ def _common_model(models: Sequence[Mapping[str, float] | None]) -> Mapping[str, 
 
 
 def _as_type(dataset: Dataset, dtype: Any) -> Dataset:
-    """The dataset with features as float32, if that is asked for."""
+    """The dataset with features of this type, float64 or float32."""
     features = dataset.corpus.features
     if np.dtype(dtype) == np.float64 or features.dtype == dtype:
         return dataset
@@ -394,7 +392,7 @@ def _as_type(dataset: Dataset, dtype: Any) -> Dataset:
 
 
 class _Names:
-    """Which sentence each forest is of, as ``ids`` of ``read`` says."""
+    """The sentence of each forest, found by its place, its name or a file of names: ``ids`` of ``read``."""
 
     def __init__(self, ids: str | os.PathLike[str]) -> None:
         self._ids = os.fspath(ids)
@@ -410,7 +408,7 @@ class _Names:
         return self._position if self._ids == "order" else self._number(file.name, forest, count)
 
     def _number(self, name: str, forest: NamedForest, count: int) -> int:
-        """The number in a forest's name."""
+        """The sentence by the number in the name of a file or, if that has several forests, of a forest."""
         own = _last_number(forest.name or "")
         of_file = number_in_name(name)
         number = own if count > 1 or of_file is None else of_file
@@ -428,18 +426,18 @@ class _Names:
         return number
 
     def _line(self, file: Source, forest: NamedForest, count: int, places: dict[str, int]) -> int:
-        """The line on which a forest's name stands: its own in its file, or that of its file."""
+        """The line with the name of a forest or of its file."""
         stem = without_suffix(FilePath(file)).stem
         names = [forest.name] if count > 1 else [stem, FilePath(file).name, forest.name]
         place = next((places[name] for name in names if name in places), None)
         if place is None:
-            called = forest.name if count > 1 else stem
-            raise InputError(f"{file.name}: {self._ids} has no line for {called!r}; expected the names of all forests")
+            name = forest.name if count > 1 else stem
+            raise InputError(f"{file.name}: {self._ids} has no line for {name!r}; expected the names of all forests")
         return place
 
 
 def _listed_names(path: Path) -> dict[str, int]:
-    """The line of every name in a file: the first word of each line."""
+    """The line number, from 0, of every name in a file: the first word of each line."""
     places: dict[str, int] = {}
     with open_bytes(path) as stream:
         for number, line in enumerate(stream.read().decode("utf-8", errors="replace").splitlines()):

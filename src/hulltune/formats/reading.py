@@ -1,4 +1,4 @@
-"""How something is read: the options of ``read`` as one object."""
+"""The options of ``read`` as one object."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hulltune.data.dataset import Dataset
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.builtin_features import check_builtin_features
 from hulltune.formats.forest_files import ForestOptions, Path
-from hulltune.formats.problems import Problems
 from hulltune.formats.registry import get_format
+from hulltune.formats.streams import Problems
 from hulltune.names import IDS
 
 
 class OptionError(InputError):
-    """An option that is not for what is read: which one, and why."""
+    """An option that does not apply to the data that are read: its name and the reason."""
 
     def __init__(self, option: str, reason: str) -> None:
         super().__init__(f"{option}: {reason}")
@@ -28,7 +28,7 @@ class OptionError(InputError):
 
 @dataclass(frozen=True)
 class Reading:
-    """How lists and forests are read; see ``read``. What is for one of them alone is refused of the other."""
+    """Options for reading lists and forests, see ``read``. Those of one kind are refused for the other."""
 
     format: str | None = None
     missing: float | None = None
@@ -54,7 +54,7 @@ class Reading:
         Problems(self.on_error)
         if np.dtype(self.dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
             raise InputError(f"dtype: got {np.dtype(self.dtype)}; expected float64 or float32")
-        for name in ("negate", "drop", "add", "features"):  # what is iterated over more than once
+        for name in ("negate", "drop", "add", "features"):  # iterated over more than once
             value = getattr(self, name)
             if isinstance(value, Iterable) and not isinstance(value, (tuple, frozenset)):
                 object.__setattr__(self, name, tuple(value))
@@ -66,7 +66,7 @@ class Reading:
         return read_with(self, source)
 
     def meaning(self) -> dict[str, Any]:
-        """What changes the words or the features that are read, as JSON has it."""
+        """The options that change the words or features read, as JSON values."""
         return {
             "negate": self.negate if self.negate is None or isinstance(self.negate, bool) else sorted(self.negate),
             "drop": None if self.drop is None else sorted(self.drop),
@@ -75,7 +75,7 @@ class Reading:
 
     @property
     def forest_options(self) -> ForestOptions:
-        """What readers of forests take."""
+        """The options for readers of forests."""
         negate = self.negate
         return ForestOptions(
             negate=negate if negate is None or isinstance(negate, bool) else frozenset(negate),
@@ -84,19 +84,19 @@ class Reading:
         )
 
     def check_for_lists(self) -> None:
-        """Refuse what is for forests."""
+        """Refuse options for forests."""
         for name in ("ids", "negate", "drop", "symbols"):
             if self._differs(name):
-                raise OptionError(name, "is for forests, and these are lists, which name their sentences themselves")
+                raise OptionError(name, "is for forests, and these are lists; leave it out")
 
     def check_for_forests(self) -> None:
-        """Refuse what is for lists."""
+        """Refuse options for lists."""
         for name in ("add", "features", "on_error"):
             if self._differs(name):
                 raise OptionError(name, "is for lists; forests are read as they are, whole or not at all")
 
     def check_for_memory(self, what: str, *names: str) -> None:
-        """Refuse all but the options of these names of something that is read from no file."""
+        """Refuse all options but these for ``what``, which comes from memory and no file."""
         for option in fields(self):
             if option.name not in names and self._differs(option.name):
                 raise OptionError(option.name, f"is for files, and this is {what}")

@@ -1,4 +1,4 @@
-"""References by sentence: from plain text files, a line a sentence, or as texts."""
+"""References by sentence, from plain text files with a line a sentence, or from texts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 
 from hulltune.data.dataset import References
 from hulltune.errors import InputError
-from hulltune.formats.problems import Problems
-from hulltune.formats.streams import numbered_lines
+from hulltune.formats.streams import Problems, numbered_lines
 from hulltune.wording import counted
 
 __all__ = ["References", "ReferencesLike", "as_references", "read_references"]
@@ -43,19 +42,19 @@ def as_references(references: ReferencesLike) -> References | None:
         return None
     if isinstance(references, (str, os.PathLike)):
         return read_references(references)
-    given: list[Any] = list(references)
-    if not given:
+    items: list[Any] = list(references)
+    if not items:
         raise InputError("references: expected a text for each sentence, got an empty sequence")
-    if all(isinstance(item, os.PathLike) for item in given):
-        return read_references(given)
-    if all(isinstance(item, str) for item in given):
-        if len(given) < 10 and all(os.path.isfile(item) for item in given):
+    if all(isinstance(item, os.PathLike) for item in items):
+        return read_references(items)
+    if all(isinstance(item, str) for item in items):
+        if len(items) < 10 and all(os.path.isfile(item) for item in items):
             raise InputError(
                 "references: a list of strings is a text for each sentence, but these are names of files; "
                 "give several files as pathlib.Path objects"
             )
-        return tuple((text,) for text in given)
-    for sentence, texts in enumerate(given):
+        return tuple((text,) for text in items)
+    for sentence, texts in enumerate(items):
         if isinstance(texts, str) or not (isinstance(texts, Iterable) and all(isinstance(text, str) for text in texts)):
-            raise InputError(f"references: sentence {sentence} has {texts!r}; expected a sequence of texts, as others")
-    return tuple(tuple(texts) for texts in given)
+            raise InputError(f"references: sentence {sentence} has {texts!r}; expected a sequence of texts")
+    return tuple(tuple(texts) for texts in items)

@@ -1,4 +1,4 @@
-"""The formats: which there are, who reads, recognises and writes them. No part of one is imported before it is used."""
+"""The table of formats: who recognises, reads and writes them. Modules are imported when they are used."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from hulltune.errors import unknown_name
 from hulltune.names import FOREST_FORMATS, FORMATS
 
 ENOUGH = 1 << 13
-"""Bytes that give a format of forests away: folders have thousands of files, each of which is looked at."""
+"""Bytes that suffice to recognise forests: a folder may have thousands of files to look at."""
 
 
 class Format(NamedTuple):
     """A format and its parts, each as "module.function" of this room, or "" where there is none.
 
-    A reader of lists takes a file, a RowCollector and Problems; one of forests takes a file, ForestOptions and a
+    A reader of lists takes a file, a RowCollector and Problems; a reader of forests takes a file, ForestOptions and a
     Vocabulary. A recogniser takes the first bytes of a file. A writer takes a file and NamedForests, or a Dataset of
     lists. "packed", "moses" and "nemo" are read in ways of their own (see read.py).
     """
@@ -25,7 +25,7 @@ class Format(NamedTuple):
     reader: str = ""
     writer: str = ""
     suffix: str = ""
-    """The ending of a name that tells the format where the content does not, or of one that is to be written."""
+    """The suffix of files in this format: decides if the content does not, and for files to write."""
 
 
 _FORMATS = {
@@ -61,11 +61,11 @@ SUMMED = {
     "kaldi": ("graph", "acoustic"),
     "moses-graph": ("transition",),
 }
-"""Formats in which the decoder's own score is the sum of just these features."""
+"""Formats in which the score of the decoder is the sum of exactly these features."""
 
 
 def get_format(name: str) -> Format:
-    """A format by its name, or an error that lists them."""
+    """The format of this name; an error that lists all names if there is none."""
     if name not in _FORMATS:
         raise unknown_name("format", name, FORMATS)
     return _FORMATS[name]
@@ -90,7 +90,7 @@ def recognised(head: bytes) -> str | None:
 
 
 def recognised_forests(head: bytes) -> str | None:
-    """The format of a file of forests that begins with these bytes, or None if it is none."""
+    """The format of a file of forests that begins with these bytes, or None for other files."""
     from hulltune.data.packed import FORESTS, packed_kind
 
     if packed_kind(head) == FORESTS:
@@ -99,7 +99,7 @@ def recognised_forests(head: bytes) -> str | None:
 
 
 def by_suffix(suffix: str, *, to_write: bool = False) -> str | None:
-    """The format that the ending of a file's name tells."""
+    """The format of files with this suffix, or None."""
     if suffix == ".nbest" and to_write:
         return "moses"
     for name, form in _FORMATS.items():

@@ -16,12 +16,12 @@ T = TypeVar("T")
 
 
 def as_record(result: Any, kind: str) -> dict[str, Any]:
-    """A dataclass as JSON would have it, with its kind first: a name and a version, such as "hulltune result 1"."""
+    """The fields of a dataclass for JSON, with its kind first: a name and version such as "hulltune result 1"."""
     return {"format": kind, **dataclasses.asdict(result)}
 
 
 def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Write a record; whoever looks sees the file before or this one."""
+    """Write a record, atomically: readers see the old file or the new one."""
     with written_atomically(path) as file:
         file.write((json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
     return Path(path)
@@ -30,7 +30,7 @@ def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
 def load_record(
     path: str | os.PathLike[str], kind: str, what: str, made: type[T], build: Callable[[dict[str, Any]], T]
 ) -> T:
-    """The dataclass ``made`` that ``build`` makes of its fields. ``what`` names it where a file is no such record."""
+    """The dataclass ``made`` in a file, as ``build`` makes it of the fields. Messages call it ``what``."""
     file = os.fspath(path)
     with open_bytes(path) as stream:
         data = stream.read()
@@ -47,4 +47,4 @@ def load_record(
     try:
         return build(record)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{file}: not {what}; a part of it is no such part ({error})") from None
+        raise InputError(f"{file}: not {what}; a field has a value of the wrong kind ({error})") from None

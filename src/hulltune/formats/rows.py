@@ -1,4 +1,4 @@
-"""Hypotheses in the order of the file, as the readers find them, and how they become a dataset."""
+"""Hypotheses in the order of the files, and the dataset that they become."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from hulltune.errors import InputError
 from hulltune.formats.numbers import LONE_SURROGATE, is_text
 
 Fill: TypeAlias = Callable[[NDArray[Any], Int64s], None]
-"""Writes the features of all rows into a matrix of zeros; row r belongs at ``destination[r]``."""
+"""A function that writes the features of all rows into a matrix of zeros, row r at ``destination[r]``."""
 
 MOST_BYTES = 1 << 36
-"""A matrix beyond this is refused: a list with that many distinct feature names is not meant to be dense."""
+"""A larger matrix is refused: lists with so many distinct feature names are not meant to be dense."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Rows:
     sources: Mapping[SentenceId, str] = field(default_factory=dict)
     omitted: Mapping[str, int] = field(default_factory=dict)
     gaps: Int64s | None = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """Among all hypotheses as written, the numbers of those that were skipped; None where that is not known."""
+    """The numbers of skipped hypotheses among all as written; None if they are not known."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def to_dataset(
     skipped: Iterable[Skipped] = (),
     provenance: Iterable[Provenance] = (),
 ) -> Dataset:
-    """Group rows by sentence, drop duplicates, pack; O(rows), and no second copy of the features at any time."""
+    """The dataset of rows, grouped by sentence, without duplicates. O(rows); the features are never copied."""
     from hulltune.kernels import texts
 
     count, width = len(rows.keys), len(rows.feature_names) + len(columns)
@@ -90,7 +90,7 @@ def to_dataset(
     first = _first_of_equals(text, text_offsets, matrix, hashes.copy(), offsets)
     copies = np.bincount(first, minlength=count).astype(np.int32) if count else np.zeros(0, dtype=np.int32)
     keep = np.flatnonzero(copies)
-    ranks: Int64s | None = None  # nothing is left out
+    ranks: Int64s | None = None  # None: no hypothesis is left out
     if len(keep) < count:
         if scores is not None:
             np.maximum.at(scores, first, scores.copy())  # the best score of equal hypotheses stays
@@ -137,8 +137,9 @@ def _first_of_equals(
     hashes: NDArray[np.uint64],
     offsets: Int64s,
 ) -> Int64s:
-    """For every hypothesis the first of its list with the same text and the same features. ``hashes`` of the texts
-    become those of both.
+    """For each hypothesis, the first of its list with the same text and the same features.
+
+    ``hashes`` has the hashes of the texts; they become those of texts and features.
     """
     from hulltune.kernels import texts
 
@@ -153,9 +154,9 @@ def _order_sentences(ids: list[SentenceId], keys: Int64s) -> tuple[Sequence[Sent
         return tuple(str(name) for name in ids), keys
     numbers = np.array(ids, dtype=np.int64)
     last = int(numbers.max(initial=-1))
-    if last < 10 * len(ids) + 100_000:  # numbers of sentences; a gap is a sentence without hypotheses
+    if last < 10 * len(ids) + 100_000:  # line numbers: a gap is a sentence without hypotheses
         return range(last + 1), numbers[keys]
-    by_number = np.argsort(numbers)  # far-flung numbers are names: nothing is known about what lies in between
+    by_number = np.argsort(numbers)  # numbers far apart are names: gaps mean nothing
     place = np.empty(len(ids), dtype=np.int64)
     place[by_number] = np.arange(len(ids))
     return tuple(int(number) for number in numbers[by_number]), place[keys]
@@ -187,7 +188,7 @@ def _compact(matrix: NDArray[Any], keep: Int64s) -> NDArray[Any]:
 
 
 def _check_range(matrix: NDArray[Any], names: Sequence[str]) -> None:
-    """The readers let no infinity through, so that one here is a value too large for float32."""
+    """Refuse infinity, which here is a value too large for float32: readers refuse the others."""
     if matrix.dtype == np.float64:
         return
     for number, name in enumerate(names):
@@ -196,7 +197,7 @@ def _check_range(matrix: NDArray[Any], names: Sequence[str]) -> None:
 
 
 class RowCollector:
-    """Gathers hypotheses one by one, for the formats that are read in Python."""
+    """A collector of hypotheses, one by one, for the formats that are read in Python."""
 
     def __init__(self, *, missing: float | None = None) -> None:
         self._missing = missing
@@ -217,13 +218,13 @@ class RowCollector:
 
     @property
     def fills_missing(self) -> bool:
-        """Whether a feature that is left out is 0, rather than a fault."""
+        """Whether a feature left out is 0; otherwise it is a fault."""
         return self._missing is not None
 
     def declare(
         self, sentence: SentenceId, *, references: tuple[str, ...] | None = None, source: str | None = None
     ) -> str | None:
-        """Mention a sentence, which may have no hypotheses; the reason, if this contradicts what was said before."""
+        """Mention a sentence, which may have no hypotheses; returns the reason if it contradicts an earlier mention."""
         if not all(is_text(text) for text in (*(references or ()), source or "")):
             return LONE_SURROGATE
         self._numbers.setdefault(sentence, len(self._numbers))
@@ -236,7 +237,7 @@ class RowCollector:
     def add(
         self, sentence: SentenceId, text: str, features: Mapping[str, float], score: float | None = None
     ) -> str | None:
-        """Take a hypothesis with finite features, or the reason why not."""
+        """Take a hypothesis; returns the reason if it is at fault and skipped."""
         rows = len(self._keys)
         reason = self._check(features, score) if is_text(text) else LONE_SURROGATE
         if reason is not None:
@@ -284,20 +285,20 @@ class RowCollector:
         return None
 
     def skip_one(self) -> None:
-        """Leave out a hypothesis that the file has."""
+        """Count a hypothesis of the file that is left out."""
         self._gaps.append(len(self._keys) + len(self._gaps))
 
     def skip_many(self) -> None:
-        """Leave out an unknown number of hypotheses that the file has."""
+        """Note that an unknown number of hypotheses of the file is left out."""
         self._gaps_known = False
 
     def rows(self) -> Rows:
-        """All that was gathered."""
+        """All hypotheses collected."""
         columns = list(self._columns.values())
 
         def fill(matrix: NDArray[Any], destination: Int64s) -> None:
             for number, column in enumerate(columns):
-                with np.errstate(over="ignore"):  # too large for float32: refused by the caller, with a message
+                with np.errstate(over="ignore"):  # too large for float32: to_dataset refuses it with a message
                     matrix[destination, number] = np.frombuffer(column, dtype=np.float64)
 
         return Rows(

@@ -1,4 +1,4 @@
-"""A directory with one file per score, in three habits.
+"""Directories with a file per score, in three layouts.
 
 ESPnet: folders ``1best_recog``, ``2best_recog``, … each with ``text`` and one file per score, lines ``id value``.
 RETURNN: files of Python literals ``{"id": [(score, "text"), …], …}`` over the same hypotheses, a file per score.
@@ -17,9 +17,16 @@ from typing import Any
 from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError
 from hulltune.formats.numbers import json_number, plain_number, sentence_id, shown
-from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import BYTE_ORDER_MARK, head, not_utf8, numbered_lines, open_bytes, without_suffix
+from hulltune.formats.streams import (
+    BYTE_ORDER_MARK,
+    Problems,
+    head,
+    not_utf8,
+    numbered_lines,
+    open_bytes,
+    without_suffix,
+)
 from hulltune.wording import counted
 
 NBEST = re.compile(r"([0-9]{1,6})best_recog", flags=re.ASCII)
@@ -88,21 +95,21 @@ def _read_espnet(folders: list[Path], collector: RowCollector, problems: Problem
 
 
 def _without_tensor(text: str) -> str:
-    """ESPnet prints scores as they are, and so often as ``tensor(-1.5)``."""
+    """The number in ``tensor(-1.5)``, as ESPnet often prints scores; other texts as they are."""
     match = TENSOR.fullmatch(text.strip())
     return match[1] if match else text.strip()
 
 
 def _keyed(path: Path, problems: Problems) -> dict[str, tuple[int, str]]:
-    """Line number and value of every key in a file with lines ``key value``."""
-    found: dict[str, tuple[int, str]] = {}
+    """The line number and value of every key in a file with lines ``key value``."""
+    values: dict[str, tuple[int, str]] = {}
     for line, text in numbered_lines(path, problems):
         key, _, value = text.strip().partition(" ")
-        if not key or key in found:
+        if not key or key in values:
             problems.report(os.fspath(path), line, f"utterance {key!r} occurs twice" if key else "blank line")
             continue
-        found[key] = (line, value.strip())
-    return found
+        values[key] = (line, value.strip())
+    return values
 
 
 def _read_plain(files: dict[str, Path], collector: RowCollector, problems: Problems) -> None:
@@ -132,8 +139,8 @@ def _read_plain(files: dict[str, Path], collector: RowCollector, problems: Probl
             problems.report(os.fspath(path), line, reason)
 
 
-def _plain_id(text: str, given: str | None) -> tuple[SentenceId, str | None]:
-    name, tab, _ = (given, "\t", "") if given is not None else text.partition("\t")
+def _plain_id(text: str, known_id: str | None) -> tuple[SentenceId, str | None]:
+    name, tab, _ = (known_id, "\t", "") if known_id is not None else text.partition("\t")
     if not tab or not name.strip():
         return 0, f"got {shown(text)}; expected 'id<tab>text', or a file 'ids' with the ids"
     return sentence_id(name.strip()), None
@@ -162,11 +169,11 @@ def _read_returnn(files: dict[str, Path], collector: RowCollector, problems: Pro
 
 
 def _literal(path: Path) -> dict[str, list[tuple[float, str]]]:
-    """The lists of a file of Python literals; only literals, nothing is run."""
+    """The lists of a file of Python literals; nothing is run."""
     with open_bytes(path) as stream:
         data = stream.read().removeprefix(BYTE_ORDER_MARK)
     try:
-        # nan and inf are no literals, but RETURNN writes them: numbers, to be refused later with a better message.
+        # RETURNN writes nan and inf, which are no literals: as 1e999 they are refused later, with a better message.
         value: Any = ast.literal_eval(re.sub(r"(?<=\()\s*-?(nan|inf)\s*(?=,)", "1e999", data.decode("utf-8")))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: {not_utf8(error)}") from None

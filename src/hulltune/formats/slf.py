@@ -2,11 +2,11 @@
 
 ``a=`` becomes the feature acoustic, ``l=`` language, ``n=`` ngram, ``r=`` pronunciation, ``ds=`` duration; any other
 field of links with numbers in it keeps its name. They are log-likelihoods, converted to natural logarithms if
-``base=`` says so. The feature words counts the words that are put out. Scales and penalties of the header are no
-features: they are what is to be tuned.
+``base=`` says so. The feature words counts the words of the output. Scales and penalties of the header are no features:
+they are the weights to be tuned.
 
-Nodes and links are read by a kernel; this module reads the header, decides what the kernel cannot, and words the
-complaints. Lattices are written with words on links.
+A kernel reads nodes and links; this module reads the header and what the kernel cannot, and writes the messages.
+Lattices are written with words on links.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ FEATURE_OF_KEY = {
     "ds": "duration",
 }
 NULL = "!NULL"
-"""The word of a node or link that has none."""
+"""The word of a node or link without one."""
 WORDS = "words"
 """The feature that counts words, whose weight is the word insertion penalty or bonus."""
 _IGNORED_KEYS = frozenset({"t", "time", "v", "var", "d", "div", "s", "states", "p"})
 _OF_LATTICES = {"V": "VERSION", "U": "UTTERANCE", "S": "SUBLAT", "N": "NODES", "L": "LINKS"}
 RESERVED_KEYS = _IGNORED_KEYS | {"I", "J", "S", "E", "W", "L", "START", "END", "WORD"}
-"""Fields of nodes and links that are no features."""
+"""The fields of nodes and links that are no features."""
 _MOST_KEYS = 256
 _FIELD = re.compile(r'([^\s=]+)=("(?:[^"\n]*)"(?=\s|$)|\S*)')
 _VARIANT = re.compile(r"(.+)\([0-9]+\)")
@@ -66,11 +66,11 @@ SCALES = {
     "duration": ("duscale", "0"),
     "words": ("wdpenalty", "0"),
 } | {f"x{number}": (f"x{number}scale", "0") for number in range(1, 10)}
-"""The field of each feature that has one, and what it is where it is left out (HTK, and SRILM for its own fields)."""
+"""The header field that scales a feature, and its default (by HTK; by SRILM for its own fields)."""
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins so is in this format."""
+    """Whether a file that begins with these bytes is SLF."""
     return b"\0" not in head and _HEAD.search(head) is not None
 
 
@@ -88,7 +88,7 @@ def _read_file(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Na
 
 
 class _SlfFile:
-    """The tables that the kernel fills, and what is made of them."""
+    """The tables that the kernel fills, and the forest made of them."""
 
     def __init__(self, file: str, data: bytes) -> None:
         from hulltune.kernels import interning, slf
@@ -154,7 +154,7 @@ class _SlfFile:
         start = int(self._state[self._kernel.POSITION])
         return self._data[start : self._data.index(b"\n", start)].decode("utf-8").strip()
 
-    # What the kernel asks for.
+    # Answers to the kernel.
 
     def _read_header(self) -> None:
         """Read header lines up to the next node, link or blank line."""
@@ -211,7 +211,7 @@ class _SlfFile:
         return self._columns.index(name)
 
     def _with_column(self, values: Floats) -> Floats:
-        """Room for one more column; what is read already does not have the field."""
+        """The values with room for one more column, NaN in the rows read before: they lack the field."""
         width = len(self._columns)
         if width > values.shape[1]:
             values = np.concatenate([values, np.empty_like(values)], axis=1)
@@ -219,7 +219,7 @@ class _SlfFile:
         return values
 
     def _settle_pending(self) -> None:
-        """Let Python read the numbers that the kernel would not."""
+        """Let Python read the numbers that the kernel left to it."""
         for row, column, start, stop in self._pending[: self._state[self._kernel.PENDING]].tolist():
             token = self._data[start:stop].decode("utf-8")
             value = plain_number(token)
@@ -229,7 +229,7 @@ class _SlfFile:
             self._rows.values[row, column] = value
 
     def _complaint(self, line: str) -> str:
-        """What is wrong with the line of a node or link that the kernel could not read."""
+        """The fault of a line of a node or link that the kernel could not read."""
         fields: dict[str, str] = {}
         aliases = {"START": "S", "END": "E", "WORD": "W"}
         place = 0
@@ -254,10 +254,10 @@ class _SlfFile:
             return "the word is empty (W=); write !NULL for no word"
         return f"cannot be read as a {'link' if 'J' in fields else 'node'}: {shown(line)}"
 
-    # What is made of it.
+    # The forest.
 
     def named_forest(self, options: ForestOptions, vocabulary: Vocabulary) -> NamedForest:
-        """The forest of the lines that were read."""
+        """The forest of the lines read."""
         is_link = self._rows.target[: self._state[self._kernel.ROWS]] >= 0
         self._links, self._nodes = self._chosen(is_link), self._chosen(~is_link)
         self._check_counts()
@@ -297,7 +297,7 @@ class _SlfFile:
         )
 
     def _check_counts(self) -> None:
-        """A file that was cut off has fewer nodes or links than its header says."""
+        """Refuse other numbers of nodes or links than the header has: the file may be cut off."""
         if not self._header and not len(self._rows.line[: self._state[self._kernel.ROWS]]):
             raise InputError(f"{self._file}: the file is empty; expected a lattice")
         for key, letter, what, got in (
@@ -313,7 +313,7 @@ class _SlfFile:
                 )
 
     def _places(self, numbers: Int64s, of_nodes: Int64s) -> Int64s:
-        """The places among the nodes of those that links name by number."""
+        """The places among all nodes of the nodes with these numbers."""
         count = len(of_nodes)
         if np.array_equal(of_nodes, np.arange(count)):
             places, unknown = numbers, numbers >= count
@@ -337,15 +337,15 @@ class _SlfFile:
         return np.asarray(places, dtype=np.int64)
 
     def _ends(self, numbers: Int64s, sources: Int64s, targets: Int64s) -> tuple[int, int]:
-        """Start and end: those of the header, or the nodes that no link enters or leaves."""
+        """The start and end node: of the header, or the only nodes that no link enters or leaves."""
         ends: list[int] = []
         for key, touched, verb in (("start", targets, "enters"), ("end", sources, "leaves")):
             if key in self._header:
-                given = self._header[key]
-                is_number = given.isdigit() and given.isascii() and len(given) <= 18
-                place = np.flatnonzero(numbers == int(given)) if is_number else numbers[:0]
+                node = self._header[key]
+                is_number = node.isdigit() and node.isascii() and len(node) <= 18
+                place = np.flatnonzero(numbers == int(node)) if is_number else numbers[:0]
                 if not len(place):
-                    raise InputError(f"{self._file}: {key}={given} in the header, but there is no node I={given}")
+                    raise InputError(f"{self._file}: {key}={node} in the header, but there is no node I={node}")
                 ends.append(int(place[0]))
                 continue
             free = np.flatnonzero(np.bincount(touched, minlength=len(numbers)) == 0)
@@ -360,12 +360,12 @@ class _SlfFile:
     def _output(
         self, options: ForestOptions, vocabulary: Vocabulary, start: int, targets: Int64s
     ) -> tuple[Int32s, int]:
-        """The word of every link, or of the node that it enters; and the word of the start node."""
+        """The word of every link, or of the node that it enters, and the word of the start node; −1 for none."""
         rule = word_rule(options, SPEECH, nothing=NULL)
         count = int(self._words.size[0])
         spans = zip(self._words.starts[:count].tolist(), self._words.stops[:count].tolist(), strict=True)
         texts = [_word(self._data[first:last].decode("utf-8")) for first, last in spans]
-        number = np.append(number_words(texts, rule, vocabulary), np.int32(-1))  # the last is that of no word
+        number = np.append(number_words(texts, rule, vocabulary), np.int32(-1))  # the last stands for no word
         on_nodes, on_links = number[self._nodes.word], self._links.word
         if NULL in texts:  # a link without a word of its own
             on_links = np.where(on_links == texts.index(NULL), -1, on_links)
@@ -373,19 +373,22 @@ class _SlfFile:
             return on_nodes[targets], int(on_nodes[start])
         if np.any(on_nodes >= 0):
             line = int(self._nodes.line[np.flatnonzero(on_nodes >= 0)[0]])
-            raise self._error(line, "a word on a node, though links have words too; expected words on either")
+            raise self._error(
+                line, "a word on a node, though links have words too; expected words on nodes or on links"
+            )
         return number[on_links], -1
 
     def _features(self, of_node: Int64s, words: Int32s, start_word: int) -> tuple[DenseFeatures, tuple[str, ...]]:
-        """Values by name, a row for the start, for every link and for the end; a link without a value has that of its
-        node, or 0.
+        """The features and their names: a row for the start, for every link and for the end.
+
+        A link without a value has that of its node, or 0.
         """
         links, width = len(words), len(self._columns)
-        given = self._links.values[:, :width]
+        values = self._links.values[:, :width]
         of_nodes = self._nodes.values[of_node, :width]
-        given = np.where(np.isnan(given), of_nodes, given)
+        values = np.where(np.isnan(values), of_nodes, values)
         matrix = np.zeros((links + 2, width + 1), order="F")
-        matrix[1:-1, :width] = np.where(np.isnan(given), 0.0, self._in_natural_logs(given))
+        matrix[1:-1, :width] = np.where(np.isnan(values), 0.0, self._in_natural_logs(values))
         matrix[0, width] = start_word >= 0
         matrix[1:-1, width] = words >= 0
         if WORDS in self._columns:  # a file may have its own count
@@ -396,7 +399,7 @@ class _SlfFile:
         base = plain_number(self._header.get("base", "2.71828182845905"))
         if base is None or not math.isfinite(base) or base < 0 or base == 1:
             raise InputError(f"{self._file}: base={self._header['base']} in the header; expected a base of logarithms")
-        if abs(base - math.e) < 1e-3:  # however many digits of e there are
+        if abs(base - math.e) < 1e-3:  # e, with however many digits
             return values
         likelihoods = np.array([name in FEATURE_OF_KEY.values() or _EXTRA.fullmatch(name) for name in self._columns])
         if base > 0:
@@ -411,7 +414,7 @@ class _SlfFile:
 
 
 def _word(text: str) -> str:
-    """A word without quotes, without the number of a pronunciation variant, and with its escapes (\\ooo) resolved."""
+    """A word without quotes and without the number of a pronunciation variant, its escapes (\\ooo) resolved."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1] or text
     if text.endswith(")") and (variant := _VARIANT.fullmatch(text)) is not None:
@@ -422,8 +425,9 @@ def _word(text: str) -> str:
 
 
 def header_weights(header: Mapping[str, str], names: Sequence[str]) -> dict[str, float] | None:
-    """A weight for each feature. None where a field is no number, where scores are probabilities (base=0), and where a
-    feature has a name of its own, by which no field scales it: then the header does not tell.
+    """The weight of each feature by the scales of the header, or None if the header does not determine it.
+
+    It does not if a field is no number, if scores are probabilities (base=0), or if no field scales a feature.
     """
     if not SCALES.keys() >= set(names):
         return None
@@ -432,7 +436,7 @@ def header_weights(header: Mapping[str, str], names: Sequence[str]) -> dict[str,
     if not base or any(scale is None or not math.isfinite(scale) for scale in scales.values()):
         return None
     weights = {name: float(scales[name] or 0.0) for name in names}
-    if "words" in weights and abs(base - math.e) >= 1e-3:  # scores are converted to natural logarithms, too
+    if "words" in weights and abs(base - math.e) >= 1e-3:  # like scores, the penalty is converted to natural logarithms
         weights["words"] *= math.log(base)
     return weights
 
@@ -446,8 +450,8 @@ _UNSAFE = re.compile(r"[\s\\\"]|^'|'$|\((?=[0-9]+\)$)")
 def write_slf(path: str | os.PathLike[str], forests: Iterable[NamedForest]) -> None:
     """Write a lattice to a file, or several into a folder (``name.slf``); see docs/speech-formats.md.
 
-    The feature words is not written where it counts the words, as readers count them; other features whose name is not
-    among those of SLF are written under their own name. Floats are written so that they are read back to the bit.
+    The feature words is left out if it counts the words, as readers count them again. A feature without a field in SLF
+    is written under its own name. Floats are read back to the bit.
     """
     write_each(path, forests, ".slf", _spelled)
 
@@ -483,7 +487,7 @@ def _key(name: str) -> str:
 
 
 def _counts_words(forest: Forest, lattice: PlainLattice, values: np.ndarray, column: int) -> bool:
-    """Whether a column is what readers make of the words themselves."""
+    """Whether a column is the feature words as readers count it."""
     if forest.feature_names[column] != WORDS:
         return False
     words = np.zeros(forest.edges)
@@ -495,7 +499,7 @@ def _counts_words(forest: Forest, lattice: PlainLattice, values: np.ndarray, col
 
 
 def _escaped(word: str) -> str:
-    """A word as one field: blanks, quotes and what looks like a pronunciation variant as octal numbers."""
+    """A word as one field: blanks, quotes and the bracket of a seeming pronunciation variant become octal numbers."""
     return _UNSAFE.sub(lambda match: "".join(f"\\{ord(character):03o}" for character in match[0]), word)
 
 

@@ -1,4 +1,4 @@
-"""Which format a file is in, from its first lines and its name."""
+"""Recognise the format of a file from its first lines and its name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hulltune.names import FORMATS
 
 
 def sniff(path: str | os.PathLike[str]) -> str:
-    """The name of the format; an error where it cannot be told. A Source can be read afterwards."""
+    """The name of the format of a file; an error if nothing tells. A Source can be read afterwards."""
     file = Path(path)
     if file.is_dir():
         return _sniff_directory(file)
@@ -33,7 +33,7 @@ def sniff(path: str | os.PathLike[str]) -> str:
 
 
 def _start(data: bytes, first: str) -> str:
-    """How a file begins, for a message: its first line, or its first bytes where it is no text."""
+    """The start of a file, for a message: its first line, or its first bytes if it is no text."""
     shown = first[:60]
     if shown.replace("\t", " ").isprintable() and "\ufffd" not in shown:
         return repr(shown)
@@ -48,8 +48,8 @@ def _sniff_directory(path: Path) -> str:
     file = next((entry for entry in sorted(entries) if entry.is_file()), None)
     if file is None:
         raise InputError(f"{path}: no files in it; expected candidate lists")
-    # Beside forests there may lie anything (references, weights, a licence); one forest decides. A look at one file of
-    # each kind is enough: a folder may have ten thousands.
+    # One forest decides: other files beside it may be anything (references, weights, a licence). Look at one file of
+    # each suffix only, as a folder may have ten thousand files.
     for suffix in sorted({without_suffix(entry).suffix for entry in entries if entry.is_file()}):
         first = min(entry for entry in entries if entry.is_file() and without_suffix(entry).suffix == suffix)
         forest = recognised_forests(head(first))

@@ -1,9 +1,9 @@
-"""Sockeye's JSON output (``--output-type json --nbest-size N``): a sentence a line.
+"""JSON output of Sockeye (``--output-type json --nbest-size N``): a sentence a line.
 
     {"sentence_id": 1, "translation": "a b", "score": -0.3, "translations": ["a b", "a"], "scores": [[-0.3], [-0.7]]}
 
-The first score of a translation is the feature ``score``, further ones are ``factor1_score`` and so on. The command
-numbers sentences from 1; ids here count from 0, so that a file without a sentence 0 is shifted by one.
+The first score of a translation is the feature ``score``, further ones are ``factor1_score`` and so on. Sockeye numbers
+sentences from 1, but ids count from 0: a file without a sentence 0 is shifted by one.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 
 from hulltune.formats.json_lines import record_keys, records
 from hulltune.formats.numbers import json_number, shown
-from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
+from hulltune.formats.streams import Problems
 
 EXPECTED = 'an object with "sentence_id", "translations" and "scores"'
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is output of Sockeye."""
+    """Whether a file that begins with these bytes is from Sockeye."""
     keys = record_keys(head) or set()
     return "candidates" not in keys and bool(keys & {"sentence_id", "translations"})
 
@@ -28,16 +28,16 @@ def looks_like(head: bytes) -> bool:
 def read_sockeye(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
     """Take all hypotheses of a file."""
     file = os.fspath(path)
-    found: list[tuple[int, int, list[tuple[str, dict[str, float]]]]] = []
+    lists: list[tuple[int, int, list[tuple[str, dict[str, float]]]]] = []
     for line, record in records(path, collector, problems, expected=EXPECTED):
         candidates = _candidates(record)
         if isinstance(candidates, str):
             collector.skip_many()
             problems.report(file, line, candidates)
         else:
-            found.append((line, record["sentence_id"], candidates))
-    shift = 1 if found and min(sentence for _, sentence, _ in found) > 0 else 0
-    for line, sentence, candidates in found:
+            lists.append((line, record["sentence_id"], candidates))
+    shift = 1 if lists and min(sentence for _, sentence, _ in lists) > 0 else 0
+    for line, sentence, candidates in lists:
         collector.declare(sentence - shift)
         for text, features in candidates:
             reason = collector.add(sentence - shift, text, features, features["score"])
@@ -46,7 +46,7 @@ def read_sockeye(path: str | os.PathLike[str], collector: RowCollector, problems
 
 
 def _candidates(record: dict[str, Any]) -> list[tuple[str, dict[str, float]]] | str:
-    """Texts and features of a record, or what is wrong with it."""
+    """The texts and features of a record, or its fault."""
     number = record.get("sentence_id")
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 10**18:
         return f'"sentence_id" is {shown(number)}; expected a whole number'
@@ -57,12 +57,12 @@ def _candidates(record: dict[str, Any]) -> list[tuple[str, dict[str, float]]] | 
         return f'"translations" is {shown(texts)}; expected a list of strings'
     if not isinstance(scores, list) or len(scores) != len(texts):
         return f'"scores" is {shown(scores)}; expected a list as long as "translations" ({len(texts)})'
-    found = []
+    candidates = []
     for text, score in zip(texts, scores, strict=True):
         values = [json_number(value) for value in (score if isinstance(score, list) else [score])]
         numbers = [value for value in values if value is not None]
         if not numbers or len(numbers) < len(values):
             return f'a score in "scores" is {shown(score)}; expected a number or a list of numbers'
         names = ["score", *(f"factor{k}_score" for k in range(1, len(numbers)))]
-        found.append((text, dict(zip(names, numbers, strict=True))))
-    return found
+        candidates.append((text, dict(zip(names, numbers, strict=True))))
+    return candidates

@@ -1,4 +1,4 @@
-"""The text of a file as the readers of forests take it: lines, and places in it for messages."""
+"""The text of a file for readers of forests: its lines, and places in it for messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hulltune.formats.forest_files import Path
 from hulltune.formats.streams import BYTE_ORDER_MARK, blocks, not_utf8, open_bytes
 
 HUGE = 10**15
-"""Stands for whole numbers beyond it: Python refuses to make an integer of thousands of digits."""
+"""The number in the place of any larger one: Python refuses to make integers of thousands of digits."""
 _TOKENS = re.compile(rb"[^ \t\r]+").findall
 
 
@@ -30,7 +30,7 @@ class SourceText:
 
     @staticmethod
     def read(path: Path) -> SourceText:
-        """All of a file, without a byte order mark."""
+        """The text of a whole file, without a byte order mark."""
         with open_bytes(path) as stream:
             data = stream.read()
         if data.startswith(BYTE_ORDER_MARK):
@@ -39,7 +39,7 @@ class SourceText:
 
     @staticmethod
     def read_by_line(path: Path) -> Iterator[SourceText]:
-        """The lines of a file one by one, so that no more than a part of it is kept."""
+        """The lines of a file one by one; only a block of the file is in memory."""
         number = 0
         with open_bytes(path) as stream:
             for block in blocks(stream):
@@ -48,7 +48,7 @@ class SourceText:
                     yield SourceText(os.fspath(path), line + b"\n", number)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """The place of every line, and the line without its end."""
+        """The lines without their ends, each with its place."""
         start = 0
         while start < len(self.data):
             end = self.data.index(b"\n", start)
@@ -57,7 +57,7 @@ class SourceText:
 
     @cached_property
     def split(self) -> Callable[[bytes], list[bytes]]:
-        """What splits a line at its blanks. Python splits at more than those, which belong to words here."""
+        """The function that splits a line at spaces, tabs and \\r. Other white space is part of words."""
         return _TOKENS if b"\x0b" in self.data or b"\x0c" in self.data else bytes.split
 
     @cached_property
@@ -71,11 +71,11 @@ class SourceText:
         return f"{self.file}:{line}"
 
     def fault(self, place: int, reason: str) -> InputError:
-        """The error for something at this place."""
+        """The error for a fault at this place."""
         return InputError(f"{self.at(place)}: {reason}")
 
     def text(self, place: int, data: bytes) -> str:
-        """Bytes from this place on, or some of the line at this place, as text."""
+        """The text of these bytes, which stand at this place or on its line."""
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -83,5 +83,5 @@ class SourceText:
 
 
 def whole_number(digits: bytes) -> int:
-    """The number that decimal digits spell, or HUGE if that is less."""
+    """The number that decimal digits spell, at most HUGE."""
     return int(digits) if len(digits) <= 15 else min(int(digits.lstrip(b"0")[:17] or b"0"), HUGE)

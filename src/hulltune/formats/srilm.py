@@ -1,8 +1,8 @@
 """SRILM n-best lists: a file an utterance, a hypothesis a line, ``acoustic lm nwords word word …``.
 
-The id is the name of the file without its suffixes. Also with the header NBestList1.0, ``(score) word word …``. A
-directory holds the lists of many utterances; a folder in it holds further scores, in files of the same names with a
-score at the start of each line, and the name of the folder is that of the feature.
+The id is the name of the file without its suffixes. After a header NBestList1.0, lines are ``(score) word word …``. A
+directory holds the lists of many utterances. A folder in it holds further scores, in files of the same names with a
+score at the start of each line; the name of the folder is that of the feature.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from pathlib import Path
 
 from hulltune.errors import InputError
 from hulltune.formats.numbers import plain_number, sentence_id, shown
-from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import SUFFIXES, first_line, numbered_lines
+from hulltune.formats.streams import SUFFIXES, Problems, first_line, numbered_lines
 from hulltune.wording import counted
 
 EXPECTED = "expected 'acoustic lm nwords words…'"
@@ -23,7 +22,7 @@ _LIST_SUFFIXES = (*SUFFIXES, ".nbest", ".nb", ".score", ".scores", ".txt")
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is a list of SRILM: a header of its own, or three numbers."""
+    """Whether a file that begins with these bytes is from SRILM: its header, or three numbers."""
     first = first_line(head)
     fields = first.split(maxsplit=3)[:3]
     numbers = [plain_number(field) for field in fields]

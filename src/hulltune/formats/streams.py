@@ -1,4 +1,4 @@
-"""Files as bytes and as numbered lines, plain or compressed, with faults turned into one-line messages."""
+"""Files as bytes and as numbered lines, plain or compressed; faults become one-line messages."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, cast
 
-from hulltune.errors import InputError
-from hulltune.formats.problems import Problems
+from hulltune.data.dataset import Skipped
+from hulltune.errors import InputError, unknown_name
+from hulltune.names import ON_ERROR
 
 BLOCK = 1 << 20
 HEAD = 1 << 16
-"""Bytes that a file is looked at by, to tell its format."""
+"""The number of bytes at the start of a file by which its format is recognised."""
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 
 
 class Source(os.PathLike[str]):
-    """A file that is opened once: what it begins with can be looked at, and then it is read from its start.
+    """A file that is opened once: look at its head first, then read it from its start.
 
-    Compressed files (told by their content, not by their name) are unpacked. A pipe is read once, by whoever reads it
-    first; ``-`` is the standard input.
+    Compressed files (recognised by their content, not by their name) are unpacked. A pipe can be read only once; ``-``
+    is the standard input.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -41,7 +42,7 @@ class Source(os.PathLike[str]):
         self._files = ExitStack()
         self._stream: _Stream | None = None
         self._raw: IO[bytes] | None = None
-        """The file itself, where it is neither compressed nor a pipe."""
+        """The file itself, if it is not compressed."""
         self._head = b""
         self._is_whole = False
         self._is_pipe = False
@@ -64,7 +65,7 @@ class Source(os.PathLike[str]):
         return self._head[:size].removeprefix(BYTE_ORDER_MARK)
 
     def let_go(self) -> None:
-        """Close a file that can be opened again, for there may be more of them than a process may have open."""
+        """Close a file that can be opened again: a process may have only so many open."""
         if not self._is_pipe:
             self.close()
 
@@ -78,7 +79,7 @@ class Source(os.PathLike[str]):
             yield io.BytesIO(self._head)
             return
         if self._stream is None:
-            self._head = b""  # begins anew
+            self._head = b""  # the new stream begins at the start
         stream = self._opened()
         stream.put_back(self._head)
         self._head = b""
@@ -89,7 +90,7 @@ class Source(os.PathLike[str]):
 
     @contextmanager
     def mapped(self) -> Iterator[mmap.mmap | bytearray]:
-        """The bytes of the file, writable; a file is mapped as copy on write, all else is read."""
+        """The bytes of the file, writable: mapped with copy on write, or read if it is a pipe or compressed."""
         self.head()
         if self._raw is not None and not self._is_pipe:
             try:
@@ -140,19 +141,19 @@ class Source(os.PathLike[str]):
 
 
 class _Stream:
-    """Bytes that are read on from some that were read before. Faults of the file become one-line messages: those of
-    whoever uses the bytes do not.
+    """A stream to which bytes can be put back. Faults of the file become one-line messages; faults of the code that
+    uses the bytes do not.
     """
 
     def __init__(self, name: str, file: IO[bytes], start: bytes = b"") -> None:
         self._name, self._file, self._start = name, file, start
 
     def put_back(self, data: bytes) -> None:
-        """Bytes to read again."""
+        """Put bytes in front, to be read again."""
         self._start = data + self._start
 
     def read(self, size: int = -1) -> bytes:
-        """Up to ``size`` bytes, fewer at the end alone; all that are left for −1."""
+        """The next ``size`` bytes, fewer only at the end; all the rest for −1."""
         start, self._start = self._start, b""
         if 0 <= size <= len(start):
             self._start = start[size:]
@@ -181,7 +182,7 @@ def _faults(name: str) -> Iterator[None]:
 
 @contextmanager
 def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked if it is compressed; of a Source, the same stream that was looked at."""
+    """The bytes of a file, unpacked if it is compressed. A Source that was looked at is not opened again."""
     with (path if isinstance(path, Source) else Source(path)).opened() as stream:
         yield stream
 
@@ -199,7 +200,7 @@ def _unpacked(file: IO[bytes], kind: str, name: str) -> IO[bytes]:
 
 
 def _zstandard(file: IO[bytes], name: str) -> IO[bytes]:
-    """From Python's own module (3.14 and later), or else from the package zstandard."""
+    """The unpacked stream, by Python's own module (3.14 and later) or by the package zstandard."""
     for module_name in ("compression.zstd", "zstandard"):
         try:
             module: Any = importlib.import_module(module_name)
@@ -212,7 +213,7 @@ def _zstandard(file: IO[bytes], name: str) -> IO[bytes]:
 
 
 class _CheckedZstandard(io.RawIOBase):
-    """A zstd stream that says so when the file is cut off, where the package would just end."""
+    """A zstd stream that raises EOFError if the file is cut off; the package would just end."""
 
     def __init__(self, module: Any, file: IO[bytes]) -> None:
         super().__init__()
@@ -224,7 +225,7 @@ class _CheckedZstandard(io.RawIOBase):
         self._inside = False
 
     def read(self, size: int = -1) -> bytes:
-        """Up to ``size`` bytes; all that are left for −1."""
+        """Up to ``size`` bytes; all the rest for −1."""
         parts = [self._ready]
         length = len(self._ready)
         while size < 0 or length < size:
@@ -248,7 +249,7 @@ class _CheckedZstandard(io.RawIOBase):
 
 
 def blocks(stream: IO[bytes]) -> Iterator[bytes]:
-    """The stream in pieces of whole lines, about BLOCK bytes each; the last line gets the line end it lacks."""
+    """The stream in pieces of whole lines, about BLOCK bytes each; the last line gets a line end if it has none."""
     parts: list[bytes] = []
     first = True
     while True:
@@ -267,6 +268,23 @@ def blocks(stream: IO[bytes]) -> Iterator[bytes]:
         yield b"".join([*parts, b"\n"])
 
 
+class Problems:
+    """Lines at fault: the first one is raised or, with ``on_error="skip"``, all are skipped and collected."""
+
+    def __init__(self, on_error: str = "raise") -> None:
+        if on_error not in ON_ERROR:
+            raise unknown_name("way to handle errors", on_error, ON_ERROR)
+        self.skip = on_error == "skip"
+        self.skipped: list[Skipped] = []
+
+    def report(self, file: str, line: int, reason: str) -> None:
+        """Raise InputError for a fault at a line, or add it to ``skipped``."""
+        fault = Skipped(file, line, reason)
+        if not self.skip:
+            raise InputError(str(fault))
+        self.skipped.append(fault)
+
+
 def numbered_lines(path: str | os.PathLike[str], problems: Problems) -> Iterator[tuple[int, str]]:
     """The lines of a text file from number 1, without line ends. A line that is not UTF-8 is a fault."""
     number = 0
@@ -283,7 +301,7 @@ def numbered_lines(path: str | os.PathLike[str], problems: Problems) -> Iterator
 
 
 def not_utf8(error: UnicodeDecodeError) -> str:
-    """The message for bytes that are no UTF-8."""
+    """The message for bytes that are not UTF-8."""
     return f"not UTF-8 (byte 0x{error.object[error.start]:02x}); convert the file to UTF-8"
 
 
@@ -299,13 +317,13 @@ def head(path: str | os.PathLike[str], size: int = HEAD) -> bytes:
 
 
 def first_lines(data: bytes, count: int = 400) -> list[str]:
-    """The first lines of a file that begins with these bytes; one that is cut off is left out."""
+    """The first lines of a file that begins with these bytes, without the last one, which may be cut off."""
     lines = data.decode("utf-8", errors="replace").split("\n", count)
     return [line.rstrip("\r") for line in (lines[:-1] if len(lines) > 1 else lines)]
 
 
 def first_line(data: bytes) -> str:
-    """The first line that is not blank of a file that begins with these bytes; "" if there is none."""
+    """The first line that is not blank, of a file that begins with these bytes; "" if there is none."""
     for start in (1 << 12, len(data)):
         part = data[:start]
         lines = first_lines(part)
@@ -316,7 +334,7 @@ def first_line(data: bytes) -> str:
 
 
 def without_suffix(path: str | os.PathLike[str]) -> Path:
-    """The path without the suffix of a compression."""
+    """The path without a suffix of compression."""
     path = Path(path)
     return path.with_suffix("") if path.suffix in SUFFIXES else path
 
@@ -325,8 +343,8 @@ def without_suffix(path: str | os.PathLike[str]) -> Path:
 def written_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write that takes the place of ``path`` only when it is complete; nobody sees a half-written one.
 
-    A link stays, and what it leads to is replaced. What is no file (a pipe, a terminal, /dev/stdout) is written to, as
-    replacing it would take it from everybody. ``-`` is the standard output.
+    A link stays, and its target is replaced. A pipe, a terminal or a device (/dev/stdout) is written to, as replacing
+    it would take it from everybody. ``-`` is the standard output.
     """
     target = Path(path)
     if target.is_dir():

@@ -18,13 +18,14 @@ MAGIC = struct.pack("<i", 2125658996)
 
 
 def read_symbols(path: Path) -> Mapping[int, str]:
-    """The words of a file by their numbers: lines ``word number``, or OpenFst's binary table. The last files that were
-    read are remembered, as every lattice of a folder asks for the same one.
+    """The words of a file by their numbers: lines ``word number``, or a binary table of OpenFst.
+
+    The last few files are cached, as every lattice of a folder asks for the same one.
     """
     try:
         status = os.stat(path)
     except OSError:
-        status = None  # open_bytes has the proper message
+        status = None  # open_bytes raises the proper message
     stamp = (0, 0) if status is None else (status.st_mtime_ns, status.st_size)
     return _read(os.fspath(path), stamp)
 
@@ -54,7 +55,7 @@ def _parse_text(data: bytes, file: str) -> Mapping[int, str]:
         raise InputError(f"{file}:{line}: {not_utf8(error)}") from None
     symbols: dict[int, str] = {}
     for number, line_text in enumerate(text.split("\n"), 1):
-        fields = _BLANKS.split(line_text.strip(" \t\r"))  # and at no other blanks: they may be in a word
+        fields = _BLANKS.split(line_text.strip(" \t\r"))  # other blanks may be part of a word
         if fields == [""]:
             continue
         key = fields[1] if len(fields) == 2 else ""
@@ -69,9 +70,9 @@ def _parse_text(data: bytes, file: str) -> Mapping[int, str]:
 
 
 def parse_binary_symbols(data: bytes, position: int, where: str, *, base: int = 0) -> tuple[dict[int, str], int]:
-    """The table at a place of some bytes, of which the first is byte ``base`` of the file, and where it ends.
+    """The table at ``position`` of ``data``, which begins at byte ``base`` of the file, and the position after it.
 
-    IndexError if the bytes end before it does.
+    IndexError if the bytes end within the table.
     """
     if data[position : position + 4] != MAGIC and len(data) >= position + 4:
         raise InputError(f"{where}: byte {base + position}: expected a symbol table here, as the header says")
@@ -105,7 +106,7 @@ def _string(data: bytes, position: int, where: str, base: int) -> tuple[bytes, i
 
 
 def words_of(labels: list[int], symbols: Mapping[int, str] | None, where: str) -> list[str]:
-    """The words of labels; the numbers themselves where there is no table."""
+    """The words of labels, or the numbers themselves without a table."""
     if symbols is None:
         return [str(label) for label in labels]
     try:

@@ -16,9 +16,8 @@ from typing import Any
 from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError
 from hulltune.formats.numbers import json_id, json_number, plain_number, sentence_id, shown
-from hulltune.formats.problems import Problems
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import first_line, numbered_lines, open_bytes
+from hulltune.formats.streams import Problems, first_line, numbered_lines, open_bytes
 
 REFERENCE = re.compile(r"ref(_[0-9]+)?", flags=re.ASCII)
 FRAME = "data frame"
@@ -51,7 +50,7 @@ def read_csv(path: str | os.PathLike[str], collector: RowCollector, problems: Pr
 
 
 def read_tsv(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
-    """Take all rows of a TSV file with a header. It has no quotes: a quotation mark is a character."""
+    """Take all rows of a TSV file with a header. There is no quoting: a quotation mark is an ordinary character."""
     _read_delimited(path, collector, problems, "\t")
 
 
@@ -109,7 +108,7 @@ def read_parquet(path: str | os.PathLike[str], collector: RowCollector, problems
 
 
 def is_frame(value: object) -> bool:
-    """Whether this is a data frame of pandas or polars, or something that looks like one."""
+    """Whether this is a data frame of pandas or polars, or has the same attributes."""
     return hasattr(value, "columns") and hasattr(value, "__getitem__") and hasattr(value, "shape")
 
 
@@ -125,7 +124,7 @@ def read_frame(frame: Any, collector: RowCollector, problems: Problems) -> None:
 
 
 class _Table:
-    """The meaning of the columns, and rows taken one by one."""
+    """A table: the roles of its columns, and the collector that takes its rows."""
 
     def __init__(self, file: str, names: Sequence[str], collector: RowCollector, problems: Problems) -> None:
         self._file, self._collector, self._problems = file, collector, problems
@@ -143,17 +142,16 @@ class _Table:
         self._references = [place for place, name in enumerate(names) if REFERENCE.fullmatch(name)]
         special = {self._id, self._text, self._score, self._source, *self._references}
         self._features = [(place, name) for place, name in enumerate(names) if place not in special]
-        self._names = names
         self._line = 1
 
     def add_all(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Take typed rows; they are numbered from 1 as lines after a header would be."""
+        """Take typed rows; for messages they count as lines after a header."""
         for row in rows:
             self._line += 1
             self.add(self._line, row, texts=False)
 
     def add(self, line: int, row: Sequence[Any], *, texts: bool) -> None:
-        """Take a row: of strings from a text file, or of typed values."""
+        """Take a row of strings (``texts``) or of typed values."""
         reason = self._add(row, texts=texts)
         if reason is not None:
             self._problems.report(self._file, line, reason)
@@ -167,7 +165,7 @@ class _Table:
         for place, name in self._features:
             value = row[place]
             if _is_missing(value):
-                continue  # the collector says what a missing feature means
+                continue  # the collector decides: 0 or a fault
             number = plain_number(value.strip()) if isinstance(value, str) else json_number(_plain(value))
             if number is None:
                 reason = reason or f"column {name!r} is {shown(value)}; expected a finite number"
@@ -195,7 +193,7 @@ class _Table:
         return self._collector.add(sentence, text, features, score)
 
     def _first_row_lacks(self, features: dict[str, float]) -> str | None:
-        """The header names the features; a first row that lacks one must not make it disappear."""
+        """The fault of a first row that lacks a feature of the header, which would disappear unnoticed."""
         lacking = next(name for _, name in self._features if name not in features)
         if not self._collector.fills_missing:
             return f"lacks feature {lacking!r}; give it, or take what is missing as 0 (missing=0)"

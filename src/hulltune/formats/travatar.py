@@ -2,12 +2,12 @@
 
 ``nodes`` have an ``id`` and the ``span`` of source words that they cover; ``edges`` have a ``head``, ``tails``,
 ``features`` and the target ``trg`` (a list, of whose first entry ``words`` are the output): a text is a word, also one
-that looks like a number, and −1, −2, … are the output of the first, second, … tail. Node 0 is the root. The word
-``<unk>`` stands for the source words that the head covers or, in an edge with tails, for the output of all tails in
-order, as Travatar has it. Values are scores (larger is better) and are taken as they are. The words ``<s>`` and
-``</s>`` are not output.
+that looks like a number, and −1, −2, … are the output of the first, second, … tail. Node 0 is the root. As in
+Travatar, the word ``<unk>`` stands for the source words that the head covers or, in an edge with tails, for the output
+of all tails in order. Values are scores (larger is better) and are taken as they are. The words ``<s>`` and ``</s>``
+are not output.
 
-Keys come in any order. One of these that occurs twice in an object is refused; others are passed over.
+Keys come in any order. If one of these keys occurs twice in an object, it is refused; other keys are passed over.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NO_ID = "; expected the id of one"
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins like this has forests of Travatar."""
+    """Whether a file that begins with these bytes has forests of Travatar."""
     return _START.match(head) is not None
 
 
@@ -110,7 +110,7 @@ class _Hypergraph:
 
     @property
     def _edge(self) -> str:
-        """The edge that is being read, for messages."""
+        """The edge being read, for messages."""
         return f"edge {len(self.edges.heads)}"
 
     def _read_edge(self, edge: Any, start: int) -> None:
@@ -142,7 +142,7 @@ class _Hypergraph:
         return tails
 
     def _features(self, features: Any, start: int) -> tuple[list[int], list[float]]:
-        """Columns and values."""
+        """The columns and values of an edge."""
         if features is None:
             return [], []
         if not isinstance(features, tuple):
@@ -189,7 +189,7 @@ class _Hypergraph:
         return words
 
     def _number_nodes(self) -> int:
-        """Give nodes their place in the list instead of their id; returns the root."""
+        """Number the nodes by their places in the list instead of their ids; returns the root."""
         edges, ids = self.edges, self._ids
         number = {identity: place for place, identity in enumerate(ids)}
         if len(number) < len(ids):
@@ -206,7 +206,7 @@ class _Hypergraph:
         return number[0]
 
     def _replace_unknown(self, unknown: int) -> None:
-        """Put what ``<unk>``, the word with this number, stands for in its place."""
+        """Replace ``<unk>``, the word with this number, by the words or tails that it stands for."""
         edges = self.edges
         labels, offsets = edges.labels, edges.label_offsets
         edges.labels, edges.label_offsets = array("i"), array("q", [0])

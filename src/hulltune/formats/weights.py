@@ -20,7 +20,7 @@ _NUMBERED = re.compile(r"(.+)_([0-9]+)")
 
 
 def read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
-    """The weights of a file, whose format is told from its content; every name once, every value finite."""
+    """The weights of a file, whose format is recognised by its content. Names are distinct, values finite."""
     file = os.fspath(path)
     with open_bytes(path) as stream:
         data = stream.read().removeprefix(BYTE_ORDER_MARK)
@@ -42,12 +42,12 @@ def read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
 
 def _from_json(file: str, text: str) -> dict[str, float]:
     def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for name, value in pairs:
-            if name in found:
+            if name in members:
                 raise InputError(f"{file}: {name!r} occurs twice")
-            found[name] = value
-        return found
+            members[name] = value
+        return members
 
     try:
         record = json.loads(text, object_pairs_hook=no_repeats)
@@ -58,17 +58,17 @@ def _from_json(file: str, text: str) -> dict[str, float]:
     weights = record.get("weights", record)
     if not isinstance(weights, dict):
         raise InputError(f'{file}: "weights" is {shown(weights)}; expected an object of names and numbers')
-    found = {}
+    finite = {}
     for name, value in weights.items():
         number = json_number(value)
         if number is None or not math.isfinite(number):
             raise InputError(f"{file}: the weight of {name!r} is {shown(value)}; expected a finite number")
-        found[name] = number
-    return found
+        finite[name] = number
+    return finite
 
 
 def _from_moses(file: str, text: str) -> dict[str, float]:
-    """``Name0= v v`` gives Name0_0 and Name0_1, a single value plain Name0: the names that lists of features have."""
+    """The weights of a Moses ini, named like features of lists: ``Name0= v v`` gives Name0_0 and Name0_1."""
     weights: dict[str, float] = {}
     inside = False
     for line, content in enumerate(text.split("\n"), start=1):
@@ -124,9 +124,9 @@ def write_weights(
     *,
     format: str | None = None,  # noqa: A002  # the word that users type
 ) -> None:
-    """Write weights, atomically; the format is that of the suffix (.json, .ini), otherwise lines.
+    """Write weights, atomically; the format follows the suffix (.json, .ini), otherwise it is lines.
 
-    Reading them back gives the same names and the same values to the bit.
+    Reading gives back the names, and the values to the bit.
     """
     if format is None:
         format = {".json": "json", ".ini": "moses"}.get(Path(path).suffix, "lines")  # noqa: A001  # the same word
@@ -135,7 +135,7 @@ def write_weights(
     values = {name: float(value) for name, value in weights.items()}
     for name, value in values.items():
         if not math.isfinite(value):
-            raise InputError(f"weights: that of {name!r} is {value}; expected a finite number")
+            raise InputError(f"weights: the weight of {name!r} is {value}; expected a finite number")
         if format != "json" and (not name or re.search(r"[\s#\[\]=]", name)):
             raise InputError(f"weights: the name {name!r} cannot be written in this format; write JSON")
     writer = {"json": _to_json, "moses": _to_moses, "lines": _to_lines}[format]
@@ -169,7 +169,7 @@ def _to_moses(weights: dict[str, float]) -> str:
 
 
 def _group(name: str, weights: Mapping[str, float]) -> list[str]:
-    """The weights name_0, name_1, … that one line can hold: all of that stem, from 0 without a gap, at least two."""
+    """The weights to write on one line with this one: name_0, name_1, … without a gap, all of that name."""
     match = _NUMBERED.fullmatch(name)
     if match is None or match[1] in weights:
         return [name]

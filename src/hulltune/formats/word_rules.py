@@ -1,7 +1,6 @@
-"""Which labels of a lattice are words that are put out, and which are marks, silence or noise.
+"""Rules that tell the words of a lattice from marks, silence and noise, which are not output.
 
-A rule has a name, so that a report can say which one was used. ``ForestOptions.drop`` puts a set of words in the place
-of the rule of the format.
+docs/speech-formats.md lists the rules by name. ``ForestOptions.drop`` replaces the rule of the format by some words.
 """
 
 from __future__ import annotations
@@ -20,21 +19,21 @@ EPSILON = frozenset({"<eps>", "<epsilon>", "ε", "!NULL"})
 SENTENCE_MARKS = frozenset({"<s>", "</s>", "!SENT_START", "!SENT_END", "SENT-START", "SENT-END", "!ENTER", "!EXIT"})
 SILENCE = frozenset({"<sil>", "!SIL", "SIL", "sil"})
 NOISE = frozenset({"<noise>", "<NOISE>", "<SPOKEN_NOISE>", "<spoken_noise>", "<laughter>", "<LAUGHTER>"})
-_FILLER = re.compile(r"\+\+.+\+\+|\[[^\[\]]+\]|#[0-9]+")  # ++NOISE++, [COUGH], and #0, which disambiguates
+_FILLER = re.compile(r"\+\+.+\+\+|\[[^\[\]]+\]|#[0-9]+")  # ++NOISE++, [COUGH], and the disambiguation symbol #0
 
 _FILLER_STARTS = frozenset("+[#")
 
 
 @dataclass(frozen=True)
 class WordRule:
-    """Drops the words of a set and, where ``fillers`` is set, what is spelled like a filler."""
+    """A rule that drops the words of a set and, with ``fillers``, words spelled like fillers."""
 
     name: str
     words: frozenset[str]
     fillers: bool = False
 
     def drops(self, word: str) -> bool:
-        """Whether a label is no word of the output."""
+        """Whether the rule drops a label from the output."""
         return word in self.words or (
             self.fillers and word[:1] in _FILLER_STARTS and _FILLER.fullmatch(word) is not None
         )
@@ -43,15 +42,15 @@ class WordRule:
 MARKS = WordRule("marks", EPSILON | SENTENCE_MARKS)
 """Epsilon and sentence marks: the rule of OpenFst files and of k2."""
 MARKS_1_2 = WordRule("marks-1-2", MARKS.words | {"1", "2"})
-"""The same for integer tokens of which 1 and 2 are the sentence marks: the rule of sparse tuples without symbols."""
+"""Marks, and the tokens 1 and 2, sentence marks in numbered texts: the rule of sparse tuples without symbols."""
 SPEECH = WordRule("speech", EPSILON | SENTENCE_MARKS | SILENCE | NOISE, fillers=True)
 """Epsilon, sentence marks, silence, noise and fillers: the rule of SLF and Kaldi lattices."""
 
 
 def word_rule(options: ForestOptions, default: WordRule, *, nothing: str | None = None) -> WordRule:
-    """The rule of the format, or the words that the caller named in its place.
+    """The rule of the format, or the words that the caller drops instead.
 
-    ``nothing`` is how the format writes that there is no word; every rule drops it.
+    ``nothing`` is the label of no word in the format; every rule drops it.
     """
     if options.drop is None:
         return default
@@ -59,11 +58,11 @@ def word_rule(options: ForestOptions, default: WordRule, *, nothing: str | None 
 
 
 def number_words(words: Sequence[str], rule: WordRule, vocabulary: Vocabulary) -> Int32s:
-    """The number of each word in the vocabulary, −1 for what the rule drops."""
+    """The number of each word in the vocabulary, −1 for words that the rule drops."""
     suspects = rule.words.intersection(words)
     if rule.fillers:
         suspects = suspects.union([word for word in words if word[:1] in _FILLER_STARTS])
-    dropped = frozenset(filter(rule.drops, suspects))  # few: most words are asked for once, by the vocabulary
+    dropped = frozenset(filter(rule.drops, suspects))  # only suspects are tested, which are few
     if not dropped:
         return np.array(vocabulary.ids(words), dtype=np.int32)
     kept = [word for word in words if word not in dropped]

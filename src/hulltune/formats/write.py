@@ -1,4 +1,4 @@
-"""The one way out: a dataset written in any format that can hold it."""
+"""Write a dataset in any format that can hold it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hulltune.names import FOREST_FORMATS, WRITERS
 
 
 def writer_for(path: Path, name: str | None) -> str:
-    """The format to write: the one named, or the one that the name of the file tells."""
+    """The format to write: the one named, or else the one of the suffix."""
     if name is None:
         name = by_suffix(without_suffix(FilePath(path)).suffix, to_write=True)
         if name is None:
@@ -30,9 +30,9 @@ def writer_for(path: Path, name: str | None) -> str:
 
 
 def write(dataset: Dataset, path: Path, format: str | None = None) -> None:  # noqa: A002  # the word that users type
-    """Write a dataset in a format, by default that which the name of the file tells; files appear complete or not.
+    """Write a dataset, by default in the format of the suffix; files appear complete or not at all.
 
-    Forests do not become lists by writing: which of their derivations would be a choice (see kbest).
+    Forests are not written as lists: that needs a choice of derivations (see kbest).
     """
     name = writer_for(path, format)
     if name in FOREST_FORMATS:
@@ -41,13 +41,12 @@ def write(dataset: Dataset, path: Path, format: str | None = None) -> None:  # n
         writer(name)(dataset, path)
     else:
         raise InputError(
-            f"--to {name}: is for lists, and these are forests, of which it would have to be told "
-            "which derivations to write; see hulltune kbest"
+            f"--to {name}: is for lists, and these are forests; choose derivations to write with hulltune kbest"
         )
 
 
 def named_forests(dataset: Dataset) -> Iterator[NamedForest]:
-    """Each forest with the name it had in its file, if these differ for all sentences, and otherwise with its id."""
+    """Each forest with its name in its file if these names are all different, otherwise with its id."""
     members = [dataset.members_of(sentence) for sentence in range(len(dataset))]
     names = [each[0].name if len(each) == 1 else None for each in members]
     own = len(set(names)) == len(names) and None not in names

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
-from hulltune.data.corpus import Corpus
+from hulltune.data.corpus import Corpus, with_edges
 from hulltune.data.forest import feature_vector
-from hulltune.data.parts import with_edges
 from hulltune.errors import InputError
 from hulltune.formats.read import DataLike
 from hulltune.lines.compute import as_corpus, decode, envelopes

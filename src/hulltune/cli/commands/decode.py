@@ -72,9 +72,8 @@ def decode(
     from hulltune.formats.forest_files import NamedForest
     from hulltune.formats.forest_text import write_forest_text
     from hulltune.formats.moses import write_moses
-    from hulltune.formats.problems import Problems
     from hulltune.formats.slf import write_slf
-    from hulltune.formats.streams import numbered_lines
+    from hulltune.formats.streams import Problems, numbered_lines
 
     sentences = [line for _, line in numbered_lines(source, Problems())]
     chosen = START_WEIGHTS if weights is None else read_weights(weights)
