@@ -87,7 +87,7 @@ def test_plane(lists: str, weights: str, tmp_path: Path, capsys: pytest.CaptureF
         (["--plane", "f1", "f2", "--grid", "6"], "6x6"),
         (["--plane", "f1", "f2", "--grid", "1x6"], "at least 2"),
         (["--plane", "f1", "f2", "--range=0,1"], "LEFT,RIGHT,BOTTOM,TOP"),
-        (["--plane", "f1", "f2", "--out", "x.csv"], "picture"),
+        (["--plane", "f1", "f2", "--out", "x.csv"], "cannot be written as .csv"),
         (["--feature", "f1", "--grid", "6x6"], "--plane"),
     ],
 )

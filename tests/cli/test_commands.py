@@ -152,7 +152,7 @@ def test_k_best_lists_can_be_read_again(data: Path, capsys: pytest.CaptureFixtur
             assert [float(best.scores[row]) for row in rows] == totals == sorted(totals, reverse=True)
     code, _, err = run(capsys, "rerank", "lists.jsonl", "--weights", "w.txt", "--best", "3", "--as", "text")
     assert code == 2
-    assert "for the one best" in err
+    assert "only for the best candidate" in err
 
 
 def test_an_empty_list_is_a_line_and_a_line_break_a_space(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

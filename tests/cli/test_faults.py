@@ -53,7 +53,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("tune good --ref refs --format mose", "unknown format 'mose'; did you mean 'moses'?"),
         ("tune good --ref refs --out w.jsn", "--out: 'w.jsn' has no known suffix"),
         ("tune good --ref refs --out no/w.json", "there is no folder no"),
-        ("tune good --ref refs --heldout-ref refs", "there are no --heldout lists"),
+        ("tune good --ref refs --heldout-ref refs", "no held-out data; give --heldout"),
         ("tune good --ref refs --folds 9", "folds: expected 2 to 2"),
         ("tune missing --ref refs --metric blue", "unknown metric 'blue'; did you mean 'bleu'?"),
         ("tune missing --ref refs --also chr", "unknown metric 'chr'; did you mean 'chrf'?"),

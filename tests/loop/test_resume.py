@@ -137,7 +137,7 @@ def test_another_run_is_not_mixed_into_a_folder(tmp_path: Path, options: dict[st
 def test_folders_that_are_no_run(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("")
-    with pytest.raises(InputError, match="neither empty nor a run"):
+    with pytest.raises(InputError, match="neither an empty folder nor that of a run"):
         loop(tmp_path / "full", [])
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "state.json").write_text('{"format": ')

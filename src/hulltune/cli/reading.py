@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hulltune.arrays import Floats
 from hulltune.cli.answers import note
 from hulltune.cli.options import DataOptions, ReadingOptions
 from hulltune.errors import InputError
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
+    from hulltune.arrays import Floats
     from hulltune.data.dataset import Dataset, References
     from hulltune.formats import Reading
 
