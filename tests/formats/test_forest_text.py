@@ -81,6 +81,13 @@ def test_a_node_without_edges_is_a_leaf(file: Path) -> None:
     assert list(outputs(named.forest)) == [("a", "b")]
 
 
+def test_values_to_the_bit(file: Path) -> None:
+    """Also where a sum of values has no double, and where a name has what Python would take as part of a number."""
+    (named,) = read_all(read_forest_text, file, "1 1\n1\na ||| x_0=-0 x_1=1e308 x_2=1e308 x_3=4.9e-324 x_4=+.5\n")
+    values = named.forest.features.toarray()[0].tolist()
+    assert [value.hex() for value in values] == [value.hex() for value in (-0.0, 1e308, 1e308, 5e-324, 0.5)]
+
+
 def test_nodes_in_any_order(file: Path) -> None:
     (named,) = read_all(read_forest_text, file, "3 3\n1\n[1] a |||\n1\nb |||\n1\n[0] [1] |||\n")
     assert list(outputs(named.forest)) == [("b", "a", "b")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import partial
 from pathlib import Path
 
@@ -67,6 +68,23 @@ def test_an_extended_search_graph(file: Path) -> None:
     angles = EXTENDED.replace("core=(0.5,-1.25,2e-3)", "<<0.5, -1.25, 2e-3>>").replace("core=(0,0,1)", "<<0, 0, 1>>")
     (other,) = read_all(read_moses_graph, file, angles)
     assert_same(other.forest, named.forest)
+
+
+@pytest.mark.parametrize("content", [PLAIN, EXTENDED])
+def test_fields_in_any_order(file: Path, content: str) -> None:
+    """Lines that are not as Moses writes them today are read in another way, with the same result."""
+    expected = read_all(read_moses_graph, file, content)
+    for other in (
+        content.replace(" back=", "\tback="),
+        content.replace(" covered=", " more=x covered="),
+        re.sub(r"(hyp=\d+) (stack=\S+)", r"\2 \1", content),
+        re.sub(r"(forward=\S+) (fscore=\S+)", r"\2 forward=7 \1", content),
+    ):
+        assert other != content
+        for one, same in zip(read_all(read_moses_graph, file, other), expected, strict=True):
+            assert_same(one.forest, same.forest)
+    twice = content.replace("hyp=2 ", "hyp=x hyp=2 ")
+    assert_refused(lambda: read_all(read_moses_graph, file, twice), f"{file}:3: 'hyp=x' is not a whole number from 0")
 
 
 def test_labelled_scores_of_old_versions(file: Path) -> None:

@@ -38,6 +38,7 @@ _USUAL = re.compile(
 )
 """The usual line of Moses. Some versions have fewer or more fields, or another order."""
 _FIELD = re.compile(rb"([^\x00-\x20=]+)=([^\x00-\x20]*)")
+_NUMBERS = (b"hyp", b"back", b"recombined", b"forward")
 _LONG_FIELD = re.compile(rb"[ \t\r](out=|scores=\[|scores=|\[)")
 """The start of a field that may have blanks in it."""
 _CONTROLS = rb"\x00-\x08\x0a-\x0c\x0e-\x1f"
@@ -136,9 +137,8 @@ class _Sentence:
 
     def _read_fields(self, line: bytes) -> None:
         """Read a hypothesis whose fields may come in any order."""
-        fields, scores, out = self._split(line)
-        hypothesis, back = self._number(fields, b"hyp"), self._number(fields, b"back")
-        head, forward = self._number(fields, b"recombined"), self._number(fields, b"forward") or 0
+        numbers, transition, scores, out = self._split(line)
+        hypothesis, back, forward = numbers.get(b"hyp"), numbers.get(b"back"), numbers.get(b"forward", 0)
         if hypothesis is None:
             raise self._fault("no field hyp=")
         if back is None:
@@ -149,15 +149,15 @@ class _Sentence:
         if out is None:
             raise self._fault("no field out=; is the line cut off?")
         if scores is None:
-            if b"transition" not in fields:
+            if transition is None:
                 raise self._fault("neither transition= nor scores=; expected one of them")
-            scores = "transition", (), [fields[b"transition"]], []
-        labels = self._words(out)
-        self._add(hypothesis, hypothesis if head is None else head, back, forward, scores, labels)
+            scores = "transition", (), [transition], []
+        self._add(hypothesis, numbers.get(b"recombined", hypothesis), back, forward, scores, self._words(out))
 
-    def _split(self, line: bytes) -> tuple[dict[bytes, bytes], _Scores | None, bytes | None]:
-        """The short fields of a line by their key, the scores, and the words of the output."""
-        fields: dict[bytes, bytes] = {}
+    def _split(self, line: bytes) -> tuple[dict[bytes, int], bytes | None, _Scores | None, bytes | None]:
+        """The fields of a line: numbers by their key, the transition, the scores, and the words of the output."""
+        numbers: dict[bytes, int] = {}
+        transition: bytes | None = None
         scores: _Scores | None = None
         has_source = False
         rest = line.lstrip(b"0123456789")
@@ -167,27 +167,24 @@ class _Sentence:
                 field = _FIELD.fullmatch(token)
                 if field is None:
                     raise self._fault(f"{shown(token.decode())} is no field; expected 'key=value'")
-                fields[field[1]] = field[2]
+                key, value = field.groups()
+                if key == b"transition":
+                    transition = value
+                elif key == b"forward" and value.startswith(b"-"):
+                    numbers[key] = _COMPLETE
+                elif key in _NUMBERS:
+                    if not value.isdigit():
+                        raise self._fault(f"{shown(token.decode())} is not a whole number from 0")
+                    numbers[key] = whole_number(value)
             if long_field is None:
-                return fields, scores, None
+                return numbers, transition, scores, None
             key, rest = long_field[1], rest[long_field.end() :]
             if key == b"out=":
-                return fields, scores, self._target(rest) if has_source else rest
+                return numbers, transition, scores, self._target(rest) if has_source else rest
             if scores is not None:
                 raise self._fault(_BAD_SCORES)
             has_source = key != b"["
             scores, rest = self._split_quoted(rest) if key == b"scores=" else self._split_brackets(rest)
-
-    def _number(self, fields: dict[bytes, bytes], key: bytes) -> int | None:
-        """The whole number in a field; a minus in ``forward=`` means that a hypothesis is complete."""
-        text = fields.get(key)
-        if text is None:
-            return None
-        if text.isdigit():
-            return whole_number(text)
-        if key == b"forward" and text.startswith(b"-"):
-            return _COMPLETE
-        raise self._fault(f"{shown((key + b'=' + text).decode())} is not a whole number from 0")
 
     def _split_quoted(self, rest: bytes) -> tuple[_Scores, bytes]:
         """The scores in quotes, and the rest of the line."""

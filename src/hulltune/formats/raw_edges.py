@@ -97,7 +97,7 @@ class RawEdges:
             if value is None or not isfinite(value):
                 reason = f"feature {self.names.texts[column]!r} is {shown(text)}; expected a finite number"
                 self._bad_number = self._bad_number or source.fault(place, reason)
-            values.append(value or 0.0)
+            values.append(0.0 if value is None else value)
         return values
 
     def add_leaves(self, nodes: int, root: int) -> None:
