@@ -236,6 +236,7 @@ def _list_tools() -> Iterator[Case]:
         "convert lists.copy.jsonl lists.copy.nbest",
         files="lists.copy.jsonl lists.copy.nbest",
     )
+    # The one answer that was changed on purpose: texts used to be written as one word each, spaces and all.
     yield _case("prune lists", "convert heldout.moses pruned/ --to slf --beam 2 --weights lists.w", files="pruned")
 
 
