@@ -83,5 +83,5 @@ def test_what_cannot_be_drawn() -> None:
     weights = np.ones(3)
     with pytest.raises(InputError, match="unknown feature 'lm'"):
         along_feature(problem, weights, "lm")
-    with pytest.raises(InputError, match="no way between them"):
+    with pytest.raises(InputError, match="no line between them"):
         between(problem, weights, weights)
