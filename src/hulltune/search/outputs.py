@@ -130,7 +130,7 @@ class Outputs:
         return offsets, self.corpus.labels[places]
 
     def _texts(self, offsets: Int64s, labels: Int32s) -> list[str]:
-        words = self.corpus.vocabulary.words(labels.tolist())
+        words = self.corpus.vocabulary.words(labels)
         return [" ".join(words[begin:end]) for begin, end in pairwise(offsets.tolist())]
 
 
