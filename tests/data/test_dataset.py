@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Corpus, Dataset, Forest, InputError, decode, kbest, read
+from hulltune import Corpus, Dataset, Forest, InputError, decode, kbest, read, write
 from hulltune.data.dataset import own_first_choices
 from hulltune.data.features import DenseFeatures, SparseFeatures
 from hulltune.data.lists import lists_of_texts
@@ -191,3 +192,11 @@ def test_lists_of_texts_are_those_of_records() -> None:
     assert_same_forests(lists.corpus, same.corpus)
     assert lists.texts() == same.texts()
     assert np.array_equal(lists.first_choices, same.first_choices)
+
+
+def test_whatever_read_takes_is_written(tmp_path: Path) -> None:
+    records = [{"id": 0, "refs": ["a"], "candidates": [{"text": "a b", "features": {"x": 1.5}}]}]
+    write(records, tmp_path / "lists.jsonl")
+    write(tmp_path / "lists.jsonl", tmp_path / "lists.hull")
+    again = read(tmp_path / "lists.hull")
+    assert (again.text(0), again.feature_names, again.references) == ("a b", ("x",), (("a",),))

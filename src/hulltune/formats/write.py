@@ -13,6 +13,7 @@ from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.forest_files import NamedForest, Path
+from hulltune.formats.read import DataLike, read
 from hulltune.formats.registry import by_suffix, writer
 from hulltune.formats.streams import without_suffix
 from hulltune.names import FOREST_FORMATS, WRITERS
@@ -29,12 +30,13 @@ def writer_for(path: Path, name: str | None) -> str:
     return name
 
 
-def write(dataset: Dataset, path: Path, format: str | None = None) -> None:  # noqa: A002  # the word that users type
-    """Write a dataset, by default in the format of the suffix; files appear complete or not at all.
+def write(data: DataLike, path: Path, format: str | None = None) -> None:  # noqa: A002  # the word that users type
+    """Write a dataset, or anything that ``read`` takes, by default in the format of the suffix.
 
-    Forests are not written as lists: that needs a choice of derivations (see kbest).
+    Files appear complete or not at all. Forests are not written as lists: that needs a choice of derivations (kbest).
     """
     name = writer_for(path, format)
+    dataset = read(data)
     if name in FOREST_FORMATS:
         writer(name)(path, forests_of_lists(dataset) if dataset.is_lists else named_forests(dataset))
     elif name == "packed" or dataset.is_lists:
