@@ -187,7 +187,7 @@ def test_pruning_tells_what_it_keeps(data: Path, capsys: pytest.CaptureFixture[s
     [
         (["dev.forest", "out.xyz"], "its name does not tell a format"),
         (["dev.forest", "out", "--to", "slff"], "slf"),
-        (["dev.forest", "out", "--to", "moses"], "see hulltune kbest"),
+        (["dev.forest", "out", "--to", "moses"], "with hulltune kbest"),
         (["dev.forest", "out.hull", "--beam", "3"], "pruning needs weights"),
         (["dev.forest", "out.hull", "--weights", "w.json"], "weights are only for pruning"),
         (["dev.forest", "one.slf", "--to", "slf"], "give a folder"),
