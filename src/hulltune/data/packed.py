@@ -275,35 +275,42 @@ class _Part:
             self._checked[block] = True
 
 
-class _CheckedDense(DenseFeatures):
-    """Features whose checksums are compared before they are first used."""
+class _Checked:
+    """Values whose checksums are compared before they are first used."""
+
+    _values: NDArray[Any]
+    _check: Callable[[], None]
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The values, checked."""
+        self._check()
+        return self._values
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values."""
+        return self._values.dtype
+
+
+class _CheckedDense(_Checked, DenseFeatures):  # a property in place of a field
+    """Dense features with checked values."""
 
     def __init__(self, values: NDArray[Any], check: Callable[[], None]) -> None:
         object.__setattr__(self, "_values", values)
         object.__setattr__(self, "_check", check)
 
     @property
-    def values(self) -> NDArray[Any]:
-        """The values, checked."""
-        self._check()  # type: ignore[attr-defined]
-        return self._values  # type: ignore[attr-defined,no-any-return]
-
-    @property
     def shape(self) -> tuple[int, int]:
         """Edges and features."""
-        return self._values.shape  # type: ignore[attr-defined,no-any-return]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the values."""
-        return self._values.dtype  # type: ignore[attr-defined,no-any-return]
+        return self._values.shape[0], self._values.shape[1]
 
     def __reduce__(self) -> Any:
         return DenseFeatures, (self.values,)
 
 
-class _CheckedSparse(SparseFeatures):
-    """Sparse features whose checksums are compared before they are first used."""
+class _CheckedSparse(_Checked, SparseFeatures):  # a property in place of a field
+    """Sparse features with checked values."""
 
     def __init__(
         self, offsets: Int64s, columns: Int32s, values: NDArray[Any], width: int, check: Callable[[], None]
@@ -312,17 +319,6 @@ class _CheckedSparse(SparseFeatures):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_values", values)
         object.__setattr__(self, "_check", check)
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """The values, checked."""
-        self._check()  # type: ignore[attr-defined]
-        return self._values  # type: ignore[attr-defined,no-any-return]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the values."""
-        return self._values.dtype  # type: ignore[attr-defined,no-any-return]
 
     def __reduce__(self) -> Any:
         return SparseFeatures, (self.offsets, self.columns, self.values, self.width)
