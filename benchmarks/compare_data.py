@@ -57,7 +57,8 @@ def _draw(words: Sequence[str], count: int, rng: Generator) -> list[str]:
 
 def _write_lists(folder: Path, words: Sequence[str], rng: Generator) -> None:
     """Lists in the sizes of benchmarks/tuning.py, as Moses, cdec and programs that print all digits write them."""
-    references, styles = [], {"dense": [], "sparse": [], "digits": []}  # type: ignore[var-annotated]
+    references: list[str] = []
+    styles: dict[str, list[str]] = {"dense": [], "sparse": [], "digits": []}
     for sentence in range(SENTENCES):
         reference = _draw(words, int(np.clip(rng.normal(20.0, 6.0), 5.0, 40.0)), rng)
         references.append(" ".join(reference))

@@ -207,7 +207,7 @@ def metrics() -> Measured:
         sums = np.random.default_rng(1).permutation(np.cumsum(rows, axis=0))
         many = np.ascontiguousarray(np.resize(sums, (20_000, rows.shape[1])))
         scored = get_metric(metric)
-        measured[f"{metric} scores"] = best(lambda: scored.score(many)) / len(many) * 1e9, "ns/row"  # noqa: B023
+        measured[f"{metric} scores"] = best(lambda: scored.score(many)) / len(many) * 1e9, "ns/row"  # noqa: B023  # at once
     return measured
 
 
