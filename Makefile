@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint types unit same-results bench examples clean
+.PHONY: help demo test lint types unit same-results soak bench examples clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -40,6 +40,9 @@ unit: $(STAMP) $(VENV)/.optional
 
 same-results: $(STAMP)  ## all command lines whose answers are recorded, also those that take long
 	HULLTUNE_SAME_RESULTS=all $(BIN)/pytest tests/results
+
+soak: $(STAMP)   ## bad days in bulk: fuzzed inputs, kills, full disks; an hour (docs/reliability.md)
+	$(BIN)/python -m tests.soak --minutes 60
 
 BENCHES := bench-engine bench-metrics bench-tuning bench-forests bench-certified
 .PHONY: $(BENCHES) bench-setup
