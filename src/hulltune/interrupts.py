@@ -1,12 +1,22 @@
-"""Ctrl-C as a request to stop, where an exception at any point would do harm."""
+"""Ctrl-C and SIGTERM as requests to stop, where an exception at any point would do harm."""
 
 from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from types import FrameType
+from typing import Any
+
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""The signals by which others end a program: a batch system or ``kill``, and a terminal that is closed."""
+SIGNALS = (signal.SIGINT, *ENDING)
+"""The signals that end a run with what it has found."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP, which end a run like Ctrl-C does."""
 
 
 def is_interrupt(error: BaseException) -> bool:
@@ -22,24 +32,77 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 @contextmanager
+def terminable(told: Callable[[int], None]) -> Iterator[None]:
+    """Let SIGTERM and SIGHUP do what Ctrl-C does inside this context; ``told`` is called with the number of one.
+
+    Otherwise they end Python at once: nothing is written, and a decoder lives on without its loop. Handlers that a
+    caller has installed stay, and a signal that is ignored (``nohup``) stays so.
+    """
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        told(number)
+        raise Terminated
+
+    if not _in_main_thread():
+        yield
+        return
+    with ExitStack() as stack:
+        _own.append(terminate)
+        stack.callback(_own.remove, terminate)
+        for number in ENDING:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                stack.callback(signal.signal, number, signal.SIG_DFL)
+                signal.signal(number, terminate)
+        yield
+
+
+@contextmanager
 def interrupts_set(stop: threading.Event) -> Iterator[None]:
-    """Let Ctrl-C set ``stop`` inside this context; a second Ctrl-C raises KeyboardInterrupt as usual.
+    """Let Ctrl-C set ``stop`` inside this context; a second Ctrl-C raises KeyboardInterrupt as usual. SIGTERM, too,
+    where it is ``terminable``.
 
     An exception inside ``concurrent.futures.wait``, which holds the locks of all futures for a moment, would leave them
     locked for good: workers could never report, and the run would never end. Handlers that a caller has installed stay.
     """
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if not in_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if not _in_main_thread():
         yield
         return
+    with ExitStack() as stack:
+        for number in SIGNALS:
+            before: Any = signal.getsignal(number)
+            if any(before is own for own in _own):
+                stack.callback(signal.signal, number, before)
+                signal.signal(number, _requesting(stop, before))
+        yield
+
+
+def _requesting(stop: threading.Event, interrupt: Callable[[int, FrameType | None], Any]) -> Callable[..., None]:
+    """A handler that sets ``stop``, and calls ``interrupt`` if it is set already."""
 
     def request_stop(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
-            signal.default_int_handler(number, frame)
+            interrupt(number, frame)
         stop.set()
 
-    signal.signal(signal.SIGINT, request_stop)
-    try:
+    return request_stop
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C, SIGTERM and SIGHUP while a finished result is written, which does not take long."""
+    if not _in_main_thread():
         yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        return
+    with ExitStack() as stack:
+        for number in SIGNALS:
+            stack.callback(signal.signal, number, signal.signal(number, signal.SIG_IGN))
+        yield
+
+
+def _in_main_thread() -> bool:
+    """Whether this is the main thread, the only one that may change handlers."""
+    return threading.current_thread() is threading.main_thread()
+
+
+_own: list[Any] = [signal.default_int_handler]
+"""The handlers that may be replaced for a while: Python's own of Ctrl-C, and those of ``terminable``."""

@@ -1,13 +1,10 @@
-"""Answers of commands: exit codes, notes, files, and standard output. Ctrl-C does not break the last two off."""
+"""Answers of commands: exit codes, notes, files, and standard output."""
 
 from __future__ import annotations
 
 import json
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -72,19 +69,6 @@ def _write_result(result: TuneResult | LoopResult, path: Path) -> None:
         result.save(path)
     else:
         write_weights(result.weights, path, format=OUT_SUFFIXES[path.suffix])
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C while a finished result is written, which does not take long."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def write_lines(lines: Iterable[str], path: str | Path | None) -> None:

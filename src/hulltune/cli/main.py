@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import NoReturn
 
 import rich_click as click
@@ -19,7 +20,7 @@ from hulltune.cli.answers import BAD_INPUT, DONE, FAILED, INTERRUPTED, note
 from hulltune.cli.help import COMPLETE, SETTINGS, Commands, long_name
 from hulltune.compiling import told_of_compiling
 from hulltune.errors import InputError
-from hulltune.interrupts import is_interrupt
+from hulltune.interrupts import SIGNALS, is_interrupt, terminable
 
 EXAMPLES = """\
 hulltune tune dev.nbest.gz --ref dev.en --metric bleu --out w.json
@@ -32,13 +33,21 @@ def root() -> None:
     """Tune the weights of linear models exactly, against the metric you report.
 
     `hulltune COMMAND --help` explains a command. Exit codes: 0 done, 1 the run failed, 2 wrong usage or input, 3
-    questions await answers, 130 interrupted (the best so far is written).
+    questions await answers, 130 interrupted, 143 terminated (the best so far is written).
     """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code."""
+    """Run the command line and return the exit code: 128 and its number for a run that a signal has ended."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    received: list[int] = []
+    with _streams_that_exist(), terminable(received.append):
+        code = _answered(arguments)
+    return 128 + received[0] if code == INTERRUPTED and received else code
+
+
+def _answered(arguments: list[str]) -> int:
+    """Run the arguments; every error becomes a line on standard error and an exit code."""
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -52,11 +61,32 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _unexpected(error, "--debug" in arguments)
         return _complain("interrupted; there was nothing to write yet", INTERRUPTED)
     except BrokenPipeError:
-        # The reader has closed the pipe. Python flushes standard output once more at exit, which must not fail.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader has closed the pipe
         return DONE
     except Exception as error:
         return _unexpected(error, "--debug" in arguments)
+
+
+@contextmanager
+def _streams_that_exist() -> Iterator[None]:
+    """Take a standard output or standard error that is closed (``2>&-``) for /dev/null.
+
+    Python has None instead of such a stream, to which nothing can be written; ``print`` would take the other stream.
+    """
+    with ExitStack() as stack:
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:
+                stack.callback(setattr, sys, name, None)
+                setattr(sys, name, stack.enter_context(open(os.devnull, "w", encoding="utf-8")))
+        yield
+
+
+def _drop_output() -> None:
+    """Send what is left for standard output nowhere: Python writes it once more at its end, which must not fail."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _run(arguments: list[str]) -> int:
@@ -131,9 +161,29 @@ def _complain(message: str, code: int) -> int:
 
 def entry_point() -> NoReturn:
     """Run the installed script. Texts are UTF-8, whatever the encoding of the terminal."""
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     code = main()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # everything is written: Ctrl-C must not change the exit code now
+    for number in SIGNALS:  # everything is written: Ctrl-C must not change the exit code now
+        signal.signal(number, signal.SIG_IGN)
+    try:
+        sys.stdout.flush()
+    except (AttributeError, OSError, ValueError):  # the disk is full, which was said before
+        _drop_output()
     sys.exit(code)
+
+
+def _open_what_is_closed() -> None:
+    """Open /dev/null for each of the three standard streams that is closed.
+
+    Otherwise the next file to be opened takes its number, and a message of some library, or of a decoder, which goes to
+    standard error by number, is written into that file.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)  # takes the least number that is free
+            os.set_inheritable(opened, True)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import importlib
 import io
 import lzma
 import mmap
 import os
+import secrets
 import shutil
+import stat
 import sys
 import tempfile
 import zlib
@@ -25,6 +28,8 @@ from hulltune.names import ON_ERROR
 BLOCK = 1 << 20
 HEAD = 1 << 16
 """The number of bytes at the start of a file by which its format is recognised."""
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""The errors of a disk that is full, of a quota that is used up, and of a file that may not grow."""
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
@@ -350,33 +355,64 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     if target.is_dir():
         raise InputError(f"{target}: is a folder; expected the name of a file to write")
     to_output = os.fspath(path) == "-"
-    if to_output or (target.exists() and not target.is_file()):
-        with tempfile.TemporaryFile() as file:
-            yield file
-            file.seek(0)
-            with nullcontext(sys.stdout.buffer) if to_output else open(target, "wb") as special:
-                shutil.copyfileobj(file, special)
-                special.flush()
-        return
-    if target.is_symlink():
-        target = Path(os.path.realpath(target))
+    with _no_room(target):
+        if to_output or (target.exists() and not target.is_file()):
+            with tempfile.TemporaryFile() as file:
+                yield file
+                file.seek(0)
+                with nullcontext(sys.stdout.buffer) if to_output else open(target, "wb") as special:
+                    shutil.copyfileobj(file, special)
+                    special.flush()
+            return
+        target = Path(os.path.realpath(target)) if target.is_symlink() else target
+        try:
+            unfinished = _new_file(target)
+        except OSError as error:
+            raise InputError(f"{target}: cannot be written ({error.strerror})") from None
+        try:
+            with open(unfinished, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(unfinished, target)
+            sync_folder(target.parent)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def _no_room(target: Path) -> Iterator[None]:
+    """Turn the errors of a full disk into a message."""
     try:
-        handle, unfinished = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".unfinished", dir=target.parent)
+        yield
     except OSError as error:
-        raise InputError(f"{target}: cannot be written ({error.strerror})") from None
+        if error.errno not in FULL:
+            raise
+        raise InputError(f"{target}: cannot be written ({error.strerror}); make room, and run it again") from None
+
+
+def _new_file(target: Path) -> Path:
+    """An empty file beside ``target``, which will take its place: with its mode, or with what the umask leaves."""
+    while True:
+        name = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.unfinished")
+        try:
+            handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+        except FileExistsError:
+            continue
+        try:
+            if target.exists():
+                os.chmod(name, stat.S_IMODE(target.stat().st_mode))
+        finally:
+            os.close(handle)
+        return name
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the system write the names of a folder to the disk, so that a power cut does not undo a renaming."""
+    if os.name != "posix":  # elsewhere a folder cannot be opened
+        return
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(unfinished, 0o666 & ~_umask())
-        os.replace(unfinished, target)
-    except BaseException:
-        Path(unfinished).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        os.fsync(handle)
+    finally:
+        os.close(handle)

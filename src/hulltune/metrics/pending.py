@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hulltune.errors import InputError
+from hulltune.formats.streams import written_atomically
 from hulltune.metrics.base import Statistics
 
 if TYPE_CHECKING:
@@ -96,14 +96,8 @@ def export_questions(questions: Iterable[Question], path: str | Path, *, store: 
     if target.exists():
         _refuse_to_lose_answers(target, store)
     lines = [question.to_json() for question in questions]
-    draft = target.with_name(f"{target.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
-        draft.replace(target)
-    except OSError as error:
-        raise InputError(f"{target}: cannot write the questions ({error.strerror})") from None
-    finally:
-        draft.unlink(missing_ok=True)
+    with written_atomically(target) as file:
+        file.write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
     return len(lines)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from hulltune.arrays import Floats
 from hulltune.errors import InputError
+from hulltune.formats.streams import written_atomically
 from hulltune.report.figure_data import CandidateLines, Steps, view_around
 from hulltune.wording import counted
 
@@ -39,21 +40,12 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> Path:
-    """Write the figure (PNG, SVG or PDF by its suffix) and return its path.
-
-    It is written under another name first, so that a half-written figure never has this name.
-    """
+    """Write the figure (PNG, SVG or PDF by its suffix), atomically, and return its path."""
     target = Path(path)
     if target.suffix.lower() not in {".png", ".svg", ".pdf"}:
         raise InputError(f"{target}: expected a name that ends in .png, .svg or .pdf")
-    unfinished = target.with_name(f".{target.name}.unfinished{target.suffix}")
-    try:
-        figure.savefig(unfinished, dpi=dpi)
-        unfinished.replace(target)
-    except OSError as error:
-        raise InputError(f"{target}: cannot write the figure ({error.strerror})") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with written_atomically(target) as file:
+        figure.savefig(file, format=target.suffix.lower()[1:], dpi=dpi)
     return target
 
 

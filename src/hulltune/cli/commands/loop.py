@@ -17,7 +17,6 @@ from hulltune.cli.answers import (
     give_result,
     note,
     note_left_out,
-    uninterrupted,
 )
 from hulltune.cli.help import command
 from hulltune.cli.options import (
@@ -46,6 +45,7 @@ from hulltune.cli.progress import shown_loop
 from hulltune.cli.reading import read_references, reading_of
 from hulltune.cli.values import POSITIVE_COUNT, Number, OneOf
 from hulltune.errors import InputError
+from hulltune.interrupts import uninterrupted
 from hulltune.names import WEIGHT_FORMATS
 from hulltune.wording import counted
 

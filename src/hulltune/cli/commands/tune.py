@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hulltune.cli.answers import DONE, INTERRUPTED, checked_outputs, give_result, note, uninterrupted
+from hulltune.cli.answers import DONE, INTERRUPTED, checked_outputs, give_result, note
 from hulltune.cli.help import command
 from hulltune.cli.options import (
     ANSWER,
@@ -33,6 +33,7 @@ from hulltune.cli.reading import read, read_references, read_scored, start_for, 
 from hulltune.cli.values import COUNT, Number
 from hulltune.defaults import GAP
 from hulltune.errors import InputError
+from hulltune.interrupts import uninterrupted
 
 if TYPE_CHECKING:
     from hulltune.metrics import Metric
