@@ -9,6 +9,8 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
+Handler = Callable[[int, FrameType | None], Any]
+
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """The signals by which others end a program: a batch system or ``kill``, and a terminal that is closed."""
 SIGNALS = (signal.SIGINT, *ENDING)
@@ -47,8 +49,8 @@ def terminable(told: Callable[[int], None]) -> Iterator[None]:
         yield
         return
     with ExitStack() as stack:
-        _own.append(terminate)
-        stack.callback(_own.remove, terminate)
+        _own.append((terminate, told))
+        stack.callback(_own.pop)
         for number in ENDING:
             if signal.getsignal(number) is signal.SIG_DFL:
                 stack.callback(signal.signal, number, signal.SIG_DFL)
@@ -69,19 +71,21 @@ def interrupts_set(stop: threading.Event) -> Iterator[None]:
         return
     with ExitStack() as stack:
         for number in SIGNALS:
-            before: Any = signal.getsignal(number)
-            if any(before is own for own in _own):
-                stack.callback(signal.signal, number, before)
-                signal.signal(number, _requesting(stop, before))
+            handler: Any = signal.getsignal(number)
+            told = next((told for own, told in _own if own is handler), None)
+            if told is not None:
+                stack.callback(signal.signal, number, handler)
+                signal.signal(number, _requesting(stop, handler, told))
         yield
 
 
-def _requesting(stop: threading.Event, interrupt: Callable[[int, FrameType | None], Any]) -> Callable[..., None]:
-    """A handler that sets ``stop``, and calls ``interrupt`` if it is set already."""
+def _requesting(stop: threading.Event, interrupt: Handler, told: Callable[[int], None]) -> Handler:
+    """A handler that sets ``stop`` and calls ``told``, or calls ``interrupt`` if it is set already."""
 
     def request_stop(number: int, frame: FrameType | None) -> None:
         if stop.is_set():
             interrupt(number, frame)
+        told(number)
         stop.set()
 
     return request_stop
@@ -104,5 +108,5 @@ def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-_own: list[Any] = [signal.default_int_handler]
-"""The handlers that may be replaced for a while: Python's own of Ctrl-C, and those of ``terminable``."""
+_own: list[tuple[Handler, Callable[[int], None]]] = [(signal.default_int_handler, lambda number: None)]
+"""The handlers that may be replaced for a while, each with whom to tell: Python's own of Ctrl-C, and ``terminable``'s."""

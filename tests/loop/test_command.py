@@ -58,6 +58,62 @@ def test_a_shell_runs_it_only_if_asked(tmp_path: Path) -> None:
     assert (path.parent / "weights.json").exists()
 
 
+NASTY = ["a b", "it's", 'say "hi"', "$(touch owned)", "`touch owned`", "x; touch owned", "$HOME", "-n", "é\n*"]
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_a_shell_never_takes_a_part_of_a_name_for_a_command(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("first\nsecond\n")
+    folder = tmp_path / f"run {name}"
+    folder.mkdir()
+    for command in (
+        "cat {input} > {output}; test -e {weights}",
+        "x=$(cat {input}); printf '%s\\n' \"$x\" | cat > {output}; cat < {weights} > {output}.log",
+        "cat > {output} <<END\n$(cat {input})\nEND\ntest -e {weights}",
+        "set -- a b; f() {{ cat {input}; }}; f | cat > {output}; cat {weights}",
+    ):
+        found = CommandDecoder(command, input=name, shell=True).decode({"a": 0.1}, folder, 7)
+        assert found[0].read_text() == "first\nsecond\n"
+    assert not Path("owned").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat '{input}' {weights}",
+        'cat "{input}" {weights}',
+        "cat {input} \"$(cat '{weights}')\"",
+        "sh -c 'cat {input} {weights}'",
+        'cat "it\'s {input}" {weights}',
+        "cat {input} 'a' 'b {weights}'",
+    ],
+)
+def test_quotes_around_names_are_refused_with_a_shell(tmp_path: Path, command: str) -> None:
+    (tmp_path / "in").write_text("x\n")
+    with pytest.raises(InputError, match="is between quotes .* without quotes"):
+        CommandDecoder(command, input=tmp_path / "in", shell=True)
+    if "$" not in command:
+        CommandDecoder(command, input=tmp_path / "in")  # no shell sees them
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat {input} 'a b' {weights} \"it's\"", "awk '{{print}}' {input} {weights}", "echo \\' {input} {weights} \\'"],
+)
+def test_quotes_beside_names_are_allowed(tmp_path: Path, command: str) -> None:
+    (tmp_path / "in").write_text("x\n")
+    CommandDecoder(command, input=tmp_path / "in", shell=True)
+
+
+def test_a_backslash_before_a_name_is_refused_with_a_shell(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("x\n")
+    with pytest.raises(InputError, match=r"a backslash before \{input\}"):
+        CommandDecoder(r"cat \{input} {weights}", input=tmp_path / "in", shell=True)
+
+
 def test_a_folder_is_made_where_one_is_asked_for(tmp_path: Path) -> None:
     code = "import sys; [open(sys.argv[2] + str(n) + '.txt', 'w').write('x') for n in range(3)]"
     (path,) = decode(tmp_path, f"{PYTHON} -c {shlex.quote(code)} {{weights}} {{output}}/")

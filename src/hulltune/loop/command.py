@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from hulltune.errors import InputError, unknown_name
+from hulltune.interrupts import interrupts_set
 from hulltune.loop.weights_template import WeightsFormat
+
+try:
+    import fcntl as _fcntl
+except ImportError:  # Windows has no such locks
+    _fcntl = None  # type: ignore[assignment]
+fcntl: Any = _fcntl
 
 PLACES = ("input", "weights", "output", "iteration", "nbest")
 """The names that a command may have in braces."""
 LAST_LINES = 12
 LOG = "decoder.log"
+COPY = ".copy-of-"
 _HOLE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 _SUFFIX = {"json": ".json", "moses": ".ini", "lines": ".txt"}
 
@@ -38,7 +50,9 @@ class CommandDecoder:
     The command is split into words like a shell does. In each word, ``{input}``, ``{weights}``, ``{output}``,
     ``{iteration}`` and ``{nbest}`` are replaced (names with spaces need no quotes), and ``{{`` is a brace. Without
     {input}, the command gets the input as its standard input. Without {output}, its standard output is its result.
-    ``{output}/`` is a folder that is made for it. With ``shell``, a shell runs the command, with the names quoted.
+    ``{output}/`` is a folder that is made for it. With ``shell``, a shell runs the command; names reach it as variables,
+    so that it never takes a part of a name for a command. Quotes around them would be part of the name or split it, and
+    are refused.
 
     The command runs in a session of its own: if it is stopped, so are all processes that it started. It is killed after
     ``timeout`` seconds. Its messages go to ``decoder.log`` beside its output.
@@ -68,6 +82,8 @@ class CommandDecoder:
             raise InputError(f"nbest: expected at least 1, got {self.nbest}")
         if not self._words():
             raise InputError("decoder: the command is empty")
+        if self.shell:
+            _refuse_quotes(self.command)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -82,16 +98,26 @@ class CommandDecoder:
 
     def arguments(self, folder: Path, iteration: int) -> list[str]:
         """The arguments of the process for an iteration whose output goes to ``folder``."""
-        values = {
+        if self.shell:
+            return ["/bin/sh", "-c", _filled(self.command, {name: f'"${_variable(name)}"' for name in PLACES})]
+        values = self._values(folder, iteration)
+        return [_filled(word, values) for word in self._words()]
+
+    def environment(self, folder: Path, iteration: int) -> dict[str, str]:
+        """The environment of the process: with ``shell``, the names are variables in it."""
+        if not self.shell:
+            return dict(os.environ)
+        values = self._values(folder, iteration)
+        return {**os.environ, **{_variable(name): value for name, value in values.items()}}
+
+    def _values(self, folder: Path, iteration: int) -> dict[str, str]:
+        return {
             "input": "" if self.input is None else os.path.abspath(self.input),
             "weights": str(self.weights_path(folder)),
             "output": str(folder.absolute() / "output"),
             "iteration": str(iteration),
             "nbest": str(self.nbest),
         }
-        if self.shell:
-            return ["/bin/sh", "-c", _filled(self.command, {k: shlex.quote(value) for k, value in values.items()})]
-        return [_filled(word, values) for word in self._words()]
 
     def _words(self) -> list[str]:
         try:
@@ -112,31 +138,44 @@ class CommandDecoder:
             (folder / "output").mkdir()
         log = folder / LOG
         with log.open("wb") as messages:
+            hold(messages)
+            process = partial(
+                self._run, self.arguments(folder, iteration), self.environment(folder, iteration), messages, log
+            )
             if "output" in self.places:
-                self._run(self.arguments(folder, iteration), messages, messages, log)
+                process(messages)
             else:
                 with (folder / "output").open("wb") as output:
-                    self._run(self.arguments(folder, iteration), output, messages, log)
+                    process(output)
         written = sorted(path for path in folder.iterdir() if path.name.startswith("output"))
+        for path in written:
+            _own_copy(path)
         if not any(_has_content(path) for path in written):
             where = "to its standard output" if "output" not in self.places else f"to {folder / 'output'}"
             raise DecoderError(f"the decoder ended well, but wrote nothing {where}", last_lines(log))
         return written
 
-    def _run(self, arguments: list[str], out: IO[bytes], messages: IO[bytes], log: Path) -> None:
+    def _run(
+        self, arguments: list[str], environment: Mapping[str, str], messages: IO[bytes], log: Path, out: IO[bytes]
+    ) -> None:
         feed = None
+        stop = threading.Event()
+        with interrupts_set(stop):  # an interrupt between the start of the process and its assignment would lose it
+            try:
+                if self.input is not None and "input" not in self.places:
+                    feed = open(self.input, "rb")  # noqa: SIM115  # closed below, whatever happens
+                process = subprocess.Popen(
+                    arguments, stdin=feed or subprocess.DEVNULL, stdout=out, stderr=messages, env=environment,
+                    start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                raise InputError(f"decoder: {arguments[0]!r} cannot be run ({error.strerror})") from None
+            finally:
+                if feed is not None:
+                    feed.close()
         try:
-            if self.input is not None and "input" not in self.places:
-                feed = open(self.input, "rb")  # noqa: SIM115  # closed below, whatever happens
-            process = subprocess.Popen(
-                arguments, stdin=feed or subprocess.DEVNULL, stdout=out, stderr=messages, start_new_session=True
-            )
-        except OSError as error:
-            raise InputError(f"decoder: {arguments[0]!r} cannot be run ({error.strerror})") from None
-        finally:
-            if feed is not None:
-                feed.close()
-        try:
+            if stop.is_set():
+                raise KeyboardInterrupt
             code = process.wait(self.timeout)
         except subprocess.TimeoutExpired:
             _stop(process)
@@ -149,6 +188,26 @@ class CommandDecoder:
         if code:
             ended = f"was ended by signal {-code}" if code < 0 else f"failed with exit code {code}"
             raise DecoderError(f"the decoder {ended}", last_lines(log))
+
+
+def hold(log: IO[bytes]) -> None:
+    """Lock the log of a decoder. The decoder inherits the lock, and keeps it even if the loop is killed."""
+    if fcntl is not None:
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def is_at_work(folder: Path) -> bool:
+    """Whether a decoder that an earlier run has started still writes into ``folder``: its log is locked."""
+    log = folder / LOG
+    if fcntl is None or not log.exists():
+        return False
+    with log.open("rb") as messages:
+        try:
+            fcntl.flock(messages, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
 
 
 def last_lines(log: Path, count: int = LAST_LINES) -> tuple[str, ...]:
@@ -169,8 +228,73 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+def _own_copy(path: Path) -> None:
+    """Replace links by copies of what they lead to, in a folder all of them.
+
+    The decoder may write to the file behind a link in every iteration, and the earlier iterations would change with it.
+    """
+    try:
+        if path.is_symlink():
+            _replaced_by_copy(path, path.resolve(strict=True))
+        elif path.is_dir():
+            for entry in path.iterdir():
+                _own_copy(entry)
+        elif not path.is_file():
+            raise DecoderError(f"the decoder wrote {path}, which is neither a file nor a folder")
+        elif path.stat().st_nlink > 1:
+            _replaced_by_copy(path, path)
+    except (OSError, shutil.Error) as error:
+        raise DecoderError(f"the decoder wrote {path}, which cannot be copied ({error})") from None
+
+
+def _replaced_by_copy(path: Path, source: Path) -> None:
+    if source in path.parents:
+        raise DecoderError(f"the decoder wrote {path}, a link to the folder that it is in")
+    copy = path.with_name(f"{COPY}{path.name}")
+    if source.is_dir():
+        shutil.copytree(source, copy)
+    elif source.is_file():
+        shutil.copyfile(source, copy)
+    else:
+        raise DecoderError(f"the decoder wrote {path}, a link to what is neither a file nor a folder: {source}")
+    path.unlink()
+    copy.rename(path)
+
+
 def _has_content(path: Path) -> bool:
     return any(path.iterdir()) if path.is_dir() else path.stat().st_size > 0
+
+
+def _refuse_quotes(command: str) -> None:
+    """Refuse a shell command with a placeholder between quotes, or behind a backslash."""
+    quote = ""
+    place = 0
+    while place < len(command):
+        character = command[place]
+        hole = _HOLE.match(command, place)
+        if hole is not None:
+            if quote and hole[1] is not None:
+                raise InputError(
+                    f"decoder: {hole[0]} is between quotes ({quote}); with a shell, names are quoted already, and quotes "
+                    f"around them would undo that: write {hole[0]} without quotes"
+                )
+            place = hole.end()
+            continue
+        if character == "\\" and quote != "'":
+            hole = _HOLE.match(command, place + 1)
+            if hole is not None and hole[1] is not None:
+                raise InputError(f"decoder: a backslash before {hole[0]}; write {hole[0]} without it")
+            place += 1
+        elif character == quote:
+            quote = ""
+        elif character in "'\"" and not quote:
+            quote = character
+        place += 1
+
+
+def _variable(place: str) -> str:
+    """The name of the shell's variable for a placeholder."""
+    return f"HULLTUNE_{place.upper()}"
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:

@@ -39,12 +39,14 @@ class Decodings:
         references: References,
         *,
         choose: bool = False,
+        use: Callable[[Dataset, list[Path]], None] | None = None,
     ) -> tuple[Dataset, list[Path]]:
         """The output of the decoder, and its files. A decoding is done once its output was read without a fault and its
         folder has its final name.
 
         The output has all sentences with a reference; one for which the decoder wrote nothing is empty. With
-        ``choose``, some sentence must have several outputs.
+        ``choose``, some sentence must have several outputs. ``use`` is called with the output and its files before they
+        get their final name, and raises InputError if the run has no use for them: a repaired decoder can then go on.
         """
         done = self.folder.finished(name)
         if done is not None:
@@ -58,6 +60,8 @@ class Decodings:
                 try:
                     found = _complete(self.reading.read(files), references)
                     _check(found, weights, choose=choose)
+                    if use is not None:
+                        use(found, files)
                 except InputError as error:
                     raise DecoderError(
                         f"the decoder's output cannot be used: {error}", last_lines(folder / LOG)
@@ -66,6 +70,8 @@ class Decodings:
                 found, files = keep(decoder(dict(weights)), folder, lasting=self.lasting, count=len(references))
                 found = _complete(found, references)
                 _check(found, weights, choose=choose)
+                if use is not None:
+                    use(found, files)
             self.folder.reached(f"after decoding {name}")
         self.folder.reached(f"after naming {name}")
         return found, [self.folder.path / name / path.name for path in files]

@@ -22,6 +22,8 @@ from typing import Any
 
 from hulltune.errors import InputError
 from hulltune.formats.result_files import as_record, load_record, save_record
+from hulltune.formats.streams import sync_folder
+from hulltune.loop.command import is_at_work
 from hulltune.loop.result import Iteration
 
 FORMAT = "hulltune loop 1"
@@ -84,6 +86,11 @@ class RunFolder:
     def unfinished(self, name: str) -> Iterator[Path]:
         """A new folder for a decoding. It gets its final name on success; after a failure it stays for inspection."""
         folder = self.path / f"{name}.unfinished"
+        if is_at_work(folder):
+            raise InputError(
+                f"{folder}: the decoder that an earlier, killed run has started is still at work there; "
+                "wait until it ends, or end it, and run the command again"
+            )
         try:
             if folder.exists():
                 shutil.rmtree(folder)
@@ -91,7 +98,9 @@ class RunFolder:
         except OSError as error:
             raise InputError(f"{folder}: cannot be made a folder ({error.strerror})") from None
         yield folder
+        _synced(folder)
         os.replace(folder, self.path / name)
+        sync_folder(self.path)
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -111,6 +120,17 @@ class RunFolder:
     @staticmethod
     def reached(place: str) -> None:
         """Do nothing. Called between all steps that change the disk: tests end the loop at each of these places."""
+
+
+def _synced(folder: Path) -> None:
+    """Have the system write all files of a folder to the disk: a folder with its final name is complete for good."""
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            _synced(entry)
+        else:
+            with entry.open("rb") as file:
+                os.fsync(file.fileno())
+    sync_folder(folder)
 
 
 def outputs(folder: Path) -> list[Path]:

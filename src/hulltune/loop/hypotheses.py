@@ -23,6 +23,7 @@ from hulltune.formats.forest_text import write_forest_text
 from hulltune.formats.jsonl import write_jsonl
 from hulltune.formats.read import read
 from hulltune.formats.reading import Reading
+from hulltune.formats.rows import RowCollector, to_dataset
 from hulltune.tuning.inputs import DataLike
 
 NOTHING = Member("no output")
@@ -39,13 +40,18 @@ class Hypotheses:
 
     @cached_property
     def union(self) -> Dataset:
-        """All outputs as one dataset. Lists are read again from all files at once, which joins those of a sentence."""
+        """All outputs as one dataset. Lists in one format are read again from all files at once, which joins those of a
+        sentence.
+        """
         if len(self.each) == 1:
             return self.each[0]
-        if all(one.is_lists for one in self.each):
-            paths = [path for paths in self.files for path in paths]
-            return read(paths, format=self.reading.format, missing=self.reading.missing)
-        return united(self.each)
+        if not all(one.is_lists for one in self.each):
+            return united(self.each)
+        formats = {origin.format for one in self.each for origin in one.provenance}
+        if len(formats) > 1 or "packed" in formats:
+            return joined_lists(self.each, missing=self.reading.missing)
+        paths = [path for paths in self.files for path in paths]
+        return read(paths, format=self.reading.format, missing=self.reading.missing)
 
     @property
     def size(self) -> int:
@@ -60,6 +66,12 @@ class Hypotheses:
     def added(self, found: Dataset, files: Sequence[Path]) -> Hypotheses:
         """The hypotheses with those of one more iteration."""
         return Hypotheses(self.reading, (*self.files, tuple(files)), (*self.each, found))
+
+    def moved(self, files: Sequence[Path]) -> Hypotheses:
+        """The same hypotheses, whose last files have got other names."""
+        moved = Hypotheses(self.reading, (*self.files[:-1], tuple(files)), self.each)
+        moved.__dict__["union"] = self.union  # already read
+        return moved
 
 
 def united(sets: Sequence[Dataset]) -> Dataset:
@@ -80,6 +92,28 @@ def united(sets: Sequence[Dataset]) -> Dataset:
         references=sets[0].references,
         sources=sets[0].sources,
     )
+
+
+def joined_lists(sets: Sequence[Dataset], *, missing: float | None) -> Dataset:
+    """The lists of each sentence in several datasets, one after the other: for formats that cannot be read together.
+
+    If a dataset has features that were left out and count as 0, so do the features that other datasets lack.
+    """
+    sparse = any(one.omitted for one in sets)
+    collector = RowCollector(missing=0.0 if sparse else missing)
+    scored = all(one.scores is not None for one in sets)
+    for number, one in enumerate(sets, start=1):
+        values, edges = one.corpus.features.toarray(), one.corpus.sentence_edges
+        for sentence, first, last in zip(one.ids, edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            collector.declare(sentence)
+            for row, text in enumerate(one.texts(np.arange(first, last)), start=first):
+                features = dict(zip(one.feature_names, values[row].tolist(), strict=True))
+                score = float(one.scores[row]) if scored and one.scores is not None else None
+                reason = collector.add(sentence, text, features, score)
+                if reason is not None:
+                    raise InputError(f"sentence {sentence} of iteration {number}: {reason}")
+    provenance = [origin for one in sets for origin in one.provenance]
+    return to_dataset(collector.rows(), columns=[], dtype=np.dtype(np.float64), skipped=[], provenance=provenance)
 
 
 def keep(returned: DataLike, folder: Path, *, lasting: bool, count: int) -> tuple[Dataset, list[Path]]:

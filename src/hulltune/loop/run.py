@@ -40,6 +40,7 @@ from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
 from hulltune.search.constraints import Constraints
+from hulltune.search.directions import check_units, feature_units
 from hulltune.search.problem import Problem
 from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Strategy
@@ -207,12 +208,25 @@ class _Loop:
         began = time.perf_counter()
         if known is None:
             self._tell(number, "decoding", previous=previous)
+        before, checked = self.hypotheses, []
+
+        def use(found: Dataset, files: list[Path]) -> None:
+            """Raise InputError if the output does not go together with the earlier ones, or cannot be tuned."""
+            together = before.added(found, files)
+            names = together.union.matched(self.references).feature_names
+            start = known_weights(weights, names)
+            constraints = self.tuning["constraints"].holding(names, start).compile(names)
+            fault = constraints.violation(feature_vector(start, names, "weights")) if any(start.values()) else None
+            if fault is not None:
+                raise InputError(f"weights: {fault}")
+            check_units(feature_units(together.union.corpus), names)
+            checked.append(together)
+
         found, files = self.decodings.decode(
-            self.decoder, iteration_name(number), weights, number, self.references, choose=number == 1
+            self.decoder, iteration_name(number), weights, number, self.references, choose=number == 1, use=use
         )
         seconds = time.perf_counter() - began
-        before = self.hypotheses
-        self.hypotheses = before.added(found, files)
+        self.hypotheses = checked[0].moved(files) if checked else before.added(found, files)
         if known is not None:
             return known
         problem = self._problem(found, self.references)

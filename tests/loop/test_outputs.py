@@ -1,0 +1,259 @@
+"""What a decoder leaves behind: links, other formats and other features from one iteration to the next."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hulltune import Climb, InputError, tune_loop
+from hulltune.formats import Reading
+from hulltune.loop import CommandDecoder, DecoderError, LoopResult
+from hulltune.loop.folder import RunFolder
+from tests.loop.decoders import START, references
+from tests.loop.test_command import PYTHON
+from tests.loop.test_loop import without_times
+
+OPTIONS: dict[str, Any] = {
+    "start": START, "metric": "wer", "search": Climb(restarts=1, directions=4), "iterations": 3, "threads": 1,
+}  # fmt: skip
+
+
+def decoder(tmp_path: Path, code: str = "", *, name: str = "decoder.py", places: str = "{output}") -> CommandDecoder:
+    """A decoder that writes a Moses list to ``output``, and then runs ``code``."""
+    program = tmp_path / name
+    program.write_text(
+        "import json, os, shutil, sys\nfrom pathlib import Path\n"
+        f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "from tests.loop import decoders, lattice_decoders\n"
+        "weights = json.loads(Path(sys.argv[1]).read_text())['weights']\n"
+        "iteration, output = int(sys.argv[2]), Path(sys.argv[3])\n"
+        "def write(path):\n"
+        "    decoders.main(sys.argv[1], str(path))\n"
+        "    path.write_text(path.read_text().replace('=', '= '))  # the style in which no feature may be missing\n"
+        f"{textwrap.dedent(code) or 'write(output)'}\n",
+        encoding="utf-8",
+    )
+    return CommandDecoder(f"{PYTHON} {program} {{weights}} {{iteration}} {places}")
+
+
+def loop(command: CommandDecoder, folder: Path, **options: Any) -> LoopResult:
+    return tune_loop(command, references(), folder=folder, **{**OPTIONS, **options})
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> LoopResult:
+    """The result with a decoder that writes plain files."""
+    folder = tmp_path_factory.mktemp("plain")
+    return without_times(loop(decoder(folder), folder / "run"))
+
+
+LINKS = {
+    "a symbolic link": "write(output.parents[2] / 'latest'); os.symlink(output.parents[2] / 'latest', output)",
+    "a hard link": "write(output.parents[2] / 'latest'); os.link(output.parents[2] / 'latest', output)",
+    "a chain of links": """
+        write(output.parents[2] / 'latest')
+        os.symlink(output.parents[2] / 'latest', output.with_name('other'))
+        os.symlink('other', output)
+    """,
+}
+LINKS_OF_LATTICES = {
+    "a link to a folder": """
+        folder = output.parents[2] / 'all'
+        folder.mkdir(exist_ok=True)
+        lattice_decoders.main('slf', sys.argv[1], str(folder))
+        os.symlink(folder, output)
+    """,
+    "links in a folder": """
+        folder = output.parents[2] / 'all'
+        folder.mkdir(exist_ok=True)
+        lattice_decoders.main('slf', sys.argv[1], str(folder))
+        output.mkdir()
+        for number, file in enumerate(sorted(folder.iterdir())):
+            (os.symlink if number % 2 else os.link)(file, output / file.name)
+    """,
+}
+
+
+@pytest.mark.parametrize("code", LINKS.values(), ids=LINKS)
+def test_links_are_copied(tmp_path: Path, code: str, expected: LoopResult) -> None:
+    """The file behind the link changes in every iteration; what was taken in before must not."""
+    found = loop(decoder(tmp_path, code), tmp_path / "run")
+    assert without_times(found) == expected
+    assert len(found.iterations) > 2
+    for folder in sorted((tmp_path / "run").glob("iter-*")):
+        for path in [folder / "output", *(folder / "output").glob("*")]:
+            assert not path.is_symlink()
+            assert path.is_dir() or path.stat().st_nlink == 1
+    again = loop(decoder(tmp_path, "raise SystemExit('not needed')"), tmp_path / "run")
+    assert without_times(again) == expected
+
+
+@pytest.mark.parametrize("code", LINKS_OF_LATTICES.values(), ids=LINKS_OF_LATTICES)
+def test_links_to_lattices_are_copied(tmp_path: Path, code: str) -> None:
+    options: dict[str, Any] = {
+        "start": {"acoustic": 0.1, "language": 1.0},
+        "reading": Reading(negate=["acoustic", "language"], drop=["uh"]),
+    }
+    plain = "output.mkdir(); lattice_decoders.main('slf', sys.argv[1], str(output))"
+    expected = loop(decoder(tmp_path, plain), tmp_path / "plain", **options)
+    found = loop(decoder(tmp_path, code), tmp_path / "run", **options)
+    assert len(found.iterations) > 1
+    assert without_times(found) == without_times(expected)
+    again = loop(decoder(tmp_path, "raise SystemExit('not needed')"), tmp_path / "run", **options)
+    assert without_times(again) == without_times(expected)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("os.symlink('nowhere', output)", "cannot be copied"),
+        ("os.mkfifo(output)", "neither a file nor a folder"),
+        ("os.symlink('/dev/zero', output)", "neither a file nor a folder: /dev/zero"),
+        ("output.mkdir(); write(output / 'a'); os.symlink(output, output / 'b')", "a link to the folder that it is in"),
+    ],
+)
+def test_outputs_that_cannot_be_kept_are_refused(tmp_path: Path, code: str, message: str) -> None:
+    with pytest.raises(DecoderError, match=message):
+        loop(decoder(tmp_path, code), tmp_path / "run")
+
+
+FAULTS = {
+    "a feature gets another name": (
+        "write(output)\nif iteration == 2: output.write_text(output.read_text().replace('b= ', 'renamed= '))",
+        "'renamed'",
+    ),
+    "a feature is lost": (
+        "write(output)\nif iteration == 2:\n"
+        "    import re; output.write_text(re.sub(r' b= [^ ]*', '', output.read_text()))",
+        "'b'",
+    ),
+    "a feature is added": (
+        "write(output)\nif iteration == 2: output.write_text(output.read_text().replace('b= ', 'new= 1 b= '))",
+        "'new'",
+    ),
+    "a feature gets too large": (
+        "write(output)\nif iteration == 2:\n"
+        "    import re; output.write_text(re.sub(r' b= ([-0-9.]+)', r' b= \\1e307', output.read_text()))",
+        "'b' differs by inf",
+    ),
+    "the sentences become more": (
+        "write(output)\nif iteration == 2: open(output, 'a').write('12 ||| x ||| a=1 b=1 c=1 ||| 1\\n')",
+        "only 12 reference lines",
+    ),
+    "it writes text": ("write(output)\nif iteration == 2: output.write_text('the best translation\\n')", "format"),
+}
+
+
+@pytest.mark.parametrize(("code", "message"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_in_the_second_iteration_can_be_repaired(
+    tmp_path: Path, code: str, message: str, expected: LoopResult
+) -> None:
+    with pytest.raises(DecoderError, match=f"cannot be used: .*{message}"):
+        loop(decoder(tmp_path, code), tmp_path / "run")
+    assert (tmp_path / "run" / "iter-001").is_dir()
+    assert not (tmp_path / "run" / "iter-002").exists()
+    assert without_times(loop(decoder(tmp_path), tmp_path / "run")) == expected
+
+
+def test_constraints_on_features_that_the_decoder_does_not_have_can_be_corrected(tmp_path: Path) -> None:
+    from hulltune import Constraints
+
+    with pytest.raises(DecoderError, match="'lm'"):
+        loop(decoder(tmp_path), tmp_path / "run", constraints=Constraints(fix={"lm": 1.0}))
+    assert loop(decoder(tmp_path), tmp_path / "run", constraints=Constraints(fix={"a": 1.0})).iterations
+
+
+FORMATS = {
+    "moses": "write(output)",
+    "moses.gz": "write(output)\nimport gzip; output.write_bytes(gzip.compress(output.read_bytes()))",
+    "jsonl": "output.write_text(''.join(json.dumps(each) + '\\n' for each in decoders.shown(weights)))",
+    "another name": "write(output.with_name('output.nbest'))",
+}
+
+
+@pytest.mark.parametrize("first", FORMATS)
+@pytest.mark.parametrize("second", FORMATS)
+def test_formats_of_lists_may_change(tmp_path: Path, first: str, second: str, expected: LoopResult) -> None:
+    code = "if iteration % 2:\n" + textwrap.indent(FORMATS[first], "    ")
+    code += "\nelse:\n" + textwrap.indent(FORMATS[second], "    ")
+    assert without_times(loop(decoder(tmp_path, code), tmp_path / "run")) == expected
+
+
+KINDS = {
+    "lists": """
+        lines = decoders.moses_lines({'b': weights['acoustic'], 'c': weights['language']}, 8)
+        lines = [line.replace(' c=', ' language=').replace(' b=', ' acoustic=') for line in lines]
+        import re
+        output.write_text('\\n'.join(re.sub(r'a=[^ ]* ', '', line, count=1) for line in lines) + '\\n')
+    """,
+    "lattices": """
+        output.mkdir()
+        lattice_decoders.main('slf', sys.argv[1], str(output))
+        for file in output.iterdir():  # scores, not costs, and no filler
+            file.write_text(file.read_text().replace('a=', 'a=-').replace('l=', 'l=-').replace('--', '').replace('W=uh', 'W=!NULL'))
+    """,
+}
+
+
+@pytest.mark.parametrize(("first", "second"), [("lists", "lattices"), ("lattices", "lists")])
+def test_lists_may_become_lattices_and_lattices_lists(tmp_path: Path, first: str, second: str) -> None:
+    def run(first: str, second: str, folder: str) -> LoopResult:
+        code = "if iteration % 2:\n" + textwrap.indent(textwrap.dedent(KINDS[first]), "    ")
+        code += "\nelse:\n" + textwrap.indent(textwrap.dedent(KINDS[second]), "    ")
+        start = {"acoustic": 0.1, "language": 1.0}
+        return loop(decoder(tmp_path, code), tmp_path / folder, start=start)
+
+    result = run(first, second, "run")
+    assert len(result.iterations) > 1
+    assert (
+        result.score
+        < result.start_score
+        == run(first, first, "alike").start_score
+        == run(second, second, "other").start_score
+    )
+
+
+def test_everything_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[tuple[str, str]] = []
+    fsync, replace = os.fsync, os.replace
+
+    def synced(handle: int) -> None:
+        events.append(("sync", os.readlink(f"/proc/self/fd/{handle}") if sys.platform == "linux" else ""))
+        fsync(handle)
+
+    def replaced(before: Any, after: Any) -> None:
+        events.append(("name", str(after)))
+        replace(before, after)
+
+    monkeypatch.setattr("os.fsync", synced)
+    monkeypatch.setattr("os.replace", replaced)
+    folder = RunFolder(tmp_path)
+    with folder.unfinished("iter-001") as unfinished:
+        (unfinished / "output").mkdir()
+        (unfinished / "output" / "a").write_text("a")
+    before = events[: events.index(("name", str(tmp_path / "iter-001")))]
+    if sys.platform == "linux":
+        names = [str(unfinished / "output" / "a"), str(unfinished / "output"), str(unfinished)]
+        assert [("sync", name) for name in names] == before
+        assert events[-1] == ("sync", str(tmp_path))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_a_decoder_that_outlived_its_loop_is_waited_for(tmp_path: Path) -> None:
+    """A loop that was killed leaves its decoder, which would write into the folder of the next run."""
+    import fcntl
+
+    folder = RunFolder(tmp_path)
+    left = tmp_path / "iter-001.unfinished"
+    left.mkdir()
+    with (left / "decoder.log").open("wb") as log:
+        fcntl.flock(log, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="still at work there"), folder.unfinished("iter-001"):
+            pass
+    with folder.unfinished("iter-001") as fresh:
+        assert not list(fresh.iterdir())
