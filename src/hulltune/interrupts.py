@@ -109,4 +109,4 @@ def _in_main_thread() -> bool:
 
 
 _own: list[tuple[Handler, Callable[[int], None]]] = [(signal.default_int_handler, lambda number: None)]
-"""The handlers that may be replaced for a while, each with whom to tell: Python's own of Ctrl-C, and ``terminable``'s."""
+"""The handlers that may be replaced for a while, each with a function to tell: those of Ctrl-C and ``terminable``."""

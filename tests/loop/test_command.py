@@ -93,7 +93,7 @@ def test_a_shell_never_takes_a_part_of_a_name_for_a_command(
 )
 def test_quotes_around_names_are_refused_with_a_shell(tmp_path: Path, command: str) -> None:
     (tmp_path / "in").write_text("x\n")
-    with pytest.raises(InputError, match="is between quotes .* without quotes"):
+    with pytest.raises(InputError, match=r"is between quotes .* without quotes"):
         CommandDecoder(command, input=tmp_path / "in", shell=True)
     if "$" not in command:
         CommandDecoder(command, input=tmp_path / "in")  # no shell sees them

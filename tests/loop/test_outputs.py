@@ -195,7 +195,8 @@ KINDS = {
         output.mkdir()
         lattice_decoders.main('slf', sys.argv[1], str(output))
         for file in output.iterdir():  # scores, not costs, and no filler
-            file.write_text(file.read_text().replace('a=', 'a=-').replace('l=', 'l=-').replace('--', '').replace('W=uh', 'W=!NULL'))
+            text = file.read_text().replace('a=', 'a=-').replace('l=', 'l=-').replace('--', '')
+            file.write_text(text.replace('W=uh', 'W=!NULL'))
     """,
 }
 

@@ -14,6 +14,7 @@ import rich_click as click
 from rich_click import RichArgument, RichCommand, RichContext, RichGroup, RichHelpFormatter, RichOption, RichOptionPanel
 
 from hulltune.cli.commands import COMMANDS
+from hulltune.cli.overwriting import check_command
 from hulltune.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -102,6 +103,11 @@ class Command(RichCommand):
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, unless one of its outputs would overwrite one of its inputs."""
+        check_command(ctx)
+        return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """The arguments and the required options; ``[options]`` stands for the others."""

@@ -168,10 +168,11 @@ def entry_point() -> NoReturn:
     code = main()
     for number in SIGNALS:  # everything is written: Ctrl-C must not change the exit code now
         signal.signal(number, signal.SIG_IGN)
-    try:
-        sys.stdout.flush()
-    except (AttributeError, OSError, ValueError):  # the disk is full, which was said before
-        _drop_output()
+    if sys.stdout is not None:
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError):  # the disk is full, which was said before
+            _drop_output()
     sys.exit(code)
 
 

@@ -19,6 +19,7 @@ from hulltune.cli.values import (
     METRIC,
     NAMES,
     POSITIVE_COUNT,
+    WRITTEN,
     Costs,
     MetricsType,
     NamedNumber,
@@ -337,7 +338,7 @@ def weights_option(
 
 def out_option(help_text: str, **settings: Any) -> Decorator:
     """The output file: the argument ``out``."""
-    return option(ANSWER, "-o, --out FILE", help_text, **settings)
+    return option(ANSWER, "-o, --out FILE", help_text, type=WRITTEN, **settings)
 
 
 results_option = out_option(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,13 @@ else:
     ValueType = click.ParamType  # no generic class before click 8.5
 
 FILE = click.Path()
-"""A file or folder. The reader checks whether it exists, with a better message than click's."""
+"""A file or folder to read. The reader checks whether it exists, with a better message than click's."""
+WRITTEN = click.Path()
+"""A file or folder to write, which must be none of those that the command reads."""
+
+
+METRIC_FILES = "hulltune.metric_files"
+"""The key of a context for the files that options of metrics name, such as ``given:scores=FILE``."""
 
 
 class OneOf(ValueType):
@@ -94,6 +102,9 @@ class MetricType(OneOf):
         from hulltune.metrics import get_metric
 
         metric: Metric = get_metric(value)
+        if ctx is not None:
+            named = re.split(r"[=,()]", value)[1:] if isinstance(value, str) else []
+            ctx.meta.setdefault(METRIC_FILES, []).extend(part for part in named if os.path.isfile(part))
         return metric
 
 

@@ -50,9 +50,8 @@ class CommandDecoder:
     The command is split into words like a shell does. In each word, ``{input}``, ``{weights}``, ``{output}``,
     ``{iteration}`` and ``{nbest}`` are replaced (names with spaces need no quotes), and ``{{`` is a brace. Without
     {input}, the command gets the input as its standard input. Without {output}, its standard output is its result.
-    ``{output}/`` is a folder that is made for it. With ``shell``, a shell runs the command; names reach it as variables,
-    so that it never takes a part of a name for a command. Quotes around them would be part of the name or split it, and
-    are refused.
+    ``{output}/`` is a folder that is made for it. With ``shell``, a shell runs the command. Names reach it as
+    variables, so that it never takes a part of a name for a command; quotes around them are refused.
 
     The command runs in a session of its own: if it is stopped, so are all processes that it started. It is killed after
     ``timeout`` seconds. Its messages go to ``decoder.log`` beside its output.
@@ -275,8 +274,8 @@ def _refuse_quotes(command: str) -> None:
         if hole is not None:
             if quote and hole[1] is not None:
                 raise InputError(
-                    f"decoder: {hole[0]} is between quotes ({quote}); with a shell, names are quoted already, and quotes "
-                    f"around them would undo that: write {hole[0]} without quotes"
+                    f"decoder: {hole[0]} is between quotes ({quote}); for a shell, names are quoted already, and more "
+                    f"quotes would undo that: write {hole[0]} without quotes"
                 )
             place = hole.end()
             continue

@@ -6,7 +6,7 @@ from hulltune.cli.answers import DONE, note
 from hulltune.cli.help import command
 from hulltune.cli.options import ANSWER, DATA, DataOptions, argument, data_options, option, quiet_option, weights_option
 from hulltune.cli.reading import read, weights_for
-from hulltune.cli.values import FILE, Number, OneOf
+from hulltune.cli.values import WRITTEN, Number, OneOf
 from hulltune.errors import InputError
 from hulltune.names import WRITERS
 from hulltune.wording import counted
@@ -18,7 +18,7 @@ hulltune convert lattices/ small.hull --beam 20 --weights w.json"""
 
 @command(group="work with lists and forests", examples=EXAMPLES)
 @data_options("LISTS…")
-@argument(DATA, "out", "OUT", "The file to write, or a folder for files of slf or openfst-text.", type=FILE)
+@argument(DATA, "out", "OUT", "The file to write, or a folder for files of slf or openfst-text.", type=WRITTEN)
 @option(
     ANSWER,
     "--to FORMAT",

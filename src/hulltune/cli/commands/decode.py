@@ -5,7 +5,8 @@ from __future__ import annotations
 from hulltune.cli.answers import DONE, note, note_left_out, write_lines
 from hulltune.cli.help import command
 from hulltune.cli.options import ANSWER, DATA, not_together, option, weights_option
-from hulltune.cli.values import COUNT, POSITIVE_COUNT
+from hulltune.cli.overwriting import refuse_overwriting
+from hulltune.cli.values import COUNT, POSITIVE_COUNT, WRITTEN
 from hulltune.defaults import BEAM
 from hulltune.errors import InputError
 from hulltune.wording import counted
@@ -19,7 +20,7 @@ BEST = 100
 @command(group="try it out", examples=EXAMPLES)
 @option(DATA, "-i, --input FILE", "The German sentences to translate, one per line.", name="source", required=True)
 @weights_option(DATA, "The weights of the decoder. [default: 1 for probabilities, 0 for all others]", required=False)
-@option(DATA, "-o, --output FILE", "The file to write.")
+@option(DATA, "-o, --output FILE", "The file to write.", type=WRITTEN)
 @option(
     DATA,
     "--make N",
@@ -95,6 +96,7 @@ def _write_task(source: str, ref: str | None, sentences: int, seed: int) -> int:
 
     if ref is None:
         raise InputError("--make: writes sentences and references; give --ref FILE for the references, too")
+    refuse_overwriting([], [("--input", source), ("--ref", ref)])
     task = built_in_task(sentences, seed=seed)
     write_lines(task.sources, source)
     write_lines(task.references, ref)

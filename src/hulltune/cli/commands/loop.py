@@ -50,7 +50,8 @@ from hulltune.names import WEIGHT_FORMATS
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
-    from hulltune.loop import LoopProgress
+    from hulltune.data.dataset import References
+    from hulltune.loop import LoopProgress, WeightsFormat
     from hulltune.loop.decoding import Decoder
     from hulltune.metrics import Metric
 
@@ -156,16 +157,21 @@ def loop(
     """Tune a decoder in the loop: decode, merge, tune, and decode again."""
     not_together(("--lattice", how.lattice), ("--forest", how.forest))
     outputs = checked_outputs(out)
+    _check_apart(outputs, folder)
     if bool(heldout) != bool(heldout_ref):
         raise InputError("--heldout, --heldout-ref: give both or none of them")
-    _check_lines("--input", source, "--ref", ref)
+    # Everything is read once: it may come from a pipe.
+    references, unseen_references = read_references(ref), read_references(heldout_ref)
+    _check_lines("--input", source, "--ref", references)
     if heldout:
-        _check_lines("--heldout", heldout, "--heldout-ref", heldout_ref)
+        _check_lines("--heldout", heldout, "--heldout-ref", unseen_references)
     from hulltune.loop import DecoderError, tune_loop
     from hulltune.report.summary import loop_summary
 
     worked = False
-    decoder = _decoder(how, reading, source)
+    weights_format = _weights_format(how)
+    decoder = _decoder(how, reading, source, weights_format)
+    unseen = None if heldout is None else _decoder(how, reading, heldout, weights_format)
     try:
         with shown_loop(quiet=quiet) as show:
 
@@ -177,14 +183,14 @@ def loop(
 
             result = tune_loop(
                 decoder,
-                read_references(ref),
+                references,
                 start=_first_weights(how),
                 metric=metric,
                 iterations=iterations,
                 least_gain=gain,
                 folder=folder,
-                heldout=None if heldout is None else _decoder(how, reading, heldout),
-                heldout_references=read_references(heldout_ref),
+                heldout=unseen,
+                heldout_references=unseen_references,
                 reading=reading_of(reading),
                 settings={"input": _digest(source)},
                 progress=progress,
@@ -213,10 +219,21 @@ def loop(
     return DONE
 
 
-def _decoder(how: DecoderOptions, reading: ReadingOptions, source: str) -> Decoder:
+def _check_apart(outputs: Sequence[Path], folder: str) -> None:
+    """Refuse an output that is a file of the run itself."""
+    own = Path(folder).resolve()
+    for path in outputs:
+        place = path.resolve()
+        if own in place.parents and (place.parent != own or place.name == "state.json"):
+            raise InputError(f"--out: {path} is for the run in {folder} itself; name another file")
+
+
+def _decoder(
+    how: DecoderOptions, reading: ReadingOptions, source: str, weights_format: WeightsFormat | None
+) -> Decoder:
     """The decoder command, or the built-in decoder, which refuses the options for commands."""
-    if how.decoder is not None:
-        return _command(how.decoder, how, source)
+    if how.decoder is not None and weights_format is not None:
+        return _command(how.decoder, how, source, weights_format)
     for_commands = {
         "shell": how.shell or None,
         "timeout": how.timeout,
@@ -231,24 +248,30 @@ def _decoder(how: DecoderOptions, reading: ReadingOptions, source: str) -> Decod
     return BuiltInDecoder(source, size=how.nbest, lattices=how.lattice, forests=how.forest)
 
 
-def _command(line: str, how: DecoderOptions, source: str) -> Decoder:
-    from hulltune.loop import CommandDecoder, WeightsFormat
+def _weights_format(how: DecoderOptions) -> WeightsFormat | None:
+    """The format of the weights for a decoder command; None for the built-in decoder."""
+    if how.decoder is None:
+        return None
+    from hulltune.loop import WeightsFormat
+
+    if how.weights_template is None:
+        return WeightsFormat(how.weights_format)
+    return WeightsFormat.from_template(how.weights_template)
+
+
+def _command(line: str, how: DecoderOptions, source: str, weights_format: WeightsFormat) -> Decoder:
+    from hulltune.loop import CommandDecoder
 
     if how.lattice or how.forest:
         name = "--lattice" if how.lattice else "--forest"
         raise InputError(f"{name}: only for the built-in decoder; a command itself decides what it writes")
-    written = (
-        WeightsFormat(how.weights_format)
-        if how.weights_template is None
-        else WeightsFormat.from_template(how.weights_template)
-    )
     return CommandDecoder(
         line,
         input=source,
         nbest=how.nbest,
         shell=how.shell,
         timeout=how.timeout,
-        weights_format=written,
+        weights_format=weights_format,
     )
 
 
@@ -262,7 +285,7 @@ def _first_weights(how: DecoderOptions) -> Any:
     return START_WEIGHTS
 
 
-def _check_lines(name: str, path: str, ref_name: str, ref: Sequence[str]) -> None:
+def _check_lines(name: str, path: str, ref_name: str, references: References | None) -> None:
     """Refuse an input with more or fewer lines than its references. Folders and binary files are not checked."""
     from hulltune.formats.streams import open_bytes
 
@@ -270,7 +293,6 @@ def _check_lines(name: str, path: str, ref_name: str, ref: Sequence[str]) -> Non
         return
     with open_bytes(path) as stream:
         text = stream.read()
-    references = read_references(ref)
     lines = text.count(b"\n") + (text[-1:] not in (b"", b"\n"))
     if references is not None and b"\0" not in text and lines != len(references):
         raise InputError(

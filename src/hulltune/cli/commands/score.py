@@ -19,6 +19,7 @@ from hulltune.cli.options import (
     weights_option,
 )
 from hulltune.cli.reading import read_scored, weight_vector
+from hulltune.cli.values import WRITTEN
 from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
@@ -33,7 +34,12 @@ hulltune score test.nbest.gz -r test.en -w w.json -m wer --also cer"""
 @data_options(judged=True)
 @weights_option()
 @also_option("Other metrics to report.")
-@option(ANSWER, "--store FILE", "Use the statistics of earlier runs in this SQLite file, and keep new ones there.")
+@option(
+    ANSWER,
+    "--store FILE",
+    "Use the statistics of earlier runs in this SQLite file, and keep new ones there.",
+    type=WRITTEN,
+)
 @json_option
 @quiet_option("Do not say that kernels are being compiled.")
 def score(

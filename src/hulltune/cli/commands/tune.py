@@ -30,7 +30,7 @@ from hulltune.cli.options import (
 )
 from hulltune.cli.progress import shown_progress
 from hulltune.cli.reading import read, read_references, read_scored, start_for, with_references
-from hulltune.cli.values import COUNT, Number
+from hulltune.cli.values import COUNT, WRITTEN, Number
 from hulltune.defaults import GAP
 from hulltune.errors import InputError
 from hulltune.interrupts import uninterrupted
@@ -79,9 +79,12 @@ hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
 )
 @also_option("Other metrics to report. [default: the common text metrics]")
 @option(ANSWER, "--no-oracle", "Do not compute the oracle, which is the best score that any choice can reach.")
-@option(ANSWER, "--store FILE", "Keep the statistics of the metric in this SQLite file, for later runs.")
+@option(ANSWER, "--store FILE", "Keep the statistics of the metric in this SQLite file, for later runs.", type=WRITTEN)
 @option(
-    ANSWER, "--questions FILE", "Where to write the questions of a metric that asks people. [default: questions.jsonl]"
+    ANSWER,
+    "--questions FILE",
+    "Where to write the questions of a metric that asks people. [default: questions.jsonl]",
+    type=WRITTEN,
 )
 @results_option
 @json_option

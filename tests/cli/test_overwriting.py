@@ -1,0 +1,132 @@
+"""Outputs that name an input: refused, under whatever name, and the input is as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hulltune.cli import main
+
+WEIGHTS = {"x_0": 1.0, "x_1": 1.0, "y": 1.0}
+QUICK = ["--restarts", "0", "--quiet", "--metric", "wer"]
+CASES = {
+    "tune: references": ["tune", "good", "--ref", "refs.txt", "--out", "refs.txt", *QUICK],
+    "tune: lists": ["tune", "good.txt", "--ref", "refs.txt", "--out", "good.txt", *QUICK],
+    "tune: a pattern": ["tune", "g*d.txt", "--ref", "refs.txt", "--out", "good.txt", *QUICK],
+    "tune: the second output": ["tune", "good", "--ref", "refs.txt", "--out", "w.json", "--out", "refs.txt", *QUICK],
+    "tune: held-out lists": ["tune", "good", "-r", "refs", "--heldout", "good.txt", "--heldout-ref", "refs.txt",
+                             "--out", "good.txt", *QUICK],
+    "tune: held-out references": ["tune", "good", "-r", "refs", "--heldout", "good.txt", "--heldout-ref", "refs.txt",
+                                  "--out", "refs.txt", *QUICK],
+    "tune: added scores": ["tune", "good", "-r", "refs", "--add", "m.txt", "--name", "z", "--out", "m.txt", *QUICK],
+    "tune: the store": ["tune", "good", "-r", "refs.txt", "--store", "refs.txt", *QUICK],
+    "tune: the questions": ["tune", "good", "-r", "refs.txt", "--questions", "refs.txt", *QUICK],
+    "tune: scores of a metric": ["tune", "good", "-r", "refs", "--metric", "given:scores=s.tsv", "--store", "s.tsv"],
+    "score: the store": ["score", "good", "-r", "refs", "-w", "w.txt", "--store", "w.txt"],
+    "rerank: weights": ["rerank", "good", "--weights", "w.txt", "--out", "w.txt"],
+    "rerank: lists": ["rerank", "good", "--weights", "w.txt", "--out", "good"],
+    "kbest: weights": ["kbest", "good", "--weights", "w.txt", "--out", "w.txt"],
+    "oracle: references": ["oracle", "good", "--ref", "refs", "--out", "refs"],
+    "surface: weights": ["surface", "good", "-r", "refs", "-w", "w.csv", "--feature", "y", "--out", "w.csv"],
+    "surface: other weights": ["surface", "good", "-r", "refs", "-w", "w.txt", "--to", "w.csv", "--out", "w.csv"],
+    "convert: lists": ["convert", "good", "good", "--to", "jsonl"],
+    "convert: a folder": ["convert", "lattices", "lattices", "--to", "slf"],
+    "convert: a file of a folder": ["convert", "lattices", "lattices/0.slf", "--to", "forest"],
+    "convert: into the folder of a file": ["convert", "lattices/0.slf", "lattices", "--to", "slf"],
+    "pack: lists": ["pack", "good", "--out", "good"],
+    "pack: a link": ["pack", "good", "--out", "link"],
+    "pack: a hard link": ["pack", "good", "--out", "hard"],
+    "pack: another way": ["pack", "good", "--out", "lattices/../good"],
+    "pack: the table of words": ["pack", "lattices", "--symbols", "refs", "--out", "refs"],
+    "pack: the names of forests": ["pack", "lattices", "--ids", "refs", "--out", "refs"],
+    "decode: input": ["decode", "--input", "refs", "--output", "refs"],
+    "decode: weights": ["decode", "--input", "refs", "--weights", "w.json", "--output", "w.json"],
+    "loop: start": ["loop", "-i", "refs", "-r", "refs", "--weights", "w.json", "--out", "w.json"],
+    "loop: references": ["loop", "-i", "refs", "-r", "refs.txt", "--out", "refs.txt"],
+    "loop: a template": ["loop", "-i", "refs", "-r", "refs", "--decoder", "x {weights}", "--weights-template", "w.txt",
+                         "--weights", "w.json", "--out", "w.txt"],
+}  # fmt: skip
+
+
+@pytest.fixture
+def room(folder: Path) -> Path:
+    """A working directory with all the files that the cases name."""
+    for name in ("good", "refs"):
+        Path(f"{name}.txt").write_bytes(Path(name).read_bytes())
+    Path("m.txt").write_text("1\n" * len(Path("good").read_text().splitlines()))
+    Path("w.json").write_text(json.dumps(WEIGHTS))
+    Path("w.csv").write_text("x_0 1\nx_1 1\ny 1\n")
+    Path("s.tsv").write_text("0\t1\ta b\n")
+    os.symlink("good", "link")
+    os.link("good", "hard")
+    Path("lattices").mkdir()
+    Path("lattices/0.slf").write_text(
+        "VERSION=1.0\nUTTERANCE=0\nstart=0 end=1\nN=2 L=1\nI=0\nI=1\nJ=0 S=0 E=1 W=a a=1 l=2\n"
+    )
+    return folder
+
+
+@pytest.mark.parametrize("arguments", CASES.values(), ids=CASES)
+def test_no_output_takes_the_place_of_an_input(
+    room: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.read_bytes() for path in room.rglob("*") if path.is_file()}
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "would be overwritten; name another file" in said
+    assert {path: path.read_bytes() for path in room.rglob("*") if path.is_file()} == before
+
+
+TWICE = [
+    ["tune", "good", "-r", "refs", "--out", "a.json", "--out", "./a.json", *QUICK],
+    ["tune", "good", "-r", "refs", "--out", "a.json", "--store", "a.json", *QUICK],
+    ["decode", "--make", "3", "--input", "a", "--ref", "a"],
+]
+
+
+@pytest.mark.parametrize("arguments", TWICE)
+def test_no_output_takes_the_place_of_another(
+    room: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert "too; give each a file of its own" in capsys.readouterr().err
+    assert not (room / "a").exists()
+    assert not (room / "a.json").exists()
+
+
+@pytest.mark.parametrize("name", ["loop/state.json", "loop/iter-001/weights.json", "x/../loop/iter-001/a.txt"])
+def test_no_output_takes_the_place_of_a_file_of_the_run(
+    room: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for made in ("loop/iter-001", "x"):
+        Path(made).mkdir(parents=True)
+    assert main(["loop", "-i", "refs", "-r", "refs", "--run", "loop", "--out", name]) == 2
+    assert "is for the run in loop itself" in capsys.readouterr().err
+
+
+def test_a_result_may_take_the_place_of_the_start_that_it_goes_on_from(room: Path) -> None:
+    assert main(["tune", "good", "-r", "refs", "--start", "w.json", "--out", "w.json", *QUICK]) == 0
+    assert "score" in json.loads(Path("w.json").read_text())
+
+
+def test_what_is_no_file_can_be_both(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rerank", "good", "-w", "w.txt", "--out", "/dev/null"]) == 0
+    assert main(["convert", "good", "-", "--to", "jsonl", "--quiet"]) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no /dev/stdin")
+def test_the_standard_input_may_be_the_file(room: Path) -> None:
+    before = Path("good").read_bytes()
+    for name in ("-", "/dev/stdin"):
+        with open("good", "rb") as stream:
+            done = subprocess.run(
+                [sys.executable, "-m", "hulltune", "pack", name, "--out", "good"], stdin=stream, capture_output=True
+            )
+        assert (done.returncode, b"would be overwritten" in done.stderr) == (2, True)
+    assert Path("good").read_bytes() == before
