@@ -102,8 +102,9 @@ def test_an_error_never_goes_to_standard_output(
 def test_no_file_takes_the_number_of_a_closed_stream(room: Path) -> None:
     """A decoder's messages, or those of a library, would be written into it."""
     code = (
-        "import os, sys; from hulltune.cli.main import entry_point; "
-        "sys.modules['hulltune.cli.main'].main = lambda: [os.fstat(n).st_rdev for n in range(3)] != [os.stat('/dev/null').st_rdev] * 3; entry_point()"
+        "import os, sys; from hulltune.cli.main import entry_point\n"
+        "def opened(): return [os.fstat(n).st_rdev for n in range(3)] != [os.stat('/dev/null').st_rdev] * 3\n"
+        "sys.modules['hulltune.cli.main'].main = opened; entry_point()"
     )
     line = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)} <&- >&- 2>&-"
     assert subprocess.run(["/bin/sh", "-c", line]).returncode == 0

@@ -78,6 +78,11 @@ class Metric(ABC):
         """The loss as a ratio of two linear functions, from which its bounds follow; None if it is no such ratio."""
         return None
 
+    @property
+    def least_loss(self) -> float:
+        """A loss that no statistics are below, −∞ if none is known: the first bound of a certified search."""
+        return -np.inf if self.as_ratio is None else self.as_ratio.least
+
     def linear_bound(self, ranges: Ranges) -> LinearBound:
         """A linear function that is nowhere above the loss in the ranges of summed statistics.
 

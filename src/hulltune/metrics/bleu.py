@@ -124,11 +124,16 @@ class Bleu(Metric):
         )
         return scores.reshape(np.shape(statistics)[:-1])
 
+    @property
+    def least_loss(self) -> float:
+        """Minus the greatest BLEU: 100, or more with a large value of smoothing."""
+        return -100.0 * max(1.0, self._smooth_value or 0.0) * (1.0 + SAFETY)
+
     def loss_bound(self, ranges: Ranges) -> LossBound:
         """A lower bound of minus BLEU by a line above log BLEU: minus that line is the function to minimise."""
         slopes, offsets = self._line_above_log(ranges)
         margin = SAFETY * (np.abs(slopes) @ ranges.sizes + np.abs(offsets) + 1.0)
-        best = -100.0 * max(1.0, self._smooth_value or 0.0) * (1.0 + SAFETY)
+        best = self.least_loss
 
         def proven(minimiser: Floats) -> Floats:
             logs = row_products(slopes, minimiser) + offsets + margin

@@ -134,7 +134,8 @@ class Ratio:
     """The least possible loss, which is the bound where D may be 0."""
 
     @property
-    def _best(self) -> float:
+    def least(self) -> float:
+        """The least possible loss, moved outward by its rounding."""
         return self.best - SAFETY * abs(self.best) if np.isfinite(self.best) else self.best
 
     def linear_bound(self, ranges: Ranges) -> LinearBound:
@@ -158,7 +159,7 @@ class Ratio:
         u, v, w = (np.where(values[0] >= values[1], a, b) for a, b in zip(*candidates, strict=True))
         slopes = self.scale * (u[:, None] * self.numerator + v[:, None] * self.denominator)
         slopes[open_ended] = 0.0
-        return LinearBound(slopes, np.where(open_ended, self._best, self.scale * w))
+        return LinearBound(slopes, np.where(open_ended, self.least, self.scale * w))
 
     def loss_bound(self, ranges: Ranges, loss: Callable[[Floats], Floats]) -> LossBound:
         """The exact minimum over all choices, by Dinkelbach's method (1967).
@@ -188,7 +189,7 @@ class Ratio:
             bound = self.scale * np.where(fixed, below / d_low, below)
             bound -= SAFETY * np.abs(bound)
             bound = np.where(exact & (fixed | (lowest >= 0.0)), attained, bound)
-            return np.where(open_ended, self._best, bound)
+            return np.where(open_ended, self.least, bound)
 
         def level(wanted: float) -> Floats:
             # D' N − N' D = D (D' N / D − N'), with N / D below ``ratio``

@@ -77,6 +77,11 @@ class ChrF(Metric):
         scores = compute(rows, self.char_order + self.word_order, float(self.beta))
         return scores.reshape(np.shape(statistics)[:-1])
 
+    @property
+    def least_loss(self) -> float:
+        """Minus the greatest chrF, 100."""
+        return -100.0 * (1.0 + SAFETY)
+
     def linear_bound(self, ranges: Ranges) -> LinearBound:
         """A lower bound of minus chrF.
 

@@ -12,7 +12,7 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
-from hulltune.metrics.bounds import LinearBound, Ranges
+from hulltune.metrics.bounds import SAFETY, LinearBound, Ranges
 from hulltune.metrics.pending import NotYet, Question
 
 
@@ -102,6 +102,13 @@ class Combination(Metric):
             total += weight * metric.score(sums[..., start:end])
             start = end
         return total
+
+    @property
+    def least_loss(self) -> float:
+        """The sum of the least losses of the parts, moved outward by its rounding."""
+        parts = [abs(weight) * metric.least_loss for weight, metric in self.terms]
+        parts.append(-self.constant if self.higher_is_better else self.constant)
+        return sum(parts) - SAFETY * sum(map(abs, parts)) if np.all(np.isfinite(parts)) else -np.inf
 
     def linear_bound(self, ranges: Ranges) -> LinearBound:
         """The sum of the bounds of the parts."""

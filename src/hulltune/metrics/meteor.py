@@ -130,6 +130,13 @@ class Meteor(Metric):
         fragmentation = ratio(counts[..., 3], matches, empty=0.0)
         return mean * (1.0 - self.gamma * fragmentation**self.beta)
 
+    @property
+    def least_loss(self) -> float:
+        """Minus the greatest score, 1."""
+        from hulltune.metrics.bounds import SAFETY
+
+        return -(1.0 + SAFETY)
+
     def linear_bound(self, ranges: Ranges) -> LinearBound:
         """The loss at the best corner of the ranges, and −1 where that corner has no words to divide by.
 

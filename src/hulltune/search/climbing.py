@@ -184,7 +184,7 @@ class _Race:
         self.runner = runner_of(threads, questions=TOGETHER)
         self.paths: dict[int, list[Position]] = {}
         self.finished = 0
-        self.stop = threading.Event()
+        self.stop = setting.stop
 
     def run(self, starts: list[tuple[int, Floats, Generator]], *, rounds: int, share: int) -> None:
         """Climb from all starts for ``rounds`` rounds, go on with the best of them (one in ``share``) for twice as

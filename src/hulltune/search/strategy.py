@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -31,6 +32,8 @@ class Setting:
     first: Floats
     model: Floats | None = None
     """The weights of the decoder itself, if they are known and no start was given."""
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Set to end the search with the best weights so far; Ctrl-C sets it."""
 
     @property
     def compared(self) -> Floats:

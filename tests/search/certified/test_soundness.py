@@ -71,20 +71,22 @@ def interrupt(*_: Any, **__: Any) -> Any:
     raise KeyboardInterrupt
 
 
-def test_an_interrupt_before_the_first_boxes_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_before_the_first_boxes_proves_what_the_metric_does(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
     compiled, units = Constraints().compile(problem.feature_names), feature_units(problem.corpus)
     start = np.array([1.0, 0.0, 0.3])
     monkeypatch.setattr(search_module, "first_boxes", interrupt)
     found = certify(problem, compiled, units, Limits(gap=0.0), start=start)
-    assert (found.outcome.stopped, found.outcome.bound) == ("interrupt", -np.inf)
+    assert found.outcome.stopped == "interrupt"
+    assert 100.0 <= found.certificate.bound < 100.0 + 1e-9
     assert not found.certificate.is_optimal
     result = hulltune.tune(
         read(records_of(*two_sentences(1.0))), metric="wer", search="certified", also=(), oracle=False,
         start={"x": 1.0, "y": 2.0},
     )  # fmt: skip
     assert result.interrupted
-    assert result.certificate is None
+    assert result.certificate is not None
+    assert (result.certificate.value, result.certificate.bound) == (result.score, 0.0)
     assert "Infinity" not in json.dumps(result.to_dict())
 
 

@@ -9,12 +9,15 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.errors import InputError
+from hulltune.search.certified.clock import Clock
 from hulltune.search.certified.pools import Pool
-from hulltune.search.certified.space import Space
+from hulltune.search.certified.space import Faces, Space
 from hulltune.search.problem import Problem
 
 ROUNDING = 2.0**-48
 """A sum of n terms rounds by less than n times this share of the sum of their absolute values."""
+AT_ONCE = 1 << 14
+"""Candidates handled by one call of a kernel, between two looks at the clock."""
 HALVINGS = 5
 """Faces are halved this often to find the candidates that can win, before the metric is asked for their statistics."""
 
@@ -54,23 +57,22 @@ class Candidates:
         return len(self.offsets) - 1
 
 
-def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
+def candidates_of(problem: Problem, pool: Pool, space: Space, clock: Clock | None = None) -> Candidates:
     """The candidates of a pool; asks the metric for the statistics of those that may win."""
-    from hulltune.kernels import certify, choices
+    from hulltune.kernels import choices
 
+    clock = clock or Clock()
     filled = np.diff(pool.offsets) > 0
     starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])  # sentences without candidates own no rows
     active = np.flatnonzero(np.any(space.axes != 0.0, axis=1))
     columns = np.ascontiguousarray(pool.features.T[active], dtype=np.float64)
     features, magnitudes, certain = _projected(columns, space.axes[active], starts)
     magnitudes *= pool.rounding * max(1.0, len(active) / 32)  # longer sums round more
+    clock.look()
     listed = np.flatnonzero(_first_of_ties(columns, features, space.axes[active], starts) == np.arange(len(features)))
-    possible = certify.possible_winners(
-        features, magnitudes, certain, np.searchsorted(listed, starts), listed.astype(np.int32),
-        space.faces.lows, space.faces.highs, HALVINGS,
-    )  # fmt: skip
-    listed = listed[possible]
-    rows = problem.rows(pool.numbers[listed])
+    listed = listed[_possible(features, magnitudes, certain, starts, listed, space.faces, clock)]
+    rows = _rows(problem, pool.numbers[listed], clock)
+    clock.look()
     table, grids, exact = _on_grid(problem.table, rows, np.searchsorted(listed, starts))
     statistics = np.zeros((len(features), table.shape[1]))
     statistics[listed] = table
@@ -96,6 +98,42 @@ def candidates_of(problem: Problem, pool: Pool, space: Space) -> Candidates:
         sizes=sizes * grids,
         base=base,
     )
+
+
+def _possible(
+    features: Floats, magnitudes: Floats, certain: Bools, starts: Int64s, listed: Int64s, faces: Faces, clock: Clock
+) -> Bools:
+    """Whether each listed candidate may win somewhere on the faces, some sentences at a time."""
+    from hulltune.kernels import certify
+
+    offsets = np.searchsorted(listed, starts)
+    possible = []
+    first = 0
+    while first < len(starts) - 1:
+        clock.look()
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + AT_ONCE, side="right")) - 1)
+        begin, end = int(starts[first]), int(starts[last])
+        here = listed[offsets[first] : offsets[last]]
+        possible.append(
+            certify.possible_winners(
+                features[begin:end], magnitudes[first:last], certain[first:last],
+                offsets[first : last + 1] - offsets[first], (here - begin).astype(np.int32),
+                faces.lows, faces.highs, HALVINGS,
+            )
+        )  # fmt: skip
+        first = last
+    return np.concatenate(possible) if possible else np.empty(0, dtype=bool)
+
+
+def _rows(problem: Problem, outputs: Int64s, clock: Clock) -> Int64s:
+    """The rows of outputs in the problem's table, some at a time. A metric that waits is asked for all at once."""
+    if problem.metric.waits:
+        return problem.rows(outputs)
+    parts = []
+    for first in range(0, len(outputs), AT_ONCE):
+        clock.look()
+        parts.append(problem.rows(outputs[first : first + AT_ONCE]))
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
 
 def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, Floats, Bools]:

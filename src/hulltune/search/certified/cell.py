@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from hulltune.arrays import Floats
+from hulltune.search.certified.clock import Clock
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.problem import Problem
 
@@ -22,16 +23,20 @@ def middle_of_cell(
     lines: list[Floats],
     scales: Floats,
     constraints: CompiledConstraints,
+    clock: Clock | None = None,
 ) -> tuple[Floats, float]:
     """The weights moved to the middle of their cell along one line after the other, a few times over, and their loss.
 
     ``scales`` have the amount of each weight that is one unit of the lines (0 for a weight that does not move).
     Distances are measured in them, because the weights themselves may be of very different sizes. A tie belongs to no
-    cell: weights on one move to its better side, where the loss may be larger.
+    cell: weights on one move to its better side, where the loss may be larger. When time is over, they stay where they
+    are by then.
     """
     for _ in range(ROUNDS):
         before = weights
         for line in lines:
+            if clock is not None and clock.is_over:
+                return weights, loss
             moved = _centred(problem, weights, line, scales, constraints)
             if moved is not None and constraints.violation(moved[0]) is None:
                 new_loss = problem.loss(moved[0])

@@ -12,8 +12,8 @@ from hulltune.arrays import Floats
 from hulltune.interrupts import interrupts_set
 from hulltune.search.certified.cell import extents
 from hulltune.search.certified.certificate import Certificate
+from hulltune.search.certified.clock import Clock
 from hulltune.search.certified.on_a_line import best_on_the_line, is_a_line
-from hulltune.search.certified.pools import pool_of
 from hulltune.search.certified.search import Limits, Outcome, State, branch_and_bound
 from hulltune.search.certified.space import Space, space_of
 from hulltune.search.constraints import CompiledConstraints
@@ -39,19 +39,23 @@ def certify(
     start: Floats | None = None,
     threads: int = 1,
     progress: Callable[[State], None] | None = None,
+    stop: threading.Event | None = None,
 ) -> Proven:
-    """The best weights within constraints, proven to within ``limits.gap``, or as near as the limits allow."""
-    space = space_of(constraints, units)
-    if is_a_line(space):
-        outcome = best_on_the_line(problem, space, limits)
-    else:
-        pool = pool_of(problem, space)
-        outcome = branch_and_bound(problem, pool, space, limits, start=start, threads=threads, progress=progress)
-    stop = threading.Event()
-    with interrupts_set(stop):  # the proof is complete: an interrupt now would only lose it
+    """The best weights within constraints, proven to within ``limits.gap``, or as near as the limits allow.
+
+    The time is that of everything here. Ctrl-C, or who else sets ``stop``, ends the search with what is proven by then:
+    at first that is the loss of ``start``, and the least loss that the metric can have.
+    """
+    clock = Clock(limits.time, stop)
+    with interrupts_set(clock.stop):
+        space = space_of(constraints, units)
+        if is_a_line(space):
+            outcome = best_on_the_line(problem, space, limits, clock)
+        else:
+            outcome = branch_and_bound(problem, space, limits, clock, start=start, threads=threads, progress=progress)
         weights = _normalised(problem, outcome, constraints)
-        certificate = _certificate(problem, outcome, weights, space)
-    if stop.is_set():
+        certificate = replace(_certificate(problem, outcome, weights, space), seconds=clock.seconds)
+    if clock.stop.is_set():
         outcome = replace(outcome, stopped="interrupt")
     return Proven(weights, outcome.loss, certificate, outcome)
 

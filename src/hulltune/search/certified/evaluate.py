@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
@@ -14,8 +14,11 @@ from hulltune.metrics.base import Metric
 from hulltune.metrics.bounds import SAFETY, LossBound, Ranges, row_products
 from hulltune.search.certified.boxes import Box
 from hulltune.search.certified.candidates import Candidates
+from hulltune.search.certified.clock import Clock
 from hulltune.search.certified.space import Faces
 
+AT_ONCE = 1 << 17
+"""Candidates in boxes that a thread splits between two looks at the clock."""
 TOUCHES = 3
 """A bound is computed up to this often, each time at the minimiser of the last: exact minima of ratios need 2 or 3."""
 MOST_CHOICES = 64
@@ -45,8 +48,11 @@ class _Left:
     spreads: Floats
 
 
-def first_boxes(candidates: Candidates, faces: Faces, metric: Metric, enough: float) -> Children:
+def first_boxes(
+    candidates: Candidates, faces: Faces, metric: Metric, enough: float, clock: Clock | None = None
+) -> Children:
     """The faces as boxes with all candidates."""
+    clock = clock or Clock()
     width = faces.lows.shape[1]
     whole = Box(
         low=faces.lows[0],
@@ -59,8 +65,12 @@ def first_boxes(candidates: Candidates, faces: Faces, metric: Metric, enough: fl
         spreads=np.ones(width),
         hopes=np.zeros(width),
     )
-    numbers = np.zeros(len(faces.lows), dtype=np.int64)
-    return _Batch(candidates, metric, [whole], numbers, faces.lows.copy(), faces.highs.copy(), enough).children()
+    shares = []
+    for face in range(len(faces.lows)):
+        clock.look()
+        low, high = faces.lows[face : face + 1].copy(), faces.highs[face : face + 1].copy()
+        shares.append(_Batch(candidates, metric, [whole], np.zeros(1, dtype=np.int64), low, high, enough).children())
+    return _together(shares)
 
 
 def split(
@@ -70,11 +80,14 @@ def split(
     enough: float,
     workers: Executor | None,
     threads: int,
+    clock: Clock | None = None,
 ) -> tuple[Children, list[Box]]:
     """The parts of every parent, and the parents that are too thin to split.
 
-    No bound is improved beyond ``enough``. Threads share the parents; the result does not depend on their number.
+    No bound is improved beyond ``enough``. Threads share the parents; the result does not depend on their number, nor
+    on the number of parents that are split between two looks at the clock.
     """
+    clock = clock or Clock()
     parts = [parent.parts() for parent in parents]
     thin = [parent for parent, boxes in zip(parents, parts, strict=True) if not boxes]
     whole = [(parent, boxes) for parent, boxes in zip(parents, parts, strict=True) if boxes]
@@ -87,12 +100,33 @@ def split(
         highs = np.array([box[1] for _, boxes in share for box in boxes])
         return _Batch(candidates, metric, [parent for parent, _ in share], numbers, lows, highs, enough).children()
 
-    if workers is None or len(whole) < 2 * threads:
-        return evaluate(whole), thin
-    size = -(-len(whole) // threads)
-    shares = list(workers.map(evaluate, [whole[first : first + size] for first in range(0, len(whole), size)]))
-    boxes = [box for share in shares for box in share.boxes]
-    return Children(boxes, np.concatenate([share.losses for share in shares])), thin
+    shares: list[Children] = []
+    for some in _heaps(whole, threads):
+        clock.look()
+        if workers is None or len(some) < 2 * threads:
+            shares.append(evaluate(some))
+        else:
+            size = -(-len(some) // threads)
+            shares += workers.map(evaluate, [some[first : first + size] for first in range(0, len(some), size)])
+    return _together(shares), thin
+
+
+Split = tuple[Box, list[tuple[Floats, Floats]]]
+
+
+def _heaps(whole: Sequence[Split], threads: int) -> Iterator[Sequence[Split]]:
+    """The boxes in heaps that take a moment each: those with many candidates, a few for each thread at a time."""
+    first, held = 0, 0
+    for place, (box, _) in enumerate(whole):
+        if held and held + len(box.candidates) > AT_ONCE * threads:
+            yield whole[first:place]
+            first, held = place, 0
+        held += len(box.candidates)
+    yield whole[first:]
+
+
+def _together(shares: Sequence[Children]) -> Children:
+    return Children([box for share in shares for box in share.boxes], np.concatenate([each.losses for each in shares]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 
 from hulltune.search.certified.cell import HAIR
+from hulltune.search.certified.clock import Clock
 from hulltune.search.certified.search import FINEST_GAP, Limits, Outcome
 from hulltune.search.certified.space import Space
 from hulltune.search.problem import Problem
@@ -21,13 +21,12 @@ def is_a_line(space: Space) -> bool:
     return space.fixed and len(space.lines) == 1
 
 
-def best_on_the_line(problem: Problem, space: Space, limits: Limits) -> Outcome:
+def best_on_the_line(problem: Problem, space: Space, limits: Limits, clock: Clock) -> Outcome:
     """The best cell by one line search over the region; of equally good cells the widest.
 
     Cells thinner than HAIR of their own weight do not count, as in every certificate. If decoding in the middle of a
     cell disagrees with the line search, the bound stays that of the line search, and the gap shows the difference.
     """
-    began = time.perf_counter()
     low, high = _ends(space)
     (found,) = problem.search(space.axes[:, 0], space.lines[0][None], np.array([[low, high]]))
     surface = problem.surface(found)
@@ -42,7 +41,7 @@ def best_on_the_line(problem: Problem, space: Space, limits: Limits) -> Outcome:
     losses = surface.losses(problem.metric.loss)[np.searchsorted(surface.breakpoints, middles, side="right")]
     bound, loss, weights = float(losses.min()), math.inf, np.empty(0)
     for cell in np.lexsort((lefts - rights, losses))[:MOST_TRIED].tolist():
-        if not losses[cell] < loss:
+        if not losses[cell] < loss or (math.isfinite(loss) and clock.is_over):
             break
         middle = space.weights(np.array([1.0, middles[cell]]))
         decoded = problem.loss(middle)
@@ -55,7 +54,7 @@ def best_on_the_line(problem: Problem, space: Space, limits: Limits) -> Outcome:
         bound=bound,
         boxes=1,
         line_searches=1,
-        seconds=time.perf_counter() - began,
+        seconds=clock.seconds,
         stopped="gap" if loss - bound <= max(limits.gap, FINEST_GAP * abs(loss)) else "rounding",
         history=((1, 1, loss),),
     )

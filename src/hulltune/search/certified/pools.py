@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.geometry.hulls import upper_envelope
+from hulltune.search.certified.clock import Clock
 from hulltune.search.certified.space import Faces, Space
 from hulltune.search.problem import Problem
 
@@ -45,9 +46,9 @@ class Pool:
     """The rounding error of the features, as a multiple of that of a list's."""
 
 
-def pool_of(problem: Problem, space: Space) -> Pool:
+def pool_of(problem: Problem, space: Space, clock: Clock) -> Pool:
     """The candidates of a problem: all hypotheses of lists, or all outputs of forests that can win in the space."""
-    return list_pool(problem) if problem.is_lists else forest_pool(problem, space)
+    return list_pool(problem) if problem.is_lists else forest_pool(problem, space, clock)
 
 
 def list_pool(problem: Problem) -> Pool:
@@ -55,16 +56,13 @@ def list_pool(problem: Problem) -> Pool:
     return Pool(*problem.choices(), problem.corpus.features.matrix())
 
 
-def forest_pool(problem: Problem, space: Space) -> Pool:
+def forest_pool(problem: Problem, space: Space, clock: Clock | None = None) -> Pool:
     """The pool of forests: for each sentence, derivations that no other beats anywhere on the faces of the space."""
-    if space.axes.shape[1] > MOST_FREE + 1:
-        raise InputError(
-            f"certify: {len(space.moving)} weights of forests are free; expected at most {MOST_FREE} "
-            "(hold others with free or fix, or certify lists)"
-        )
+    check_free(problem, space)
+    clock = clock or Clock()
     numbers, features, sizes = [], [], []
     for sentence in range(len(problem.corpus)):
-        outputs, sums = _SentencePool(problem.subset(np.array([sentence])), space).complete()
+        outputs, sums = _SentencePool(problem.subset(np.array([sentence])), space, clock).complete()
         numbers.append(outputs)
         features.append(sums)
         sizes.append(len(outputs))
@@ -72,11 +70,20 @@ def forest_pool(problem: Problem, space: Space) -> Pool:
     return Pool(offsets, np.concatenate(numbers), np.concatenate(features), rounding=SAME / 2.0**-46)
 
 
+def check_free(problem: Problem, space: Space) -> None:
+    """Refuse too many free weights of forests."""
+    if not problem.is_lists and space.axes.shape[1] > MOST_FREE + 1:
+        raise InputError(
+            f"certify: {len(space.moving)} weights of forests are free; expected at most {MOST_FREE} "
+            "(hold others with free or fix, or certify lists)"
+        )
+
+
 class _SentencePool:
     """The derivations of one sentence met so far: their outputs, summed features, and scores over the coordinates."""
 
-    def __init__(self, problem: Problem, space: Space) -> None:
-        self.problem, self.space = problem, space
+    def __init__(self, problem: Problem, space: Space, clock: Clock) -> None:
+        self.problem, self.space, self.clock = problem, space, clock
         self.outputs = np.empty(0, dtype=np.int64)
         self.sums = np.empty((0, len(problem.feature_names)))
         self.points = np.empty((0, space.axes.shape[1]))
@@ -98,6 +105,7 @@ class _SentencePool:
         for low, high in zip(faces.lows, faces.highs, strict=True):
             seen = np.empty((0, len(low)))
             while True:
+                self.clock.look()
                 corners = _new(_envelope_corners(self.points, low, high), seen)
                 if not len(corners) or not self._meet(corners):
                     break

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -18,8 +17,9 @@ from hulltune.interrupts import is_interrupt
 from hulltune.search.certified.boxes import Box, Queue
 from hulltune.search.certified.candidates import candidates_of
 from hulltune.search.certified.cell import middle_of_cell
+from hulltune.search.certified.clock import Clock, Over
 from hulltune.search.certified.evaluate import first_boxes, split
-from hulltune.search.certified.pools import Pool
+from hulltune.search.certified.pools import check_free, pool_of
 from hulltune.search.certified.space import Space
 from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
@@ -77,13 +77,15 @@ class Outcome:
 class _Search:
     """The state of one search. Only the kernels run in threads."""
 
-    def __init__(self, problem: Problem, space: Space) -> None:
-        self.problem, self.space = problem, space
+    def __init__(self, problem: Problem, space: Space, clock: Clock) -> None:
+        self.problem, self.space, self.clock = problem, space, clock
         self.reach = space.reach
         self.lines = space.lines
         self.scales = np.abs(space.axes).max(axis=1)
         self.queue = Queue()
         self.best: tuple[Floats, float] = np.empty(0), math.inf  # one object: an interrupt never sees half a change
+        self.first: tuple[Floats, float] = np.empty(0), math.inf  # the answer if there is no time for a better one
+        self.reserve = 0.0  # the seconds that it takes to move the best weights to the middle of their cell
         self.closed = math.inf  # the least bound of boxes that are too thin to be split
         self.boxes = self.line_searches = 0
         self.taken: list[Box] = []
@@ -102,9 +104,12 @@ class _Search:
 
     @property
     def bound(self) -> float:
-        """The loss that is proven to be a bound now: a box that is being split counts until its parts do."""
+        """The loss that is proven to be a bound now: a box that is being split counts until its parts do.
+
+        Before boxes cover the space, nothing is known but the least loss of the metric.
+        """
         if not self.covered:
-            return -math.inf
+            return min(self.loss, self.problem.metric.least_loss)
         taken = min((box.bound for box in self.taken), default=math.inf)
         return min(self.loss, self.queue.bound, self.closed, taken)
 
@@ -122,6 +127,7 @@ class _Search:
         self.best = weights, loss
         constraints = self.space.constraints
         for _ in range(ROUNDS):
+            self.clock.look()
             moves = search_lines(
                 self.problem, self.weights, self.loss, self.lines, constraints, Policy(), reach=self.reach
             )
@@ -142,7 +148,23 @@ class _Search:
         """Offer weights that may lie on a tie. A tie belongs to no cell, so the weights are moved off it first."""
         if self.space.constraints.violation(weights) is None:
             loss = self.problem.loss(weights)
-            self.offer(self._centred(weights, loss)[0])
+            self.first = weights, loss
+            began = self.clock.seconds
+            centred, _ = self._centred(weights, loss)
+            self.reserve = min(2.0 * (self.clock.seconds - began), self.clock.limit / 4.0)
+            self.offer(centred)
+
+    def answer(self) -> tuple[Floats, float]:
+        """The best weights and their loss: there is an answer, however early the search ends."""
+        if math.isfinite(self.loss):
+            return self.best
+        if not math.isfinite(self.first[1]):
+            faces = self.space.faces
+            for weights in map(self.space.weights, [*(faces.lows + faces.highs) / 2.0, *faces.lows, *faces.highs]):
+                if self.space.constraints.violation(weights) is None and np.any(weights):
+                    self.first = weights, self.problem.loss(weights)
+                    break
+        return self.first
 
     def settle(self) -> None:
         """Move the best weights to the middle of their cell.
@@ -154,7 +176,7 @@ class _Search:
         self.best = self._centred(*self.best)
 
     def _centred(self, weights: Floats, loss: float) -> tuple[Floats, float]:
-        return middle_of_cell(self.problem, weights, loss, self.lines, self.scales, self.space.constraints)
+        return middle_of_cell(self.problem, weights, loss, self.lines, self.scales, self.space.constraints, self.clock)
 
     def receive(self, boxes: list[Box], losses: Floats) -> None:
         """Queue the boxes that may be better than the best weights so far, and offer the best of their centres."""
@@ -170,70 +192,83 @@ class _Search:
 
 def branch_and_bound(
     problem: Problem,
-    pool: Pool,
     space: Space,
     limits: Limits,
+    clock: Clock,
     *,
     start: Floats | None = None,
     threads: int = 1,
     progress: Callable[[State], None] | None = None,
 ) -> Outcome:
-    """The best weights of the space to within ``limits.gap``, or as near as the limits allow.
+    """The best weights of the space to within ``limits.gap``, or as near as the clock allows.
 
     The search begins with the weights ``start``, if they are in the space. An interrupt ends it with what is proven.
     """
-    began = time.perf_counter()
-    search = _Search(problem, space)
-    stopped = "interrupt"
+    check_free(problem, space)
+    search = _Search(problem, space, clock)
     with ExitStack() as stack:
         workers = stack.enter_context(ThreadPoolExecutor(threads)) if threads > 1 else None
-        candidates = candidates_of(problem, pool, space)
-        metric = problem.metric
         try:
-            if start is not None:
-                search.offer_start(start)
-            faces = first_boxes(candidates, space.faces, metric, search.loss)
-            search.receive(faces.boxes, faces.losses)
-            search.covered = True
-            searching = time.perf_counter()  # a first run compiles until here, and that does not count
-            while True:
-                seconds = time.perf_counter() - searching
-                if progress is not None:
-                    progress(State(search.loss, search.bound, search.boxes, search.line_searches))
-                reason = _reason(search, limits, seconds)
-                if reason is not None:
-                    stopped = reason
-                    break
-                search.queue.take(BATCH, search.target(limits), into=search.taken)
-                children, thin = split(candidates, metric, search.taken, search.loss, workers, threads)
-                search.receive(children.boxes, children.losses)
-                search.closed = min([search.closed, *(box.bound for box in thin)])
-                search.taken = []
-            search.settle()
-            if stopped == "gap" and search.bound < search.target(limits):
-                stopped = "rounding"
-        except (KeyboardInterrupt, SystemError) as error:
-            if not (is_interrupt(error) and math.isfinite(search.loss)):
+            stopped = _search(search, limits, start, threads, workers, progress)
+        except Over as over:
+            stopped = over.reason
+        except (KeyboardInterrupt, SystemError) as error:  # repeated, or raised by who is told of the progress
+            if not is_interrupt(error):
                 raise
-    weights, loss = search.best
+            stopped = "interrupt"
+    if stopped in ("time", "interrupt") and math.isfinite(search.loss):
+        search.settle()
+    weights, loss = search.answer()
+    if not math.isfinite(loss):
+        raise InputError(f"certify: found no weights within the constraints in {clock.seconds:.2g} s; give a start")
     return Outcome(
         weights=weights,
         loss=loss,
-        bound=search.bound,
+        bound=min(loss, search.bound),
         boxes=search.boxes,
         line_searches=search.line_searches,
-        seconds=time.perf_counter() - began,
+        seconds=clock.seconds,
         stopped=stopped,
-        history=tuple(search.history),
+        history=tuple(search.history) or ((search.boxes, search.line_searches, loss),),
     )
 
 
-def _reason(search: _Search, limits: Limits, seconds: float) -> str | None:
+def _search(
+    search: _Search,
+    limits: Limits,
+    start: Floats | None,
+    threads: int,
+    workers: ThreadPoolExecutor | None,
+    progress: Callable[[State], None] | None,
+) -> str:
+    """Search until the gap is closed, or as far as rounding and memory allow; returns the reason to stop."""
+    problem, space, clock, metric = search.problem, search.space, search.clock, search.problem.metric
+    if start is not None:
+        search.offer_start(start)
+    candidates = candidates_of(problem, pool_of(problem, space, clock), space, clock)
+    faces = first_boxes(candidates, space.faces, metric, search.loss, clock)
+    search.receive(faces.boxes, faces.losses)
+    search.covered = True
+    while True:
+        if progress is not None:
+            progress(State(search.loss, search.bound, search.boxes, search.line_searches))
+        reason = _reason(search, limits)
+        if reason is not None:
+            break
+        clock.look(reserve=search.reserve)
+        search.queue.take(BATCH, search.target(limits), into=search.taken)
+        children, thin = split(candidates, metric, search.taken, search.loss, workers, threads, clock)
+        search.receive(children.boxes, children.losses)
+        search.closed = min([search.closed, *(box.bound for box in thin)])
+        search.taken = []
+    search.settle()
+    return "rounding" if reason == "gap" and search.bound < search.target(limits) else reason
+
+
+def _reason(search: _Search, limits: Limits) -> str | None:
     """The reason to stop now, if there is one."""
     if search.bound >= search.target(limits):
         return "gap"
     if not search.queue.bound < search.target(limits):
         return "rounding"
-    if seconds >= limits.time:
-        return "time"
     return "memory" if search.queue.held > MOST_HELD else None

@@ -30,8 +30,9 @@ class Certified(Limits, Strategy):
 
         start_loss = problem.loss(setting.first)
         found = certify(
-            problem, setting.constraints, setting.units, self, start=setting.first, threads=threads, progress=show
-        )
+            problem, setting.constraints, setting.units, self, start=setting.first, threads=threads, progress=show,
+            stop=setting.stop,
+        )  # fmt: skip
         outcome = found.outcome
         if report is not None:
             report(Status(1, 1, outcome.line_searches, found.loss, outcome.bound, outcome.boxes))
