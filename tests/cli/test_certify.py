@@ -101,3 +101,8 @@ def test_faults_of_planes(
 def test_the_progress_line_shows_the_gap_closing() -> None:
     step = Progress(0, 1, 12, 1.5, 0.15, 0.2, bound=0.125, boxes=1234)
     assert line(step) == "1,234 boxes, reached 0.1500, bound 0.1250, gap 0.025"
+
+
+def test_a_limit_for_another_search_is_refused_not_ignored(lists: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", lists, "--metric", "wer", "--time", "1"]) == 2
+    assert "--time: limits a certified search" in capsys.readouterr().err

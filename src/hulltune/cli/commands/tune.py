@@ -119,6 +119,8 @@ def tune(
     outputs = checked_outputs(out)
     if certify and search.search not in ("random", "certified"):
         raise InputError(f"--certify: means --search certified, but got --search {search.search}; give one of them")
+    if seconds is not None and not (certify or search.search == "certified"):
+        raise InputError("--time: limits a certified search, and this is another one; give --certify, too")
     if heldout_ref and not heldout:
         raise InputError("--heldout-ref: got references, but no held-out data; give --heldout, too")
     began = time.perf_counter()

@@ -16,7 +16,7 @@ from hulltune.search.problem import Problem
 
 ROUNDING = 2.0**-48
 """A sum of n terms rounds by less than n times this share of the sum of their absolute values."""
-AT_ONCE = 1 << 14
+AT_ONCE = 1 << 12
 """Candidates handled by one call of a kernel, between two looks at the clock."""
 HALVINGS = 5
 """Faces are halved this often to find the candidates that can win, before the metric is asked for their statistics."""

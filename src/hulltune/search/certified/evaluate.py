@@ -17,7 +17,7 @@ from hulltune.search.certified.candidates import Candidates
 from hulltune.search.certified.clock import Clock
 from hulltune.search.certified.space import Faces
 
-AT_ONCE = 1 << 17
+AT_ONCE = 1 << 15
 """Candidates in boxes that a thread splits between two looks at the clock."""
 TOUCHES = 3
 """A bound is computed up to this often, each time at the minimiser of the last: exact minima of ratios need 2 or 3."""
@@ -115,10 +115,11 @@ Split = tuple[Box, list[tuple[Floats, Floats]]]
 
 
 def _heaps(whole: Sequence[Split], threads: int) -> Iterator[Sequence[Split]]:
-    """The boxes in heaps that take a moment each: those with many candidates, a few for each thread at a time."""
+    """The boxes in heaps that take a moment each: of those with many candidates, one or two for each thread."""
     first, held = 0, 0
+    fewest = 1 if threads == 1 else 2 * threads
     for place, (box, _) in enumerate(whole):
-        if held and held + len(box.candidates) > AT_ONCE * threads:
+        if place - first >= fewest and held + len(box.candidates) > AT_ONCE * threads:
             yield whole[first:place]
             first, held = place, 0
         held += len(box.candidates)

@@ -151,7 +151,7 @@ class _Search:
             self.first = weights, loss
             began = self.clock.seconds
             centred, _ = self._centred(weights, loss)
-            self.reserve = min(2.0 * (self.clock.seconds - began), self.clock.limit / 4.0)
+            self.reserve = min(self.clock.seconds - began, self.clock.limit / 8.0)
             self.offer(centred)
 
     def answer(self) -> tuple[Floats, float]:

@@ -1,0 +1,180 @@
+"""Limits and interrupts of a certified search: at every moment there is a value that decoding gives, and a bound."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hulltune
+from hulltune import Certified, Constraints
+from hulltune.metrics import get_metric
+from hulltune.search.certified import candidates as candidates_module
+from hulltune.search.certified import evaluate as evaluate_module
+from hulltune.search.certified.certify import Proven, certify
+from hulltune.search.certified.clock import Clock, Over
+from hulltune.search.certified.search import Limits
+from hulltune.search.directions import feature_units
+from hulltune.search.problem import Problem
+from hulltune.tuning.inputs import as_dataset
+from tests.search.certified.small_problems import certified, small_problem
+from tests.tuning.corpora import random_lists
+
+DATA = Path(__file__).parents[3] / "../shared/data"
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many looks at the clock, also in small problems."""
+    monkeypatch.setattr(candidates_module, "AT_ONCE", 20)
+    monkeypatch.setattr(evaluate_module, "AT_ONCE", 40)
+
+
+def lattices() -> Problem:
+    """Small lattices, whose pools are built step by step."""
+    rng = np.random.default_rng(5)
+    references, forests = [], []
+    for _ in range(2):
+        builder = hulltune.ForestBuilder(feature_names=["f0", "f1", "f2"])
+        for node in range(3):
+            for word in ("ba", "be", "bi"):
+                before, output = ([node - 1], [0, word]) if node else ([], [word])
+                builder.add_edge(node, before, features=rng.normal(size=3).tolist(), output=output)
+        forests.append(builder.build(root=2))
+        references.append((" ".join(rng.choice(["ba", "be", "bi"], 3)),))
+    return Problem(hulltune.Corpus.pack(forests), get_metric("wer"), references)
+
+
+PROBLEMS = {
+    "bleu": lambda: small_problem(11, "bleu", sentences=12, candidates=8, whole=False),
+    "wer with ties": lambda: small_problem(12, "wer", sentences=12, candidates=8),
+    "lattices": lattices,
+}
+
+
+def run(problem: Problem, limits: Limits, **options: Any) -> Proven:
+    constraints = Constraints(fix={"f0": 1.0}).compile(problem.feature_names)
+    return certify(problem, constraints, feature_units(problem.corpus), limits, **options)
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+@pytest.mark.parametrize("reason", ["time", "interrupt"])
+@pytest.mark.parametrize("with_start", [True, False])
+def test_a_search_that_ends_at_any_look_has_a_value_and_a_bound(
+    monkeypatch: pytest.MonkeyPatch, kind: str, reason: str, with_start: bool
+) -> None:
+    best = run(PROBLEMS[kind](), Limits(gap=0.0))
+    start = np.array([1.0, 0.5, -0.3]) if with_start else None
+    ends: list[str] = []
+    for number in range(10_000):
+        looks = [0]
+
+        def seconds(clock: Clock, number: int = number, looks: list[int] = looks) -> float:
+            looks[0] += 1
+            if looks[0] > number and reason == "interrupt":
+                clock.stop.set()
+            return 1e9 if looks[0] > number and reason == "time" else 0.0
+
+        monkeypatch.setattr(Clock, "seconds", property(seconds))
+        found = run(PROBLEMS[kind](), Limits(gap=0.0, time=60.0), start=start)
+        problem = PROBLEMS[kind]()
+        assert found.loss == problem.loss(found.weights)
+        assert found.outcome.bound <= best.loss <= found.loss
+        assert math.isfinite(found.outcome.bound)
+        assert found.certificate.gap == found.loss - found.outcome.bound >= 0.0
+        ends.append(found.outcome.stopped)
+        if found.outcome.stopped == best.outcome.stopped:
+            break
+    assert len(ends) > 20
+    assert set(ends) == {reason, best.outcome.stopped}
+
+
+def test_the_number_of_looks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in ("bleu", "wer with ties"):
+        few: list[Any] = []
+        many: list[Any] = []
+        for found, size in ((many, 20), (few, 1 << 20)):
+            monkeypatch.setattr(candidates_module, "AT_ONCE", size)
+            monkeypatch.setattr(evaluate_module, "AT_ONCE", size)
+            for threads in (1, 3):
+                proven = certified(PROBLEMS[kind](), threads=threads)
+                found.append((proven.weights.tolist(), proven.loss, proven.outcome.bound, proven.outcome.boxes))
+        assert few == many
+        assert few[0] == few[1]
+
+
+def test_a_clock_tells_why_it_is_over() -> None:
+    clock = Clock(0.01)
+    clock.look()
+    time.sleep(0.02)
+    assert clock.is_over
+    with pytest.raises(Over, match="time"):
+        clock.look()
+    clock.stop.set()
+    with pytest.raises(Over, match="interrupt"):
+        clock.look()
+    with pytest.raises(Over, match="time"):
+        Clock(10.0).look(reserve=11.0)
+
+
+@pytest.mark.parametrize(
+    ("metric", "least"),
+    [("bleu", -100.0), ("chrf", -100.0), ("wer", 0.0), ("cer", 0.0), ("ter", 0.0), ("accuracy", -1.0), ("meteor", -1.0),
+     ("bleu - ter", -100.0), ("2*wer + 0.5", 0.5)],
+)  # fmt: skip
+def test_every_metric_knows_its_least_loss(metric: str, least: float) -> None:
+    known = get_metric(metric).least_loss
+    assert known <= least
+    assert known == pytest.approx(least)
+
+
+def test_without_a_least_loss_there_is_no_certificate_before_the_first_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(get_metric("wer")), "least_loss", -math.inf)
+    result = hulltune.tune(random_lists(4), metric="wer", search=Certified(time=1e-9), also=(), oracle=False)
+    assert result.certificate is None
+    assert "Infinity" not in json.dumps(result.to_dict())
+
+
+@pytest.fixture
+def handler() -> Iterator[None]:
+    """Python's own handler, even where the tests run in the background and ignore the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the real lattices in ../shared/data are missing")
+@pytest.mark.usefixtures("handler")
+def test_real_lattices_keep_their_limit_and_report_all_seconds() -> None:
+    """Before, a second became eleven, of which the certificate reported one, and Ctrl-C had nothing to write."""
+    dataset = as_dataset(DATA / "asr_tts/slf", DATA / "asr_tts/refs.txt")
+    options: dict[str, Any] = {
+        "metric": "wer", "constraints": Constraints(fix={"acoustic": 1.0}), "also": (), "oracle": False,
+    }  # fmt: skip
+    hulltune.tune(dataset, search=Certified(gap=0.0, time=0.01), **options)  # kernels are loaded
+    began = time.perf_counter()
+    result = hulltune.tune(dataset, search=Certified(gap=0.0, time=0.5), **options)
+    taken = time.perf_counter() - began
+    assert result.certificate is not None
+    assert result.certificate.stopped == "time"
+    assert result.certificate.bound <= result.score == result.certificate.value
+    assert taken < 4.0
+    assert 0.5 <= result.certificate.seconds <= result.timings["searching"]
+    for delay in (0.02, 0.3, 1.0):
+        timer = threading.Timer(delay, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        began = time.perf_counter()
+        result = hulltune.tune(dataset, search=Certified(gap=0.0), **options)
+        timer.join()
+        assert time.perf_counter() - began < delay + 4.0
+        assert result.interrupted
+        assert result.certificate is not None
+        assert result.certificate.bound <= result.score == result.certificate.value
