@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -186,6 +187,24 @@ def test_a_file_keeps_its_mode_when_it_is_replaced(tmp_path: Path) -> None:
         assert stat.S_IMODE(unfinished.stat().st_mode) == 0o600
     assert (stat.S_IMODE(target.stat().st_mode), target.read_text()) == (0o600, "new")
     assert os.listdir(tmp_path) == ["private"]
+
+
+def test_a_folder_appears_as_a_whole(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Path] = []
+
+    def interrupted(path: Path) -> Any:
+        written.append(path)
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        return written_atomically(path)
+
+    before = sorted(os.listdir())
+    with monkeypatch.context() as changes:
+        changes.setattr("hulltune.formats.lattice_writing.written_atomically", interrupted)
+        assert main(["convert", "good", "lattices", "--to", "slf"]) == 130
+    assert sorted(os.listdir()) == before
+    assert main(["convert", "good", "lattices", "--to", "slf"]) == 0
+    assert len(os.listdir("lattices")) == 2
 
 
 def test_references_and_templates_of_a_loop_may_come_from_pipes(room: Path) -> None:

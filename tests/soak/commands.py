@@ -41,6 +41,13 @@ class Line:
     arguments: tuple[str, ...]
     out: str
     content: Content
+    makes_folder: bool = False
+    """Whether the output is a folder, which is new: it appears as a whole."""
+
+
+def files_in(folder: Path) -> object:
+    """The contents of the files of a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def without_times(path: Path) -> object:
@@ -63,6 +70,7 @@ def lines() -> list[Line]:
         Line("certify", (*tune, "--certify", "--gap", "0", "--fix", "f0=1"), "w.json", without_times),
         Line("pack", ("pack", "lists.jsonl", "--out", "p.hull"), "p.hull", Path.read_bytes),
         Line("convert", ("convert", "lists.jsonl", "c.moses", "--to", "moses"), "c.moses", Path.read_bytes),
+        Line("to a folder", ("convert", "lists.jsonl", "slf", "--to", "slf"), "slf", files_in, makes_folder=True),
         Line(
             "loop",
             (

@@ -13,7 +13,7 @@ import numpy as np
 from hulltune.data.forest import Forest
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import NamedForest
-from hulltune.formats.streams import written_atomically
+from hulltune.formats.streams import folder_written_atomically, written_atomically
 from hulltune.wording import counted
 
 
@@ -125,24 +125,23 @@ def write_each(
         into_folder = True
     if not all_forests and not into_folder:
         raise InputError(f"{target}: no lattice to write; expected one")
-    contents: dict[Path, bytes] = {}
+    contents: dict[str, bytes] = {}
     for number, forest in enumerate(all_forests):
         name = str(number) if forest.name is None else forest.name
-        file = target / f"{name}{suffix}" if into_folder else target
         if into_folder and (
-            file in contents or name in ("", ".", "..") or "/" in name or os.sep in name or "\0" in name
+            name in contents or name in ("", ".", "..") or "/" in name or os.sep in name or "\0" in name
         ):
-            reason = "a second lattice of the name" if file in contents else "no file can have the name"
+            reason = "a second lattice of the name" if name in contents else "no file can have the name"
             raise InputError(f"{target}: {reason} {name!r}")
         try:
-            contents[file] = text(forest).encode("utf-8")
+            contents[name] = text(forest).encode("utf-8")
         except InputError as error:
-            raise InputError(f"{file}: {error}") from None
-    if into_folder:
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{target}: cannot be made a folder ({error.strerror})") from None
-    for file, content in contents.items():
-        with written_atomically(file) as stream:
-            stream.write(content)
+            raise InputError(f"{target / f'{name}{suffix}' if into_folder else target}: {error}") from None
+    if not into_folder:
+        with written_atomically(target) as stream:
+            stream.write(*contents.values())
+        return
+    with folder_written_atomically(target) as folder:
+        for name, content in contents.items():
+            with written_atomically(folder / f"{name}{suffix}") as stream:
+                stream.write(content)

@@ -381,6 +381,31 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
+def folder_written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to write into. A new one gets the name ``path`` only when it is complete.
+
+    In a folder that exists already, files are replaced one after the other.
+    """
+    target = Path(path)
+    if target.exists():
+        yield target
+        return
+    unfinished = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.unfinished")
+    try:
+        unfinished.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"{target}: cannot be made a folder ({error.strerror})") from None
+    try:
+        with _no_room(target):
+            yield unfinished
+            sync_folder(unfinished)
+            os.replace(unfinished, target)
+            sync_folder(target.parent)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+@contextmanager
 def _no_room(target: Path) -> Iterator[None]:
     """Turn the errors of a full disk into a message."""
     try:

@@ -59,7 +59,8 @@ def trial(task: Task, chosen: list[Line], expected: Expected, number: int) -> Fi
     folder = task.folder / f"trial-{number}"
     with small_disk(folder) as is_disk:
         make_inputs(folder, decoding=0.0)
-        (folder / line.out).write_bytes(OLD)
+        if not line.makes_folder:
+            (folder / line.out).write_bytes(OLD)
         limit = None
         if is_disk and rng.random() < 0.7:
             how = "disk"
@@ -102,4 +103,6 @@ def _fault(line: Line, folder: Path, code: int, said: str, expected: Expected) -
         return f"exit code {code}: {said}"
     if "Traceback" in said:
         return f"a traceback: {said}"
+    if line.makes_folder:
+        return "failed, but the folder is there" if out.exists() else None
     return None if out.read_bytes() == OLD else "failed, but the old output is gone"

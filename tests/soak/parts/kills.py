@@ -44,7 +44,7 @@ def trial(task: Task, chosen: list[Line], expected: Expected, number: int) -> Fi
     line = rng.choice(chosen)
     folder = task.folder / f"trial-{number}"
     make_inputs(folder)
-    had_old = rng.random() < 0.5
+    had_old = not line.makes_folder and rng.random() < 0.5
     if had_old:
         (folder / line.out).write_bytes(OLD)
     findings = Findings()
@@ -102,6 +102,8 @@ def _fault(
     try:
         if line.content(out) == expected.contents[line.name]:
             return None
+        if line.makes_folder:
+            return "the folder is not complete"
         found = json.loads(out.read_text(encoding="utf-8"))
     except ValueError as error:
         return f"the output is neither the old nor the new one: {error}"
