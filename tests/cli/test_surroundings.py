@@ -177,15 +177,16 @@ def test_the_umask_is_never_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         file.write(b"a")
 
 
-def test_a_file_keeps_its_mode_when_it_is_replaced(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o440])
+def test_a_file_keeps_its_mode_when_it_is_replaced(tmp_path: Path, mode: int) -> None:
     target = tmp_path / "private"
     target.write_text("old")
-    target.chmod(0o600)
+    target.chmod(mode)
     with written_atomically(target) as file:
         file.write(b"new")
         (unfinished,) = (path for path in tmp_path.iterdir() if path != target)
-        assert stat.S_IMODE(unfinished.stat().st_mode) == 0o600
-    assert (stat.S_IMODE(target.stat().st_mode), target.read_text()) == (0o600, "new")
+        assert stat.S_IMODE(unfinished.stat().st_mode) == mode
+    assert (stat.S_IMODE(target.stat().st_mode), target.read_text()) == (mode, "new")
     assert os.listdir(tmp_path) == ["private"]
 
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -366,11 +366,11 @@ def written_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             return
         target = Path(os.path.realpath(target)) if target.is_symlink() else target
         try:
-            unfinished = _new_file(target)
+            handle, unfinished = _new_file(target)
         except OSError as error:
             raise InputError(f"{target}: cannot be written ({error.strerror})") from None
         try:
-            with open(unfinished, "wb") as file:
+            with os.fdopen(handle, "wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -416,28 +416,25 @@ def _no_room(target: Path) -> Iterator[None]:
         raise InputError(f"{target}: cannot be written ({error.strerror}); make room, and run it again") from None
 
 
-def _new_file(target: Path) -> Path:
-    """An empty file beside ``target``, which will take its place: with its mode, or with what the umask leaves."""
+def _new_file(target: Path) -> tuple[int, Path]:
+    """An open file beside ``target``, which will take its place: with its mode, or with what the umask leaves."""
     while True:
         name = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.unfinished")
         try:
             handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
         except FileExistsError:
             continue
-        try:
-            if target.exists():
-                os.chmod(name, stat.S_IMODE(target.stat().st_mode))
-        finally:
-            os.close(handle)
-        return name
+        if target.exists():
+            with suppress(OSError):
+                os.chmod(name, stat.S_IMODE(target.stat().st_mode) & 0o777)
+        return handle, name
 
 
 def sync_folder(folder: Path) -> None:
     """Have the system write the names of a folder to the disk, so that a power cut does not undo a renaming."""
-    if os.name != "posix":  # elsewhere a folder cannot be opened
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with suppress(OSError):  # some systems cannot open folders, and some disks cannot sync them: they do so anyway
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -17,7 +17,7 @@ from tests.soak.findings import Failure, Findings, Task
 ABOUT = "disks with little room left, and a limit on the size of files, for all commands that write"
 SHARE = 0.5
 OLD = b"what was there before\n"
-DISK = 256 << 10
+DISK = 4 << 20
 """The size of a disk, in bytes."""
 BLOCK = 4096
 
