@@ -153,12 +153,20 @@ class Store:
             row = connection.execute("SELECT columns FROM metrics WHERE number = ?", (number,)).fetchone()
         return tuple(json.loads(row[0]))
 
-    def count(self, signature: str | None = None) -> int:
-        """The number of outputs that have statistics: of one metric, or of all."""
-        query, values = "SELECT count(*) FROM statistics", []
+    def count(self, signature: str | None = None, *, but: str = "") -> int:
+        """The number of outputs that have statistics: of all metrics, or of one whatever its code (see code_version).
+
+        ``but`` is a signature with the version of the code after it, whose outputs are not counted.
+        """
+        query = "SELECT count(*) FROM statistics"
+        values: tuple[str | int, ...] = ()
         if signature is not None:
-            query += " WHERE metric = (SELECT number FROM metrics WHERE signature = ?)"
-            values.append(signature)
+            start = f"{signature}|code:"
+            query += (
+                " WHERE metric IN (SELECT number FROM metrics "
+                "WHERE signature != ? AND (signature = ? OR substr(signature, 1, ?) = ?))"
+            )
+            values = (but, signature, len(start), start)
         with self._connected() as connection:
             return int(connection.execute(query, values).fetchone()[0])
 
