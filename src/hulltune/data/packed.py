@@ -325,6 +325,10 @@ class _Part:
                 first = self._at + block * BLOCK
                 if zlib.crc32(self._memory.fill(first, min(first + BLOCK, self._end))) != self._crc[block]:
                     raise _fault(self._memory.file, f"the checksum of its {self._name} does not match")
+                if self.array.dtype.kind == "f":
+                    numbers = self._memory.bytes[first : min(first + BLOCK, self._end)].view(self.array.dtype)
+                    if not np.isfinite(numbers).all():
+                        raise _fault(self._memory.file, f"a number of its {self._name} is not finite")
                 self._checked[block] = True
 
 

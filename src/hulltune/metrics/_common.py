@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -79,6 +80,16 @@ def checked_references(
             f"{metric}: {counted(len(sources), 'source')} for {len(checked)} sentences; expected one for each"
         )
     return checked
+
+
+def parsed_json(where: str, line: str) -> Any:
+    """The value of a line of JSON."""
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}: is not JSON: {error.msg} at column {error.colno}") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or nested too deeply
+        raise InputError(f"{where}: is not JSON that can be read: {error}") from None
 
 
 def check_number(
