@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import lzma
+import os
 import random
 import struct
 import zlib
@@ -69,8 +70,9 @@ def all_kinds(folder: Path) -> dict[str, Kind]:
     kinds["packed, crafted"] = Kind(list(packed), use_packed, crafted)
     kinds["references"] = Kind(_files(folder, "lists.ref.*"), lambda path, _: read_references(path))
     kinds["weights"] = Kind(_files(folder, "*.w"), lambda path, _: read_weights(path))
-    kinds["scores"] = Kind(_files(folder, "*.ratings.tsv"), lambda path, _: ScoreTable.read(path))
-    kinds["scores"].seeds.append(b'{"sentence": 0, "output": "a b", "score": 1.5}\n')
+    line = b'{"sentence": 0, "output": "a b", "score": 1.5}\n{"sentence": 1, "output": "c", "score": -2}\n'
+    kinds["scores, jsonl"] = Kind([line], lambda path, _: ScoreTable.read(path))
+    kinds["scores, tsv"] = Kind(_files(folder, "*.ratings.tsv"), _use_tsv)
     kinds["synonyms"] = Kind([b"big large # size\nfast quick rapid\n"], lambda path, _: read_synonyms(path))
     kinds["results"] = Kind([_result(folder)], _use_result)
     kinds["loop"] = Kind([_state()], _use_state)
@@ -258,7 +260,14 @@ def _change_array(described: Any, arrays: bytearray, dice: random.Random) -> Non
     entry["crc"] = [zlib.crc32(content[first : first + block]) for first in range(0, len(content), block)]
 
 
-# Results, states and stores.
+# Scores, results, states and stores.
+
+
+def _use_tsv(path: Path, dice: random.Random) -> object:
+    named = path.with_suffix(".tsv")
+    named.unlink(missing_ok=True)
+    os.link(path, named)
+    return ScoreTable.read(named)
 
 
 def _result(folder: Path) -> bytes:
