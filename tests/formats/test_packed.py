@@ -305,6 +305,24 @@ def test_a_crafted_description_is_refused_in_one_line(tmp_path: Path, name: str)
         assert len(str(caught.value)) < 200 + len(str(tmp_path))
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("array", ["values", "scores"])
+def test_numbers_that_are_not_finite_are_refused(tmp_path: Path, array: str, value: float) -> None:
+    """Nobody writes such a file, but somebody may craft one: its checksums are right."""
+    pack(make(tmp_path), tmp_path / "p")
+    whole = (tmp_path / "p").read_bytes()
+    length = HEADER.unpack(whole[: HEADER.size])[2]
+    entry = json.loads(whole[HEADER.size : HEADER.size + length])["arrays"][array]
+    at = -(-(HEADER.size + length) // 64) * 64 + entry["at"]
+    numbers = np.frombuffer(whole, dtype=entry["dtype"], count=math.prod(entry["shape"]), offset=at).copy()
+    numbers[-1] = value
+    whole = whole[:at] + numbers.tobytes() + whole[at + numbers.nbytes :]
+    change = set_to("arrays", array, "crc", to=[zlib.crc32(numbers.tobytes())])
+    (tmp_path / "d").write_bytes(crafted(whole, change))
+    with pytest.raises(InputError, match=f"a number of its {array} is not finite"):
+        verify_packed(tmp_path / "d")
+
+
 def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lists = make(tmp_path)
     pack(lists, tmp_path / "p")
