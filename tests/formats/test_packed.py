@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -19,10 +20,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Dataset, InputError, read
+from hulltune import Dataset, ForestBuilder, InputError, read
 from hulltune.data.lists import lists_of_texts
+from hulltune.data.packed import Packed, write_packed
 from hulltune.formats import open_packed, pack, sniff, verify_packed
 from hulltune.formats.packed import VERSION
+from hulltune.formats.streams import Content
 from tests.formats.refusals import refusal
 
 JSON = """\
@@ -120,6 +123,33 @@ def test_a_flipped_byte_is_noticed(tmp_path_factory: pytest.TempPathFactory, dat
     assert message is not None
     assert str(folder / "d") in message
     assert message == refusal(lambda: verify_packed(folder / "d"))
+
+
+def lattices(*, sparse: bool) -> Dataset:
+    """Two lattices; features are dense or sparse."""
+    forests = []
+    for number in range(2):
+        builder = ForestBuilder(sparse=sparse)
+        builder.add_edge(0, output=[])
+        for k, word in enumerate(("a", "é", "c")):
+            builder.add_edge(1 + k // 2, [k // 2], features={f"f{k}": k + number + 0.5}, output=[0, word])
+        forests.append(builder.build(root=2))
+    return read(forests).matched((("a c",), ("é",)))
+
+
+@pytest.mark.parametrize("kind", ["lists", "lattices", "sparse lattices"])
+def test_every_byte_counts(tmp_path: Path, kind: str) -> None:
+    """Of every byte of a file a bit is changed, and every byte is set to 0 and to 255: no change goes unnoticed."""
+    dataset = make(tmp_path) if kind == "lists" else lattices(sparse=kind.startswith("sparse"))
+    stream = io.BytesIO()
+    write_packed(dataset, stream)
+    whole = stream.getvalue()
+    Packed(Content("p", whole), "p").verify()
+    for place, byte in enumerate(whole):
+        for other in {byte ^ 1 << place % 8, 0, 255} - {byte}:
+            changed = whole[:place] + bytes([other]) + whole[place + 1 :]
+            with pytest.raises(InputError, match=r"^p: "):
+                Packed(Content("p", changed), "p").verify()
 
 
 def test_features_and_texts_are_checked_when_they_are_used(tmp_path: Path) -> None:
