@@ -113,6 +113,15 @@ def test_what_does_not_run_does_not_count(tmp_path: Path, change: tuple[str, str
     assert version(metric(tmp_path)) == version(metric(tmp_path, change))
 
 
+def test_a_function_that_the_metric_was_given_counts(tmp_path: Path) -> None:
+    versions = set()
+    for function in (len, lambda text: len(text), lambda text: len(text) + 1, lambda text: len(text) + 2):
+        made = metric(tmp_path)
+        made.length = function
+        versions.add(version(made))
+    assert len(versions) == 4
+
+
 def test_the_version_is_the_same_in_every_process(tmp_path: Path) -> None:
     """Sets of texts have another order in each process."""
     made = metric(tmp_path)

@@ -24,8 +24,12 @@ def code_version(metric: Metric, prepared: PreparedMetric) -> str | None:
     if metric.waits or _top(type(metric).__module__) == "hulltune":
         return None
     reached = _Reached()
-    for cls in (type(metric), type(prepared)):
+    for made in (metric, prepared):
+        cls = type(made)
         reached.add(cls, cls.__module__, "")
+        for value in getattr(made, "__dict__", {}).values():  # functions that it was given; other options are its own
+            if isinstance(value, types.FunctionType):
+                reached.add(value, value.__module__ or cls.__module__, "")
     content = "\0".join(sorted(reached.parts)).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(content, digest_size=8).hexdigest()
 
