@@ -1,14 +1,78 @@
-"""Names for the array types that all rooms use."""
+"""Names for the array types that all rooms use, and what counts as a number."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+import dataclasses
+import numbers
+import operator
+from decimal import Decimal
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hulltune.errors import InputError
 
 Floats: TypeAlias = NDArray[np.float64]
 Int64s: TypeAlias = NDArray[np.int64]
 Int32s: TypeAlias = NDArray[np.int32]
 Bools: TypeAlias = NDArray[np.bool_]
 Bytes: TypeAlias = NDArray[np.uint8]
+
+
+def as_number(value: Any) -> float | None:
+    """A number as a float, or None if it is none: Python's and NumPy's numbers count, and Decimal and Fraction.
+
+    True and False are no numbers, nor are texts. An array or a tensor of one number without dimensions is a number.
+    """
+    if type(value) is float:
+        return value
+    if isinstance(value, (bool, np.bool_, str, bytes)):
+        return None
+    if not isinstance(value, (numbers.Real, Decimal)):
+        if getattr(value, "ndim", None) != 0 or not hasattr(value, "item"):
+            return None
+        scalar = value.item()
+        return None if scalar is value else as_number(scalar)
+    try:
+        return float(value)
+    except (OverflowError, ValueError):  # too large, or Decimal's signalling NaN
+        return None
+
+
+def as_whole(value: Any) -> int | None:
+    """A whole number as an int, or None if it is none: integers of Python and NumPy count, True and False do not."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        return operator.index(value) if getattr(value, "ndim", 0) == 0 else None
+    except TypeError:
+        return None
+
+
+def as_table(values: Any) -> NDArray[Any]:
+    """Numbers as an array of integers, floats or booleans; TypeError or ValueError if something in it is no number."""
+    array = np.asarray(values)
+    if array.dtype.kind in "iufb":
+        return array
+    if array.dtype != np.object_:
+        raise TypeError(f"got {array.dtype}")
+    flat = [as_number(value) for value in array.ravel()]
+    if None in flat:
+        raise TypeError(f"got {array.ravel()[flat.index(None)]!r}")
+    return np.array(flat, dtype=np.float64).reshape(array.shape)
+
+
+def take_plain_numbers(options: Any) -> None:
+    """Replace the numbers of NumPy and others in a frozen dataclass of options by Python's; refuse what is no number.
+
+    Arithmetic with them would go wrong: an unsigned one cannot be negated, and eight bits hold no 200.
+    """
+    for option in dataclasses.fields(options):
+        if option.type in ("int", "float"):
+            value = getattr(options, option.name)
+            number = as_whole(value) if option.type == "int" else as_number(value)
+            if number is None:
+                expected = "a whole number" if option.type == "int" else "a number"
+                raise InputError(f"{option.name}: expected {expected}, got {value!r}")
+            object.__setattr__(options, option.name, number)

@@ -13,6 +13,10 @@ class InputError(ValueError):
     """The caller's data or options are wrong. The message stands alone: it is shown without a traceback."""
 
 
+class Note(UserWarning):
+    """Something that the caller should know, though the result is right; the program shows it as a line."""
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """The error for a name that is not known: it suggests the nearest one and lists them all."""
     names = sorted(known)

@@ -98,7 +98,7 @@ def test_a_batch_of_nothing() -> None:
     [
         (np.array([1, 2]), r"length: its statistics are int64 of shape \(2,\); expected .*\(1, 2\)"),
         (np.array([[1, 2, 3]]), r"of shape \(1, 3\)"),
-        (np.array([["a", "b"]]), r"its statistics are <U1"),
+        (np.array([["a", "b"]]), r"no table of numbers .got <U1"),
         (
             np.array([[1.0, np.nan]]),
             r"the statistics of 'out' for sentence 0 are \[1.0, nan\]; expected finite",

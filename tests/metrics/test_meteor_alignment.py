@@ -3,9 +3,11 @@ from __future__ import annotations
 import random
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hulltune.metrics import _meteor_alignment
 from hulltune.metrics._meteor_alignment import Alignment, Candidate, align
 
 Cost = tuple[int, int, int]
@@ -110,6 +112,62 @@ def test_the_beam_loses_no_match_among_repeated_words() -> None:
     assert not alignment.exact
     expected = sum(min(output.count(word), reference.count(word)) for word in "ab")
     assert len(alignment.matches) == expected
+
+
+def in_words(output: list[str], reference: list[str]) -> list[tuple[Candidate, ...]]:
+    """The candidates of words, one sequence for each distinct word."""
+    positions: dict[str, list[Candidate]] = {}
+    for k, word in enumerate(reference):
+        positions.setdefault(word, []).append((k, 0, 0))
+    shared = {word: tuple(options) for word, options in positions.items()}
+    return [shared.get(word, ()) for word in output]
+
+
+@given(st.one_of(any_candidates(), stem_candidates(), st.builds(from_words, short, short)))
+@settings(max_examples=300, deadline=None)
+def test_tiles_are_an_alignment_that_is_no_better(candidates: list[list[Candidate]]) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_meteor_alignment, "MOST_CANDIDATES", -1)
+        alignment = align(candidates)
+    assert not alignment.exact
+    assert cost_of(candidates, alignment) >= brute_force(candidates)
+
+
+@given(st.builds(in_words, short, short))
+@settings(max_examples=300, deadline=None)
+def test_tiles_lose_no_match_among_repeated_words(candidates: list[tuple[Candidate, ...]]) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(_meteor_alignment, "MOST_CANDIDATES", -1)
+        tiled = align(candidates)
+    assert len(tiled.matches) == len(align(candidates).matches)
+
+
+def test_very_long_texts_are_aligned_in_bounded_time() -> None:
+    random_words = random.Random(4)
+    began = time.thread_time()
+    for letters, sizes in [("a", (800, 800)), ("a", (5000, 5000)), ("a", (5000, 4000)), ("ab", (5000, 4000))]:
+        output, reference = ([random_words.choice(letters) for _ in range(size)] for size in sizes)
+        alignment = align(in_words(output, reference))
+        assert len(alignment.matches) == sum(min(output.count(x), reference.count(x)) for x in set(letters))
+        if letters == "a":
+            assert alignment.chunks == 1
+    assert time.thread_time() - began < 10
+
+
+def test_a_moved_half_of_a_long_text_makes_two_chunks() -> None:
+    words = [f"w{k % 40}-{k // 400}" for k in range(4000)]
+    alignment = align(in_words(words[1500:] + words[:1500], words))
+    assert (len(alignment.matches), alignment.exact) == (4000, False)
+    assert alignment.chunks == 2
+
+
+def test_ordinary_texts_are_not_tiled() -> None:
+    """Words as frequent as in English, a thousand of them: few enough possible matches to be searched."""
+    random_words = random.Random(2)
+    kinds = [f"w{k}" for k in range(1, 5000)]
+    chances = [1 / k for k in range(1, 5000)]
+    output, reference = (random_words.choices(kinds, chances, k=1000) for _ in range(2))
+    assert sum(map(len, in_words(output, reference))) < _meteor_alignment.MOST_CANDIDATES
 
 
 def test_work_is_bounded_on_repeated_words() -> None:

@@ -11,6 +11,7 @@ from hulltune.errors import InputError
 from hulltune.metrics.ask import Ask
 from hulltune.metrics.base import PreparedMetric, Statistics
 from hulltune.metrics.combination import Combination
+from hulltune.metrics.given import ScoreTable
 from hulltune.metrics.memory import TextMemory
 from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions, import_answers
 from hulltune.metrics.store import Store
@@ -161,6 +162,7 @@ def test_answers_with_several_statistics(store: Store, tmp_path: Path, answer: A
         ({"characters": 1}, r":2: the answer has \['characters'\]; expected the statistics"),
         (["a", 1], ":2: 'a' is not an answer; expected a finite number"),
         ([True, 1], ":2: True is not an answer"),
+        ([10**400, 1], ":2: 10{59} is not an answer"),
         ([float("nan"), 1], ":2: nan is not an answer"),
     ],
 )
@@ -260,3 +262,22 @@ def test_ask_needs_something_to_show() -> None:
     prepared = Ask().prepare([[]], ["source"])
     assert prepared.statistics(np.array([], dtype=np.int64), []).shape == (0, 2)
     assert Ask(question="a|b").signature == "ask|question:a%7Cb|higher_is_better:yes|version:1"
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, '{"id": ' + "9" * 5000 + "}"])
+def test_json_that_cannot_be_read(store: Store, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "questions.jsonl"
+    path.write_text(line)
+    with pytest.raises(InputError, match=r"questions.jsonl:1: is not JSON"):
+        import_answers(store, path)
+    with pytest.raises(InputError, match=r"questions.jsonl:1: is not JSON"):
+        ScoreTable.read(path)
+
+
+def test_large_numbers_are_answers(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    open_questions(store, path)
+    fill_in(path, {"?": [10**30, 1], "??": [1, 1]})
+    import_answers(store, path)
+    (first, *_) = [json.loads(line)["id"] for line in path.read_text().splitlines()]
+    assert store.get([bytes.fromhex(first)], 2)[1].tolist() == [[1e30, 1.0]]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from hulltune.errors import InputError
 from hulltune.metrics.memory import TextMemory
+from hulltune.metrics.pending import Question
 from hulltune.metrics.store import Store, output_ids, sentence_key
 from tests.metrics.fake_metrics import Length
 
@@ -124,6 +125,79 @@ def test_a_damaged_store(tmp_path: Path) -> None:
         store.get(ids(*(str(k) for k in range(2000))), 1)
 
 
+def changed(path: Path, statement: str, *values: object) -> None:
+    """Change a store behind its back."""
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(statement, values)
+    connection.close()
+
+
+def test_a_row_that_was_changed_is_noticed_by_its_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    (key, other) = ids("x", "y")
+    with Store(path) as store:
+        store.put("s", ("a",), [key, other], np.array([[1], [2]]))
+    connection = sqlite3.connect(path)
+    (numbers,) = connection.execute("SELECT numbers FROM statistics WHERE id = ?", (key,)).fetchone()
+    connection.close()
+    for column, value in (("numbers", bytes([numbers[0] ^ 1]) + numbers[1:]), ("is_float", 1), ("id", b"0" * 16)):
+        changed(path, f"UPDATE statistics SET {column} = ? WHERE id = ?", value, key)
+        with Store(path) as store:
+            if column == "id":  # a row of nobody: its statistics are asked for again
+                assert store.get([key, other], 1)[0].tolist() == [1]
+                with pytest.raises(InputError, match="checksum of a row does not match"):
+                    store.get([b"0" * 16], 1)
+            else:
+                with pytest.raises(InputError, match="checksum of a row does not match"):
+                    store.get([key, other], 1)
+        changed(path, "UPDATE statistics SET numbers = ?, is_float = 0 WHERE id = ?", numbers, key)
+
+
+def test_rows_of_earlier_releases_have_no_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    (key,) = ids("x")
+    with Store(path) as store:
+        store.put("s", ("a",), [key], np.array([[7]]))
+    changed(path, "UPDATE statistics SET numbers = ?", (7).to_bytes(8, "little"))
+    with Store(path) as store:
+        assert store.get([key], 1)[1].tolist() == [[7]]
+
+
+@pytest.mark.parametrize("line", [None, "", "{", "[]", "{}", '{"id": 1}', "[" * 100_000, 5])
+def test_a_question_that_cannot_be_read(tmp_path: Path, line: object) -> None:
+    path = tmp_path / "store.sqlite"
+    with Store(path) as store:
+        store.ask(("a",), [Question(ids("x")[0].hex(), "s", 0, None, ("r",), "x")])
+    changed(path, "PRAGMA ignore_check_constraints = ON")
+    changed(path, "UPDATE questions SET line = ?", "x" if line is None else line)
+    with Store(path) as store, pytest.raises(InputError, match=r"store.sqlite: a question cannot be read: .* damaged"):
+        store.questions()
+
+
+@pytest.mark.parametrize("columns", ["", "{", "5", "null", "[" * 100_000])
+def test_names_of_statistics_that_cannot_be_read(tmp_path: Path, columns: str) -> None:
+    path = tmp_path / "store.sqlite"
+    with Store(path) as store:
+        store.put("s", ("a",), ids("x"), np.array([[1]]))
+    changed(path, "UPDATE metrics SET columns = ?", columns)
+    with Store(path) as store, pytest.raises(InputError, match=r"store.sqlite: the statistics .* have no names"):
+        store.columns_of(ids("x")[0].hex())
+
+
+def test_complaints_of_sqlite_are_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    Store(path).close()
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"metric INTEGER", b"metric`INTEGER"))
+    with pytest.raises(InputError, match=r"store.sqlite: is damaged") as caught:
+        Store(path)
+    assert "\n" not in str(caught.value)
+    path.write_bytes(content.replace(b"CREATE TABLE statistics", b"CREATE TABL\xff statistics"))
+    with pytest.raises(InputError, match=r"store.sqlite: is damaged"):
+        Store(path)
+
+
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be opened or created"):
         Store(tmp_path / "nowhere" / "store.sqlite")
@@ -194,12 +268,12 @@ import numpy as np
 from hulltune.metrics import TextMemory, Store
 from tests.metrics.fake_metrics import Length, _PreparedLength
 
-path, first, count, batch, pause = sys.argv[1], *map(int, sys.argv[2:5]), float(sys.argv[5])
+path, first, count, batch = sys.argv[1], *map(int, sys.argv[2:5])
 
 class Slow(_PreparedLength):
     def statistics(self, sentences, outputs):
         print("asked", len(outputs), flush=True)
-        time.sleep(pause)
+        time.sleep(float(sys.argv[5]))
         return super().statistics(sentences, outputs)
 
 class SlowLength(Length):
@@ -237,11 +311,10 @@ def test_two_processes_share_a_store(tmp_path: Path) -> None:
         assert worker.returncode == 0, errors
     with Store(path) as store:
         assert store.count() == 300
-        metric = Length()
-        memory = TextMemory(metric, [["r"]], store=store)
-        rows = memory.statistics(np.zeros(300, dtype=np.int64), ["x" * k for k in range(300)])
-        assert rows[:, 0].tolist() == list(range(300))
-        assert metric.asked == []
+    reader = start_worker(path, 0, 300, 5, 0.0)  # it checks what it gets
+    output, errors = reader.communicate(timeout=120)
+    assert reader.returncode == 0, errors
+    assert output.split() == ["done", "0"]
 
 
 def test_a_killed_run_loses_only_the_batch_in_flight(tmp_path: Path) -> None:

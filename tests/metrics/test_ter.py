@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,37 @@ def test_the_limit_on_candidates() -> None:
         output = " ".join(map(str, random.integers(0, 3, length)))
         reference = " ".join(map(str, random.integers(0, 3, length + 3)))
         assert edits(output, reference) == expected_edits(output, reference)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_long_lines_beside_sacrebleu(seed: int) -> None:
+    """Longer than the beam is wide, with blocks moved near and far, and few or many distinct words."""
+    random = np.random.default_rng(seed)
+    kinds = int(random.choice([4, 30, 1000]))
+    reference = random.integers(0, kinds, int(random.integers(90, 180))).tolist()
+    output = list(reference)
+    for _ in range(int(random.integers(1, 12))):
+        start, length = int(random.integers(0, len(output))), int(random.integers(1, 12))
+        block = output[start : start + length]
+        del output[start : start + length]
+        place = int(random.integers(0, len(output) + 1))
+        output[place:place] = block if random.random() < 0.8 else block[::-1]
+    texts = [" ".join(map(str, words)) for words in (output, reference)]
+    assert edits(*texts) == expected_edits(*texts)
+
+
+def test_work_is_bounded_on_long_lines() -> None:
+    """Only the beam is looked at: 20,000 words take a tenth of a second, and 200,000 do not fill the memory."""
+    random = np.random.default_rng(1)
+    edits("a", "b")  # compiles
+    for length, kinds in ((20_000, 10), (20_000, 5000), (200_000, 1000)):
+        reference = random.integers(0, kinds, length)
+        output = np.concatenate([reference[length // 3 :], reference[: length // 3]])
+        output[::50] = reference[::50]
+        texts = [" ".join(map(str, words.tolist())) for words in (output, reference)]
+        began = time.thread_time()
+        assert 0 < edits(*texts) <= length
+        assert time.thread_time() - began < length / 2000
 
 
 def test_hand_worked_examples() -> None:

@@ -63,12 +63,6 @@ class Case:
         parts = [word.split("/") for command in self.commands for word in command]
         return tuple(sorted({part[1] for part in parts if part[0] == "shared" and len(part) > 1}))
 
-    @property
-    def rounds(self) -> bool:
-        """Whether sums of fractions decide: their last bit may differ on another kind of processor."""
-        words = [word for command in self.commands for word in command]
-        return any(word == "gradient" or word.startswith("given:") for word in words)
-
 
 def _case(name: str, *lines: str, threads: int = 1, files: str = "", exhaustive: bool = False) -> Case:
     endings = [_ENDINGS[line.split()[0]].format(threads=threads) for line in lines]

@@ -29,10 +29,28 @@ def test_the_order_of_sentences_does_not_matter(search: str) -> None:
     records = random_records(1)
     turned = [{**record, "id": 11 - record["id"]} for record in reversed(records)]
     options = {**QUICK, "search": quick_search(search)}
-    if search == "gradient":  # a sum over candidates in another order: the same up to rounding
-        assert tune(turned, **options).score == pytest.approx(tune(records, **options).score, abs=0.05)
-    else:
-        assert outcome(tune(turned, **options)) == outcome(tune(records, **options))
+    one, other = tune(records, **options), tune(turned, **options)
+    assert outcome(other) == outcome(one)
+    assert (other.gain, other.without) == (one.gain, one.without)
+
+
+@pytest.mark.parametrize("metric", ["bleu", "ter", "meteor"])
+def test_the_order_of_sentences_does_not_matter_for_intervals_and_folds(metric: str) -> None:
+    """Also with sentences whose statistics are equal, with reals as statistics, and for held-out data."""
+    records = [*random_records(1), *random_records(1)]
+    records = [{**record, "id": place} for place, record in enumerate(records)]
+    shuffled = [records[place] for place in np.random.default_rng(0).permutation(len(records))]
+    turned = [{**record, "id": place} for place, record in enumerate(shuffled)]
+    found = [
+        tune(one, **{**QUICK, "metric": metric, "also": [], **more})
+        for one, other in ((records, turned), (turned, records))
+        for more in ({"folds": 3}, {"heldout": other})
+    ]
+    for before, after in ((found[0], found[2]), (found[1], found[3])):
+        assert before.heldout is not None
+        assert after.heldout is not None
+        assert after.gain == before.gain
+        assert after.heldout == before.heldout
 
 
 @pytest.mark.parametrize("search", STRATEGIES)

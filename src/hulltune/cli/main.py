@@ -8,9 +8,10 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import rich_click as click
 from click.exceptions import Exit
@@ -19,7 +20,7 @@ from hulltune._version import __version__
 from hulltune.cli.answers import BAD_INPUT, DONE, FAILED, INTERRUPTED, note
 from hulltune.cli.help import COMPLETE, SETTINGS, Commands, long_name
 from hulltune.compiling import told_of_compiling
-from hulltune.errors import InputError
+from hulltune.errors import InputError, Note
 from hulltune.interrupts import SIGNALS, is_interrupt, terminable
 
 EXAMPLES = """\
@@ -104,7 +105,7 @@ def _run(arguments: list[str]) -> int:
             if not arguments:
                 click.echo(ctx.get_help(), err=True)
                 return BAD_INPUT
-            with _told_of_compiling(quiet=bool({"-q", "--quiet"} & set(arguments))):
+            with _told_of_compiling(quiet=bool({"-q", "--quiet"} & set(arguments))), _shown_notes():
                 code: int = root.invoke(ctx)
             return code
     except Exit as ended:  # help or the version is shown
@@ -123,6 +124,23 @@ def _told_of_compiling(*, quiet: bool) -> Iterator[None]:
         told = True
 
     with told_of_compiling(tell):
+        yield
+
+
+@contextmanager
+def _shown_notes() -> Iterator[None]:
+    """Show each Note of the library as a line on standard error; other warnings as Python does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", Note)
+        ordinary = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, Note):
+                note(str(message))
+            else:
+                ordinary(message, category, *place, **more)
+
+        warnings.showwarning = show
         yield
 
 

@@ -2,8 +2,11 @@
 
 Layout: magic, version (u32), length of the description (u64), its CRC-32 (u32), the description in JSON, and then the
 arrays, each at a multiple of 64 bytes from the start. All numbers are little-endian. The description has for every
-array its type, shape, place, and the CRC-32 of each BLOCK of its bytes. Features and texts are as large as all other
-arrays together: they are checked when they are first used, the others when the file is opened.
+array its type, shape, place, and the CRC-32 of each BLOCK of its bytes; bytes between arrays are 0. Features and texts
+are as large as all other arrays together: they are read when they are first used, the others when the file is opened.
+
+Nothing is mapped: what is used was read into memory of its own and checked there, so whatever happens to the file
+afterwards (truncated, written anew, on a disk that is gone) changes nothing, and before that it ends in a message.
 """
 
 from __future__ import annotations
@@ -12,9 +15,10 @@ import json
 import math
 import struct
 import sys
+import threading
 import zlib
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,22 +60,32 @@ def packed_kind(head: bytes) -> str | None:
     return LISTS if head[_HEADER.size :].startswith(b'{"kind": "lists"') else FORESTS
 
 
-class Packed:
-    """A packed file in memory. ``dataset`` refuses all that is damaged or crafted, so kernels need no checks."""
+class Content(Protocol):
+    """The bytes of a file, to be read in any order."""
 
-    def __init__(self, memory: Any, name: str) -> None:
-        """Check the description. ``memory`` has all bytes of the file, mapped or read; ``name`` is for messages."""
+    size: int
+
+    def read_into(self, start: int, memory: memoryview) -> None:
+        """Fill the memory with the bytes from ``start`` on; InputError if they cannot be had."""
+
+
+class Packed:
+    """A packed file. ``dataset`` refuses all that is damaged or crafted, so kernels need no checks."""
+
+    def __init__(self, content: Content, name: str) -> None:
+        """Check the description; ``name`` is for messages."""
         self.name = name
-        size = len(memory)
-        if size < _HEADER.size or memory[: len(MAGIC)] != MAGIC:
+        size = content.size
+        header = _read(content, 0, min(size, _HEADER.size))
+        if size < _HEADER.size or not header.startswith(MAGIC):
             raise InputError(f"{name}: not a packed file; expected one written by hulltune pack")
-        _, version, length, checksum = _HEADER.unpack(memory[: _HEADER.size])
+        _, version, length, checksum = _HEADER.unpack(header)
         if version != VERSION:
             raise InputError(f"{name}: packed file of version {version}; this release reads {VERSION}: pack it again")
         start = _start_of_arrays(length)
         if size < start:
             raise InputError(f"{name}: the packed file is cut off ({size} bytes); pack it again")
-        text = memory[_HEADER.size : _HEADER.size + length]
+        text = _read(content, _HEADER.size, length)
         if zlib.crc32(text) != checksum:
             raise InputError(f"{name}: the description of the packed file is damaged; pack it again")
         try:
@@ -80,19 +94,16 @@ class Packed:
             if size != end:
                 raise InputError(f"{name}: {size} bytes, expected {end}; the file is cut off or damaged")
             entries = self._described.fields("arrays")
-            self._parts = {
-                array: _Part(memory, start, entries.fields(array), array, self._fault) for array in entries.names()
-            }
+            memory = _Memory(content, start, name)
+            self._parts = {array: _Part(memory, entries.fields(array), array) for array in entries.names()}
+            _check_padding(content, [(0, _HEADER.size + length), *(part.place for part in self._parts.values())])
             if not self._parts.keys() <= _ARRAYS.keys() or not _ARRAYS.keys() - _OPTIONAL <= self._parts.keys():
                 raise _DamageError("arrays are missing, or unknown")
         except (_DamageError, ValueError, RecursionError) as error:
             if isinstance(error, InputError):
                 raise
             reason = "nested too deeply" if isinstance(error, RecursionError) else error
-            raise self._fault(str(reason)) from None
-
-    def _fault(self, reason: str) -> InputError:
-        return InputError(f"{self.name}: a damaged packed file ({reason}); pack it again")
+            raise _fault(name, str(reason)) from None
 
     def verify(self) -> None:
         """Compare every byte with its checksum, and the arrays with each other."""
@@ -108,7 +119,7 @@ class Packed:
         try:
             return self._dataset({name: part.array for name, part in self._parts.items()})
         except _DamageError as damaged:
-            raise self._fault(str(damaged)) from None
+            raise _fault(self.name, str(damaged)) from None
 
     def _dataset(self, arrays: dict[str, NDArray[Any]]) -> Dataset:
         described = self._described
@@ -227,15 +238,52 @@ def _check_graph(corpus: Corpus) -> None:
         raise _DamageError("a label that stands for nothing")
 
 
+def _fault(file: str, reason: str) -> InputError:
+    return InputError(f"{file}: a damaged packed file ({reason}); pack it again")
+
+
 class _DamageError(Exception):
     """A fault of a packed file, in a few words."""
 
 
-class _Part:
-    """An array of a packed file and the checksums of its blocks."""
+def _check_padding(content: Content, places: list[tuple[int, int]]) -> None:
+    """Refuse arrays that overlap, and bytes of no array that are not 0 or too many: every damage is noticed."""
+    end = 0
+    for first, last in [*sorted(places), (content.size, content.size)]:
+        if not 0 <= first - end < _ALIGNMENT:
+            raise _DamageError("arrays that do not lie side by side")
+        if any(_read(content, end, first - end)):
+            raise _DamageError("bytes between arrays that are not 0")
+        end = last
 
-    def __init__(self, memory: Any, start: int, entry: _Fields, name: str, fault: Callable[[str], InputError]) -> None:
-        self._fault, self._name = fault, name
+
+class _Memory:
+    """Room for all arrays of a packed file, which takes up memory only where it is filled.
+
+    One piece, since memory in pieces of at least some megabytes is had in large pages, at a third of the time.
+    """
+
+    def __init__(self, content: Content, start: int, file: str) -> None:
+        self.content, self.start, self.file = content, start, file
+        try:
+            room = np.empty(max(0, content.size - start) + _ALIGNMENT, dtype=np.uint8)
+        except MemoryError:
+            raise _DamageError(f"{content.size / 1e9:.1f} GB, more than there is memory") from None
+        first = -room.ctypes.data % _ALIGNMENT
+        self.bytes = room[first : first + content.size - start]
+
+    def fill(self, first: int, last: int) -> memoryview:
+        """Read a range of the arrays' bytes from the file."""
+        memory = self.bytes[first:last].data
+        self.content.read_into(self.start + first, memory)
+        return memory
+
+
+class _Part:
+    """An array of a packed file and the checksums of its blocks. Blocks are read and checked when they are needed."""
+
+    def __init__(self, memory: _Memory, entry: _Fields, name: str) -> None:
+        self._memory, self._name = memory, name
         dtype, dimensions = _ARRAYS.get(name, ("", 0))
         stored, shape, at = entry.text("dtype"), entry.items("shape"), entry.whole("at")
         lengths = tuple(_whole(length, f"the shape of {name}") for length in shape)
@@ -244,22 +292,23 @@ class _Part:
         ):
             raise _DamageError(f"{name} is {stored[:20]!r} with {len(lengths)} dimensions")
         size = math.prod(lengths) * np.dtype(stored).itemsize
-        if at % _ALIGNMENT or start + at + size > len(memory):
+        if at % _ALIGNMENT or at + size > len(memory.bytes):
             raise _DamageError(f"{name} lies outside the file, or at no multiple of {_ALIGNMENT} bytes")
-        flat = np.frombuffer(memory, dtype=stored, count=math.prod(lengths), offset=start + at)
-        self.array: NDArray[Any] = flat.reshape(lengths, order="F")
-        self._bytes = _bytes(flat)
+        self._at, self._end = at, at + size
+        self.place = (memory.start + at, memory.start + at + size)
+        self.array: NDArray[Any] = memory.bytes[at : at + size].view(stored).reshape(lengths, order="F")
         self._crc = [_whole(crc, f"a checksum of {name}") for crc in entry.items("crc")]
         if len(self._crc) != -(-size // BLOCK):
             raise _DamageError(f"{len(self._crc)} checksums of {name}")
         self._checked = np.zeros(len(self._crc), dtype=np.bool_)
+        self._lock = threading.Lock()
 
     def check(self) -> None:
-        """Compare all blocks with their checksums, each once."""
+        """Read all blocks and compare them with their checksums, each once."""
         self._check_blocks(np.flatnonzero(~self._checked))
 
     def check_some(self, starts: Int64s, ends: Int64s) -> None:
-        """Compare the blocks that some ranges of bytes touch with their checksums; most ranges lie in one block."""
+        """Read and check the blocks that some ranges of bytes touch; most ranges lie in one block."""
         if self._checked.all():
             return
         touched = np.zeros(len(self._checked) + 1, dtype=np.int64)
@@ -270,9 +319,17 @@ class _Part:
 
     def _check_blocks(self, blocks: Int64s) -> None:
         for block in blocks.tolist():
-            if zlib.crc32(self._bytes[block * BLOCK : (block + 1) * BLOCK]) != self._crc[block]:
-                raise self._fault(f"the checksum of its {self._name} does not match")
-            self._checked[block] = True
+            with self._lock:  # what one thread has checked, another must not read again: the file may have changed
+                if self._checked[block]:
+                    continue
+                first = self._at + block * BLOCK
+                if zlib.crc32(self._memory.fill(first, min(first + BLOCK, self._end))) != self._crc[block]:
+                    raise _fault(self._memory.file, f"the checksum of its {self._name} does not match")
+                if self.array.dtype.kind == "f":
+                    numbers = self._memory.bytes[first : min(first + BLOCK, self._end)].view(self.array.dtype)
+                    if not np.isfinite(numbers).all():
+                        raise _fault(self._memory.file, f"a number of its {self._name} is not finite")
+                self._checked[block] = True
 
 
 class _Checked:
@@ -433,11 +490,17 @@ def _ids(described: _Fields, count: int) -> Any:
 # Bytes and checksums.
 
 
-def _bytes(values: NDArray[Any]) -> memoryview | bytes:
-    return values.data.cast("B") if values.size else b""
+def _read(content: Content, start: int, size: int) -> bytes:
+    memory = bytearray(size)
+    content.read_into(start, memoryview(memory))
+    return bytes(memory)
 
 
-def _checksums(data: memoryview | bytes) -> list[int]:
+def _bytes(values: NDArray[Any]) -> memoryview:
+    return values.data.cast("B") if values.size else memoryview(b"")
+
+
+def _checksums(data: memoryview) -> list[int]:
     return [zlib.crc32(data[start : start + BLOCK]) for start in range(0, len(data), BLOCK)]
 
 

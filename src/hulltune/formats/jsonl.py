@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from hulltune.arrays import as_number
 from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.errors import InputError
 from hulltune.formats.json_lines import record_keys, records
-from hulltune.formats.numbers import json_id, json_number, shown
+from hulltune.formats.numbers import json_id, shown
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import Problems, written_atomically
 
@@ -123,9 +124,11 @@ def _candidate_fault(candidate: Any) -> str | None:
     if not isinstance(features, dict):
         return f'"features" is {shown(features)}; expected an object of names and numbers'
     for name, value in features.items():
-        if json_number(value) is None:
+        if not isinstance(name, str):  # JSON has none such, but records in memory may
+            return f"{shown(name)} is no name of a feature; expected a string"
+        if as_number(value) is None:
             return f"feature {name!r} is {shown(value)}; expected a finite number"
-    if candidate.get("score") is not None and json_number(candidate["score"]) is None:
+    if candidate.get("score") is not None and as_number(candidate["score"]) is None:
         return f"the score is {shown(candidate['score'])}; expected a finite number"
     return None
 

@@ -17,9 +17,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from hulltune.arrays import as_number
 from hulltune.errors import InputError
 from hulltune.formats.json_lines import record_keys, records
-from hulltune.formats.numbers import json_number, plain_number, shown
+from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import Problems, first_line, head, numbered_lines
 
@@ -76,7 +77,7 @@ def _beams(record: dict[str, Any]) -> list[tuple[str, float]] | str:
         return f'"beams" is {shown(beams)}; expected a list of pairs of text and score'
     pairs = []
     for beam in beams:
-        score = json_number(beam[1]) if isinstance(beam, list) and len(beam) == 2 else None
+        score = as_number(beam[1]) if isinstance(beam, list) and len(beam) == 2 else None
         if score is None or not isinstance(beam[0], str):
             return f'{shown(beam)} in "beams"; expected a pair of text and score'
         pairs.append((beam[0], score))

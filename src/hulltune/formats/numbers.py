@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hulltune.arrays import as_whole
 from hulltune.data.dataset import SentenceId
 
 _LONGEST_NUMBER = 18
@@ -18,28 +19,17 @@ def plain_number(token: str) -> float | None:
         return None
 
 
-def json_number(value: Any) -> float | None:
-    """A JSON value as a number, or None; true and false are no numbers."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return None
-
-
 def sentence_id(text: str) -> SentenceId:
     """The id that a text in a file spells: a number if it is all digits, otherwise a name."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER else text
 
 
 def json_id(value: Any) -> SentenceId | None:
-    """The id in a JSON value, or None if it is neither a whole number from 0 nor a string that is not blank."""
+    """The id that a value spells, or None if it is neither a whole number from 0 nor a string that is not blank."""
     if isinstance(value, str) and value.strip() and value.isprintable():
         return sentence_id(value.strip())
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**_LONGEST_NUMBER:
-        return value
-    return None
+    number = as_whole(value)
+    return number if number is not None and 0 <= number < 10**_LONGEST_NUMBER else None
 
 
 def is_text(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Packed files, opened by memory map; data/packed.py has their layout and checks."""
+"""Packed files; data/packed.py has their layout and checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ def looks_like(head: bytes) -> bool:
 
 
 def open_packed(path: str | os.PathLike[str]) -> Dataset:
-    """The dataset of a packed file, whose pages are read when they are needed; a pipe or compressed file at once."""
+    """The dataset of a packed file, whose features and texts are read when they are needed; from a pipe or compressed
+    file at once.
+    """
     return _packed(path).dataset()
 
 
@@ -29,8 +31,8 @@ def verify_packed(path: str | os.PathLike[str]) -> None:
 
 def _packed(path: str | os.PathLike[str]) -> Packed:
     source = path if isinstance(path, Source) else Source(path)
-    with closing(source), source.mapped() as memory:
-        return Packed(memory, source.name)
+    with closing(source):
+        return Packed(source.content(), source.name)
 
 
 def pack(dataset: Dataset, path: str | os.PathLike[str]) -> None:

@@ -14,9 +14,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+from hulltune.arrays import as_number
 from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError
-from hulltune.formats.numbers import json_number, plain_number, sentence_id, shown
+from hulltune.formats.numbers import plain_number, sentence_id, shown
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import (
     BYTE_ORDER_MARK,
@@ -188,7 +189,7 @@ def _literal(path: Path) -> dict[str, list[tuple[float, str]]]:
             raise InputError(f"{path}:1: {shown(name)}: {shown(hypotheses)}; expected 'id': [(score, 'text'), …]")
         pairs = []
         for pair in hypotheses:
-            score = json_number(pair[0]) if isinstance(pair, tuple) and len(pair) == 2 else None
+            score = as_number(pair[0]) if isinstance(pair, tuple) and len(pair) == 2 else None
             if score is None or not isinstance(pair[1], str):
                 raise InputError(f"{path}:1: sequence {name!r} has {shown(pair)}; expected (score, 'text')")
             pairs.append((score, pair[1]))

@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from hulltune.arrays import as_number
 from hulltune.formats.json_lines import record_keys, records
-from hulltune.formats.numbers import json_number, shown
+from hulltune.formats.numbers import shown
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import Problems
 
@@ -59,7 +60,7 @@ def _candidates(record: dict[str, Any]) -> list[tuple[str, dict[str, float]]] | 
         return f'"scores" is {shown(scores)}; expected a list as long as "translations" ({len(texts)})'
     candidates = []
     for text, score in zip(texts, scores, strict=True):
-        values = [json_number(value) for value in (score if isinstance(score, list) else [score])]
+        values = [as_number(value) for value in (score if isinstance(score, list) else [score])]
         numbers = [value for value in values if value is not None]
         if not numbers or len(numbers) < len(values):
             return f'a score in "scores" is {shown(score)}; expected a number or a list of numbers'

@@ -8,7 +8,6 @@ import gzip
 import importlib
 import io
 import lzma
-import mmap
 import os
 import secrets
 import shutil
@@ -93,21 +92,14 @@ class Source(os.PathLike[str]):
         finally:
             self.close()
 
-    @contextmanager
-    def mapped(self) -> Iterator[mmap.mmap | bytearray]:
-        """The bytes of the file, writable: mapped with copy on write, or read if it is a pipe or compressed."""
+    def content(self) -> Content:
+        """The bytes of the file in any order: read when they are asked for, or now if it is a pipe or compressed."""
         self.head()
         if self._raw is not None and not self._is_pipe:
-            try:
-                memory = mmap.mmap(self._raw.fileno(), 0, access=mmap.ACCESS_COPY)
-            except (OSError, ValueError) as error:
-                raise InputError(f"{self.name}: cannot be opened ({error})") from None
-            finally:
-                self.close()
-            yield memory
-            return
+            with _faults(self.name):
+                return Content(self.name, os.dup(self._raw.fileno()))
         with self.opened() as stream:
-            yield bytearray(stream.read())
+            return Content(self.name, stream.read())
 
     def _opened(self) -> _Stream:
         if self._stream is None:
@@ -143,6 +135,44 @@ class Source(os.PathLike[str]):
         """Close the file, whatever is left in it."""
         self._files.close()
         self._stream = self._raw = None
+
+
+class Content:
+    """The bytes of a file in any order. An open file is read, not mapped: a mapped one that somebody truncates ends the
+    process.
+    """
+
+    def __init__(self, name: str, data: bytes | int) -> None:
+        """Take the bytes, or the number of an open file, which is closed with this object."""
+        self._name, self._data = name, data
+        self.size = len(data) if isinstance(data, bytes) else os.fstat(data).st_size
+
+    def read_into(self, start: int, memory: memoryview) -> None:
+        """Fill the memory with the bytes from ``start`` on."""
+        if isinstance(self._data, bytes):
+            memory[:] = self._data[start : start + len(memory)]
+            return
+        filled = 0
+        while filled < len(memory):
+            with _faults(self._name):
+                count = _read_at(self._data, start + filled, memory[filled:])
+            if count == 0:
+                raise InputError(f"{self._name}: the file was cut off while it was in use; pack it again")
+            filled += count
+
+    def __del__(self) -> None:
+        if isinstance(getattr(self, "_data", None), int):
+            os.close(cast(int, self._data))
+
+
+def _read_at(file: int, start: int, memory: memoryview) -> int:
+    """Read some bytes of an open file from ``start`` on, and return their number."""
+    if hasattr(os, "preadv"):  # does not move the place of the file, which a forked process would share
+        return os.preadv(file, [memory], start)
+    os.lseek(file, start, os.SEEK_SET)
+    data = os.read(file, len(memory))
+    memory[: len(data)] = data
+    return len(data)
 
 
 class _Stream:

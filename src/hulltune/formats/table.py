@@ -13,9 +13,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from hulltune.arrays import as_number
 from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError
-from hulltune.formats.numbers import json_id, json_number, plain_number, sentence_id, shown
+from hulltune.formats.numbers import json_id, plain_number, sentence_id, shown
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import Problems, first_line, numbered_lines, open_bytes
 
@@ -166,7 +167,7 @@ class _Table:
             value = row[place]
             if _is_missing(value):
                 continue  # the collector decides: 0 or a fault
-            number = plain_number(value.strip()) if isinstance(value, str) else json_number(_plain(value))
+            number = plain_number(value.strip()) if isinstance(value, str) else as_number(value)
             if number is None:
                 reason = reason or f"column {name!r} is {shown(value)}; expected a finite number"
             else:
@@ -174,7 +175,7 @@ class _Table:
         score = None
         if self._score is not None:
             value = row[self._score]
-            score = plain_number(value.strip()) if isinstance(value, str) else json_number(_plain(value))
+            score = plain_number(value.strip()) if isinstance(value, str) else as_number(value)
             if score is None:
                 reason = reason or f"score is {shown(value)}; expected a finite number"
         if reason is None and len(features) < len(self._features) and not len(self._collector):
@@ -202,7 +203,7 @@ class _Table:
     def _sentence(self, value: Any, *, texts: bool) -> tuple[SentenceId, str | None]:
         if texts and value.strip():
             return sentence_id(value.strip()), None
-        found = None if texts else json_id(_plain(value))
+        found = None if texts else json_id(value)
         if found is None:
             return 0, f"id is {shown(value)}; expected a name or a whole number from 0"
         return found, None
@@ -210,8 +211,3 @@ class _Table:
 
 def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
-
-
-def _plain(value: Any) -> Any:
-    """A scalar of NumPy as a scalar of Python."""
-    return value.item() if hasattr(value, "item") else value

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hulltune.arrays import as_number
 from hulltune.errors import InputError, unknown_name
-from hulltune.formats.numbers import json_number, plain_number, shown
+from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.streams import BYTE_ORDER_MARK, not_utf8, open_bytes, written_atomically
 from hulltune.names import WEIGHT_FORMATS
 
@@ -60,7 +61,7 @@ def _from_json(file: str, text: str) -> dict[str, float]:
         raise InputError(f'{file}: "weights" is {shown(weights)}; expected an object of names and numbers')
     finite = {}
     for name, value in weights.items():
-        number = json_number(value)
+        number = as_number(value)
         if number is None or not math.isfinite(number):
             raise InputError(f"{file}: the weight of {name!r} is {shown(value)}; expected a finite number")
         finite[name] = number
@@ -132,10 +133,12 @@ def write_weights(
         format = {".json": "json", ".ini": "moses"}.get(Path(path).suffix, "lines")  # noqa: A001  # the same word
     if format not in WEIGHT_FORMATS:
         raise unknown_name("format of weights", format, WEIGHT_FORMATS)
-    values = {name: float(value) for name, value in weights.items()}
-    for name, value in values.items():
-        if not math.isfinite(value):
-            raise InputError(f"weights: the weight of {name!r} is {value}; expected a finite number")
+    values = {}
+    for name, value in weights.items():
+        number = as_number(value)
+        if number is None or not math.isfinite(number):
+            raise InputError(f"weights: the weight of {name!r} is {shown(value)}; expected a finite number")
+        values[name] = number
         if format != "json" and (not name or re.search(r"[\s#\[\]=]", name)):
             raise InputError(f"weights: the name {name!r} cannot be written in this format; write JSON")
     writer = {"json": _to_json, "moses": _to_moses, "lines": _to_lines}[format]

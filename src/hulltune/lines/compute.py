@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int64s
+from hulltune.arrays import Floats, Int64s, as_whole
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import ranges
 from hulltune.data.forest import Forest, feature_vector
@@ -269,9 +269,10 @@ def check_threads(threads: int | None) -> int:
     """The number of threads, by default that of the CPUs."""
     if threads is None:
         return available_cpus()
-    if not isinstance(threads, int) or threads < 1:
+    number = as_whole(threads)
+    if number is None or number < 1:
         raise InputError(f"threads: expected a positive number, got {threads!r}")
-    return threads
+    return number
 
 
 def available_cpus() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hulltune._version import __version__
-from hulltune.arrays import Floats, Int64s
+from hulltune.arrays import Floats, Int64s, as_number
 from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import Metric, References, Statistics
 from hulltune.wording import counted
@@ -20,7 +21,13 @@ def signature(name: str, parameters: Mapping[str, object], *, version: str = f"h
     """``name|key:value|…|version:…`` with the parameters in the order given: the style of sacrebleu."""
     fields = [name]
     for key, value in parameters.items():
-        text = "none" if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)
+        text = (
+            "none"
+            if value is None
+            else ("yes" if value else "no")
+            if isinstance(value, (bool, np.bool_))
+            else str(value)
+        )
         # A bar inside a value would make two different settings share a signature.
         fields.append(f"{key}:{text.replace('%', '%25').replace('|', '%7C')}")
     return "|".join([*fields, f"version:{version}"])
@@ -75,12 +82,23 @@ def checked_references(
     return checked
 
 
+def parsed_json(where: str, line: str) -> Any:
+    """The value of a line of JSON."""
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}: is not JSON: {error.msg} at column {error.colno}") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or nested too deeply
+        raise InputError(f"{where}: is not JSON that can be read: {error}") from None
+
+
 def check_number(
     metric: str, option: str, value: float, *, low: float, high: float = math.inf, open_low: bool = False
 ) -> None:
     """Raise unless ``value`` is a finite number in the interval."""
-    ok = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    if not ok or not (low < value if open_low else low <= value) or value > high:
+    number = as_number(value)
+    ok = number is not None and math.isfinite(number) and number <= high
+    if number is None or not ok or not (low < number if open_low else low <= number):
         bounds = f"{'above' if open_low else 'at least'} {low:g}" + (
             f" and at most {high:g}" if high < math.inf else ""
         )
@@ -93,7 +111,7 @@ def check_flags(metric: Metric) -> None:
     switches = [option for option in dataclasses.fields(options) if option.type in (bool, "bool") and option.init]
     for option in switches:
         value = getattr(metric, option.name)
-        if not isinstance(value, bool):
+        if not isinstance(value, (bool, np.bool_)):
             raise InputError(f"{metric.name}: {option.name} is {value!r}; expected True or False")
 
 

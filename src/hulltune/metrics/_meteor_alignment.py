@@ -4,14 +4,17 @@ Finding the fewest chunks is hard where words repeat (minimum common string part
 this is a best-first search (A*) over output words from left to right. Its bound is the solution of the problem
 without the one-to-one rule, computed backwards. It never overestimates, so the first complete alignment is
 optimal. On ordinary sentences it is mostly tight and the search goes straight. The search looks at a limited
-number of successors; past the limit, a beam of fixed width with the same bound finishes the sentence, so the
-work stays bounded.
+number of successors; past the limit, a beam of fixed width with the same bound finishes the sentence. Texts with
+very many possible matches (thousands of words, or hundreds that are nearly all equal) are tiled: the longest run
+first, from left to right. So the work stays bounded, as the beam of the original program bounds its own.
 """
 
 from __future__ import annotations
 
+import bisect
 import heapq
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 Candidate = tuple[int, int, int]
@@ -22,6 +25,11 @@ BUDGET = 20_000
 BEAM = 32
 """States that the beam keeps for each output word."""
 
+MOST_CANDIDATES = 40_000
+"""The most possible matches of a text that is searched; others are tiled."""
+WINDOW = 300
+"""Positions, before and after the last match, at which tiling looks for the next run."""
+
 _NONE = -2  # "the previous output word is not in a run": no position follows it
 
 
@@ -31,7 +39,7 @@ class Alignment(NamedTuple):
     matches: tuple[tuple[int, int, int], ...]
     chunks: int
     exact: bool
-    """False where the beam had to finish the search."""
+    """False where the beam had to finish the search, or the text was tiled."""
 
 
 def align(candidates: Sequence[Sequence[Candidate]], *, budget: int = BUDGET, beam: int = BEAM) -> Alignment:
@@ -39,14 +47,16 @@ def align(candidates: Sequence[Sequence[Candidate]], *, budget: int = BUDGET, be
 
     Best is, in this order: most matches, least summed weight loss, fewest chunks. A chunk is a longest run of
     matches that is consecutive on both sides. O(candidates) where the bound is tight; never more than
-    O(candidates · (1 + beam) + budget) steps.
+    O(candidates · (1 + beam) + budget) steps, or O(words · WINDOW) for more than MOST_CANDIDATES candidates. Words
+    that may match the same positions share one sequence of candidates.
     """
-    problem = _Problem(candidates)
-    path = problem.search(budget)
-    exact = path is not None
-    if path is None:
-        path = problem.beam(beam)
-    matches = problem.matches(path)
+    if sum(map(len, candidates)) > MOST_CANDIDATES:
+        matches, exact = _Tiles(candidates).matches(), False
+    else:
+        problem = _Problem(candidates)
+        path = problem.search(budget)
+        exact = path is not None
+        matches = problem.matches(problem.beam(beam) if path is None else path)
     chunks = sum(
         1 for k, (word, position, _) in enumerate(matches) if k == 0 or matches[k - 1][:2] != (word - 1, position - 1)
     )
@@ -249,6 +259,82 @@ class _Problem:
                         used.add(option[0])
                         break
         return [(word, chosen[word][0], chosen[word][1]) for word in sorted(chosen)]
+
+
+class _Tiles:
+    """An alignment by runs, the longest first at each word from left to right; single words take what is left.
+
+    Where every word of a component may match every position of it, no match is lost.
+    """
+
+    def __init__(self, candidates: Sequence[Sequence[Candidate]]) -> None:
+        self._candidates = candidates
+        by_sequence: dict[int, dict[int, Candidate]] = {}
+        for options in candidates:
+            if id(options) not in by_sequence:
+                by_sequence[id(options)] = {option[0]: option for option in options}
+        self._at = [by_sequence[id(options)] for options in candidates]
+        self._used: set[int] = set()
+
+    def matches(self) -> list[tuple[int, int, int]]:
+        """The matches, by output position."""
+        chosen: dict[int, Candidate] = {}
+        alone: list[int] = []
+        word, previous = 0, -1
+        while word < len(self._candidates):
+            length, position = self._longest_run(word, previous)
+            if length < 2:
+                alone.append(word)
+                word += 1
+                continue
+            for k in range(length):
+                chosen[word + k] = self._at[word + k][position + k]
+            self._used.update(range(position, position + length))
+            word, previous = word + length, position + length - 1
+        self._match_alone(alone, chosen)
+        return [(word, chosen[word][0], chosen[word][1]) for word in sorted(chosen)]
+
+    def _longest_run(self, word: int, previous: int) -> tuple[int, int]:
+        """The length and the position of the longest run from ``word`` on; of equals, the next one after ``previous``.
+
+        A longer run is looked for only where the word after the end of the best so far matches, too. A look at a run
+        costs no more than its length, so all looks of a text cost O(words · WINDOW).
+        """
+        options, used, count = self._candidates[word], self._used, len(self._at)
+        best, place, at_end = 0, -1, self._at[word]
+        middle = bisect.bisect_left(options, (previous + 1,))
+        for position, _, _ in chain(options[middle : middle + WINDOW], options[max(0, middle - WINDOW) : middle]):
+            if position + best not in at_end or position + best in used:
+                continue
+            length = 0
+            while word + length < count and position + length in self._at[word + length]:
+                if position + length in used:
+                    break
+                length += 1
+            if length > best:
+                best, place = length, position
+                if word + best == count:
+                    break
+                at_end = self._at[word + best]
+        return best, place
+
+    def _match_alone(self, words: list[int], chosen: dict[int, Candidate]) -> None:
+        """Match single words to the positions left, the first modules first."""
+        left: dict[int, dict[int, list[Candidate]]] = {}
+        for word in words:
+            options = self._candidates[word]
+            if id(options) not in left:
+                by_module = left[id(options)] = {}
+                for option in reversed(options):
+                    by_module.setdefault(option[1], []).append(option)
+        for module in sorted({module for by_module in left.values() for module in by_module}):
+            for word in words:
+                free = left[id(self._candidates[word])].get(module)
+                while free and word not in chosen:
+                    option = free.pop()
+                    if option[0] not in self._used:
+                        chosen[word] = option
+                        self._used.add(option[0])
 
 
 def _must(position: int) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Int32s, Int64s
+from hulltune.arrays import Int32s, Int64s, as_whole
 from hulltune.errors import InputError
 from hulltune.metrics._common import checked_references, checked_statistics
 from hulltune.metrics.base import Metric, References, Statistics
@@ -75,7 +75,8 @@ def statistic_rows(statistics: Statistics, metric: Metric) -> Statistics:
 
 def check_order(option: str, value: object, *, least: int, most: int) -> None:
     """Raise unless an n-gram order is an integer from ``least`` to ``most``."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+    number = as_whole(value)
+    if number is None or not least <= number <= most:
         raise InputError(f"{option} is {value!r}, expected an integer from {least} to {most}")
 
 

@@ -19,6 +19,7 @@ from hulltune.metrics._common import (
     check_flags,
     checked_references,
     checked_sentences,
+    parsed_json,
     signature,
 )
 from hulltune.metrics.base import PreparedMetric, References, Statistics
@@ -87,10 +88,7 @@ class ScoreTable(Mapping[tuple[int, str], float]):
 
 
 def _parse_json(where: str, line: str) -> tuple[int, str, float]:
-    try:
-        entry = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}: is not JSON: {error.msg} at column {error.colno}") from None
+    entry = parsed_json(where, line)
     if isinstance(entry, dict):
         sentence, output, score = (entry.get(key) for key in ("sentence", "output", "score"))
         numbers = not isinstance(sentence, bool) and not isinstance(score, bool)

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hulltune.arrays import as_number
 from hulltune.errors import InputError
 from hulltune.formats.streams import written_atomically
+from hulltune.metrics._common import parsed_json
 from hulltune.metrics.base import Statistics
 
 if TYPE_CHECKING:
@@ -153,10 +155,7 @@ def _read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if not line.strip():
             continue
         where = f"{path}:{number}"
-        try:
-            entry = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{where}: is not JSON: {error.msg} at column {error.colno}") from None
+        entry = parsed_json(where, line)
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
             raise InputError(f'{where}: expected an object with an "id", as in the exported questions')
         yield where, entry
@@ -176,6 +175,7 @@ def _row(where: str, answer: Any, columns: tuple[str, ...]) -> list[float]:
     if len(values) != len(columns):
         raise InputError(f"{where}: the answer has {len(values)} numbers; expected {len(columns)}: {list(columns)}")
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise InputError(f"{where}: {value!r} is not an answer; expected a finite number")
-    return list(values)
+        number = as_number(value)
+        if number is None or not math.isfinite(number):
+            raise InputError(f"{where}: {repr(value)[:60]} is not an answer; expected a finite number")
+    return [value if abs(value) < 2**62 else float(value) for value in values]

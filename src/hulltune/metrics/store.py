@@ -8,6 +8,7 @@ import os
 import sqlite3
 import threading
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,13 +82,18 @@ class Store:
                 query = f"SELECT id, is_float, numbers FROM statistics WHERE id IN ({marks})"
                 found.update((key, (kind, numbers)) for key, kind, numbers in connection.execute(query, part))
         positions = [position for position, key in enumerate(ids) if key in found]
-        rows = [found[ids[position]] for position in positions]
-        return np.array(positions, dtype=np.int64), self._decode(rows, columns)
+        keys = [ids[position] for position in positions]
+        return np.array(positions, dtype=np.int64), self._decode(keys, [found[key] for key in keys], columns)
 
-    def _decode(self, rows: list[tuple[int, bytes]], columns: int) -> Statistics:
-        if any(len(numbers) != 8 * columns for _, numbers in rows):
-            raise InputError(f"{self.path}: a row does not have {columns} statistics: the store is damaged")
-        integers = np.frombuffer(b"".join(numbers for _, numbers in rows), dtype="<i8").reshape(-1, columns)
+    def _decode(self, keys: list[bytes], rows: list[tuple[int, bytes]], columns: int) -> Statistics:
+        width = 8 * columns
+        for key, (kind, numbers) in zip(keys, rows, strict=True):
+            # Rows of earlier releases have no checksum.
+            if not isinstance(numbers, bytes) or len(numbers) not in (width, width + 4):
+                raise InputError(f"{self.path}: a row does not have {columns} statistics: the store is damaged")
+            if len(numbers) > width and numbers != _with_checksum(key, kind, numbers[:width]):
+                raise InputError(f"{self.path}: the checksum of a row does not match: the store is damaged")
+        integers = np.frombuffer(b"".join(numbers[:width] for _, numbers in rows), dtype="<i8").reshape(-1, columns)
         is_float = np.array([kind for kind, _ in rows], dtype=bool)
         if not is_float.any():
             return integers.astype(np.int64)
@@ -102,11 +108,12 @@ class Store:
         is_float = int(statistics.dtype.kind == "f")
         encoded = np.ascontiguousarray(statistics, dtype="<f8" if is_float else "<i8").tobytes()
         width = 8 * len(columns)
+        rows = [_with_checksum(key, is_float, encoded[k * width : (k + 1) * width]) for k, key in enumerate(ids)]
         with self._transaction() as connection:
             metric = self._metric_number(connection, signature, columns)
             connection.executemany(
                 "INSERT OR REPLACE INTO statistics VALUES (?, ?, ?, ?)",
-                ((key, metric, is_float, encoded[row * width : (row + 1) * width]) for row, key in enumerate(ids)),
+                ((key, metric, is_float, row) for key, row in zip(ids, rows, strict=True)),
             )
             connection.executemany("DELETE FROM questions WHERE id = ?", ((key,) for key in ids))
 
@@ -123,8 +130,11 @@ class Store:
         """The questions without an answer, by metric, sentence and output."""
         with self._connected() as connection:
             rows = connection.execute("SELECT line FROM questions").fetchall()
-        questions = [Question.from_json(line) for (line,) in rows]
-        return sorted(questions, key=lambda question: (question.metric, question.sentence, question.output))
+        try:
+            questions = [Question.from_json(line) for (line,) in rows]
+            return sorted(questions, key=lambda question: (question.metric, question.sentence, question.output))
+        except (TypeError, ValueError, KeyError, AttributeError, RecursionError):
+            raise InputError(f"{self.path}: a question cannot be read: the store is damaged") from None
 
     def answer(self, rows: Sequence[tuple[str, Sequence[float]]]) -> None:
         """Keep answers by id, all or none; each id is a question or has statistics already."""
@@ -134,7 +144,7 @@ class Store:
                 is_float = int(any(isinstance(value, float) for value in row))
                 numbers = np.array(row, dtype="<f8" if is_float else "<i8").tobytes()
                 metric = self._metric_of(connection, key)
-                values = (key, metric, is_float, numbers)
+                values = (key, metric, is_float, _with_checksum(key, is_float, numbers))
                 connection.execute("INSERT OR REPLACE INTO statistics VALUES (?, ?, ?, ?)", values)
                 connection.execute("DELETE FROM questions WHERE id = ?", (key,))
 
@@ -151,14 +161,25 @@ class Store:
             if number is None:
                 return None
             row = connection.execute("SELECT columns FROM metrics WHERE number = ?", (number,)).fetchone()
-        return tuple(json.loads(row[0]))
+        try:
+            return tuple(map(str, json.loads(row[0])))
+        except (TypeError, ValueError, RecursionError):
+            raise InputError(f"{self.path}: the statistics of a metric have no names: the store is damaged") from None
 
-    def count(self, signature: str | None = None) -> int:
-        """The number of outputs that have statistics: of one metric, or of all."""
-        query, values = "SELECT count(*) FROM statistics", []
+    def count(self, signature: str | None = None, *, but: str = "") -> int:
+        """The number of outputs that have statistics: of all metrics, or of one whatever its code (see code_version).
+
+        ``but`` is a signature with the version of the code after it, whose outputs are not counted.
+        """
+        query = "SELECT count(*) FROM statistics"
+        values: tuple[str | int, ...] = ()
         if signature is not None:
-            query += " WHERE metric = (SELECT number FROM metrics WHERE signature = ?)"
-            values.append(signature)
+            start = f"{signature}|code:"
+            query += (
+                " WHERE metric IN (SELECT number FROM metrics "
+                "WHERE signature != ? AND (signature = ? OR substr(signature, 1, ?) = ?))"
+            )
+            values = (but, signature, len(start), start)
         with self._connected() as connection:
             return int(connection.execute(query, values).fetchone()[0])
 
@@ -200,8 +221,8 @@ class Store:
     def _metric_of(connection: sqlite3.Connection, key: bytes) -> int | None:
         for table in ("questions", "statistics"):
             row = connection.execute(f"SELECT metric FROM {table} WHERE id = ?", (key,)).fetchone()
-            if row is not None:
-                return int(row[0])
+            if row is not None and isinstance(row[0], int):
+                return row[0]
         return None
 
     @contextmanager
@@ -220,9 +241,11 @@ class Store:
                 yield self._connection
             except sqlite3.Error as error:
                 raise InputError(self._explain(error)) from error
+            except UnicodeDecodeError:  # a message of SQLite about names that are none
+                raise InputError(f"{self.path}: is damaged or not a store of hulltune; name another file") from None
 
     def _explain(self, error: sqlite3.Error) -> str:
-        text = str(error)
+        text = " ".join(str(error).split())[:200]
         if "locked" in text or "busy" in text:
             return f"{self.path}: another process has held the store for {self._timeout:g} s; try again"
         if isinstance(error, sqlite3.OperationalError) and "unable to open" in text:
@@ -279,6 +302,11 @@ class Store:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
+
+
+def _with_checksum(key: bytes, is_float: int, numbers: bytes) -> bytes:
+    """The bytes of a row's numbers with a checksum after them: SQLite has none of its own."""
+    return numbers + zlib.crc32(numbers, zlib.crc32(key + b"%d" % bool(is_float))).to_bytes(4, "little")
 
 
 def _id_from_hex(name: str) -> bytes:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
 
-from hulltune.arrays import Int64s
-from hulltune.errors import InputError
+from hulltune.arrays import Int64s, as_table
+from hulltune.errors import InputError, Note
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.code_version import code_version
 from hulltune.metrics.combination import Combination, PreparedCombination
 from hulltune.metrics.pending import NotYet, Question
 from hulltune.metrics.store import Store, output_ids, sentence_key
+from hulltune.wording import counted
 
 
 def bind(
@@ -42,7 +45,7 @@ class _Stored(PreparedMetric):
         self._references = [tuple(group) for group in references]
         self._sources = sources
         self._store = store
-        self._signature = metric.signature
+        self._signature = metric.signature if store is None else _stored_signature(metric, self._prepared, store)
         self._keys: dict[int, bytes] = {}
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
@@ -78,7 +81,10 @@ class _Stored(PreparedMetric):
             statistics = self._checked(self._prepared.statistics(sentences, outputs), sentences, outputs, set())
         except NotYet as answer:
             unanswered = self._positions(answer, len(outputs))
-            statistics = self._checked(answer.statistics, sentences, outputs, set(unanswered))
+            # An answer without statistics is one without answers: NotYet takes care of that.
+            given = np.zeros((len(outputs), len(self._metric.columns)), dtype=np.int64)
+            given = given if answer.statistics is None else answer.statistics
+            statistics = self._checked(given, sentences, outputs, set(unanswered))
             self._put(statistics, ids, set(unanswered))
             questions = self._questions(sentences, outputs, unanswered)
             if self._store is not None:
@@ -118,21 +124,22 @@ class _Stored(PreparedMetric):
 
     def _checked(
         self,
-        answer: Statistics | None,
+        answer: Statistics,
         sentences: Int64s,
         outputs: Sequence[str],
         unanswered: set[int],
     ) -> Statistics:
         """The statistics as int64 or float64 of the right shape; zeros where there is no answer yet."""
         name, shape = self._metric.name, (len(outputs), len(self._metric.columns))
+        expected = f"expected shape {shape}: a row for each output, a column for each of {list(self._metric.columns)}"
         if answer is None:
-            return np.zeros(shape, dtype=np.int64)
-        statistics = np.asarray(answer)
-        if statistics.shape != shape or statistics.dtype.kind not in "iufb":
-            raise InputError(
-                f"{name}: its statistics are {statistics.dtype} of shape {statistics.shape}; expected shape "
-                f"{shape}: a row for each output, a column for each of {list(self._metric.columns)}"
-            )
+            raise InputError(f"{name}: its statistics are None; {expected}, or NotYet raised if there is no answer yet")
+        try:
+            statistics = as_table(answer)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"{name}: its statistics are no table of numbers ({error}); {expected}") from None
+        if statistics.shape != shape:
+            raise InputError(f"{name}: its statistics are {statistics.dtype} of shape {statistics.shape}; {expected}")
         statistics = statistics.astype(np.float64 if statistics.dtype.kind == "f" else np.int64)
         statistics[sorted(unanswered)] = 0
         bad = np.flatnonzero(~np.isfinite(statistics).all(axis=1))
@@ -143,6 +150,26 @@ class _Stored(PreparedMetric):
                 f"{statistics[k].tolist()}; expected finite numbers"
             )
         return statistics
+
+
+def _stored_signature(metric: Metric, prepared: PreparedMetric, store: Store) -> str:
+    """The name by which a store knows a metric: its signature and, for a user's metric, the version of its code.
+
+    Answers of other code are not used, and the user is told of them once.
+    """
+    code = code_version(metric, prepared)
+    if code is None:
+        return metric.signature
+    signature = f"{metric.signature}|code:{code}"
+    others = store.count(metric.signature, but=signature)
+    if others:
+        warnings.warn(
+            f"{store.path}: {counted(others, 'answer')} of {metric.name} came from other code than it has now, and "
+            "will not be used: the metric is asked again",
+            Note,
+            stacklevel=2,
+        )
+    return signature
 
 
 def _interleave(

@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 from numpy.random import Generator
 
-from hulltune.arrays import Floats
+from hulltune.arrays import Floats, take_plain_numbers
 from hulltune.defaults import RESTARTS
 from hulltune.errors import InputError
 from hulltune.interrupts import interrupts_set
@@ -117,6 +117,7 @@ class Climbing(Strategy):
     """The most rounds of a climb."""
 
     def __post_init__(self) -> None:
+        take_plain_numbers(self)
         if self.restarts < 0:
             raise InputError(f"restarts: expected 0 or more, got {self.restarts}")
         if self.max_rounds < 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +13,11 @@ from hulltune.arrays import Floats
 from hulltune.search.climb import Climb
 from hulltune.search.climbing import Climber
 from hulltune.search.directions import inverse_units
-from hulltune.search.problem import Problem
+from hulltune.search.problem import Problem, exact_sum, row_sums
+
+_LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
+"""The logarithm of 2 in two parts; the first has so few digits that its product with a small whole number is exact."""
+_TAYLOR = [1.0 / math.factorial(k) for k in range(14)]
 
 
 @dataclass(frozen=True)
@@ -51,17 +56,34 @@ def expected_metric_direction(problem: Problem, weights: Floats, *, units: Float
     sizes = np.diff(offsets)
     starts = offsets[:-1][sizes > 0]
     sizes = sizes[sizes > 0]
-    scores = values @ weights
-    spread = float(np.mean(np.maximum.reduceat(scores, starts) - np.minimum.reduceat(scores, starts)))
+    # Every sum is exact or in a fixed order: neither the processor nor the order of sentences changes a bit.
+    scores = row_sums(values, weights)
+    ranges = np.maximum.reduceat(scores, starts) - np.minimum.reduceat(scores, starts)
+    spread = math.fsum(ranges.tolist()) / len(ranges)
     scores = scores * (4.0 / temperature / spread) if spread > 0.0 else scores
-    likelihood = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
+    likelihood = exp_of_negative(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
     likelihood /= np.repeat(np.add.reduceat(likelihood, starts), sizes)
     slope = loss_gradient(problem, problem.picks(weights).total)
     rows = problem.rows(outputs)  # before reading the table: asking for rows may grow it
-    losses = problem.table[rows] @ slope
+    losses = row_sums(problem.table[rows], slope)
     expected = np.add.reduceat(likelihood * losses, starts)
     pull = likelihood * (losses - np.repeat(expected, sizes))
-    gradient = pull @ values
+    gradient = exact_sum(np.stack([np.add.reduceat(pull * column, starts) for column in values.T], axis=1))
     inverse = inverse_units(units)
     direction: Floats = -gradient * inverse**2
     return direction
+
+
+def exp_of_negative(values: Floats) -> Floats:
+    """e to the power of numbers that are not above 0, within two units of the last place.
+
+    By sums and products alone, which every processor rounds alike; NumPy's own function differs between processors.
+    """
+    values = np.maximum(values, -700.0)  # what is less cannot be told from 0 beside the 1 of the best
+    powers = np.rint(values * (1.0 / math.log(2.0)))
+    rest = (values - powers * _LN2_HIGH) - powers * _LN2_LOW
+    result = np.full(len(values), _TAYLOR[-1])
+    for factor in reversed(_TAYLOR[:-1]):
+        result = result * rest + factor
+    scaled: Floats = np.ldexp(result, powers.astype(np.int64))
+    return scaled

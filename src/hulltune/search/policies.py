@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hulltune.arrays import Bools, Floats, Int64s
+from hulltune.arrays import Bools, Floats, Int64s, take_plain_numbers
 from hulltune.errors import InputError, unknown_name
 from hulltune.kernels.step_limits import FARTHEST, RESOLUTION, TINY_STEP
 from hulltune.names import POLICIES, SMOOTHINGS
@@ -34,6 +34,7 @@ class Policy:
     window: int = 3
 
     def __post_init__(self) -> None:
+        take_plain_numbers(self)
         if self.name not in POLICIES:
             raise unknown_name("policy", self.name, POLICIES)
         if self.smoothing not in SMOOTHINGS:

@@ -247,7 +247,7 @@ class Problem:
             return *self.choices(), np.asarray(self.corpus.features.matrix(), dtype=np.float64)
         lines = np.array(axes(tuple(np.arange(len(units))[:, None]), units))
         found = self.derivations(weights, lines, np.repeat(WHOLE_LINE, len(lines), axis=0))
-        order = np.lexsort((-(found.sums @ weights), found.outputs, found.sentences))
+        order = np.lexsort((-row_sums(found.sums, weights), found.outputs, found.sentences))
         best = order[np.append(True, np.diff(found.outputs[order]) != 0)[: len(order)]]
         # The numbers of outputs depend on the threads; the order of sentences and derivations does not.
         best = best[np.lexsort((best, found.sentences[best]))]
@@ -326,6 +326,17 @@ def _joined(found: Sequence[Changes], intervals: Floats) -> list[Line]:
         )
         for direction, low in enumerate(intervals[:, 0].tolist())
     ]
+
+
+def row_sums(matrix: NDArray[Any], weights: Floats) -> Floats:
+    """The product of a matrix and a vector, each row added up from left to right.
+
+    ``@`` would add in an order that depends on the processor and the release of NumPy, and so decide ties.
+    """
+    sums = np.zeros(len(matrix))
+    for column, weight in zip(matrix.T, weights.tolist(), strict=True):
+        sums += column * weight
+    return sums
 
 
 def exact_sum(statistics: NDArray[Any]) -> NDArray[Any]:

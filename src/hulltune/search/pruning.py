@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hulltune.arrays import Bools, Floats, Int32s, Int64s
+from hulltune.arrays import Bools, Floats, Int32s, Int64s, as_number
 from hulltune.data.corpus import Corpus, with_edges
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
@@ -79,7 +79,8 @@ def prune(
     if beam is None and density is None:
         raise InputError("beam, density: expected at least one of them")
     for name, value in (("beam", beam), ("density", density)):
-        if value is not None and not (isinstance(value, (int, float)) and 0.0 <= value < math.inf):
+        number = as_number(value)
+        if value is not None and (number is None or not 0.0 <= number < math.inf):
             raise InputError(f"{name}: expected a number of at least 0, got {value!r}")
     vector = feature_vector(weights, corpus.feature_names, "weights")
     scorer = EdgeScorer(corpus)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,10 @@ from numpy.typing import NDArray
 from hulltune.arrays import Floats
 from hulltune.metrics.base import Metric
 from hulltune.search.gradient import loss_gradient
-from hulltune.search.problem import Picks, Problem
+from hulltune.search.problem import Picks, Problem, row_sums
+
+BLOCK = 1 << 23
+"""The most counts of sentences in samples that are in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +33,38 @@ def paired_bootstrap(
 ) -> Interval:
     """The 95% interval of score(tuned) − score(baseline) over resampled sentences (Koehn 2004).
 
-    ``baseline`` and ``tuned`` are (sentences, statistics). O(samples × sentences) in one matrix product.
+    ``baseline`` and ``tuned`` are (sentences, statistics). O(samples × sentences × statistics). Sentences are taken in
+    the order of their statistics, so that the interval does not depend on their order in the data: those with equal
+    statistics can change places.
     """
+    order = np.lexsort(np.hstack([baseline, tuned]).T)
+    baseline, tuned = baseline[order], tuned[order]
     sentences = len(baseline)
     rng = np.random.default_rng(seed)
-    counts = rng.multinomial(sentences, np.full(sentences, 1.0 / sentences), size=samples)
-    gains = metric.score(counts @ tuned) - metric.score(counts @ baseline)
-    low, high = np.percentile(gains, [2.5, 97.5])
-    return Interval(float(low), float(high), samples, seed)
+    chances = np.full(sentences, 1.0 / sentences)
+    gains = []
+    block = max(1, BLOCK // sentences)
+    for start in range(0, samples, block):
+        counts = rng.multinomial(sentences, chances, size=min(block, samples - start))
+        gains += (metric.score(_sums(counts, tuned)) - metric.score(_sums(counts, baseline))).tolist()
+    return Interval(_percentile(gains, 0.025), _percentile(gains, 0.975), samples, seed)
+
+
+def _sums(counts: NDArray[np.int64], statistics: NDArray[Any]) -> NDArray[Any]:
+    """The statistics of each sample; reals are added from the first sentence to the last, on every machine."""
+    if statistics.dtype.kind in "biu":
+        sums: NDArray[Any] = counts @ statistics.astype(np.int64)
+        return sums
+    return np.stack([np.add.accumulate(counts * column, axis=1)[:, -1] for column in statistics.T], axis=1)
+
+
+def _percentile(values: list[float], share: float) -> float:
+    """The value below which a share of the values lies, interpolated between its neighbours."""
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    before = math.floor(place)
+    after = min(before + 1, len(ordered) - 1)
+    return ordered[before] + (ordered[after] - ordered[before]) * (place - before)
 
 
 def oracle(problem: Problem, start: Picks, *, rounds: int = 30) -> Picks:
@@ -53,7 +81,7 @@ def oracle(problem: Problem, start: Picks, *, rounds: int = 30) -> Picks:
     rows = problem.rows(choices)
     best, best_loss = start, float(problem.metric.loss(start.total))
     for _ in range(rounds):
-        gains = problem.table[rows] @ loss_gradient(problem, best.total)
+        gains = row_sums(problem.table[rows], loss_gradient(problem, best.total))
         lowest = np.repeat(np.minimum.reduceat(gains, edges[:-1][filled]), np.diff(edges)[filled])
         at_best = np.flatnonzero(gains == lowest)
         first = at_best[np.searchsorted(at_best, edges[:-1][filled])]

@@ -102,6 +102,8 @@ class TuneResult:
 
 
 def _from_dict(data: dict[str, Any]) -> TuneResult:
+    if data["weights"].keys() != data["start"].keys():
+        raise ValueError("weights and start have other names")
     gain, heldout, replicates = data.pop("gain"), data.pop("heldout"), data.pop("replicates")
     certificate = data.pop("certificate")
     if heldout is not None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hulltune._version import __version__
+from hulltune.arrays import as_whole, take_plain_numbers
 from hulltune.data.dataset import Dataset
 from hulltune.errors import InputError
 from hulltune.interrupts import interrupts_set, is_interrupt
@@ -92,8 +93,7 @@ def tune(
     the search with the best weights so far (``result.interrupted``).
     """
     began = time.perf_counter()
-    if replicates < 1:
-        raise InputError(f"replicates: expected at least 1, got {replicates}")
+    replicates, folds = _whole("replicates", replicates, 1), _whole("folds", folds, 0)
     if heldout is not None and folds:
         raise InputError("heldout, folds: give one of them; held-out data are not tuned on anyway")
     run = Run(
@@ -153,6 +153,13 @@ def _check_reranking(dataset: Dataset, problem: Problem, result: TuneResult) -> 
             )
 
 
+def _whole(name: str, value: Any, least: int) -> int:
+    number = as_whole(value)
+    if number is None or number < least:
+        raise InputError(f"{name}: expected at least {least}, got {value!r}")
+    return number
+
+
 @dataclass(frozen=True)
 class Run:
     """The options of a run: everything but its data."""
@@ -167,6 +174,7 @@ class Run:
     """The number of bootstrap samples."""
 
     def __post_init__(self) -> None:
+        take_plain_numbers(self)
         if self.seed < 0:
             raise InputError(f"seed: expected a whole number of at least 0, got {self.seed}")
 

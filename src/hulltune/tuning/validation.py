@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,10 +27,14 @@ def held_out(problem: Problem, weights: Floats, compared: Floats, *, samples: in
 
 
 def cross_validate(run: Run, problem: Problem, folds: int, *, start: Start = None, model: Any = None) -> HeldOut:
-    """Scores of every sentence with weights tuned on the other folds. The seed draws the folds at random."""
+    """Scores of every sentence with weights tuned on the other folds. The seed draws the folds at random.
+
+    The fold of a sentence follows from its content, not from its place in the data.
+    """
     sentences = len(problem.corpus)
     check_folds(folds, sentences)
-    fold_of = np.random.default_rng([run.seed, 7]).permutation(sentences) % folds
+    fold_of = np.empty(sentences, dtype=np.int64)
+    fold_of[_by_content(problem)] = np.random.default_rng([run.seed, 7]).permutation(sentences) % folds
     baseline = problem.baseline(run.setting(problem, start, model).compared).statistics
     tuned = baseline.copy()
     for fold in range(folds):
@@ -39,6 +44,22 @@ def cross_validate(run: Run, problem: Problem, folds: int, *, start: Start = Non
             raise KeyboardInterrupt
         tuned[outside] = problem.subset(outside).picks(found.weights).statistics
     return _compared(problem.metric, baseline, tuned, "folds", run.samples, run.seed)
+
+
+def _by_content(problem: Problem) -> list[int]:
+    """The sentences in an order that follows from their references and hypotheses alone."""
+    corpus = problem.corpus
+    edges, labels = corpus.sentence_edges.tolist(), corpus.label_offsets
+    keys = []
+    for sentence, references in enumerate(problem.references):
+        first, last = edges[sentence], edges[sentence + 1]
+        words = corpus.labels[labels[first] : labels[last]]
+        content = hashlib.blake2b(repr(tuple(references)).encode("utf-8", "backslashreplace"), digest_size=16)
+        content.update(corpus.features.rows(first, last).toarray().tobytes())
+        content.update(corpus.tails[corpus.tail_offsets[first] : corpus.tail_offsets[last]].tobytes())
+        content.update(repr(corpus.vocabulary.words(words[words >= 0])).encode("utf-8", "backslashreplace"))
+        keys.append(content.digest())
+    return sorted(range(len(keys)), key=keys.__getitem__)
 
 
 def check_folds(folds: int, sentences: int) -> None:

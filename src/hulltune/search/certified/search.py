@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hulltune.arrays import Floats
+from hulltune.arrays import Floats, take_plain_numbers
 from hulltune.defaults import GAP
 from hulltune.errors import InputError
 from hulltune.interrupts import is_interrupt
@@ -42,6 +42,7 @@ class Limits:
     time: float = math.inf
 
     def __post_init__(self) -> None:
+        take_plain_numbers(self)
         if not 0.0 <= self.gap < math.inf:
             raise InputError(f"gap: expected a number of at least 0, got {self.gap}")
         if not self.time > 0.0:
