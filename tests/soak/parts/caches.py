@@ -56,7 +56,8 @@ def trial(task: Task, chosen: list[Line], expected: Expected, number: int) -> Fi
 
 def damage(source: Path, how: str, rng: random.Random) -> None:
     """Damage some of the files that hold compiled kernels."""
-    compiled = sorted(path for path in source.rglob("*") if path.suffix in (".nbi", ".nbc", ".so", ".zip"))
+    files = (path for path in source.rglob("*") if path.is_file())
+    compiled = sorted(path for path in files if path.suffix not in (".py", ".pyc", ".txt", ".typed", ".json"))
     for path in rng.sample(compiled, min(len(compiled), rng.randint(1, MOST_DAMAGED))):
         data = path.read_bytes()
         if how == "cut off":
