@@ -59,15 +59,23 @@ class Commands:
 
     def run(self, arguments: tuple[str, ...]) -> tuple[int, str, str]:
         """The exit code of a command, its standard output and its standard error."""
+        answer = self._ask(arguments)
+        return answer["code"], answer["out"], answer["err"]
+
+    def calls(self) -> dict[str, bool]:
+        """Each call of a kernel so far, and whether its machine code came from a library."""
+        found: dict[str, bool] = self._ask("calls")
+        return found
+
+    def _ask(self, request: tuple[str, ...] | str) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(arguments) + "\n")
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the process that runs commands died of: hulltune {' '.join(arguments)}")
-        answer = json.loads(line)
-        return answer["code"], answer["out"], answer["err"]
+            raise RuntimeError(f"the process that runs commands died of: {request}")
+        return json.loads(line)
 
     def close(self) -> None:
         """End the process."""

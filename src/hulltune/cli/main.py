@@ -7,8 +7,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import NoReturn
 
 import rich_click as click
@@ -17,7 +16,7 @@ from click.exceptions import Exit
 from hulltune._version import __version__
 from hulltune.cli.answers import BAD_INPUT, DONE, FAILED, INTERRUPTED, note
 from hulltune.cli.help import COMPLETE, SETTINGS, Commands, long_name
-from hulltune.compiling import told_of_compiling
+from hulltune.compiling import Listener, OnStandardError, told_of_compiling
 from hulltune.errors import InputError
 from hulltune.interrupts import is_interrupt
 
@@ -74,26 +73,11 @@ def _run(arguments: list[str]) -> int:
             if not arguments:
                 click.echo(ctx.get_help(), err=True)
                 return BAD_INPUT
-            with _told_of_compiling(quiet=bool({"-q", "--quiet"} & set(arguments))):
+            with told_of_compiling(Listener() if {"-q", "--quiet"} & set(arguments) else OnStandardError()):
                 code: int = root.invoke(ctx)
             return code
     except Exit as ended:  # help or the version is shown
         return ended.exit_code
-
-
-@contextmanager
-def _told_of_compiling(*, quiet: bool) -> Iterator[None]:
-    """Explain the wait of a first run by a note before the first kernel is compiled."""
-    told = quiet
-
-    def tell(kernel: str) -> None:
-        nonlocal told
-        if not told:
-            note("compiling kernels, first run only")
-        told = True
-
-    with told_of_compiling(tell):
-        yield
 
 
 def _usage_fault(error: click.ClickException) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from hulltune.compiling import Listener, told_of_compiling
 from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def plain_lines(*, every: float = EVERY, clock: Callable[[], float] = time.monot
 
     def show(step: Progress) -> None:
         nonlocal last, ended
+        if not step.line_searches and step.bound is None:
+            return  # data are read, or kernels compiled: there is nothing to tell of the search yet
         complete = step.starts_done == step.starts
         if (complete and not ended) or (not complete and clock() - last >= every):
             last, ended = clock(), complete
@@ -85,6 +88,8 @@ def _bar() -> Iterator[Show]:
         task = bar.add_task("tuning", total=1, text="…")
 
         def show(step: Progress) -> None:
+            if not step.line_searches and step.bound is None:
+                return
             if step.bound is None:
                 text = (
                     f"{step.starts_done}/{step.starts} starts  best {score_text(step.best_score)} "
@@ -95,7 +100,28 @@ def _bar() -> Iterator[Show]:
                 text = f"{counted(step.boxes, 'box')}  {closing(step)}"
                 bar.update(task, total=1 if step.starts_done else None, completed=step.starts_done, text=text)
 
-        yield show
+        with told_of_compiling(_InPlace(lambda text: bar.update(task, total=None, text=text), bar.console.print)):
+            yield show
+
+
+class _InPlace(Listener):
+    """A listener that shows the compiling of kernels in the line of a bar or a table."""
+
+    def __init__(self, show: Callable[[str], None], say: Callable[[str], None]) -> None:
+        self._show = show
+        self._say = say
+
+    def compiling(self, kernel: str, done: int) -> None:
+        """Show the kernel, and the number of those before it."""
+        self._show(f"compiling kernels, first run only: {done} done, {kernel} …")
+
+    def ended(self, done: int) -> None:
+        """Clear the line until there is other news."""
+        self._show("…")
+
+    def trouble(self, text: str) -> None:
+        """Write a line above."""
+        self._say(f"hulltune: {text}")
 
 
 @contextmanager
@@ -179,5 +205,10 @@ def _table() -> Iterator[ShowLoop]:
                 spinner.update(text=f"iteration {step.iteration}: {step.stage}")
             live.refresh()
 
-        yield show
+        def say(text: str) -> None:
+            spinner.update(text=text)
+            live.refresh()
+
+        with told_of_compiling(_InPlace(say, live.console.print)):
+            yield show
         live.update(table)
