@@ -25,13 +25,12 @@ class CompiledKernels(BuildHookInterface[Any]):
         if os.environ.get("HULLTUNE_PURE"):
             return
         source = Path(self.root) / "src"
-        folder = source / INSIDE if version == "editable" else Path(self.directory) / "kernels"
+        folder = source / INSIDE  # where a second build finds what has not changed
+        if not os.access(source / "hulltune" / "kernels", os.W_OK):
+            folder = Path(self.directory) / "kernels"
         command = [sys.executable, "-m", "hulltune.kernels._building", str(folder)]
         built = subprocess.run(
-            command,
-            env={**os.environ, "PYTHONPATH": str(source)},
-            capture_output=True,
-            text=True,
+            command, env={**os.environ, "PYTHONPATH": str(source)}, capture_output=True, text=True, check=False
         )
         if built.returncode:
             reason = built.stderr.strip().rpartition("\n")[2]

@@ -43,9 +43,19 @@ def test_a_mapped_file_is_an_array(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [2**63, "text", None, np.zeros(2, ">f8"), np.zeros(2, "U3"), np.ma.zeros(2), (), [1], np.zeros(9, "u1")[1:].view("f8")],
+    [
+        2**63,
+        "text",
+        None,
+        np.zeros(2, ">f8"),
+        np.zeros(2, "U3"),
+        np.ma.zeros(2),
+        (),
+        [1],
+        np.zeros(9, "u1")[1:].view("f8"),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_what_no_library_holds_has_no_text(value: Any) -> None:
     assert described((value,)) is None
 

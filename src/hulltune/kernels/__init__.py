@@ -19,5 +19,6 @@ What is where:
 - what readers share: decimals, blanks, interning
 - tools: simd and simd_operations (sixteen doubles at once)
 - where machine code comes from: _jit (the decorator), _calls (the types of a call), _library (compiled kernels in a
-  file), _building (making such a file), _compiler (Numba and its cache), _trust (files that may be loaded)
+  file), _building (making such a file), _compiler (Numba and its cache), _options
+  (of Numba), _trust (files that may be loaded)
 """

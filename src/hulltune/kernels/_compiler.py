@@ -14,6 +14,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.event import Event, Listener, register
 
 from hulltune.compiling import listeners
+from hulltune.kernels._options import OPTIONS
 from hulltune.kernels._trust import is_trusted
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def dispatcher(kernel: Kernel) -> Any:
     """Numba's object that compiles a kernel: strict floating point, no GIL, kept on disk where that is possible."""
     with _compiling_is_on():
-        compiled = numba.njit(kernel.py_func, nogil=True, forceinline=kernel.inline)
+        compiled = numba.njit(kernel.py_func, forceinline=kernel.inline, **OPTIONS)
     if not kernel.inline:
         # A read-only install without a home has no place for a cache: the kernel is compiled in every process.
         with contextlib.suppress(RuntimeError, OSError):
@@ -61,7 +62,13 @@ class _File(IndexDataCacheFile):  # type: ignore[misc]  # Numba is taken as unty
         path = Path(self._index_path)
         if path.exists() and not is_trusted(path):
             raise PermissionError("others than you can change it")
-        return super()._load_index()
+        try:
+            return super()._load_index()
+        except OSError:
+            raise
+        except Exception as error:  # damaged, or written by another version: it is replaced
+            tell_of_cache(self._cache_path, "cannot be read", error)
+            return {}
 
     def _load_data(self, name: str) -> Any:
         if not is_trusted(Path(self._data_path(name))):
@@ -87,7 +94,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # Numba is taken as untyped
         try:
             return super().load_overload(signature, target_context)
         except Exception as error:
-            self._tell("cannot be read", error)
+            tell_of_cache(self._cache_path, "cannot be read", error)
             return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
@@ -95,14 +102,20 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # Numba is taken as untyped
         try:
             super().save_overload(signature, compiled)
         except Exception as error:
-            self._tell("cannot be written", error)
+            tell_of_cache(self._cache_path, "cannot be written", error)
 
-    def _tell(self, what: str, error: Exception) -> None:
+
+def tell_of_cache(folder: str, what: str, error: Exception) -> None:
+    """Tell once that a cache is of no use, whichever kernel it is for."""
+    if (folder, what) not in _told:
+        _told.add((folder, what))
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         listeners[-1].trouble(
-            f"the cache of kernels in {self._cache_path} {what} ({' '.join(reason.split())}): "
-            "what is lacking is compiled; if that happens again, delete the folder"
+            f"the cache of kernels in {folder} {what} ({' '.join(reason.split())}): kernels are compiled instead"
         )
+
+
+_told: set[tuple[str, str]] = set()
 
 
 class _Announcer(Listener):  # type: ignore[misc]  # Numba is taken as untyped

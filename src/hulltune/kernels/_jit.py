@@ -50,9 +50,9 @@ kernels: dict[str, Kernel] = {}
 def calls() -> dict[str, bool]:
     """Each kernel with each kind of call so far, and whether its machine code came from a library."""
     return {
-        f"{kernel.name}({call})": not isinstance(code, type(kernel._dispatcher)) or kernel._dispatcher is None
+        f"{kernel.name}({call})": call not in kernel.compiled
         for kernel in list(kernels.values())
-        for call, code in kernel.calls.items()
+        for call in list(kernel.calls)
     }
 
 
@@ -67,6 +67,8 @@ class Kernel:
         self.inline = inline
         self.calls: dict[str | None, Callable[..., Any]] = {}
         """The machine code by the types of the calls so far."""
+        self.compiled: set[str | None] = set()
+        """The calls so far that no library had."""
         self._ready: dict[tuple[Any, ...], Callable[..., Any]] = {}
         self._dispatcher: Any = None
         kernels[self.name] = self
@@ -93,12 +95,14 @@ class Kernel:
         call = described(arguments)
         if call not in self.calls:
             ready = (library.kernel(self.name, call) for library in libraries()) if call is not None else iter(())
-            self.calls[call] = next((each for each in ready if each is not None), None) or self._compiled()
+            self.calls[call] = next((each for each in ready if each is not None), None) or self._compiled(call)
         return self.calls[call]
 
-    def _compiled(self) -> Callable[..., Any]:
+    def _compiled(self, call: str | None) -> Callable[..., Any]:
+        """Numba's object, which compiles what it is called with."""
         from hulltune.kernels._compiler import caller
 
+        self.compiled.add(call)
         return caller(self.dispatcher)
 
     @property
@@ -173,9 +177,9 @@ def _imported(module: str) -> frozenset[str]:
     """The modules of this room that a module imports, found by a pattern: a parser takes ten times as long."""
     file = Path(__file__).parent / f"{module}.py"
     text = file.read_text(encoding="utf-8") if file.exists() else ""
-    found = {"_compiler"}  # with its options
+    found = {"_options"}
     if 'operation("' in text:
         found.add("simd_operations")
     for name, names in _IMPORT.findall(text):
         found.update([name] if name else re.findall(r"\w+", names))
-    return frozenset(name for name in found if name == "_compiler" or not name.startswith("_"))
+    return frozenset(name for name in found if name == "_options" or not name.startswith("_"))
