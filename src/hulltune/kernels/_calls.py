@@ -6,11 +6,13 @@ tuple is its class with the types of its parts. Two calls with the same text run
 
 from __future__ import annotations
 
-import ast
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import ast
 
 _ROOM = "hulltune.kernels."
 _SCALARS = {int: "int", float: "float", bool: "bool", np.int64: "int", np.float64: "float", np.bool_: "bool"}
@@ -58,12 +60,16 @@ def _is_ours(kind: type) -> bool:
 
 def examples(call: str) -> tuple[Any, ...]:
     """Arguments whose description is ``call``."""
+    import ast
+
     tree = ast.parse(f"({call},)" if call else "()", mode="eval").body
     assert isinstance(tree, ast.Tuple)
     return tuple(map(_example, tree.elts))
 
 
 def _example(node: ast.expr) -> Any:
+    import ast
+
     if isinstance(node, ast.Tuple):
         return tuple(map(_example, node.elts))
     if isinstance(node, ast.Call):
