@@ -96,7 +96,7 @@ def installed(folder: Path, wheel: Path | None) -> tuple[Path, dict[str, Any], l
     found: dict[str, Any] = {}
     venv.create(folder / "env", with_pip=True)
     python = folder / "env" / "bin" / "python"
-    pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    pip: list[str | Path] = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     if wheel is None:
         source = fresh_copy(folder / "source")
         cost = timed([*pip, "wheel", "--no-deps", "--wheel-dir", folder / "wheels", source])
@@ -115,7 +115,8 @@ def first_and_second(python: Path, folder: Path) -> tuple[dict[str, Any], list[l
     timed(
         [python, "-m", "hulltune", *shlex.split("decode --make 12 --seed 3 --input loop.de --ref loop.en")], cwd=folder
     )
-    rows, found = [], {}
+    rows: list[list[object]] = []
+    found: dict[str, Any] = {}
     for name, line in COMMANDS.items():
         costs = [timed([python, "-m", "hulltune", *shlex.split(line.format(turn=i))], cwd=folder) for i in (1, 2)]
         more = costs[0].cpu - costs[1].cpu
@@ -150,7 +151,7 @@ def real_lists(data: Path, folder: Path) -> str | None:
 
 def repeated(python: Path, line: str, folder: Path, **variables: str) -> tuple[dict[str, Any], list[str]]:
     """The best and the median cost of a command that has run before."""
-    command = [python, "-m", "hulltune", *shlex.split(line)]
+    command: list[str | Path] = [python, "-m", "hulltune", *shlex.split(line)]
     timed(command, cwd=folder, **variables)
     costs = [timed(command, cwd=folder, **variables) for _ in range(TURNS)]
     cpu, wall = [cost.cpu for cost in costs], [cost.wall for cost in costs]
@@ -162,7 +163,8 @@ def repeated(python: Path, line: str, folder: Path, **variables: str) -> tuple[d
 
 def warm_starts(python: Path, folder: Path, data: Path, *, native: bool) -> tuple[dict[str, Any], list[list[object]]]:
     """The costs of runs in which everything has run before, and rows of the table."""
-    found, rows = {}, []
+    rows: list[list[object]] = []
+    found: dict[str, Any] = {}
     costs = [timed([python, "-c", "import hulltune"]) for _ in range(TURNS)]
     bare = min(timed([python, "-c", "pass"]).wall for _ in range(TURNS))
     least = min(cost.wall for cost in costs) - bare
@@ -191,10 +193,12 @@ def warm_starts(python: Path, folder: Path, data: Path, *, native: bool) -> tupl
 def demo(folder: Path) -> tuple[dict[str, Any], list[list[object]]]:
     """The costs of the steps of ``make demo`` in a fresh clone, and rows of the table."""
     clone = fresh_copy(folder / "clone")
-    found, rows = {}, []
+    rows: list[list[object]] = []
+    found: dict[str, Any] = {}
     for title, target in (("install", ".venv/.installed"), ("compile kernels", "kernels"), ("run", "demo")):
         cost = timed(["make", target], cwd=clone)
-        found[title], _ = cost[:2], rows.append([f"make demo: {title}", f"{cost.cpu:.1f}", f"{cost.wall:.1f}"])
+        found[title] = cost[:2]
+        rows.append([f"make demo: {title}", f"{cost.cpu:.1f}", f"{cost.wall:.1f}"])
     return found, rows
 
 
