@@ -37,6 +37,12 @@ def test_a_run_that_compiles_says_so_unless_it_is_quiet(folder: Path) -> None:
         file.unlink()
     assert said() == COMPILING
     assert said() == ""
+    for file in (folder / "cache").rglob("texts.hash_texts*.nbc"):
+        file.write_bytes(file.read_bytes()[:99])
+    note, compiling = said().splitlines(keepends=True)  # and not a word on the user's file
+    assert note.startswith(f"hulltune: the cache of kernels in {folder / 'cache'}")
+    assert compiling == COMPILING
+    assert said() == ""
 
 
 def test_python_says_it_once(tmp_path: Path) -> None:

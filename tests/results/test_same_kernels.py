@@ -1,7 +1,7 @@
 """Kernels compiled for the package, for this CPU, on demand, and for a CPU without any features: the same to the bit.
 
 Each must give the answers that are recorded. The package's own give them in test_same_results.py. A few cases run here
-that together use the kernels in which numbers are rounded; all cases run with ``make same-results``.
+that use the kernels in which numbers are rounded; all cases, and compiling on demand, with ``make same-results``.
 """
 
 from __future__ import annotations
@@ -12,40 +12,46 @@ from pathlib import Path
 
 import pytest
 
-from hulltune.kernels._building import build, wanted
+from hulltune.kernels._building import build
 from tests.results.cases import all_cases
 from tests.results.running import RECORDED, answer, canonical, commands, missing_data
 from tests.results.test_same_results import EVERYTHING
 
-FEW = ("tune lists for wer, one reference", "tune lattices", "tune lists, certified plane")
-CASES = [case for case in all_cases() if case.name in FEW or os.environ.get(EVERYTHING) == "all"]
-ANSWERS = json.loads(RECORDED.read_text(encoding="utf-8"))["answers"]
-ON_DEMAND = {"HULLTUNE_KERNELS": "none"}
-WAYS = {"on demand": ON_DEMAND, "generic": {**ON_DEMAND, "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}}
+ALL = os.environ.get(EVERYTHING) == "all"
+FEW = ("tune lists for wer, one reference", "tune lattices")
+CASES = [
+    case for case in all_cases() if (ALL or case.name in FEW) and missing_data(case) is None and not case.rounds
+]  # fmt: skip
+RECORDED_ANSWERS = json.loads(RECORDED.read_text(encoding="utf-8"))["answers"]
+EXPECTED = {case.name: canonical(RECORDED_ANSWERS[case.name]) for case in CASES}
 
 
-def check(variables: dict[str, str]) -> None:
-    """Compare all answers with the recorded ones."""
-    ran = [case for case in CASES if missing_data(case) is None and not case.rounds]
+def answers(**variables: str) -> tuple[dict[str, str], dict[str, bool]]:
+    """All answers, and the calls of kernels that were made for them."""
     with commands(variables=variables) as running:
-        found = {case.name: canonical(answer(case, running)) for case in ran}
-        used = running.calls()
-    assert found == {case.name: canonical(ANSWERS[case.name]) for case in ran}
-    assert used
-    assert any(used.values()) == (variables["HULLTUNE_KERNELS"] != "none")
+        return {case.name: canonical(answer(case, running)) for case in CASES}, running.calls()
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_compiled_on_demand(way: str) -> None:
-    if way == "on demand" and os.environ.get(EVERYTHING) != "all":
-        pytest.skip("takes long; `make same-results` runs it")
-    check(WAYS[way])
+@pytest.fixture(scope="module")
+def calls() -> list[str]:
+    """The calls of kernels that the cases make."""
+    found, made = answers()
+    assert found == EXPECTED
+    return sorted(call for call in made if "(None)" not in call)
 
 
-def test_compiled_for_this_cpu(tmp_path: Path) -> None:
-    modules = ("moses", "moses_tables", "texts", "scores", "list_lines", "list_scores", "magnitudes", "edits", "tokens")
-    calls = wanted()
-    if os.environ.get(EVERYTHING) != "all":
-        calls = [call for call in calls if call.partition(".")[0] in modules]
-    build(tmp_path / "hulltune", native=True, calls=calls)
-    check({"HULLTUNE_KERNELS": "native", "NUMBA_CACHE_DIR": str(tmp_path)})
+@pytest.mark.parametrize("cpu", [None, "generic"], ids=["this CPU", "generic"])
+def test_compiled_for_another_cpu_than_the_package(cpu: str | None, calls: list[str], tmp_path: Path) -> None:
+    build(tmp_path / "hulltune", native=True, cpu=cpu, calls=calls)
+    found, made = answers(HULLTUNE_KERNELS="native", NUMBA_CACHE_DIR=str(tmp_path))
+    assert found == EXPECTED
+    assert all(made[call] for call in calls)
+
+
+@pytest.mark.skipif(not ALL, reason="takes minutes; `make same-results` runs it")
+@pytest.mark.parametrize("cpu", [None, "generic"], ids=["this CPU", "generic"])
+def test_compiled_on_demand(cpu: str | None) -> None:
+    chosen = {} if cpu is None else {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": ""}
+    found, made = answers(HULLTUNE_KERNELS="none", **chosen)
+    assert found == EXPECTED
+    assert not any(made.values())

@@ -69,22 +69,29 @@ def wanted() -> list[str]:
 
 
 def build(
-    folder: Path, *, native: bool, tell: Tell = lambda call, done, of: None, calls: Sequence[str] = ()
+    folder: Path,
+    *,
+    native: bool,
+    tell: Tell = lambda call, done, of: None,
+    calls: Sequence[str] = (),
+    cpu: str | None = None,
 ) -> tuple[Path, int]:
     """Compile calls on all cores, and write them as a library into ``folder``: its path, and the number of calls.
 
-    ``native`` kernels are for the CPU of this machine, others for the baseline of its architecture. ``tell`` is called
-    with each call that is done, the number of those done, and the number of all. What a library in the folder has up to
-    date is taken from there. A library that cannot be loaded is an error, and is not left behind.
+    ``native`` kernels are for the CPU of this machine, others for the baseline of its architecture; or for another
+    ``cpu`` that LLVM knows, one of FEATURES or without any. ``tell`` is called with each call that is done, the number
+    of those done, and the number of all. Without ``calls`` it is those of calls.txt. What a library in the folder has
+    up to date is taken from there. A library that cannot be loaded is an error, and is not left behind.
     """
-    cpu = _host_cpu() if native else BASELINE.get(platform.machine(), "generic")
-    features = sorted(host_features()) if native else FEATURES.get(cpu, [])
+    own = native and cpu is None
+    cpu = cpu or (_host_cpu() if native else BASELINE.get(platform.machine(), "generic"))
+    features = sorted(host_features()) if own else FEATURES.get(cpu, [])
     path = folder / f"{PYTHON}.{'native-' if native else ''}{cpu}{ENDING}"
     calls = list(calls) or wanted()
     done = _up_to_date(path, calls)
     kept = {each.call for each in done}
     lacking = sorted(set(calls) - kept, key=_weight, reverse=True)
-    for each in _compiled_by_many(lacking, None if native else cpu):
+    for each in _compiled_by_many(lacking, None if own else cpu):
         done.append(each)
         tell(each.call, len(done), len(calls))
     if lacking or len(kept) < _size(path):

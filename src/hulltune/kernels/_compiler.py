@@ -37,9 +37,9 @@ def caller(compiled: Any) -> Callable[..., Any]:
     if not config.DISABLE_JIT:
         return cast(Callable[..., Any], compiled)
 
-    def call(*arguments: Any) -> Any:
+    def call(*arguments: Any, **named: Any) -> Any:
         with _compiling_is_on():
-            return compiled(*arguments)
+            return compiled(*arguments, **named)
 
     return call
 

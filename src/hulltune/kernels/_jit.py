@@ -73,7 +73,9 @@ class Kernel:
         self._dispatcher: Any = None
         kernels[self.name] = self
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if named:
+            return self._compiled(None)(*arguments, **named)
         key: list[Any] = []
         for value in arguments:
             kind = type(value)
@@ -89,6 +91,9 @@ class Kernel:
         if ready is None:
             ready = self._ready[found] = self._find(arguments)
         return ready(*arguments)
+
+    def __reduce__(self) -> str:
+        return self.py_func.__qualname__  # to other processes goes the name
 
     def _find(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """The machine code for these arguments: of the first library that has it, or else Numba's business."""
