@@ -53,6 +53,7 @@ bench: $(BENCHES)  ## all timings, as tables and as JSON in benchmarks/results: 
 
 bench-setup: kernels
 	HULLTUNE_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[bench]'
+	$(BIN)/hulltune warm
 
 bench-startup: bench-setup    ## from a fresh environment to the first and the second answer
 	$(BIN)/python benchmarks/startup.py
