@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 import subprocess
@@ -10,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from hulltune.cli.progress import plain_lines
+from hulltune.cli.progress import plain_lines, plain_loop_lines, shown_progress
 from hulltune.compiling import Listener, OnStandardError, listeners, told_of_compiling
+from hulltune.loop import LoopProgress
 from hulltune.tuning import Progress
 
 COMPILING = "hulltune: compiling kernels, first run only (`hulltune warm` compiles all of them at once)\n"
@@ -113,3 +115,26 @@ def test_nothing_is_told_of_a_search_that_has_not_begun(capsys: pytest.CaptureFi
     assert capsys.readouterr().err == ""
     show(Progress(starts=4, starts_done=0, line_searches=5, best_score=0.0, baseline=0.0, seconds=20.0))
     assert "5 line searches" in capsys.readouterr().err
+
+
+def test_a_bar_shows_what_is_compiled_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with shown_progress():
+        listeners[-1].compiling("exact.clip", 3)
+        listeners[-1].trouble("the cache is full")
+    assert "3 done, exact.clip" in terminal.getvalue()
+    assert "hulltune: the cache is full" in terminal.getvalue()
+
+
+def test_nothing_is_told_of_a_loop_that_does_not_search_yet(capsys: pytest.CaptureFixture[str]) -> None:
+    seconds = iter(range(0, 1000, 20))
+    show = plain_loop_lines(clock=lambda: float(next(seconds)))
+    waiting = Progress(starts=4, starts_done=0, line_searches=0, best_score=0.0, baseline=0.0, seconds=10.0)
+    for tuning in (waiting, dataclasses.replace(waiting, line_searches=5)):
+        show(LoopProgress(iteration=2, stage="tuning", unit="hypotheses", tuning=tuning))
+    assert capsys.readouterr().err.splitlines() == [
+        "iteration 2: 0/4 starts, 5 line searches (0/s), best 0.0000 (baseline 0.0000)"
+    ]

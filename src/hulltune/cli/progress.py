@@ -48,6 +48,11 @@ def line(step: Progress) -> str:
     )
 
 
+def has_begun(step: Progress) -> bool:
+    """Whether there is anything to tell of a search: before it begins, statistics are asked for or kernels compiled."""
+    return step.line_searches > 0 or step.bound is not None
+
+
 def closing(step: Progress) -> str:
     """The score that a certified search has reached, its bound, and the gap between them."""
     assert step.bound is not None
@@ -67,8 +72,8 @@ def plain_lines(*, every: float = EVERY, clock: Callable[[], float] = time.monot
 
     def show(step: Progress) -> None:
         nonlocal last, ended
-        if not step.line_searches and step.bound is None:
-            return  # data are read, or kernels compiled: there is nothing to tell of the search yet
+        if not has_begun(step):
+            return
         complete = step.starts_done == step.starts
         if (complete and not ended) or (not complete and clock() - last >= every):
             last, ended = clock(), complete
@@ -88,7 +93,7 @@ def _bar() -> Iterator[Show]:
         task = bar.add_task("tuning", total=1, text="…")
 
         def show(step: Progress) -> None:
-            if not step.line_searches and step.bound is None:
+            if not has_begun(step):
                 return
             if step.bound is None:
                 text = (
@@ -165,7 +170,7 @@ def plain_loop_lines(*, every: float = 10.0, clock: Callable[[], float] = time.m
         nonlocal last
         if step.stage == "done" and step.record is not None:
             text = record_line(step.record, step.unit, step.previous, resumed=step.resumed)
-        elif step.tuning is not None and clock() - last >= every:
+        elif step.tuning is not None and has_begun(step.tuning) and clock() - last >= every:
             text = f"iteration {step.iteration}: {line(step.tuning)}"
         else:
             return
@@ -199,7 +204,7 @@ def _table() -> Iterator[ShowLoop]:
                     number_shown, score_text(record.score), f"{record.new:,}", f"{record.size:,}",
                     f"{record.new_winners:,}", tuned, moved,
                 )  # fmt: skip
-            elif step.tuning is not None:
+            elif step.tuning is not None and has_begun(step.tuning):
                 spinner.update(text=f"iteration {step.iteration}: {line(step.tuning)}")
             else:
                 spinner.update(text=f"iteration {step.iteration}: {step.stage}")
