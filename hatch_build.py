@@ -29,8 +29,10 @@ class CompiledKernels(BuildHookInterface[Any]):
         if not os.access(source / "hulltune" / "kernels", os.W_OK):
             folder = Path(self.directory) / "kernels"
         command = [sys.executable, "-m", "hulltune.kernels._building", str(folder)]
+        # An installer may find its environment for building by PYTHONPATH, too.
+        places = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
         built = subprocess.run(
-            command, env={**os.environ, "PYTHONPATH": str(source)}, capture_output=True, text=True, check=False
+            command, env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True, check=False
         )
         if built.returncode:
             reason = built.stderr.strip().rpartition("\n")[2]
