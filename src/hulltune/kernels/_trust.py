@@ -17,7 +17,8 @@ PACKAGE = Path(__file__).parent
 def is_trusted(path: Path) -> bool:
     """Whether only this user, the administrator and the owner of the package can change a file.
 
-    Outside of the package nobody else may be able to put another folder in the place of its folder, either.
+    Outside of the package, all the world must not be able to put another folder in the place of its folder, either.
+    Whoever owns the folders above is taken for an administrator.
     """
     if os.name == "nt":  # modes do not tell permissions there, and folders of users are closed to others
         return True
@@ -36,8 +37,8 @@ def _is_trusted_folder(folder: Path) -> bool:
             return False
         if folder.is_relative_to(PACKAGE):
             return True
-        above = map(os.stat, folder.resolve().parents)
-        return all(found.st_mode & stat.S_ISVTX or _is_safe(found) for found in above)
+        above = [os.stat(parent).st_mode for parent in folder.resolve().parents]
+        return all(mode & stat.S_ISVTX or not mode & stat.S_IWOTH for mode in above)
     except OSError:
         return False
 
