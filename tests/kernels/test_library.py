@@ -235,6 +235,16 @@ def test_warm_says_where_it_cannot_write(
     assert "set NUMBA_CACHE_DIR to a folder of your own" in capsys.readouterr().err
 
 
+def test_kernels_for_this_very_cpu_come_first(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = copied.with_name(copied.name.replace("native-", "native-a-"))
+    shutil.copy(copied, other)
+    rewrite(other, lambda header: header.update(cpu="a-cpu"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(copied.parents[1]))
+    monkeypatch.setenv("HULLTUNE_KERNELS", "native")
+    monkeypatch.setattr(_library, "PACKAGE", copied.parent / "nothing")
+    assert [each.path for each in libraries.__wrapped__()] == [copied, other]
+
+
 def test_the_header_says_what_a_library_is_for(library: Path) -> None:
     header = Library(library).header
     assert header["native"]

@@ -34,6 +34,7 @@ from hulltune.kernels._library import (
     PYTHON,
     Library,
     Unfit,
+    host_cpu,
     host_features,
     own_folders,
     runtime_digest,
@@ -84,7 +85,7 @@ def build(
     up to date is taken from there. A library that cannot be loaded is an error, and is not left behind.
     """
     own = native and cpu is None
-    cpu = cpu or (_host_cpu() if native else BASELINE.get(platform.machine(), "generic"))
+    cpu = cpu or (host_cpu() if native else BASELINE.get(platform.machine(), "generic"))
     features = sorted(host_features()) if own else FEATURES.get(cpu, [])
     path = folder / f"{PYTHON}.{'native-' if native else ''}{cpu}{ENDING}"
     calls = list(calls) or wanted()
@@ -203,12 +204,6 @@ def _environment() -> dict[str, str]:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _host_cpu() -> str:
-    from llvmlite import binding
-
-    return str(binding.get_host_cpu_name())
 
 
 def _weight(call: str) -> tuple[int, str]:

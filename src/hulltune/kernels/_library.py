@@ -74,7 +74,6 @@ class Library:
         if not is_trusted(path):
             raise Unfit(f"{path} is not used: others than you and the administrator can change it", telling=True)
         self.header, self._start = _read_header(path)
-        self.cpu: str = self.header["cpu"]
         _check(self.header)
 
     def kernel(self, name: str, call: str) -> Callable[..., Any] | None:
@@ -173,7 +172,7 @@ def libraries() -> tuple[Library, ...]:
             continue
     wanted = {"native": (True,), "shipped": (False,)}.get(choice, (True, False))
     found = [library for library in found if library.header["native"] in wanted]
-    return tuple(sorted(found, key=lambda library: not library.header["native"]))
+    return tuple(sorted(found, key=lambda each: (not each.header["native"], each.header["cpu"] != host_cpu())))
 
 
 def _files() -> Iterator[Path]:
@@ -231,6 +230,14 @@ def runtime_digest() -> str:
         except OSError:
             raise Unfit(f"{path} is missing") from None
     return digest.hexdigest()
+
+
+@functools.cache
+def host_cpu() -> str:
+    """The name that LLVM gives to this CPU."""
+    from llvmlite import binding
+
+    return str(binding.get_host_cpu_name())
 
 
 @functools.cache
