@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune.kernels import exact, lanes
+from hulltune.kernels import exact, lanes, simd
+from hulltune.kernels._jit import _Operation
 from hulltune.kernels.graph import group
 from hulltune.kernels.simd import LANES
 from hulltune.kernels.surface import changes, sweep
@@ -34,6 +35,17 @@ def test_far_and_near_lie_beyond_all_crossings() -> None:
     """A crossing is a quotient of integers of at most 2^53; see envelopes._to_grid."""
     assert Fraction(exact.FAR) > Fraction(2**53, 1)
     assert Fraction(exact.NEAR) < Fraction(1, 2**53)
+
+
+def test_every_operation_has_its_definition() -> None:
+    """The names for kernels are in a file that does not need Numba, and what they do in another."""
+    from numba.extending import _Intrinsic
+
+    from hulltune.kernels import simd_operations
+
+    named = {name for name, value in vars(simd).items() if isinstance(value, _Operation)} | {"load32", "load64"}
+    assert named == {name for name, value in vars(simd_operations).items() if isinstance(value, _Intrinsic)}
+    assert all(getattr(simd, name).name == name for name in named - {"load32", "load64"})
 
 
 @given(st.lists(st.integers(0, 5), max_size=30))
