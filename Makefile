@@ -4,17 +4,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint types unit same-results soak bench examples clean
+.PHONY: help kernels demo test lint types unit same-results soak bench examples clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check hatchling editables
+	HULLTUNE_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[test]'
 	@touch $@
 
-demo: $(STAMP)   ## the main job on built-in data: decode, tune, decode again
+# Compiled kernels for this checkout, in src: those whose sources have changed are compiled again, on all cores.
+kernels: $(STAMP)  ## compile the kernels that have changed
+	$(BIN)/python -m hulltune.kernels._building src/hulltune/kernels/compiled > /dev/null
+
+demo: kernels    ## the main job on built-in data: decode, tune, decode again
 	$(BIN)/python examples/demo.py
 
 test: lint types unit  ## everything: ruff, mypy --strict, all tests
@@ -35,22 +40,26 @@ $(VENV)/.optional: $(STAMP)
 	done
 	@touch $@
 
-unit: $(STAMP) $(VENV)/.optional
+unit: kernels $(VENV)/.optional
 	$(BIN)/pytest -n 2 --dist loadfile
 
-same-results: $(STAMP)  ## all command lines whose answers are recorded, also those that take long
+same-results: kernels  ## all command lines whose answers are recorded, also those that take long
 	HULLTUNE_SAME_RESULTS=all $(BIN)/pytest tests/results
 
-soak: $(STAMP)   ## bad days in bulk: fuzzed inputs, kills, full disks; an hour (docs/reliability.md)
+soak: kernels   ## bad days in bulk: fuzzed inputs, kills, full disks; an hour (docs/reliability.md)
 	$(BIN)/python -m tests.soak --minutes 60
 
-BENCHES := bench-engine bench-metrics bench-tuning bench-forests bench-certified
+BENCHES := bench-startup bench-engine bench-metrics bench-tuning bench-forests bench-certified
 .PHONY: $(BENCHES) bench-setup
 
 bench: $(BENCHES)  ## all timings, as tables and as JSON in benchmarks/results: half an hour; each part by itself:
 
-bench-setup: $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+bench-setup: kernels
+	HULLTUNE_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[bench]'
+	$(BIN)/hulltune warm
+
+bench-startup: bench-setup    ## from a fresh environment to the first and the second answer
+	$(BIN)/python benchmarks/startup.py
 
 bench-engine: bench-setup     ## envelopes beside a C++ yardstick
 	$(BIN)/python benchmarks/engine.py
@@ -71,11 +80,11 @@ bench-forests: bench-setup    ## reading and tuning lattices and hypergraphs
 bench-certified: bench-setup  ## certified search beside grids, random search and line searches
 	$(BIN)/python benchmarks/certified.py
 
-examples: $(STAMP)  ## the figures of the documentation
+examples: kernels  ## the figures of the documentation
 	$(BIN)/python examples/error_surface.py
 	$(BIN)/python examples/duality.py
 	$(BIN)/python examples/pocketsphinx/run.py
 
 clean:           ## caches and the environment
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist src/hulltune/kernels/compiled
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

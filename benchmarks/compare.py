@@ -47,7 +47,8 @@ Key = tuple[str, str, str]
 def environment(source: Path, **more: str) -> dict[str, str]:
     """The environment in which hulltune is the one of a source tree, with one thread for matrix products."""
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-    return {**os.environ, **threads, "PYTHONPATH": f"{source}{os.pathsep}{ROOT}", **more}
+    kernels = {"HULLTUNE_KERNELS": "native"}  # never those that are compiled for other CPUs, too
+    return {**os.environ, **threads, **kernels, "PYTHONPATH": f"{source}{os.pathsep}{ROOT}", **more}
 
 
 def spent(arguments: Sequence[str], source: Path, folder: Path, **more: str) -> tuple[float, float]:

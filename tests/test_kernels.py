@@ -1,18 +1,15 @@
-"""Kernels by themselves: exact comparisons, and a cache that notices changes in other files."""
+"""Kernels by themselves: exact comparisons, sorting, and sums of changes."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune.kernels import _jit, exact, lanes, scores
+from hulltune.kernels import exact, lanes, simd
+from hulltune.kernels._jit import _Operation
 from hulltune.kernels.graph import group
 from hulltune.kernels.simd import LANES
 from hulltune.kernels.surface import changes, sweep
@@ -40,26 +37,15 @@ def test_far_and_near_lie_beyond_all_crossings() -> None:
     assert Fraction(exact.NEAR) < Fraction(1, 2**53)
 
 
-def test_cached_kernels_carry_the_stamp_of_all_they_may_call() -> None:
-    """If this fails, Numba's internals have moved, and a change in one kernel file no longer recompiles the others."""
-    compiled: Any
-    for compiled, module in ((lanes.viterbi_pass, "lanes"), (scores.score_dense, "scores")):
-        assert compiled._cache._cache_file._source_stamp == _jit.source_stamp(module)
+def test_every_operation_has_its_definition() -> None:
+    """The names for kernels are in a file that does not need Numba, and what they do in another."""
+    from numba.extending import _Intrinsic
 
+    from hulltune.kernels import simd_operations
 
-def test_a_stamp_follows_imports() -> None:
-    assert {"exact", "simd", "_jit"} <= _jit._imported("lanes") | _jit._imported("segments")
-    assert _jit.source_stamp("lanes") != _jit.source_stamp("simd")
-
-
-def test_kernels_work_where_nothing_can_be_cached(tmp_path: Path) -> None:
-    """A read-only install without a writable home compiles in every process instead of failing."""
-    code = (
-        "import numba.core.caching as c; c.CacheImpl._locator_classes = [];"
-        "from hulltune.kernels.exact import compare_products as f; print(f(3.0, 5.0, 2.0, 7.0))"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert run.stdout == "1\n"
+    named = {name for name, value in vars(simd).items() if isinstance(value, _Operation)} | {"load32", "load64"}
+    assert named == {name for name, value in vars(simd_operations).items() if isinstance(value, _Intrinsic)}
+    assert all(getattr(simd, name).name == name for name in named - {"load32", "load64"})
 
 
 @given(st.lists(st.integers(0, 5), max_size=30))

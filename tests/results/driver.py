@@ -1,7 +1,8 @@
 """Run command lines of hulltune one after the other in one process, so that its start is paid for once.
 
 A line of standard input is a JSON list of arguments; the answer is a line of JSON with the exit code and what the
-command wrote. Nothing of hulltune is used but what ``python -m hulltune`` is, so that this works with any version.
+command wrote. Nothing of hulltune is used but what ``python -m hulltune`` is, so that this works with any version. Only
+the line "calls" asks for more: the calls of kernels so far, and whether each came from a library.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ def main() -> None:
     """Answer until standard input ends."""
     del sys.path[0]  # the folder of this file, whose modules are not to be found by hulltune
     for line in sys.stdin:
+        if json.loads(line) == "calls":
+            sys.stdout.write(json.dumps(sys.modules["hulltune.kernels._jit"].calls()) + "\n")
+            sys.stdout.flush()
+            continue
         code, out, err = run(json.loads(line))
         sys.stdout.write(json.dumps({"code": code, "out": out, "err": err}) + "\n")
         sys.stdout.flush()

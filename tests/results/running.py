@@ -10,10 +10,11 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,8 @@ _VERSION = re.compile(r"\|version:[^|\s\"]*|(?<=english-snowball)-[0-9.]+")
 class Commands:
     """A process that runs command lines with the code of a source tree, in a folder with all files of the cases."""
 
-    def __init__(self, source: Path, folder: Path) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1"}
+    def __init__(self, source: Path, folder: Path, variables: Mapping[str, str]) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1", **variables}
         self.folder = folder
         self._process = subprocess.Popen(
             [sys.executable, str(HERE / "driver.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -59,15 +60,23 @@ class Commands:
 
     def run(self, arguments: tuple[str, ...]) -> tuple[int, str, str]:
         """The exit code of a command, its standard output and its standard error."""
+        answer = self._ask(arguments)
+        return answer["code"], answer["out"], answer["err"]
+
+    def calls(self) -> dict[str, bool]:
+        """Each call of a kernel so far, and whether its machine code came from a library."""
+        found: dict[str, bool] = self._ask("calls")
+        return found
+
+    def _ask(self, request: tuple[str, ...] | str) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(arguments) + "\n")
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the process that runs commands died of: hulltune {' '.join(arguments)}")
-        answer = json.loads(line)
-        return answer["code"], answer["out"], answer["err"]
+            raise RuntimeError(f"the process that runs commands died of: {request}")
+        return json.loads(line)
 
     def close(self) -> None:
         """End the process."""
@@ -75,14 +84,14 @@ class Commands:
 
 
 @contextmanager
-def commands(source: Path = SOURCE) -> Iterator[Commands]:
-    """Commands with the code of ``source``, a folder with the package hulltune in it."""
+def commands(source: Path = SOURCE, variables: Mapping[str, str] = MappingProxyType({})) -> Iterator[Commands]:
+    """Commands with the code of ``source``, a folder with the package hulltune in it, in a changed environment."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_all(folder)
         if DATA.is_dir():
             (folder / "shared").symlink_to(DATA)
-        running = Commands(source, folder)
+        running = Commands(source, folder, variables)
         try:
             yield running
         finally:

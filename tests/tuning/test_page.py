@@ -12,6 +12,7 @@ from hulltune.formats import write_jsonl
 from hulltune.formats.forest_text import write_forest_text
 from hulltune.formats.moses import write_moses
 from hulltune.formats.write import forests_of_lists
+from hulltune.kernels import _building
 from hulltune.simulate import simulated_task
 from tests.pages import DOCS, Page
 
@@ -35,6 +36,8 @@ def test_the_examples_for_the_command_line(
             for number, forest in enumerate(forests_of_lists(task.lists), 1):
                 write_forest_text(f"forests/{number}.hg", [forest])
         Path(f"{name}.txt").write_text("".join(f"{text}\n" for (text,) in task.references), encoding="utf-8")
+    monkeypatch.setattr(_building, "wanted", lambda: ["graph.group(i8_1C, int)"])  # to warm up all takes minutes
+    monkeypatch.setattr(_building, "writable_folder", lambda: tmp_path / "kernels")
     quickly = {"tune": ["--restarts", "1"], "demo": ["--sentences", "10", "--candidates", "5"]}
     for words in PAGE.commands():
         assert main([*words, *quickly.get(words[0], [])]) == 0, (words, capsys.readouterr().err)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import signal
@@ -19,7 +20,7 @@ from click.exceptions import Exit
 from hulltune._version import __version__
 from hulltune.cli.answers import BAD_INPUT, DONE, FAILED, INTERRUPTED, note
 from hulltune.cli.help import COMPLETE, SETTINGS, Commands, long_name
-from hulltune.compiling import told_of_compiling
+from hulltune.compiling import Listener, OnStandardError, told_of_compiling
 from hulltune.errors import InputError, Note
 from hulltune.interrupts import SIGNALS, is_interrupt, terminable
 
@@ -105,26 +106,12 @@ def _run(arguments: list[str]) -> int:
             if not arguments:
                 click.echo(ctx.get_help(), err=True)
                 return BAD_INPUT
-            with _told_of_compiling(quiet=bool({"-q", "--quiet"} & set(arguments))), _shown_notes():
+            listener = Listener() if {"-q", "--quiet"} & set(arguments) else OnStandardError()
+            with told_of_compiling(listener), _shown_notes():
                 code: int = root.invoke(ctx)
             return code
     except Exit as ended:  # help or the version is shown
         return ended.exit_code
-
-
-@contextmanager
-def _told_of_compiling(*, quiet: bool) -> Iterator[None]:
-    """Explain the wait of a first run by a note before the first kernel is compiled."""
-    told = quiet
-
-    def tell(kernel: str) -> None:
-        nonlocal told
-        if not told:
-            note("compiling kernels, first run only")
-        told = True
-
-    with told_of_compiling(tell):
-        yield
 
 
 @contextmanager
@@ -180,6 +167,8 @@ def _complain(message: str, code: int) -> int:
 def entry_point() -> NoReturn:
     """Run the installed script. Texts are UTF-8, whatever the encoding of the terminal."""
     _open_what_is_closed()
+    # Modules are objects that stay: to look for garbage among them, again and again, took a twelfth of a start.
+    gc.set_threshold(100_000, 20, 100)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

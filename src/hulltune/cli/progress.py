@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from hulltune.compiling import Listener, told_of_compiling
 from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
@@ -47,6 +48,11 @@ def line(step: Progress) -> str:
     )
 
 
+def has_begun(step: Progress) -> bool:
+    """Whether there is anything to tell of a search: before it begins, statistics are asked for or kernels compiled."""
+    return step.line_searches > 0 or step.bound is not None
+
+
 def closing(step: Progress) -> str:
     """The score that a certified search has reached, its bound, and the gap between them."""
     assert step.bound is not None
@@ -66,6 +72,8 @@ def plain_lines(*, every: float = EVERY, clock: Callable[[], float] = time.monot
 
     def show(step: Progress) -> None:
         nonlocal last, ended
+        if not has_begun(step):
+            return
         complete = step.starts_done == step.starts
         if (complete and not ended) or (not complete and clock() - last >= every):
             last, ended = clock(), complete
@@ -85,6 +93,8 @@ def _bar() -> Iterator[Show]:
         task = bar.add_task("tuning", total=1, text="…")
 
         def show(step: Progress) -> None:
+            if not has_begun(step):
+                return
             if step.bound is None:
                 text = (
                     f"{step.starts_done}/{step.starts} starts  best {score_text(step.best_score)} "
@@ -95,7 +105,28 @@ def _bar() -> Iterator[Show]:
                 text = f"{counted(step.boxes, 'box')}  {closing(step)}"
                 bar.update(task, total=1 if step.starts_done else None, completed=step.starts_done, text=text)
 
-        yield show
+        with told_of_compiling(_InPlace(lambda text: bar.update(task, total=None, text=text), bar.console.print)):
+            yield show
+
+
+class _InPlace(Listener):
+    """A listener that shows the compiling of kernels in the line of a bar or a table."""
+
+    def __init__(self, show: Callable[[str], None], say: Callable[[str], None]) -> None:
+        self._show = show
+        self._say = say
+
+    def compiling(self, kernel: str, done: int) -> None:
+        """Show the kernel, and the number of those before it."""
+        self._show(f"compiling kernels, first run only: {done} done, {kernel} …")
+
+    def ended(self, done: int) -> None:
+        """Clear the line until there is other news."""
+        self._show("…")
+
+    def trouble(self, text: str) -> None:
+        """Write a line above."""
+        self._say(f"hulltune: {text}")
 
 
 @contextmanager
@@ -139,7 +170,7 @@ def plain_loop_lines(*, every: float = 10.0, clock: Callable[[], float] = time.m
         nonlocal last
         if step.stage == "done" and step.record is not None:
             text = record_line(step.record, step.unit, step.previous, resumed=step.resumed)
-        elif step.tuning is not None and clock() - last >= every:
+        elif step.tuning is not None and has_begun(step.tuning) and clock() - last >= every:
             text = f"iteration {step.iteration}: {line(step.tuning)}"
         else:
             return
@@ -173,11 +204,16 @@ def _table() -> Iterator[ShowLoop]:
                     number_shown, score_text(record.score), f"{record.new:,}", f"{record.size:,}",
                     f"{record.new_winners:,}", tuned, moved,
                 )  # fmt: skip
-            elif step.tuning is not None:
+            elif step.tuning is not None and has_begun(step.tuning):
                 spinner.update(text=f"iteration {step.iteration}: {line(step.tuning)}")
             else:
                 spinner.update(text=f"iteration {step.iteration}: {step.stage}")
             live.refresh()
 
-        yield show
+        def say(text: str) -> None:
+            spinner.update(text=text)
+            live.refresh()
+
+        with told_of_compiling(_InPlace(say, live.console.print)):
+            yield show
         live.update(table)

@@ -1,7 +1,7 @@
 """Compiled kernels: the only room that imports Numba.
 
-Every kernel works on plain arrays, releases the GIL, and has a slow, readable oracle in the tests. Nothing outside
-imports these modules at import time: `import hulltune` stays quick, and the first call pays for Numba.
+Every kernel works on plain arrays, releases the GIL, and has a slow, readable oracle in the tests. Machine code comes
+with the package (_library) and is loaded without Numba, which is imported only to compile what that does not have.
 
 What is where:
 
@@ -17,5 +17,8 @@ What is where:
 - reading lists: moses, moses_fields, moses_tables; and the texts of candidates: texts
 - reading lattices: fst_binary, fst_text, slf
 - what readers share: decimals, blanks, interning
-- tools: _jit (the decorator), simd
+- tools: simd and simd_operations (sixteen doubles at once)
+- where machine code comes from: _jit (the decorator), _calls (the types of a call), _library (compiled kernels in a
+  file), _building (making such a file), _compiler (Numba and its cache), _options
+  (of Numba), _trust (files that may be loaded)
 """

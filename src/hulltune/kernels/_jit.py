@@ -1,53 +1,32 @@
-"""The decorator of every kernel: compiled once for this CPU, kept on disk, run without the GIL."""
+"""The decorator of every kernel: machine code from a library, or compiled by Numba and kept on disk.
+
+Numba is imported when a kernel has to be compiled, and not before.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
-from numba.core.event import Event, Listener, register
+import numpy as np
 
-from hulltune.compiling import listeners
+from hulltune.kernels._calls import described
+from hulltune.kernels._library import libraries, source_digest
 
 _IMPORT = re.compile(r"^ *from hulltune\.kernels(?:\.(\w+))? import (\([^)]*\)|.*)", re.MULTILINE)
+_LARGEST = 2**63
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
-    """Compile ``function`` with Numba: strict floating point, no GIL, cached on disk where that is possible.
-
-    Where no cache directory is writable (a read-only install without a home), the kernel is compiled in every
-    process instead of failing.
-    """
-    try:
-        compiled = numba.njit(function, nogil=True, cache=True)
-    except RuntimeError:
-        return cast(Function, numba.njit(function, nogil=True))
-    _stamp_with_the_room(compiled)
-    return cast(Function, compiled)
-
-
-class _Announcer(Listener):  # type: ignore[misc]  # Numba is taken as untyped
-    """A listener that announces each kernel of this room before it is compiled."""
-
-    def on_start(self, event: Event) -> None:
-        """Pass on the name of the kernel. Numba also compiles functions of other packages: those are not announced."""
-        function = event.data["dispatcher"].py_func
-        if function.__module__.startswith(__package__ or ""):
-            for tell in list(listeners):
-                tell(f"{function.__module__.rpartition('.')[2]}.{function.__name__}")
-
-    def on_end(self, event: Event) -> None:
-        """Do nothing: only the start of a compilation is announced."""
-
-
-register("numba:compile", _Announcer())
+    """Make a kernel of ``function``: strict floating point, no GIL."""
+    return cast(Function, Kernel(function))
 
 
 def inlined(function: Function) -> Function:
@@ -56,44 +35,156 @@ def inlined(function: Function) -> Function:
     An array that is passed to a function which is not inlined costs two atomic operations, a third of the time to read
     a number. LLVM does the inlining: Numba's own way takes twice the time to compile.
     """
-    return cast(Function, numba.njit(function, nogil=True, forceinline=True))
+    return cast(Function, Kernel(function, inline=True))
 
 
-def _stamp_with_the_room(compiled: Any) -> None:
-    """Make a cached kernel stale when a file of this room that it may call changes.
+def operation(name: str) -> Any:
+    """An operation of simd_operations.py, for kernels to call."""
+    return _Operation(name)
 
-    Numba checks only the file of the kernel itself, so a kernel would go on calling the old version of a helper that
-    has changed in another file. If Numba's internals change, only this protection is lost.
-    """
-    cache_file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if cache_file is not None and hasattr(cache_file, "_source_stamp"):
-        cache_file._source_stamp = source_stamp(Path(compiled.py_func.__code__.co_filename).stem)
+
+kernels: dict[str, Kernel] = {}
+"""All kernels of the modules imported so far, by module and name."""
+
+
+def calls() -> dict[str, bool]:
+    """Each kernel with each kind of call so far, and whether its machine code came from a library."""
+    return {
+        f"{kernel.name}({call})": call not in kernel.compiled
+        for kernel in list(kernels.values())
+        for call in list(kernel.calls)
+    }
+
+
+class Kernel:
+    """A function that runs as machine code."""
+
+    def __init__(self, function: Callable[..., Any], *, inline: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.module = function.__module__.rpartition(".")[2]
+        self.name = f"{self.module}.{function.__name__}"
+        self.inline = inline
+        self.calls: dict[str | None, Callable[..., Any]] = {}
+        """The machine code by the types of the calls so far."""
+        self.compiled: set[str | None] = set()
+        """The calls so far that no library had."""
+        self._ready: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._dispatcher: Any = None
+        kernels[self.name] = self
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if named:
+            return self._compiled(None)(*arguments, **named)
+        key: list[Any] = []
+        for value in arguments:
+            kind = type(value)
+            if kind is np.ndarray:
+                key += (value.dtype, value.ndim, value.flags.num)
+            elif kind is int:
+                key.append(int if -_LARGEST <= value < _LARGEST else None)
+            elif isinstance(value, (tuple, np.ndarray)):
+                key.append(_key(value))
+            else:
+                key.append(kind)
+        ready = self._ready.get(found := tuple(key))
+        if ready is None:
+            ready = self._ready[found] = self._find(arguments)
+        return ready(*arguments)
+
+    def __reduce__(self) -> str:
+        return self.py_func.__qualname__  # to other processes goes the name
+
+    def _find(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """The machine code for these arguments: of the first library that has it, or else Numba's business."""
+        call = described(arguments)
+        if call not in self.calls:
+            ready = (library.kernel(self.name, call) for library in libraries()) if call is not None else iter(())
+            self.calls[call] = next((each for each in ready if each is not None), None) or self._compiled(call)
+        return self.calls[call]
+
+    def _compiled(self, call: str | None) -> Callable[..., Any]:
+        """Numba's object, which compiles what it is called with."""
+        from hulltune.kernels._compiler import caller
+
+        self.compiled.add(call)
+        return caller(self.dispatcher)
+
+    @property
+    def dispatcher(self) -> Any:
+        """Numba's compiler of this kernel."""
+        if self._dispatcher is None:
+            from hulltune.kernels._compiler import dispatcher
+
+            with _LOCK:
+                if self._dispatcher is None:
+                    self._dispatcher = dispatcher(self)
+        return self._dispatcher
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type by which Numba knows this kernel when another one calls it."""
+        from numba import types
+
+        return types.Dispatcher(self.dispatcher)
+
+
+_LOCK = threading.RLock()
+
+
+def _key(value: Any) -> Any:
+    """A value that is equal for arguments of equal types."""
+    if isinstance(value, tuple):
+        return (type(value), *map(_key, value))
+    if isinstance(value, np.ndarray):
+        return (type(value), value.dtype, value.ndim, value.flags.num)
+    return None if type(value) is int and not -_LARGEST <= value < _LARGEST else type(value)
+
+
+class _Operation:
+    """The name of an operation, which stands for Numba's object of it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba.core.registry import cpu_target
+
+        from hulltune.kernels import simd_operations
+
+        cpu_target.typing_context.refresh()  # or it does not know operations that have just been imported
+        return cpu_target.typing_context.resolve_value_type(getattr(simd_operations, self.name))
 
 
 @functools.cache
 def source_stamp(module: str) -> str:
     """A hash of the contents of a module of this room and of all those that it imports, directly or not."""
+    digest = hashlib.sha256()
+    for name in sources(module):
+        digest.update(f"{name} {source_digest(name)}\n".encode())
+    return digest.hexdigest()
+
+
+@functools.cache
+def sources(module: str) -> tuple[str, ...]:
+    """A module of this room and all those of the room that it imports, directly or not."""
     reached: set[str] = set()
     waiting = {module}
     while waiting:
         reached |= waiting
         waiting = set().union(*(_imported(name) for name in waiting)) - reached
-    digest = hashlib.sha256()
-    for name in sorted(reached):
-        digest.update(f"{name}\n".encode() + _source(name) + b"\0")
-    return digest.hexdigest()
-
-
-@functools.cache
-def _source(module: str) -> bytes:
-    file = Path(__file__).parent / f"{module}.py"
-    return file.read_bytes() if file.exists() else b""
+    return tuple(sorted(reached))
 
 
 @functools.cache
 def _imported(module: str) -> frozenset[str]:
     """The modules of this room that a module imports, found by a pattern: a parser takes ten times as long."""
-    found = {"_jit"}
-    for name, names in _IMPORT.findall(_source(module).decode()):
+    file = Path(__file__).parent / f"{module}.py"
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    found = {"_options"}
+    if 'operation("' in text:
+        found.add("simd_operations")
+    for name, names in _IMPORT.findall(text):
         found.update([name] if name else re.findall(r"\w+", names))
-    return frozenset(found)
+    return frozenset(name for name in found if name == "_options" or not name.startswith("_"))

@@ -8,17 +8,13 @@ is little-endian and unaligned.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from hulltune.arrays import Bytes, Int64s
-from hulltune.kernels._jit import kernel
+from hulltune.kernels._jit import kernel, operation
 
 DONE, CUT_OFF, BAD_COUNT = 0, 1, 2
 PLAIN, STRING, TUPLE = 0, 1, 2
@@ -37,26 +33,8 @@ class Output(NamedTuple):
     pair_values: NDArray[np.uint64]
 
 
-def _unaligned(bits: int) -> Callable[..., Any]:
-    """An operation that reads a little-endian number of ``bits`` bits at any place of an array of bytes.
-
-    A loop that puts a number together from single bytes took four times as long.
-    """
-
-    def operation(typing: Any, array: Any, position: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-            pointer = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(bits).as_pointer())
-            value = builder.load(pointer)
-            value.align = 1
-            return value
-
-        return (types.uint32 if bits == 32 else types.uint64)(array, types.intp), generate
-
-    return intrinsic(operation)  # type: ignore[no-any-return]  # numba is untyped
-
-
-_load32, _load64 = _unaligned(32), _unaligned(64)
+# Unaligned little-endian numbers. A loop that puts a number together from single bytes took four times as long.
+_load32, _load64 = operation("load32"), operation("load64")
 
 
 @kernel

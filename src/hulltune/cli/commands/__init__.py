@@ -13,6 +13,7 @@ COMMANDS = (
     "pack",
     "demo",
     "decode",
+    "warm",
     "help",
     "completion",
 )

@@ -1,0 +1,77 @@
+"""Use the functions of the package on small data, for the calls of kernels that commands do not make.
+
+Run: python -m tests.results.functions
+
+It prints the calls as JSON, and whether each came from a library of compiled kernels.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import hulltune
+from hulltune.semirings import BooleanSemiring, Hull, HullSemiring, LogSemiring, RealSemiring, TropicalSemiring
+from tests.results.files import write_all
+
+
+def use_lines(folder: Path) -> None:
+    """Envelopes by every method, decoding, derivations and pruning, with features of both kinds."""
+    for name in ("lists.moses", "slf", "hypergraphs.forest"):
+        for dtype in (np.float64, np.float32):
+            data = hulltune.read(folder / name, dtype=dtype)
+            weights = np.linspace(-1, 1, len(data.feature_names))
+            methods = ("auto", "hull", "scan") if name == "lists.moses" else ("auto", "hull", "lanes")
+            for method in methods:
+                for derivations in (True, False):
+                    hulltune.envelopes(data, weights, [weights[::-1]], method=method, derivations=derivations)
+            hulltune.decode(data, weights)
+            hulltune.kbest(data, weights, 3)
+            hulltune.kbest(data, weights, 3, distinct=True)
+            hulltune.sample(data, weights, 3)
+            hulltune.prune(data, weights, beam=1.0)
+
+
+def use_theory(folder: Path) -> None:
+    """Inside and outside passes under every semiring that has a compiled one."""
+    forest = hulltune.read(folder / "hypergraphs.forest").corpus[0]
+    hulltune.inside(forest, BooleanSemiring(), [True] * forest.edges)
+    hulltune.outside(forest, BooleanSemiring(), [True] * forest.edges)
+    for semiring in (RealSemiring(), LogSemiring(), TropicalSemiring()):
+        hulltune.inside(forest, semiring, [0.5] * forest.edges)
+        hulltune.outside(forest, semiring, [0.5] * forest.edges)
+    lines = [Hull.from_lines([(float(edge % 3), 1.0)]) for edge in range(forest.edges)]
+    hulltune.inside(forest, HullSemiring(), lines)
+
+
+def use_tuning(folder: Path) -> None:
+    """Tuning, reranking, scoring and the rest on packed data."""
+    for name, references in (("lists.moses", "lists.ref.0"), ("slf", "lattices.ref")):
+        for dtype in (np.float64, np.float32):
+            packed = folder / f"{name}.{np.dtype(dtype).name}.hull"
+            hulltune.write(hulltune.read(folder / name, dtype=dtype), packed)
+            data = hulltune.read(packed, folder / references)
+            for metric in ("bleu", "chrf", "ter", "wer", "meteor"):
+                result = hulltune.tune(data, metric=metric, search=hulltune.Climb(restarts=1))
+                hulltune.score(data, result.weights, metric=metric)
+            hulltune.rerank(data, result.weights)
+            hulltune.best_reachable(data, metric="wer")
+
+
+def main() -> None:
+    """Print the calls."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_all(folder)
+        for use in (use_lines, use_theory, use_tuning):
+            use(folder)
+    from hulltune.kernels._jit import calls
+
+    print(json.dumps(calls()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Wheels: one with compiled kernels for this platform, and a pure one for all others."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from hulltune.kernels import _library
+
+ROOT = Path(__file__).resolve().parents[1]
+COMPILED = "hulltune/kernels/compiled/"
+MEGABYTE = 1_000_000
+
+pytestmark = pytest.mark.skipif(find_spec("hatchling") is None, reason="needs hatchling, which builds wheels")
+
+
+def built(folder: Path, **variables: str) -> zipfile.ZipFile:
+    """A wheel of this checkout."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run(command, cwd=ROOT, env={**os.environ, **variables}, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    return zipfile.ZipFile(wheel)
+
+
+def test_a_pure_wheel_has_no_kernels(tmp_path: Path) -> None:
+    with built(tmp_path, HULLTUNE_PURE="1") as wheel:
+        assert Path(str(wheel.filename)).name.endswith("-py3-none-any.whl")
+        names = wheel.namelist()
+    assert "hulltune/kernels/calls.txt" in names
+    assert not [name for name in names if name.startswith(COMPILED)]
+
+
+def test_a_wheel_has_one_library_and_the_name_of_its_platform(tmp_path: Path) -> None:
+    """Kernels that ``make kernels`` has compiled are taken as they are."""
+    if not any(library.path.parent == _library.PACKAGE for library in _library.libraries()):
+        pytest.skip("no kernels are compiled for this checkout, or none that fit here: make kernels")
+    with built(tmp_path) as wheel:
+        name = Path(str(wheel.filename)).name
+        (library,) = (entry for entry in wheel.namelist() if entry.startswith(COMPILED))
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert f"-{python}-{python}-" in name
+    assert Path(library).name.startswith(_library.PYTHON)
+    assert next(tmp_path.glob("*.whl")).stat().st_size < 10 * MEGABYTE
