@@ -55,7 +55,10 @@ class DenseFeatures:
 
 @dataclass(frozen=True, eq=False)
 class SparseFeatures:
-    """Compressed sparse rows: the values of edge e are ``values[offsets[e]:offsets[e + 1]]``, by column."""
+    """Compressed sparse rows: the values of edge e are ``values[offsets[e]:offsets[e + 1]]``, with their columns.
+
+    Rows of lists are tidy (see ``tidy``) from reading on, except where a user made them.
+    """
 
     offsets: Int64s
     columns: Int32s
@@ -86,6 +89,16 @@ class SparseFeatures:
     def copy(self) -> SparseFeatures:
         """A copy that shares no memory."""
         return SparseFeatures(self.offsets.copy(), self.columns.copy(), self.values.copy(), self.width)
+
+    def tidy(self) -> SparseFeatures:
+        """The rows with increasing columns, each once, and without zeros; these rows, if they are so already."""
+        from hulltune.kernels.list_features import tidy_rows
+
+        columns, values = self.columns.copy(), self.values.copy()
+        changed, offsets = tidy_rows(self.offsets, columns, values)
+        if not changed:
+            return self
+        return SparseFeatures(offsets, columns[: offsets[-1]].copy(), values[: offsets[-1]].copy(), self.width)
 
     def matrix(self) -> NDArray[Any]:
         """The values as a new matrix; DenseFeatures.matrix needs no copy."""

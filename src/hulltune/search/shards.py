@@ -18,7 +18,6 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
-from hulltune.data.features import DenseFeatures
 from hulltune.lines.compute import Answer, Block, blocks_of, check_threads, room_for_scores, search_block
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.outputs import Outputs, in_order
@@ -142,19 +141,16 @@ class Shard:
                 self._rooms.append((lefts, outputs))
 
     def _list_lines(self, weights: Floats, intervals: Floats) -> Changes | None:
-        """The segments by the fast kernel of lists; None if features are sparse or numbers very large or small."""
+        """The segments by the fast kernel of lists; None if numbers are very large or small."""
         from hulltune.kernels.list_lines import list_lines
 
-        corpus = self.sentences.corpus
-        if not isinstance(corpus.features, DenseFeatures):
-            return None
-        magnitudes, columns = self.sentences.scorer.list_tables
+        corpus, features = self.sentences.corpus, self.sentences.scorer.list_features
         try:
             room = self._rooms.pop()
         except IndexError:
             room = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)
         ordinary, counts, lefts, winners = list_lines(
-            columns, corpus.sentence_edges, self.first, self.last, weights, magnitudes, intervals, *room
+            features, corpus.sentence_edges, self.first, self.last, weights, intervals, *room
         )
         if not ordinary:
             return None
@@ -167,15 +163,11 @@ class Shard:
         )
 
     def _list_winners(self, weights: Floats) -> Int64s | None:
-        """The winners by the fast kernel of lists; None if features are sparse or numbers very large or small."""
+        """The winners by the fast kernel of lists; None if numbers are very large or small."""
         from hulltune.kernels.list_scores import list_winners
 
-        corpus = self.sentences.corpus
-        if not isinstance(corpus.features, DenseFeatures):
-            return None
-        magnitudes, columns = self.sentences.scorer.list_tables
-        edges = corpus.sentence_edges[self.first : self.last + 1]
-        ordinary, found = list_winners(columns, edges, weights, magnitudes[self.first : self.last])
+        edges, features = self.sentences.corpus.sentence_edges, self.sentences.scorer.list_features
+        ordinary, found = list_winners(features, edges, self.first, self.last, weights)
         if not ordinary:
             return None
         if self.sentences.edge_numbers is not None:
@@ -227,6 +219,7 @@ class Shard:
 
 def cut(sentences: Sentences, parts: int) -> list[Shard]:
     """Shards of about equal size, at least ``parts`` if there are enough sentences; none mixes lists and forests."""
+    sentences.scorer.prepare()
     is_list, edges = sentences.is_list, sentences.corpus.sentence_edges
     kinds = np.flatnonzero(is_list[1:] != is_list[:-1]) + 1
     wanted = np.searchsorted(edges, np.linspace(0, edges[-1], parts + 1)[1:-1])
