@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +19,8 @@ from hulltune.data.forest import Forest
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.directions import feature_units
 from hulltune.search.shards import Sentences
-from tests.search.test_shards import corpora, counts, problem_of, values, vectors, whole
+from tests.search.test_shards import corpora, problem_of, whole
+from tests.strategies import counts, values, vectors
 
 WIDTH = 3
 
@@ -39,22 +41,26 @@ def as_sparse(corpus: Corpus, seed: int = 0) -> Corpus:
     return replace(corpus, features=features)
 
 
+def assert_equal(pair: Sequence[Any]) -> None:
+    np.testing.assert_array_equal(pair[0], pair[1])
+
+
 def assert_same_answers(dense: Corpus, origin: Any, directions: Any, interval: tuple[float, float], seed: int) -> None:
     sparse = as_sparse(dense, seed)
     weights, intervals = np.vstack([origin, directions]), np.array([interval] * len(directions))
     scores = [EdgeScorer(corpus).scores(0, len(corpus), weights) for corpus in (dense, sparse)]
-    np.testing.assert_array_equal(*(numbers for numbers, _ in scores))
-    np.testing.assert_array_equal(*(exponents for _, exponents in scores))
-    np.testing.assert_array_equal(*(feature_units(corpus) for corpus in (dense, sparse)))
+    assert_equal([numbers for numbers, _ in scores])
+    assert_equal([exponents for _, exponents in scores])
+    assert_equal([feature_units(corpus) for corpus in (dense, sparse)])
     shards = [whole(problem_of(corpus)) for corpus in (dense, sparse)]
-    np.testing.assert_array_equal(*(shard.winners(weights[0]) for shard in shards))
+    assert_equal([shard.winners(weights[0]) for shard in shards])
     changes = [shard.changes(weights, intervals) for shard in shards]
     for number in range(len(directions)):
-        np.testing.assert_array_equal(*(each.lefts[number] for each in changes))
-        np.testing.assert_array_equal(*(each.outputs[number] for each in changes))
+        assert_equal([each.lefts[number] for each in changes])
+        assert_equal([each.outputs[number] for each in changes])
     fast = [shard._list_lines(weights, intervals) is None for shard in shards]
     assert fast[0] == fast[1]
-    np.testing.assert_array_equal(*(decode(corpus, weights[0]).derivation_edges for corpus in (dense, sparse)))
+    assert_equal([decode(corpus, weights[0]).derivation_edges for corpus in (dense, sparse)])
 
 
 ends = st.floats(-5, 5) | st.sampled_from([math.inf, -math.inf, 0.0])

@@ -12,6 +12,19 @@ from numpy.typing import NDArray
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.errors import InputError
 
+DENSE_WIDTH = 64
+"""Features up to this many are always stored as a matrix: scoring its columns is far faster than sparse rows."""
+DENSE_SHARE = 0.05
+"""A wider matrix is still stored as one if at least this share of its values is given or not 0."""
+
+
+def stays_dense(width: int, edges: int, filled: int) -> bool:
+    """Whether ``filled`` values of so many features and edges are stored as a matrix, or else as sparse rows.
+
+    Answers do not depend on it for lists, to the bit; memory and time do.
+    """
+    return width <= DENSE_WIDTH or filled >= DENSE_SHARE * edges * width
+
 
 @dataclass(frozen=True, eq=False)
 class DenseFeatures:
@@ -186,7 +199,7 @@ def concatenate_features(parts: Sequence[Features], width: int) -> Features:
             matrix[start : start + part.shape[0]] = part.values
             start += part.shape[0]
         return DenseFeatures(matrix)
-    sparse = [part if isinstance(part, SparseFeatures) else _to_sparse(part) for part in parts]
+    sparse = [as_sparse(part) for part in parts]
     lengths = np.concatenate([np.diff(part.offsets) for part in sparse])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     columns = np.concatenate([part.columns for part in sparse])
@@ -194,8 +207,31 @@ def concatenate_features(parts: Sequence[Features], width: int) -> Features:
     return SparseFeatures(offsets, columns, values, width)
 
 
-def _to_sparse(dense: DenseFeatures) -> SparseFeatures:
-    rows, columns = np.nonzero(dense.values)
-    counts = np.bincount(rows, minlength=dense.shape[0])
+def with_columns(features: Features, columns: Sequence[NDArray[Any]]) -> Features:
+    """Features with further columns after their own."""
+    rows, width = features.shape
+    if isinstance(features, DenseFeatures):
+        matrix = np.empty((rows, width + len(columns)), dtype=features.values.dtype, order="F")
+        matrix[:, :width] = features.values
+        for number, column in enumerate(columns, start=width):
+            matrix[:, number] = column
+        return DenseFeatures(matrix)
+    places = np.repeat(features.offsets[1:], len(columns))
+    numbers = np.tile(np.arange(width, width + len(columns), dtype=np.int32), rows)
+    values = np.stack([np.asarray(column) for column in columns], axis=1).ravel().astype(features.values.dtype)
+    return SparseFeatures(
+        features.offsets + len(columns) * np.arange(rows + 1),
+        np.insert(features.columns, places, numbers),
+        np.insert(features.values, places, values),
+        width + len(columns),
+    )
+
+
+def as_sparse(features: Features) -> SparseFeatures:
+    """The features as sparse rows, without the zeros of a matrix."""
+    if isinstance(features, SparseFeatures):
+        return features
+    rows, columns = np.nonzero(features.values)
+    counts = np.bincount(rows, minlength=features.shape[0])
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return SparseFeatures(offsets, columns.astype(np.int32), dense.values[rows, columns], dense.shape[1])
+    return SparseFeatures(offsets, columns.astype(np.int32), features.values[rows, columns], features.shape[1])

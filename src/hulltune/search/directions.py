@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
-from hulltune.data.features import DenseFeatures
+from hulltune.data.features import DenseFeatures, SparseFeatures
 from hulltune.errors import InputError
 
 DUST = 2.0**-40
@@ -34,7 +34,9 @@ def feature_units(corpus: Corpus) -> Floats:
         return np.zeros(width)
     if corpus.nodes > len(corpus):
         return np.array([_mean_of_positive(column) for column in _forest_ranges(corpus).T])
-    values = corpus.features.matrix()
+    if isinstance(corpus.features, SparseFeatures):
+        return _units_of_rows(corpus, corpus.features.tidy())
+    values = corpus.features.values
     units = np.empty(width)
     for k in range(width):
         column = np.asarray(values[:, k], dtype=np.float64)
@@ -42,6 +44,18 @@ def feature_units(corpus: Corpus) -> Floats:
             ranges = np.maximum.reduceat(column, starts) - np.minimum.reduceat(column, starts)
         units[k] = _mean_of_positive(ranges)
     return units
+
+
+def _units_of_rows(corpus: Corpus, rows: SparseFeatures) -> Floats:
+    """The units of the features of lists with sparse rows. O(values)."""
+    from hulltune.kernels.list_features import used_features
+
+    arrays = rows.offsets, rows.columns, rows.values
+    with np.errstate(over="ignore"):  # check_units refuses an infinite range
+        _, used, _, ranges = used_features(corpus.node_offsets, corpus.sentence_edges, *arrays, rows.width)
+    by_feature = ranges[np.argsort(used, kind="stable")]
+    ends = np.cumsum(np.bincount(used, minlength=rows.width))
+    return np.array([_mean_of_positive(part) for part in np.split(by_feature, ends[:-1])])
 
 
 def check_units(units: Floats, names: Sequence[str]) -> None:
