@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -45,6 +46,11 @@ class DenseFeatures:
         """The type of the values."""
         return self.values.dtype
 
+    @property
+    def nbytes(self) -> int:
+        """The size in memory."""
+        return int(self.values.nbytes)
+
     def rows(self, start: int, stop: int) -> DenseFeatures:
         """A view of some edges."""
         return DenseFeatures(self.values[start:stop])
@@ -60,6 +66,23 @@ class DenseFeatures:
     def matrix(self) -> NDArray[Any]:
         """The values as they are stored: no copy."""
         return self.values
+
+    def by_name(self, names: Sequence[str]) -> Iterator[dict[str, float]]:
+        """The values of each row by the names of their features."""
+        for row in range(self.shape[0]):  # a row at a time: Python numbers take four times the memory
+            yield dict(zip(names, self.values[row].tolist(), strict=True))
+
+    def some_columns(self, columns: Int64s) -> Floats:
+        """The values of some features, a contiguous row each, as float64."""
+        return np.ascontiguousarray(self.values.T[columns], dtype=np.float64)
+
+    def times(self, weights: Floats) -> Floats:
+        """The product of each row and the weights."""
+        return np.asarray(np.asarray(self.values, dtype=np.float64) @ weights)
+
+    def weighted_sum(self, weights: Floats) -> Floats:
+        """The sum of all rows, each times its weight."""
+        return np.asarray(weights @ np.asarray(self.values, dtype=np.float64))
 
     def toarray(self) -> Floats:
         """A copy as an ordinary float64 matrix."""
@@ -87,6 +110,11 @@ class SparseFeatures:
     def dtype(self) -> np.dtype[Any]:
         """The type of the values."""
         return self.values.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """The size in memory."""
+        return int(self.offsets.nbytes + self.columns.nbytes + self.values.nbytes)
 
     def rows(self, start: int, stop: int) -> SparseFeatures:
         """A view of some edges (their offsets are copied)."""
@@ -116,6 +144,33 @@ class SparseFeatures:
     def matrix(self) -> NDArray[Any]:
         """The values as a new matrix; DenseFeatures.matrix needs no copy."""
         return self.toarray()
+
+    def by_name(self, names: Sequence[str]) -> Iterator[dict[str, float]]:
+        """The values of each row by the names of their features; those that a row does not have are left out."""
+        ends = self.offsets.tolist()
+        for first, last in itertools.pairwise(ends):
+            columns, values = self.columns[first:last].tolist(), self.values[first:last].tolist()
+            yield {names[column]: value for column, value in zip(columns, values, strict=True)}
+
+    def some_columns(self, columns: Int64s) -> Floats:
+        """The values of some features, a contiguous row each, as float64."""
+        place = np.full(self.width, -1, dtype=np.int64)
+        place[columns] = np.arange(len(columns))
+        chosen = np.flatnonzero(place[self.columns] >= 0)
+        found = np.zeros((len(columns), self.shape[0]))
+        rows = np.searchsorted(self.offsets, chosen, side="right") - 1
+        np.add.at(found, (place[self.columns[chosen]], rows), self.values[chosen])
+        return found
+
+    def times(self, weights: Floats) -> Floats:
+        """The product of each row and the weights."""
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.offsets))
+        return np.asarray(np.bincount(rows, self.values * weights[self.columns], minlength=self.shape[0]))
+
+    def weighted_sum(self, weights: Floats) -> Floats:
+        """The sum of all rows, each times its weight."""
+        of_values = np.repeat(weights, np.diff(self.offsets))
+        return np.asarray(np.bincount(self.columns, self.values * of_values, minlength=self.width))
 
     def toarray(self) -> Floats:
         """A copy as an ordinary float64 matrix. A column that is named twice in a row counts twice."""

@@ -18,7 +18,7 @@ from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.errors import InputError
 from hulltune.formats.json_lines import record_keys, records
 from hulltune.formats.numbers import json_id, json_number, shown
-from hulltune.formats.rows import RowCollector
+from hulltune.formats.rows import RowCollector, written_features
 from hulltune.formats.streams import Problems, written_atomically
 
 EXPECTED = 'an object with "id" and "candidates"'
@@ -131,8 +131,11 @@ def _candidate_fault(candidate: Any) -> str | None:
 
 
 def write_jsonl(lists: Dataset, path: str | os.PathLike[str]) -> None:
-    """Write lists in the native format; reading them back gives the same lists."""
-    edges = lists.corpus.sentence_edges.tolist()
+    """Write lists in the native format; reading them back gives the same lists.
+
+    Of sparse features, the first hypothesis has all and others have those that are not 0: read them with ``missing=0``.
+    """
+    edges, features = lists.corpus.sentence_edges.tolist(), written_features(lists)
     with written_atomically(path) as file:
         for sentence, name in enumerate(lists.ids):
             record: dict[str, Any] = {"id": name}
@@ -141,11 +144,9 @@ def write_jsonl(lists: Dataset, path: str | os.PathLike[str]) -> None:
             if lists.sources is not None and lists.sources[sentence] is not None:
                 record["source"] = lists.sources[sentence]
             first, last = edges[sentence], edges[sentence + 1]
-            rows = lists.corpus.features.rows(first, last).toarray().tolist()
             record["candidates"] = candidates = []
-            for edge, text, values in zip(range(first, last), lists.texts(np.arange(first, last)), rows, strict=True):
-                features = dict(zip(lists.feature_names, values, strict=True))
-                candidate: dict[str, Any] = {"text": text, "features": features}
+            for edge, text in zip(range(first, last), lists.texts(np.arange(first, last)), strict=True):
+                candidate: dict[str, Any] = {"text": text, "features": next(features)}
                 if lists.scores is not None:
                     candidate["score"] = float(lists.scores[edge])
                 candidates.append(candidate)

@@ -21,7 +21,7 @@ from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.data.features import SparseFeatures
 from hulltune.errors import InputError
 from hulltune.formats.numbers import plain_number, sentence_id
-from hulltune.formats.rows import Rows
+from hulltune.formats.rows import Rows, written_features
 from hulltune.formats.streams import Problems, blocks, first_line, not_utf8, open_bytes, written_atomically
 from hulltune.wording import counted
 
@@ -446,15 +446,18 @@ LINE_BREAK = re.compile(r"[\r\n]+")
 
 
 def write_moses(lists: Dataset, path: str | os.PathLike[str]) -> None:
-    """Write lists in the Moses format, with their total scores or else 0; atomically."""
-    names, edges = lists.feature_names, lists.corpus.sentence_edges.tolist()
+    """Write lists in the Moses format, with their total scores or else 0; atomically.
+
+    Of sparse features, the first hypothesis has all, to keep their order, and others have those that are not 0.
+    """
+    edges = lists.corpus.sentence_edges.tolist()
+    all_features = written_features(lists)
     with written_atomically(path) as file:
         for sentence, name in enumerate(lists.ids):
             rows = range(edges[sentence], edges[sentence + 1])
-            values = lists.corpus.features.rows(rows.start, rows.stop).matrix().tolist()
-            for row, text, features in zip(rows, lists.texts(np.array(rows, dtype=np.int64)), values, strict=True):
+            for row, text in zip(rows, lists.texts(np.array(rows, dtype=np.int64)), strict=True):
                 score = 0.0 if lists.scores is None else float(lists.scores[row])
-                line = moses_line(name, text, dict(zip(names, features, strict=True)), score)
+                line = moses_line(name, text, next(all_features), score)
                 file.write(f"{line}\n".encode())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -124,6 +124,17 @@ def to_dataset(
         skipped=tuple(skipped),
         provenance=tuple(provenance),
     )
+
+
+def written_features(lists: Dataset) -> Iterator[dict[str, float]]:
+    """The features of each hypothesis by name, as files have them: of sparse ones, those that are not 0, but all of
+    them for the first hypothesis, so that names and their order can be read back.
+    """
+    found = lists.corpus.features.by_name(lists.feature_names)
+    if isinstance(lists.corpus.features, SparseFeatures):
+        first = next(found, {})
+        yield {name: first.get(name, 0.0) for name in lists.feature_names}
+    yield from found
 
 
 def _matrix(

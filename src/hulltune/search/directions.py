@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -17,6 +18,8 @@ DUST = 2.0**-40
 """A range below this share of the feature's largest counts as 0: it is what rounding leaves of equal sums."""
 FINEST = 2.0**-500
 """The least unit of a feature; 1 / FINEST is the largest. So a weight and its square are ordinary doubles."""
+MOST_AXES = 256
+"""The most axes of a round where not all must be searched: with very many features, others have their turn later."""
 
 
 def feature_units(corpus: Corpus) -> Floats:
@@ -106,16 +109,38 @@ def _forest_ranges(corpus: Corpus) -> Floats:
     return ranges
 
 
-def axes(groups: tuple[Int64s, ...], units: Floats) -> list[Floats]:
-    """One direction of unit length for each group of features, if some feature of it differs at all."""
+Axis: TypeAlias = tuple[Int64s, float]
+"""A group of features that move together, and the size of their weights in a direction of unit length."""
+
+
+def axes_of(groups: Iterable[Int64s], units: Floats) -> list[Axis]:
+    """The axis of each group of features, if some feature of it differs at all."""
+    sizes = inverse_units(units)
+    pairs = [(group, float(sizes[group].mean() if len(group) > 1 else sizes[group[0]])) for group in groups]
+    return [(group, size) for group, size in pairs if size > 0.0]
+
+
+def directions_of(some: Iterable[Axis], units: Floats) -> list[Floats]:
+    """The directions of some axes: a vector of all weights each."""
     directions = []
-    for group in groups:
-        size = inverse_units(units[group]).mean()
-        if size > 0.0:
-            direction = np.zeros(len(units))
-            direction[group] = size
-            directions.append(direction)
+    for group, size in some:
+        direction = np.zeros(len(units))
+        direction[group] = size
+        directions.append(direction)
     return directions
+
+
+def axes(groups: Iterable[Int64s], units: Floats) -> list[Floats]:
+    """One direction of unit length for each group of features, if some feature of it differs at all."""
+    return directions_of(axes_of(groups, units), units)
+
+
+def some_axes(units: Floats) -> list[Floats]:
+    """The axis of each feature that differs; of more than MOST_AXES so many, evenly spread over them."""
+    found = axes_of(np.arange(len(units))[:, None], units)
+    if len(found) > MOST_AXES:
+        found = [found[k] for k in np.linspace(0, len(found) - 1, MOST_AXES).astype(int).tolist()]
+    return directions_of(found, units)
 
 
 def random_directions(count: int, units: Floats, rng: Generator) -> Floats:

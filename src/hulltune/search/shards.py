@@ -126,7 +126,7 @@ class Shard:
             directions = (len(cells) - 1) // (block[1] - block[0])
             owner = np.repeat(np.tile(np.arange(*block), directions), np.diff(cells))
             places = edges + np.repeat(corpus.sentence_edges[owner], np.diff(offsets))
-            values = np.asarray(corpus.features.take(places).matrix(), dtype=np.float64)
+            values = corpus.features.take(places).toarray()
             outputs.append(self._outputs_of(block, answer))
             owners.append(owner)
             sums.append(np.add.reduceat(values, offsets[:-1], axis=0) if len(owner) else values)

@@ -96,7 +96,7 @@ def _used_features(features: Features, names: tuple[str, ...]) -> tuple[tuple[st
     if isinstance(features, DenseFeatures):
         return names, features
     used, columns = np.unique(features.columns, return_inverse=True)
-    values = features.values.astype(np.float64, copy=False)
+    values = features.values.astype(np.float64)
     rows = SparseFeatures(features.offsets, columns.reshape(-1).astype(np.int32), values, len(used))
     return tuple(names[column] for column in used.tolist()), rows
 

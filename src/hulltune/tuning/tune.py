@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hulltune._version import __version__
+from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset
 from hulltune.errors import InputError
 from hulltune.interrupts import interrupts_set, is_interrupt
@@ -210,7 +211,7 @@ class Run:
             result = replace(result, interrupted=True)
         searched = time.perf_counter()
         try:  # an interrupt from here on loses the description, never the weights
-            result = self._described(result, problem, baseline, tuned, others)
+            result = self._described(result, problem, baseline, tuned, others, setting.units)
             if heldout is not None:
                 unseen = held_out(heldout, found.weights, setting.compared, samples=self.samples, seed=self.seed)
                 result = replace(result, heldout=unseen)
@@ -286,7 +287,13 @@ class Run:
         )
 
     def _described(
-        self, result: TuneResult, problem: Problem, baseline: Picks, tuned: Picks, others: Sequence[Problem]
+        self,
+        result: TuneResult,
+        problem: Problem,
+        baseline: Picks,
+        tuned: Picks,
+        others: Sequence[Problem],
+        units: Floats,
     ) -> TuneResult:
         """The result with its description. A metric that waits for answers is not asked for more outputs."""
         weights = np.array(list(result.weights.values()))
@@ -300,7 +307,7 @@ class Run:
             ),
             oracle=best,
             oracle_kind=kind,
-            without={} if problem.metric.waits else without_each_feature(problem, weights),
+            without={} if problem.metric.waits else without_each_feature(problem, weights, units),
             others={
                 other.metric.signature: (
                     float(other.metric.score(other.picked(baseline.outputs).total)),

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int64s
+from hulltune.data.features import DenseFeatures, Features
 from hulltune.errors import InputError
 from hulltune.geometry.hulls import upper_envelope
 from hulltune.search.certified.space import Faces, Space
@@ -39,8 +39,8 @@ class Pool:
 
     offsets: Int64s
     numbers: Int64s
-    features: NDArray[Any]
-    """(candidates, features)."""
+    features: Features
+    """A row for each candidate."""
     rounding: float = 1.0
     """The rounding error of the features, as a multiple of that of a list's."""
 
@@ -52,7 +52,7 @@ def pool_of(problem: Problem, space: Space) -> Pool:
 
 def list_pool(problem: Problem) -> Pool:
     """The pool of lists: all their hypotheses."""
-    return Pool(*problem.choices(), problem.corpus.features.matrix())
+    return Pool(*problem.choices(), problem.corpus.features)
 
 
 def forest_pool(problem: Problem, space: Space) -> Pool:
@@ -69,7 +69,7 @@ def forest_pool(problem: Problem, space: Space) -> Pool:
         features.append(sums)
         sizes.append(len(outputs))
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Pool(offsets, np.concatenate(numbers), np.concatenate(features), rounding=SAME / 2.0**-46)
+    return Pool(offsets, np.concatenate(numbers), DenseFeatures(np.concatenate(features)), rounding=SAME / 2.0**-46)
 
 
 class _SentencePool:
