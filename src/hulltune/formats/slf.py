@@ -261,10 +261,12 @@ class _SlfFile:
         is_link = self._rows.target[: self._state[self._kernel.ROWS]] >= 0
         self._links, self._nodes = self._chosen(is_link), self._chosen(~is_link)
         self._check_counts()
+        self._rows = self._links  # large lattices need the memory of all lines for what follows
         numbers = self._nodes.source
         sources, targets = (self._places(column, numbers) for column in (self._links.source, self._links.target))
         start, end = self._ends(numbers, sources, targets)
         words, start_word = self._output(options, vocabulary, start, targets)
+        self._data, self._bytes, self._words = b"", self._bytes[:0].copy(), self._interning.empty_texts(1)
         of_node = sources if self._header.get("dir", "f").startswith("b") else targets
         features, names = self._features(of_node, words, start_word)
         arcs = Arcs(

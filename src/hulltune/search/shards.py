@@ -22,6 +22,8 @@ from hulltune.lines.compute import Answer, Block, blocks_of, check_threads, room
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.outputs import Outputs, in_order
 
+MOST_SCORES = 1 << 24
+"""The most edge scores of one sentence at a time: 128 MB."""
 WHOLE_LINE = np.array([[-np.inf, np.inf]])
 
 
@@ -121,7 +123,7 @@ class Shard:
         """The derivations that win somewhere on the lines, once for each segment, with the sums of their features."""
         corpus = self.sentences.corpus
         outputs, owners, sums = [], [], []
-        for block, answer in self._search(weights, intervals):
+        for block, _, answer in self._search(weights, intervals):
             cells, _, offsets, edges, _ = answer
             directions = (len(cells) - 1) // (block[1] - block[0])
             owner = np.repeat(np.tile(np.arange(*block), directions), np.diff(cells))
@@ -178,10 +180,10 @@ class Shard:
         """The segments by the general kernels: scores of all edges, envelopes, and the outputs of derivations."""
         lefts: list[list[Floats]] = [[] for _ in intervals]
         outputs: list[list[Int32s]] = [[] for _ in intervals]
-        for block, answer in self._search(weights, intervals):
+        for block, first, answer in self._search(weights, intervals):
             numbers = self._outputs_of(block, answer)
             ends = answer[0][:: block[1] - block[0]].tolist()
-            for direction, (begin, end) in enumerate(itertools.pairwise(ends)):
+            for direction, (begin, end) in enumerate(itertools.pairwise(ends), start=first):
                 lefts[direction].append(answer[1][begin:end, 0])
                 outputs[direction].append(numbers[begin:end])
         return Changes(
@@ -189,8 +191,11 @@ class Shard:
             outputs=tuple(np.concatenate(parts) for parts in outputs),
         )
 
-    def _search(self, weights: Floats, intervals: Floats) -> Iterator[tuple[Block, Answer]]:
-        """Each block of the shard with the answer of the general kernels."""
+    def _search(self, weights: Floats, intervals: Floats) -> Iterator[tuple[Block, int, Answer]]:
+        """Each block of the shard with the answer of the general kernels for the directions from a number on.
+
+        It is one answer for all directions, but for a sentence so large that its scores would take too much memory.
+        """
         sentences = self.sentences
         sentences.scorer.prepare()
         try:
@@ -198,7 +203,12 @@ class Shard:
         except IndexError:
             room = room_for_scores()
         for block in blocks_of(sentences.corpus, len(weights), 1, by_kind=True, first=self.first, last=self.last):
-            yield block, search_block(sentences.scorer, block, weights, intervals, room)
+            edges = int(sentences.corpus.sentence_edges[block[1]] - sentences.corpus.sentence_edges[block[0]])
+            at_once = max(MOST_SCORES // max(edges, 1) - 1, 1)
+            for first in range(0, len(intervals), at_once):
+                some = slice(first, first + at_once)
+                rows = weights if at_once >= len(intervals) else np.vstack([weights[:1], weights[1:][some]])
+                yield block, first, search_block(sentences.scorer, block, rows, intervals[some], room)
         self._score_rooms.append(room)
 
     def _outputs_of(self, block: Block, answer: Answer) -> Int32s:
