@@ -15,6 +15,12 @@ class InputError(ValueError):
     """The caller's data or options are wrong. The message stands alone: it is shown without a traceback."""
 
 
+def check_most(name: str, number: int, most: int) -> None:
+    """Refuse a number that is larger than allowed."""
+    if number > most:
+        raise InputError(f"{name}: expected at most {most:,}, got {number:,}")
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """The error for a name that is not known: it suggests the nearest one and lists them."""
     names = sorted(known)

@@ -51,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not is_interrupt(error):
             return _unexpected(error, "--debug" in arguments)
         return _complain("interrupted; there was nothing to write yet", INTERRUPTED)
+    except MemoryError:
+        return _complain(_out_of_memory(), FAILED)
     except BrokenPipeError:
         # The reader has closed the pipe. Python flushes standard output once more at exit, which must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -122,6 +124,14 @@ def _unexpected(error: BaseException, debug: bool) -> int:
     message = " ".join(str(error).split())
     hint = "" if debug else "; run it again with --debug for the traceback"
     return _complain(f"the run failed: {type(error).__name__}{': ' if message else ''}{message}{hint}", FAILED)
+
+
+def _out_of_memory() -> str:
+    from hulltune.memory import memory_left, size_text
+
+    left = memory_left()
+    room = "" if left is None else f" ({size_text(left)} is left)"
+    return f"out of memory{room}; use fewer data or threads, or more memory"
 
 
 def _complain(message: str, code: int) -> int:

@@ -16,11 +16,14 @@ from hulltune.data.features import DenseFeatures, Features, SparseFeatures, as_s
 from hulltune.data.lists import list_corpus, places_in_lists
 from hulltune.errors import InputError
 from hulltune.formats.numbers import LONE_SURROGATE, is_text
+from hulltune.memory import check_memory
 
 Fill: TypeAlias = Callable[[NDArray[Any], Int64s], None]
 """A function that writes the features of all rows into a matrix of zeros, row r at ``destination[r]``."""
 AsRows: TypeAlias = Callable[[Any], SparseFeatures]
 """A function that returns the features of all rows, in their order, as sparse rows with values of this type."""
+CHECKED = 1 << 24
+"""Matrices that need more bytes than this are made only if they fit into memory."""
 
 
 @dataclass
@@ -140,6 +143,10 @@ def written_features(lists: Dataset) -> Iterator[dict[str, float]]:
 def _matrix(
     rows: Rows, columns: Sequence[Column], shape: tuple[int, int], dtype: Any, destination: Int64s
 ) -> DenseFeatures:
+    # The values move from where they were read to the matrix, piece by piece.
+    needed = (shape[0] * shape[1] - rows.filled) * np.dtype(dtype).itemsize
+    if needed > CHECKED:
+        check_memory(needed, f"a matrix of {shape[0]:,} hypotheses and {shape[1]:,} features")
     matrix = np.zeros(shape, dtype=dtype, order="F")
     rows.fill(matrix, destination)
     for number, column in enumerate(columns, start=len(rows.feature_names)):

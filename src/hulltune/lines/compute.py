@@ -15,7 +15,8 @@ from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import ranges
 from hulltune.data.forest import Forest, feature_vector
-from hulltune.errors import InputError, unknown_name
+from hulltune.defaults import MOST_THREADS
+from hulltune.errors import InputError, check_most, unknown_name
 from hulltune.formats.read import DataLike, read
 from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
@@ -271,6 +272,7 @@ def check_threads(threads: int | None) -> int:
         return available_cpus()
     if not isinstance(threads, int) or threads < 1:
         raise InputError(f"threads: expected a positive number, got {threads!r}")
+    check_most("threads", threads, MOST_THREADS)
     return threads
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from hulltune.errors import InputError, unknown_name
+from hulltune.defaults import MOST_BEST
+from hulltune.errors import InputError, check_most, unknown_name
 from hulltune.loop.weights_template import WeightsFormat
 
 PLACES = ("input", "weights", "output", "iteration", "nbest")
@@ -66,6 +67,7 @@ class CommandDecoder:
             raise InputError(f"timeout: expected a positive number of seconds, got {self.timeout}")
         if self.nbest < 1:
             raise InputError(f"nbest: expected at least 1, got {self.nbest}")
+        check_most("nbest", self.nbest, MOST_BEST)
         if not self._words():
             raise InputError("decoder: the command is empty")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hulltune.arrays import Floats
-from hulltune.defaults import DIRECTIONS
-from hulltune.errors import InputError
+from hulltune.defaults import DIRECTIONS, MOST_DIRECTIONS
+from hulltune.errors import InputError, check_most
 from hulltune.search.climbing import Climber, Climbing, Position
 from hulltune.search.directions import MOST_AXES, random_directions
 
@@ -36,6 +36,7 @@ class Climb(Climbing):
         super().__post_init__()
         if self.directions < 0:
             raise InputError(f"directions: expected 0 or more, got {self.directions}")
+        check_most("directions", self.directions, MOST_DIRECTIONS)
         if self.patience < 1:
             raise InputError(f"patience: expected a positive number, got {self.patience}")
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.random import Generator
 
 from hulltune.arrays import Floats
-from hulltune.defaults import RESTARTS
-from hulltune.errors import InputError
+from hulltune.defaults import MOST_RESTARTS, RESTARTS
+from hulltune.errors import InputError, check_most
 from hulltune.interrupts import interrupts_set
 from hulltune.search.directions import directions_of
 from hulltune.search.policies import Policy, policy_of
@@ -133,6 +133,7 @@ class Climbing(Strategy):
     def __post_init__(self) -> None:
         if self.restarts < 0:
             raise InputError(f"restarts: expected 0 or more, got {self.restarts}")
+        check_most("restarts", self.restarts, MOST_RESTARTS)
         if self.max_rounds < 1:
             raise InputError(f"max_rounds: expected a positive number, got {self.max_rounds}")
         policy_of(self.policy, self.smoothing)

@@ -15,7 +15,8 @@ import numpy as np
 from hulltune._version import __version__
 from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset
-from hulltune.errors import InputError
+from hulltune.defaults import MOST_RUNS
+from hulltune.errors import InputError, check_most
 from hulltune.interrupts import interrupts_set, is_interrupt
 from hulltune.lines.compute import check_threads
 from hulltune.metrics.base import Metric
@@ -94,6 +95,7 @@ def tune(
     began = time.perf_counter()
     if replicates < 1:
         raise InputError(f"replicates: expected at least 1, got {replicates}")
+    check_most("replicates", replicates, MOST_RUNS)
     if heldout is not None and folds:
         raise InputError("heldout, folds: give one of them; held-out data are not tuned on anyway")
     run = Run(

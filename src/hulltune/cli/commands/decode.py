@@ -5,7 +5,7 @@ from __future__ import annotations
 from hulltune.cli.answers import DONE, note, note_left_out, write_lines
 from hulltune.cli.help import command
 from hulltune.cli.options import ANSWER, DATA, not_together, option, weights_option
-from hulltune.cli.values import COUNT, POSITIVE_COUNT
+from hulltune.cli.values import COUNT, DERIVATIONS
 from hulltune.defaults import BEAM
 from hulltune.errors import InputError
 from hulltune.wording import counted
@@ -32,7 +32,7 @@ BEST = 100
     ANSWER,
     "-n, --nbest K",
     f"Write the K best translations of each sentence as a Moses list. [default: {BEST}]",
-    type=POSITIVE_COUNT,
+    type=DERIVATIONS,
 )
 @option(ANSWER, "--lattice", "Write lattices (SLF) of all that the beam kept, into a folder.")
 @option(ANSWER, "--forest", "Write forests of all that the beam kept, into one text file.")
