@@ -117,7 +117,7 @@ def test_a_file_that_is_read_whole_is_read_in_pieces(tmp_path: Path, monkeypatch
 def test_a_long_record_is_refused_before_it_is_taken_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "long.jsonl"
     path.write_text('{"candidates": [], "source": "' + "x" * (17 << 20) + '"}\n', encoding="utf-8")
-    leave(monkeypatch, streams.LEAST_LEFT)
+    leave(monkeypatch, memory.LEAST_LEFT)
     monkeypatch.setattr(streams, "LEAST_LEFT", 0)
     monkeypatch.setattr(memory, "memory_left", lambda: 100 << 20)
     with pytest.raises(InputError, match=r"long.jsonl:1: a line of 1[78].* MB needs about 1[78]\d MB of memory"):
@@ -230,6 +230,7 @@ class TestAmounts:
 def test_a_large_forest_is_searched_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The scores of so many directions as fit are computed at once; the answers are those for all at once."""
     from hulltune.data.corpus import Corpus
+    from hulltune.lines.compute import search_block
     from hulltune.metrics import get_metric
     from hulltune.search import shards
     from hulltune.search.problem import Problem
@@ -256,7 +257,7 @@ def test_a_large_forest_is_searched_in_parts(monkeypatch: pytest.MonkeyPatch) ->
 
     whole = answers()
     sizes = []
-    scores = shards.search_block
+    scores = search_block
 
     def spy(scorer: Any, block: Any, weights: Any, *others: Any) -> Any:
         sizes.append((block, len(weights)))
