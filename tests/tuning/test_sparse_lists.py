@@ -14,8 +14,11 @@ import numpy as np
 import pytest
 
 from hulltune import Constraints, Dataset, InputError, read, rerank, score, tune, write
+from hulltune.cli.commands.info import describe
+from hulltune.cli.main import main
 from hulltune.data.features import DenseFeatures, SparseFeatures, as_sparse
 from hulltune.formats import rows as rows_module
+from hulltune.loop.hypotheses import Hypotheses, keep
 from hulltune.search import climb, climbing, steps
 from hulltune.search.certified import space
 from hulltune.search.certified.strategy import Certified
@@ -23,9 +26,11 @@ from hulltune.search.climb import Climb
 from hulltune.search.coordinate import Coordinate
 from hulltune.search.gradient import GradientClimb
 from hulltune.search.powell import Powell
+from hulltune.search.problem import Problem
 from hulltune.tuning import evaluation
 from hulltune.tuning.oracle import best_reachable
 from hulltune.tuning.reranking import rank
+from hulltune.tuning.surfaces import along_feature
 
 WIDTH = 200
 """More features than are always stored as a matrix."""
@@ -149,7 +154,7 @@ def test_what_is_written_is_read_back(form: str, tmp_path: Path) -> None:
     lists = read(records(), missing=0)
     path = tmp_path / f"again.{form}"
     write(lists, path, "packed" if form == "hull" else form)
-    again = read(path) if form != "jsonl" else read(path, missing=0)
+    again = read(path)
     assert isinstance(again.corpus.features, SparseFeatures)
     assert again.feature_names == lists.feature_names
     np.testing.assert_array_equal(again.corpus.features.toarray(), lists.corpus.features.toarray())
@@ -287,3 +292,52 @@ def test_many_features_do_not_take_their_matrix(tmp_path: Path) -> None:
     assert int(features) > 40_000
     assert int(edges) > 3_000
     assert not_worse == "True"
+
+
+def test_a_loop_joins_sparse_lists(tmp_path: Path) -> None:
+    parts = [replace(read(records(4, seed=seed), missing=0), references=None) for seed in (1, 2)]
+    hypotheses = Hypotheses()
+    for number, part in enumerate(parts):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        found, files = keep(part, folder, lasting=True, count=4)
+        hypotheses = hypotheses.added(found, files)
+    union = hypotheses.union
+    assert isinstance(union.corpus.features, SparseFeatures)
+    assert union.corpus.edges == sum(part.corpus.edges for part in parts)
+    assert set(union.feature_names) == set(parts[0].feature_names) | set(parts[1].feature_names)
+    column = union.feature_names.index("lm")
+    total = sum(part.corpus.features.toarray()[:, part.feature_names.index("lm")].sum() for part in parts)
+    assert union.corpus.features.toarray()[:, column].sum() == pytest.approx(total)
+
+
+def test_records_say_that_their_features_are_sparse() -> None:
+    candidates = [{"text": "a", "features": {"x": 1}}, {"text": "b", "features": {"y": 2}}]
+    with pytest.raises(InputError, match="lacks feature 'x'"):
+        read([{"candidates": candidates}])
+    assert read([{"candidates": candidates, "sparse": True}]).corpus.features.toarray().tolist() == [[1, 0], [0, 2]]
+    with pytest.raises(InputError, match='record 0: "sparse" is 1; expected true or false'):
+        read([{"candidates": candidates, "sparse": 1}])
+
+
+def test_surfaces_and_information_of_sparse_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "lists.jsonl"
+    write(read(records(), missing=0), path, "jsonl")
+    sparse, dense = both(monkeypatch, lambda: read(path))
+    rng = np.random.default_rng(3)
+    weights = rng.normal(size=len(sparse.feature_names))
+    one, other = (along_feature(Problem.of(lists, "wer"), weights, "f0") for lists in (sparse, dense))
+    np.testing.assert_array_equal(one.breakpoints, other.breakpoints)
+    np.testing.assert_array_equal(one.scores, other.scores)
+    described = [describe(lists) for lists in (sparse, dense)]
+    assert [each["storage"]["features"] for each in described] == ["sparse rows", "matrix"]
+    assert described[0]["storage"]["bytes"] < described[1]["storage"]["bytes"] / 3
+    for mine, theirs in zip(described[0]["features"], described[1]["features"], strict=True):
+        assert mine.pop("mean") == pytest.approx(theirs.pop("mean"), abs=1e-12)
+        assert mine == theirs
+    assert main(["info", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("… and ") and line.endswith("more features, with --json") for line in lines)
+    assert any(line.startswith("features are stored as sparse rows, ") for line in lines)

@@ -2,7 +2,8 @@
 
     {"id": 0, "refs": ["a b"], "source": "x y", "candidates": [{"text": "a b", "features": {"lm": -1.5}, "score": 2}]}
 
-``candidates`` is required, and in it ``text``. Where no line has an ``id``, it is the number of the line from 0.
+``candidates`` is required, and in it ``text``. Where no line has an ``id``, it is the number of the line from 0. With
+``"sparse": true`` features that candidates leave out are 0, from this line on.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from hulltune.data.dataset import Dataset, SentenceId
+from hulltune.data.features import SparseFeatures
 from hulltune.errors import InputError
 from hulltune.formats.json_lines import record_keys, records
 from hulltune.formats.numbers import json_id, json_number, shown
@@ -81,6 +83,8 @@ def _declare(record: Mapping[str, Any], place: int, collector: RowCollector) -> 
     sentence = json_id(record["id"]) if "id" in record else place
     assert sentence is not None  # a record with another id has a fault
     references = record.get("refs")
+    if record.get("sparse"):
+        collector.fill_missing()
     return sentence, collector.declare(
         sentence, references=None if references is None else tuple(references), source=record.get("source")
     )
@@ -108,6 +112,8 @@ def _record_fault(record: Mapping[str, Any]) -> str | None:
         not isinstance(references, list) or not all(isinstance(text, str) for text in references)
     ):
         return f'"refs" is {shown(references)}; expected a list of strings'
+    if not isinstance(record.get("sparse", False), bool):
+        return f'"sparse" is {shown(record["sparse"])}; expected true or false'
     if not isinstance(record.get("source", ""), (str, type(None))):
         return f'"source" is {shown(record["source"])}; expected a string'
     return None
@@ -133,12 +139,15 @@ def _candidate_fault(candidate: Any) -> str | None:
 def write_jsonl(lists: Dataset, path: str | os.PathLike[str]) -> None:
     """Write lists in the native format; reading them back gives the same lists.
 
-    Of sparse features, the first hypothesis has all and others have those that are not 0: read them with ``missing=0``.
+    Of sparse features, the first hypothesis has all, to keep their order, and others have those that are not 0.
     """
     edges, features = lists.corpus.sentence_edges.tolist(), written_features(lists)
+    is_sparse = isinstance(lists.corpus.features, SparseFeatures)
     with written_atomically(path) as file:
         for sentence, name in enumerate(lists.ids):
             record: dict[str, Any] = {"id": name}
+            if is_sparse:
+                record["sparse"] = True
             if lists.references is not None:
                 record["refs"] = list(lists.references[sentence])
             if lists.sources is not None and lists.sources[sentence] is not None:

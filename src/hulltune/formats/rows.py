@@ -282,6 +282,10 @@ class RowCollector:
         """Whether a feature left out is 0; otherwise it is a fault."""
         return self._missing is not None
 
+    def fill_missing(self) -> None:
+        """Take features that further hypotheses leave out as 0."""
+        self._missing = 0.0
+
     def declare(
         self, sentence: SentenceId, *, references: tuple[str, ...] | None = None, source: str | None = None
     ) -> str | None:
