@@ -295,12 +295,12 @@ def test_many_features_do_not_take_their_matrix(tmp_path: Path) -> None:
 
 
 def test_a_loop_joins_sparse_lists(tmp_path: Path) -> None:
-    parts = [replace(read(records(4, seed=seed), missing=0), references=None) for seed in (1, 2)]
+    parts = [replace(read(records(seed=seed), missing=0), references=None) for seed in (1, 2)]
     hypotheses = Hypotheses()
     for number, part in enumerate(parts):
         folder = tmp_path / str(number)
         folder.mkdir()
-        found, files = keep(part, folder, lasting=True, count=4)
+        found, files = keep(part, folder, lasting=True, count=12)
         hypotheses = hypotheses.added(found, files)
     union = hypotheses.union
     assert isinstance(union.corpus.features, SparseFeatures)
@@ -332,8 +332,8 @@ def test_surfaces_and_information_of_sparse_lists(
     np.testing.assert_array_equal(one.breakpoints, other.breakpoints)
     np.testing.assert_array_equal(one.scores, other.scores)
     described = [describe(lists) for lists in (sparse, dense)]
-    assert [each["storage"]["features"] for each in described] == ["sparse rows", "matrix"]
-    assert described[0]["storage"]["bytes"] < described[1]["storage"]["bytes"] / 3
+    assert [each["storage"]["features"] for each in described if "storage" in each] == ["sparse rows"]
+    assert described[0]["storage"]["bytes"] < dense.corpus.features.nbytes / 3
     for mine, theirs in zip(described[0]["features"], described[1]["features"], strict=True):
         assert mine.pop("mean") == pytest.approx(theirs.pop("mean"), abs=1e-12)
         assert mine == theirs

@@ -80,9 +80,8 @@ def describe(lists: Dataset) -> dict[str, Any]:
 
 
 def _described_features(corpus: Corpus, units: Floats, omitted: Mapping[str, int]) -> dict[str, Any]:
-    """The features: least, mean and largest values over all edges, how they are stored, and their share that is not 0.
-
-    Of sparse rows, the values that a row does not have are 0.
+    """The features with their least, mean and largest values over all edges, and, if they are not stored as a matrix,
+    how they are: "storage". Of sparse rows, the values that a row does not have are 0.
     """
     import numpy as np
 
@@ -90,6 +89,7 @@ def _described_features(corpus: Corpus, units: Floats, omitted: Mapping[str, int
 
     numbers: Iterator[tuple[float, float, float]]
     features, (rows, width) = corpus.features, corpus.features.shape
+    storage: dict[str, Any] = {}
     if isinstance(features, SparseFeatures):
         given = np.bincount(features.columns, minlength=width)
         totals = np.bincount(features.columns, features.values, minlength=width)
@@ -97,6 +97,8 @@ def _described_features(corpus: Corpus, units: Floats, omitted: Mapping[str, int
         np.minimum.at(least, features.columns, features.values)
         np.maximum.at(most, features.columns, features.values)
         numbers = zip(least.tolist(), (totals / max(rows, 1)).tolist(), most.tolist(), strict=True)
+        share = float(np.count_nonzero(features.values) / max(rows * width, 1))
+        storage = {"storage": {"features": "sparse rows", "bytes": features.nbytes, "not_zero": share}}
     else:
         numbers = ((float(each.min()), float(each.mean()), float(each.max())) for each in features.values.T if rows)
     nothing = (None, None, None)
@@ -110,12 +112,7 @@ def _described_features(corpus: Corpus, units: Floats, omitted: Mapping[str, int
             }
             for name, unit in zip(corpus.feature_names, units.tolist(), strict=True)
         ],
-        "storage": {
-            "features": "sparse rows" if isinstance(features, SparseFeatures) else "matrix",
-            "type": str(features.dtype),
-            "not_zero": float(np.count_nonzero(features.values) / max(rows * width, 1)),
-            "bytes": features.nbytes,
-        },
+        **storage,
     }
 
 
@@ -220,7 +217,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
 
 def _feature_table(found: dict[str, Any], where: str = "in a list") -> list[str]:
     """The lines of a table of features: names to the left, numbers to the right, then remarks."""
-    features, stored = found["features"], found["storage"]
+    features, stored = found["features"], found.get("storage")
     left = len(features) - MOST_FEATURES
     features = features[:MOST_FEATURES]
     width = max(7, *(len(feature["name"]) for feature in features))
@@ -235,7 +232,7 @@ def _feature_table(found: dict[str, Any], where: str = "in a list") -> list[str]
         lines.append(f"{feature['name']:{width}}  {numbers}  {'; '.join(remarks)}".rstrip())
     if left > 0:
         lines.append(f"… and {counted(left, 'more feature')}, with --json")
-    if stored["features"] != "matrix":
+    if stored is not None:
         share = f"{100 * stored['not_zero']:.2g} % of the values are not 0"
         lines.append(f"features are stored as {stored['features']}, {stored['bytes'] / 1e6:,.1f} MB: {share}")
     return lines
