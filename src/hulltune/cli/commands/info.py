@@ -100,7 +100,8 @@ def _described_features(corpus: Corpus, units: Floats, omitted: Mapping[str, int
         share = float(np.count_nonzero(features.values) / max(rows * width, 1))
         storage = {"storage": {"features": "sparse rows", "bytes": features.nbytes, "not_zero": share}}
     else:
-        numbers = ((float(each.min()), float(each.mean()), float(each.max())) for each in features.values.T if rows)
+        columns = (column.astype(np.float64) for column in features.values.T if rows)
+        numbers = ((float(each.min()), float(each.mean()), float(each.max())) for each in columns)
     nothing = (None, None, None)
     return {
         "features": [
