@@ -41,10 +41,10 @@ unit: $(STAMP) $(VENV)/.optional
 same-results: $(STAMP)  ## all command lines whose answers are recorded, also those that take long
 	HULLTUNE_SAME_RESULTS=all $(BIN)/pytest tests/results
 
-BENCHES := bench-engine bench-metrics bench-tuning bench-forests bench-certified
+BENCHES := bench-engine bench-metrics bench-tuning bench-forests bench-certified bench-large
 .PHONY: $(BENCHES) bench-setup
 
-bench: $(BENCHES)  ## all timings, as tables and as JSON in benchmarks/results: half an hour; each part by itself:
+bench: $(BENCHES)  ## all timings, as tables and as JSON in benchmarks/results: an hour; each part by itself:
 
 bench-setup: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
@@ -67,6 +67,9 @@ bench-forests: bench-setup    ## reading and tuning lattices and hypergraphs
 
 bench-certified: bench-setup  ## certified search beside grids, random search and line searches
 	$(BIN)/python benchmarks/certified.py
+
+bench-large: bench-setup      ## memory and time of very large inputs, each in its own process
+	$(BIN)/python benchmarks/large.py
 
 examples: $(STAMP)  ## the figures of the documentation
 	$(BIN)/python examples/error_surface.py

@@ -268,3 +268,21 @@ def test_a_large_forest_is_searched_in_parts(monkeypatch: pytest.MonkeyPatch) ->
     assert answers() == whole
     assert {size for block, size in sizes if block != (1, 2)} == {5, 2}
     assert ((1, 2), 22) in sizes  # the list is small
+
+
+def test_derivations_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hulltune import envelope
+    from hulltune.kernels import envelopes, lanes
+
+    assert len(lanes._doubled(np.empty(8, dtype=np.int32))) == 16
+    with pytest.raises(MemoryError):
+        lanes._doubled(np.empty(lanes.MOST_EDGES, dtype=np.int32))  # its memory is never touched
+
+    def fail(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(envelopes, "envelopes", fail)
+    arcs = [(0, 1, "a", [1.0]), (0, 1, "b", [2.0]), (1, 2, "c", [0.0])]
+    forest = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["x"])
+    with pytest.raises(InputError, match=r"sentence 0: 5 edges, whose envelope has too many long derivations"):
+        envelope(forest, [1.0], [1.0])
