@@ -40,7 +40,33 @@ finally:
 """
 
 
-def measured(arguments: list[str], *, limit: float | None = None) -> dict[str, Any]:
+FROM_PYTHON = """
+import resource, sys
+import numpy as np
+from hulltune import Forest, tune
+from hulltune.search.climb import Climb
+
+def arcs(count, states):
+    rng = np.random.default_rng(3)
+    for state in range(states):
+        yield state, state + 1, f"w{state % 1000}", [0.0, 1.0]
+    for first in range(0, count, 1 << 16):
+        sources = rng.integers(states, size=1 << 16)
+        targets = np.minimum(sources + rng.integers(1, 2000, size=1 << 16), states)
+        values, words = rng.normal(size=(1 << 16, 2)).tolist(), rng.integers(1000, size=1 << 16).tolist()
+        columns = zip(sources.tolist(), targets.tolist(), words, values)
+        yield from ((source, target, f"w{word}", features) for source, target, word, features in columns)
+
+count = int(sys.argv[1])
+forest = Forest.from_lattice(arcs(count, 50_000), start=0, finals=[50_000], feature_names=["x", "y"])
+result = tune([forest], [["w1 w2 w3"]], metric="wer", search=Climb(restarts=0, max_rounds=1, directions=4))
+print(forest, result.score)
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(f"used {used.ru_maxrss} {used.ru_utime + used.ru_stime}", file=sys.stderr)
+"""
+
+
+def measured(arguments: list[str], *, limit: float | None = None, program: str = RUN) -> dict[str, Any]:
     """Run a command line of hulltune, perhaps with an address space of ``limit`` bytes; its figures and last lines."""
 
     def limited() -> None:
@@ -50,7 +76,7 @@ def measured(arguments: list[str], *, limit: float | None = None) -> dict[str, A
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     began = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", RUN, *arguments],
+        [sys.executable, "-c", program, *arguments],
         env=environment, capture_output=True, text=True, check=False, preexec_fn=limited if limit else None,
     )  # fmt: skip
     seconds = time.perf_counter() - began
@@ -156,6 +182,9 @@ def lattice(folder: Path, quick: bool) -> list[dict[str, Any]]:
         figures = measured(arguments)
         figures["bytes_per_arc"] = round(figures["peak_gb"] * GB / arcs)
         found.append({"what": f"{command[0]} a lattice of {arcs:,} arcs", "target_gb": 4.0, **figures})
+    figures = measured([str(arcs)], program=FROM_PYTHON)
+    figures["bytes_per_arc"] = round(figures["peak_gb"] * GB / arcs)
+    found.append({"what": f"Forest.from_lattice of {arcs:,} arcs, and tune", "target_gb": 4.0, **figures})
     return found
 
 

@@ -6,13 +6,16 @@ import gzip
 import re
 import subprocess
 import sys
+import tracemalloc
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hulltune import Forest, InputError, kbest, memory, read, tune
+from hulltune import Forest, ForestBuilder, InputError, kbest, memory, read, tune
 from hulltune.cli.main import main
 from hulltune.formats import reading, streams
 from hulltune.memory import check_memory, memory_left, size_text
@@ -286,3 +289,35 @@ def test_derivations_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch
     forest = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["x"])
     with pytest.raises(InputError, match=r"sentence 0: 5 edges, whose envelope has too many long derivations"):
         envelope(forest, [1.0], [1.0])
+
+
+def test_a_lattice_made_in_python_takes_numbers_and_no_objects() -> None:
+    """Once each arc took about 1,000 bytes, as lists and dictionaries."""
+    count = 20_000
+    numbers = [1.0, 2.0, 0.5]
+    tracemalloc.start()
+    builder = ForestBuilder(feature_names=["x", "y", "z"])
+    for k in range(count):
+        builder.add_edge(k % 50 + 1, [k % 50], features=numbers, output=[0, "word"])
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert taken < 150 * count
+
+
+def test_arcs_are_taken_one_after_the_other() -> None:
+    """A generator of arcs is never kept as a list."""
+    alive = []
+
+    def arcs() -> Iterator[tuple[int, int, str, list[float]]]:
+        for k in range(500):
+            features = Numbers([1.0, float(k)])
+            alive.append(weakref.ref(features))
+            yield k % 20, k % 20 + 1, "a", features
+            assert sum(each() is not None for each in alive) < 5
+
+    forest = Forest.from_lattice(arcs(), start=0, finals=[20], feature_names=["x", "y"])
+    assert forest.edges == 502
+
+
+class Numbers(list[float]):
+    """A list that can be referred to weakly."""
