@@ -46,19 +46,22 @@ import numpy as np
 from hulltune import Forest, tune
 from hulltune.search.climb import Climb
 
-def arcs(count, states):
+def arcs(count, layers=100):
     rng = np.random.default_rng(3)
-    for state in range(states):
-        yield state, state + 1, f"w{state % 1000}", [0.0, 1.0]
+    each = max(count // 100 // layers, 1)
+    for state in range(each):
+        yield "start", state, None, [0.0, 0.0]
+        yield (layers - 1) * each + state, "end", None, [0.0, 0.0]
     for first in range(0, count, 1 << 16):
-        sources = rng.integers(states, size=1 << 16)
-        targets = np.minimum(sources + rng.integers(1, 2000, size=1 << 16), states)
+        layer = rng.integers(layers - 1, size=1 << 16)
+        sources = layer * each + rng.integers(each, size=1 << 16)
+        targets = (layer + 1) * each + rng.integers(each, size=1 << 16)
         values, words = rng.normal(size=(1 << 16, 2)).tolist(), rng.integers(1000, size=1 << 16).tolist()
         columns = zip(sources.tolist(), targets.tolist(), words, values)
         yield from ((source, target, f"w{word}", features) for source, target, word, features in columns)
 
 count = int(sys.argv[1])
-forest = Forest.from_lattice(arcs(count, 50_000), start=0, finals=[50_000], feature_names=["x", "y"])
+forest = Forest.from_lattice(arcs(count), start="start", finals=["end"], feature_names=["x", "y"])
 result = tune([forest], [["w1 w2 w3"]], metric="wer", search=Climb(restarts=0, max_rounds=1, directions=4))
 print(forest, result.score)
 used = resource.getrusage(resource.RUSAGE_SELF)

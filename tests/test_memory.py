@@ -231,7 +231,9 @@ class TestAmounts:
 
 
 def test_a_large_forest_is_searched_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The scores of so many directions as fit are computed at once; the answers are those for all at once."""
+    """The scores of so many directions as fit are computed at once, and of long derivations those of a few segments;
+    the answers are those for all at once.
+    """
     from hulltune.data.corpus import Corpus
     from hulltune.lines.compute import search_block
     from hulltune.metrics import get_metric
@@ -259,6 +261,12 @@ def test_a_large_forest_is_searched_in_parts(monkeypatch: pytest.MonkeyPatch) ->
         return [line.lefts.tolist() for line in found], texts, derived.sums.tolist(), derived.sentences.tolist()
 
     whole = answers()
+    monkeypatch.setattr(shards, "LONG", 5)
+    monkeypatch.setattr(shards, "MOST_EDGES", 100)  # derivations of two segments at a time
+    assert answers() == whole
+    monkeypatch.setattr(shards, "MOST_EDGES", 1)
+    assert answers() == whole
+    monkeypatch.undo()
     sizes = []
     scores = search_block
 
@@ -271,24 +279,6 @@ def test_a_large_forest_is_searched_in_parts(monkeypatch: pytest.MonkeyPatch) ->
     assert answers() == whole
     assert {size for block, size in sizes if block != (1, 2)} == {5, 2}
     assert ((1, 2), 22) in sizes  # the list is small
-
-
-def test_derivations_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hulltune import envelope
-    from hulltune.kernels import envelopes, lanes
-
-    assert len(lanes._doubled(np.empty(8, dtype=np.int32))) == 16
-    with pytest.raises(MemoryError):
-        lanes._doubled(np.empty(lanes.MOST_EDGES, dtype=np.int32))  # its memory is never touched
-
-    def fail(*_: Any) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(envelopes, "envelopes", fail)
-    arcs = [(0, 1, "a", [1.0]), (0, 1, "b", [2.0]), (1, 2, "c", [0.0])]
-    forest = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["x"])
-    with pytest.raises(InputError, match=r"sentence 0: 5 edges, whose envelope has too many long derivations"):
-        envelope(forest, [1.0], [1.0])
 
 
 def test_a_lattice_made_in_python_takes_numbers_and_no_objects() -> None:
@@ -321,3 +311,19 @@ def test_arcs_are_taken_one_after_the_other() -> None:
 
 class Numbers(list[float]):
     """A list that can be referred to weakly."""
+
+
+def test_outputs_that_fill_the_memory_end_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    from hulltune.data.corpus import Corpus
+    from hulltune.metrics import get_metric
+    from hulltune.search import outputs
+    from hulltune.search.problem import Problem
+
+    monkeypatch.setattr(outputs, "CHECKED_WORDS", 1)
+    monkeypatch.setattr(outputs, "FIRST_SLOTS", 2)
+    monkeypatch.setattr(outputs, "memory_left", lambda: 1 << 20)
+    arcs = [(k, k + 1, f"w{k}{j}", [float(j), float(k * j)]) for k in range(30) for j in range(3)]
+    forest = Forest.from_lattice(arcs, start=0, finals=[30], feature_names=["x", "y"])
+    problem = Problem(Corpus.pack([forest]), get_metric("wer"), [("w00",)])
+    with pytest.raises(InputError, match=r"\d+ outputs of forests were met, and 1.0 MB of memory is left; prune the"):
+        problem.search(np.ones(2), np.eye(2), np.tile([-np.inf, np.inf], (2, 1)))

@@ -35,8 +35,6 @@ from hulltune.kernels.simd import (
 )
 
 END = -1  # closes a derivation in a list of edges
-MOST_EDGES = 1 << 27
-"""The most edges of the derivations of a block of sentences, which is one if it is large: 512 MB."""
 
 
 @kernel
@@ -110,14 +108,6 @@ def _decide_exactly(points: Floats, scratch: Floats) -> None:
 
 
 @kernel
-def _doubled(edges: Int32s) -> Int32s:
-    """The edges of derivations with room for as many more; MemoryError instead of more than MOST_EDGES."""
-    if edges.size >= MOST_EDGES:
-        raise MemoryError
-    return np.concatenate((edges, np.empty_like(edges)))
-
-
-@kernel
 def backtrack(
     lane: int,
     first: int,
@@ -159,7 +149,7 @@ def backtrack(
                 break
         assert found >= 0
         if count == edges.size:
-            edges = _doubled(edges)
+            edges = np.concatenate((edges, np.empty_like(edges)))
         edges[count] = found - base
         count += 1
         arity = tail_offsets[found + 1] - tail_offsets[found]
@@ -169,7 +159,7 @@ def backtrack(
             stack[height] = tails[slot]
             height += 1
     if count == edges.size:
-        edges = _doubled(edges)
+        edges = np.concatenate((edges, np.empty_like(edges)))
     edges[count] = END
     return edges, count + 1
 

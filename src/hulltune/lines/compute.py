@@ -146,11 +146,9 @@ def search_block(
             first, last, scores, exponents, intervals, METHODS.index(method), derivations,
         )  # fmt: skip
     except MemoryError:
-        where = f"sentence {first}" if last == first + 1 else f"sentences {first} to {last - 1}"
-        edges = int(corpus.sentence_edges[last] - corpus.sentence_edges[first])
         raise InputError(
-            f"{where}: {edges:,} edges, whose envelope has too many long derivations for the memory; prune the forests "
-            '(hulltune convert --beam), cut long inputs, or from Python try derivations=False, or method "lanes"'
+            f"sentences {first} to {last - 1}: out of memory for derivations or hulls; "
+            'try derivations=False, or method "lanes", which keeps no hulls'
         ) from None
     return answer
 

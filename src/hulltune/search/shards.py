@@ -18,12 +18,17 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
+from hulltune.errors import InputError
 from hulltune.lines.compute import Answer, Block, blocks_of, check_threads, room_for_scores, search_block
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.outputs import Outputs, in_order
 
 MOST_SCORES = 1 << 24
 """The most edge scores of one sentence at a time: 128 MB."""
+LONG = 4096
+"""Derivations of more edges are long: they are kept for a few segments at a time."""
+MOST_EDGES = 1 << 24
+"""The most edges of long derivations at a time: 64 MB."""
 WHOLE_LINE = np.array([[-np.inf, np.inf]])
 
 
@@ -84,6 +89,14 @@ class Sentences:
             return None
         shifts = whole.sentence_edges[self.names] - corpus.sentence_edges[:-1]
         return (np.arange(corpus.edges) + np.repeat(shifts, np.diff(corpus.sentence_edges))).astype(np.int32)
+
+    @cached_property
+    def longest(self) -> Floats:
+        """The number of edges of each sentence's longest derivation."""
+        from hulltune.kernels.depths import longest_derivations
+
+        corpus = self.corpus
+        return longest_derivations(corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails)
 
     def outputs_of_edges(self, edges: Int64s | Int32s) -> Int32s:
         """The outputs of some edges of lists."""
@@ -204,12 +217,44 @@ class Shard:
             room = room_for_scores()
         for block in blocks_of(sentences.corpus, len(weights), 1, by_kind=True, first=self.first, last=self.last):
             edges = int(sentences.corpus.sentence_edges[block[1]] - sentences.corpus.sentence_edges[block[0]])
-            at_once = max(MOST_SCORES // max(edges, 1) - 1, 1)
+            at_once = 1 if self._is_long(block) else max(MOST_SCORES // max(edges, 1) - 1, 1)
             for first in range(0, len(intervals), at_once):
                 some = slice(first, first + at_once)
                 rows = weights if at_once >= len(intervals) else np.vstack([weights[:1], weights[1:][some]])
-                yield block, first, search_block(sentences.scorer, block, rows, intervals[some], room)
+                for answer in self._answers(block, rows, intervals[some], room):
+                    yield block, first, answer
         self._score_rooms.append(room)
+
+    def _is_long(self, block: Block) -> bool:
+        """Whether a block is one sentence with very long derivations."""
+        return not self.are_lists and block[1] == block[0] + 1 and self.sentences.longest[block[0]] > LONG
+
+    def _answers(self, block: Block, weights: Floats, intervals: Floats, room: Floats) -> Iterator[Answer]:
+        """The answer of the general kernels, in parts for a sentence with long derivations along its one direction.
+
+        Thousands of segments with derivations of thousands of edges would fill the memory. So the segments come first,
+        and then the derivations of a few of them at a time, from the middle of the first of these to that of the last.
+        """
+        scorer = self.sentences.scorer
+        if not self._is_long(block):
+            yield search_block(scorer, block, weights, intervals, room)
+            return
+        _, segments, *_ = search_block(scorer, block, weights, intervals, room, derivations=False)
+        ends = np.append(segments[:, 0], intervals[0, 1])
+        longest = float(self.sentences.longest[block[0]])
+        at_once = max(int(MOST_EDGES / longest), 1)
+        for first in range(0, len(segments), at_once):
+            last = min(first + at_once, len(segments)) - 1
+            part = np.array([[_inside(*ends[first : first + 2].tolist()), _inside(*ends[last : last + 2].tolist())]])
+            if first == last:  # an interval must have some width, within the only segment
+                part[0, 1] = _inside(part[0, 0], float(ends[last + 1]))
+            _, _, offsets, edges, passes = search_block(scorer, block, weights, part, room)
+            if len(offsets) != last - first + 2:
+                raise InputError(
+                    f"sentence {block[0]}: derivations of up to {longest:,.0f} edges, on segments too thin to be "
+                    "searched apart; cut long inputs, or prune the forests (convert --beam)"
+                )
+            yield np.array([0, last - first + 1]), segments[first : last + 1], offsets, edges, passes
 
     def _outputs_of(self, block: Block, answer: Answer) -> Int32s:
         """The output of every segment of a block's answer."""
@@ -225,6 +270,17 @@ class Shard:
             sentences.corpus, sentences.in_order, first, names, cells, offsets, edges
         )
         return numbers.astype(np.int32)
+
+
+def _inside(low: float, high: float) -> float:
+    """A point between two ends, which may be infinite."""
+    if np.isinf(low) and np.isinf(high):
+        return 0.0
+    if np.isinf(low):
+        return high - max(abs(high), 1.0)
+    if np.isinf(high):
+        return low + max(abs(low), 1.0)
+    return low + (high - low) / 2.0
 
 
 def cut(sentences: Sentences, parts: int) -> list[Shard]:
