@@ -49,10 +49,10 @@ same-results: kernels  ## all command lines whose answers are recorded, also tho
 soak: kernels   ## bad days in bulk: fuzzed inputs, kills, full disks; an hour (docs/reliability.md)
 	$(BIN)/python -m tests.soak --minutes 60
 
-BENCHES := bench-startup bench-engine bench-metrics bench-tuning bench-forests bench-certified
+BENCHES := bench-startup bench-engine bench-metrics bench-tuning bench-forests bench-certified bench-large
 .PHONY: $(BENCHES) bench-setup
 
-bench: $(BENCHES)  ## all timings, as tables and as JSON in benchmarks/results: half an hour; each part by itself:
+bench: $(BENCHES)  ## all timings, as tables and as JSON in benchmarks/results: an hour; each part by itself:
 
 bench-setup: kernels
 	HULLTUNE_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[bench]'
@@ -79,6 +79,9 @@ bench-forests: bench-setup    ## reading and tuning lattices and hypergraphs
 
 bench-certified: bench-setup  ## certified search beside grids, random search and line searches
 	$(BIN)/python benchmarks/certified.py
+
+bench-large: bench-setup      ## memory and time of very large inputs, each in its own process
+	$(BIN)/python benchmarks/large.py
 
 examples: kernels  ## the figures of the documentation
 	$(BIN)/python examples/error_surface.py

@@ -9,5 +9,14 @@ DIRECTIONS = 16
 """Lines that one round of a climb searches."""
 GAP = 0.001
 """The gap between value and bound at which a certified search may end, in the unit of the metric."""
+MOST_RESTARTS = 100_000
+MOST_DIRECTIONS = 10_000
+MOST_THREADS = 1_024
+MOST_BEST = 10_000_000
+MOST_RUNS = 10_000
+MOST_MADE = 1_000_000
+"""What is refused at once, because it would end in the memory or in years: more restarts, directions of a round,
+threads, derivations of a sentence, runs (replicates, iterations) and made-up sentences or candidates than these.
+"""
 BEAM = 6
 """Items that the built-in decoder keeps for each category and span."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+MOST_LISTED = 50
+"""The most known names in a message."""
 NEAR = 0.65
 """The likeness (0 to 1) from which on a name is suggested for another: two letters of three, but not one of two."""
 
@@ -26,10 +28,17 @@ class Note(UserWarning):
     """Something that the caller should know, though the result is right; the program shows it as a line."""
 
 
+def check_most(name: str, number: int, most: int) -> None:
+    """Refuse a number that is larger than allowed."""
+    if number > most:
+        raise InputError(f"{name}: expected at most {most:,}, got {number:,}")
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
-    """The error for a name that is not known: it suggests the nearest one and lists them all."""
+    """The error for a name that is not known: it suggests the nearest one and lists them."""
     names = sorted(known)
     spelled = {known_name.lower(): known_name for known_name in names}
     near = difflib.get_close_matches(name.lower(), spelled, n=1, cutoff=NEAR)
     hint = f"; did you mean {spelled[near[0]]!r}?" if near else ""
-    return InputError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")
+    others = f", … {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
+    return InputError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names[:MOST_LISTED])}{others})")

@@ -10,7 +10,8 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.dataset import Dataset, Provenance
 from hulltune.data.lists import lists_of_texts
-from hulltune.errors import InputError
+from hulltune.defaults import MOST_MADE
+from hulltune.errors import InputError, check_most
 
 OPTIMUM: Mapping[str, float] = {
     "forward": 1.0, "backward": 1.0, "fluency": 2.0, "hint": 0.0, "length": 0.0, "noise": 0.0,
@@ -123,3 +124,4 @@ def _check(**sizes: int) -> None:
     for name, size in sizes.items():
         if size < 1:
             raise InputError(f"{name}: expected at least 1, got {size}")
+        check_most(name, size, MOST_MADE)

@@ -222,7 +222,7 @@ def test_values_of_options() -> None:
     with pytest.raises(click.BadParameter, match=r"expected NAME=\+ or NAME=-"):
         values.NamedSign().convert("lm=*", None, None)
     with pytest.raises(click.BadParameter, match="expected a whole number of at least 1"):
-        values.POSITIVE_COUNT.convert("0", None, None)
+        values.RUNS.convert("0", None, None)
     for wrong in ("-1", "inf", "x"):
         with pytest.raises(click.BadParameter, match="expected a number of at least 0"):
             values.Number(0).convert(wrong, None, None)

@@ -21,9 +21,7 @@ from tests.results.test_same_results import EVERYTHING
 ALL = os.environ.get(EVERYTHING) == "all"
 LONG = pytest.mark.skipif(not ALL, reason="takes minutes; `make same-results` runs it")
 FEW = ("tune lists for wer, one reference", "tune lattices")
-CASES = [
-    case for case in all_cases() if (ALL or case.name in FEW) and missing_data(case) is None and not case.rounds
-]  # fmt: skip
+CASES = [case for case in all_cases() if (ALL or case.name in FEW) and missing_data(case) is None]
 RECORDED_ANSWERS = json.loads(RECORDED.read_text(encoding="utf-8"))["answers"]
 EXPECTED = {case.name: canonical(RECORDED_ANSWERS[case.name]) for case in CASES}
 

@@ -185,12 +185,12 @@ def test_rivals_are_winners_around_the_weights() -> None:
     problem = problem_of([many_outputs(4), many_outputs(3)])
     weights = np.array([0.5, -0.2, 1.0])
     offsets, candidates, features = problem.rivals(weights, feature_units(problem.corpus))
-    assert offsets[-1] == len(candidates) == len(features)
+    assert offsets[-1] == len(candidates) == features.shape[0]
     picks = problem.picks(weights).outputs
     for sentence in range(2):
         mine = slice(offsets[sentence], offsets[sentence + 1])
         assert len(set(candidates[mine].tolist())) == offsets[sentence + 1] - offsets[sentence] > 2
-        assert candidates[mine][np.argmax(features[mine] @ weights)] == picks[sentence]
+        assert candidates[mine][np.argmax(features.times(weights)[mine])] == picks[sentence]
 
 
 def test_the_oracle_of_a_list_is_over_all_of_it_and_of_a_forest_over_what_was_met() -> None:

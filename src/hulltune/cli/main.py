@@ -62,6 +62,8 @@ def _answered(arguments: list[str]) -> int:
         if not is_interrupt(error):
             return _unexpected(error, "--debug" in arguments)
         return _complain("interrupted; there was nothing to write yet", INTERRUPTED)
+    except MemoryError:
+        return _complain(_out_of_memory(), FAILED)
     except BrokenPipeError:
         _drop_output()  # the reader has closed the pipe
         return DONE
@@ -157,6 +159,14 @@ def _unexpected(error: BaseException, debug: bool) -> int:
     message = " ".join(str(error).split())
     hint = "" if debug else "; run it again with --debug for the traceback"
     return _complain(f"the run failed: {type(error).__name__}{': ' if message else ''}{message}{hint}", FAILED)
+
+
+def _out_of_memory() -> str:
+    from hulltune.memory import memory_left, size_text
+
+    left = memory_left()
+    room = "" if left is None else f" ({size_text(left)} is left)"
+    return f"out of memory{room}; use fewer data or threads, or more memory"
 
 
 def _complain(message: str, code: int) -> int:

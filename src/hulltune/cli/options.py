@@ -18,7 +18,6 @@ from hulltune.cli.values import (
     FILE,
     METRIC,
     NAMES,
-    POSITIVE_COUNT,
     WRITTEN,
     Costs,
     MetricsType,
@@ -27,11 +26,12 @@ from hulltune.cli.values import (
     NameOrFile,
     OneOf,
     SomeOf,
+    WholeNumber,
     Zero,
     by_name,
     joined,
 )
-from hulltune.defaults import DIRECTIONS, RESTARTS
+from hulltune.defaults import DIRECTIONS, MOST_DIRECTIONS, MOST_RESTARTS, MOST_THREADS, RESTARTS
 from hulltune.names import BUILTIN_FEATURES, FORMATS, IDS, ON_ERROR, POLICIES, SCALES, SEARCHES, SMOOTHINGS
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ threads_option = option(
     GENERAL,
     "-j, --threads N",
     "The number of threads. It changes the running time, not the result. [default: all CPUs]",
-    type=POSITIVE_COUNT,
+    type=WholeNumber(1, MOST_THREADS),
 )
 
 search_options = gathered(
@@ -296,10 +296,16 @@ search_options = gathered(
         SEARCH,
         "--restarts N",
         "The number of further searches, each from other weights.",
-        type=COUNT,
+        type=WholeNumber(0, MOST_RESTARTS),
         default=RESTARTS,
     ),
-    option(SEARCH, "--directions N", "The number of lines to search in each round.", type=COUNT, default=DIRECTIONS),
+    option(
+        SEARCH,
+        "--directions N",
+        "The number of lines to search in each round.",
+        type=WholeNumber(0, MOST_DIRECTIONS),
+        default=DIRECTIONS,
+    ),
     option(
         SEARCH,
         "--policy NAME",

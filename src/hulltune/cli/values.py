@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 from click.shell_completion import CompletionItem
 
+from hulltune.defaults import MOST_BEST, MOST_RUNS
 from hulltune.errors import InputError, unknown_name
 from hulltune.names import METRICS
 
@@ -162,19 +163,24 @@ class Number(ValueType):
 
 
 class WholeNumber(ValueType):
-    """A whole number of at least ``least``."""
+    """A whole number of at least ``least`` and at most ``most``."""
 
     name = "whole number"
 
-    def __init__(self, least: int = 0) -> None:
-        self.least = least
+    def __init__(self, least: int = 0, most: int = 2**63 - 1) -> None:
+        self.least, self.most = least, most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number."""
         text = str(value)
-        if not (text.isascii() and text.isdigit() and int(text) >= self.least):
+        digits = text.lstrip("0") or "0"
+        is_long = len(digits) > 19  # int() refuses thousands of digits with an error of its own
+        if not (text.isascii() and text.isdigit()) or (not is_long and int(digits) < self.least):
             self.fail(f"got {value!r}; expected a whole number of at least {self.least}", param, ctx)
-        return int(text)
+        if is_long or int(digits) > self.most:
+            got = f"{digits[:20]}… ({len(digits):,} digits)" if is_long else digits
+            self.fail(f"got {got}; expected a whole number of at most {self.most:,}", param, ctx)
+        return int(digits)
 
 
 class Zero(ValueType):
@@ -207,7 +213,9 @@ class Costs(Names):
 
 NAMES = Names()
 METRIC = MetricType()
-COUNT, POSITIVE_COUNT = WholeNumber(), WholeNumber(1)
+COUNT = WholeNumber()
+DERIVATIONS = WholeNumber(1, MOST_BEST)
+RUNS = WholeNumber(1, MOST_RUNS)
 
 
 def by_name(ctx: click.Context, param: click.Parameter, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from hulltune.arrays import Int64s
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
 from hulltune.data.forest import Forest
 from hulltune.data.packing import pack
@@ -45,16 +47,16 @@ class ForestBuilder:
         self._sparse = sparse
         self._dtype = dtype
         self._nodes: dict[Hashable, int] = {}
-        self._declared: set[Hashable] = set()
-        self._heads: list[int] = []
-        self._tails: list[tuple[int, ...]] = []
-        self._features: list[dict[int, float]] = []
-        self._labels: list[list[int]] = []
+        self._is_known = bytearray()  # for each node, whether it was added or is a head
+        # Arrays of numbers, because lists of Python objects take ten times the memory.
+        self._heads = array("q")
+        self._arities, self._tails = array("q"), array("q")
+        self._sizes, self._places, self._values = array("q"), array("i"), array("d")
+        self._lengths, self._labels = array("q"), array("i")
 
     def add_node(self, name: Hashable) -> None:
         """Make a node known. The head of an edge is known without this."""
-        self._number(name)
-        self._declared.add(name)
+        self._is_known[self._number(name)] = True
 
     def add_edge(
         self,
@@ -74,42 +76,50 @@ class ForestBuilder:
         # All checks first: an edge that is refused leaves nothing behind.
         row = self._row(features, edge)
         labels = self._label_row(range(len(tails)) if output is None else output, len(tails), edge)
-        self._features.append(row)
-        self._labels.append(labels)
+        self._sizes.append(len(row))
+        self._places.extend(row)
+        self._values.extend(row.values())
+        self._lengths.append(len(labels))
+        self._labels.extend(labels)
         self._heads.append(self._number(head))
-        self._declared.add(head)
-        self._tails.append(tuple(self._number(tail) for tail in tails))
+        self._is_known[self._heads[-1]] = True
+        self._arities.append(len(tails))
+        self._tails.extend([self._number(tail) for tail in tails])
         return edge
 
     def build(self, *, root: Hashable) -> Forest:
         """The packed forest. Nodes and edges that take no part in a derivation of ``root`` are pruned and counted."""
-        if root not in self._declared:
-            raise InputError(f"root: unknown node {root!r}; expected one of the {len(self._declared)} nodes added")
+        if root not in self._nodes or not self._is_known[self._nodes[root]]:
+            raise InputError(f"root: unknown node {root!r}; expected one of the {sum(self._is_known)} nodes added")
         names = list(self._nodes)
-        for edge, tails in enumerate(self._tails):
-            for tail in tails:
-                if names[tail] not in self._declared:
-                    raise InputError(
-                        f"edge {edge} into {names[self._heads[edge]]!r}: unknown node {names[tail]!r} among its tails; "
-                        "expected a node that was added or is the head of an edge"
-                    )
+        tails, tail_offsets = np.array(self._tails, dtype=np.int64), _offsets(self._arities)
+        unknown = np.flatnonzero(~np.array(self._is_known, dtype=np.bool_)[tails])
+        if len(unknown):
+            edge = int(np.searchsorted(tail_offsets, unknown[0], side="right")) - 1
+            raise InputError(
+                f"edge {edge} into {names[self._heads[edge]]!r}: unknown node {names[tails[unknown[0]]]!r} among its "
+                "tails; expected a node that was added or is the head of an edge"
+            )
         return pack(
             nodes=len(names),
             root=self._nodes[root],
             heads=np.array(self._heads, dtype=np.int64),
-            tail_offsets=_offsets(self._tails),
-            tails=np.array([tail for tails in self._tails for tail in tails], dtype=np.int64),
+            tail_offsets=tail_offsets,
+            tails=tails,
             features=self._pack_features(),
             feature_names=tuple(self._columns),
-            label_offsets=_offsets(self._labels),
-            labels=np.array([label for row in self._labels for label in row], dtype=np.int32),
+            label_offsets=_offsets(self._lengths),
+            labels=np.array(self._labels, dtype=np.int32),
             vocabulary=self._vocabulary,
             node_names=names,
             describe_edge=lambda edge: f"edge {edge} into {names[self._heads[edge]]!r}",
         )
 
     def _number(self, name: Hashable) -> int:
-        return self._nodes.setdefault(name, len(self._nodes))
+        number = self._nodes.setdefault(name, len(self._nodes))
+        if number == len(self._is_known):
+            self._is_known.append(False)
+        return number
 
     def _row(self, features: Mapping[str, float] | Sequence[float] | None, edge: int) -> dict[int, float]:
         if features is None:
@@ -153,15 +163,13 @@ class ForestBuilder:
 
     def _pack_features(self) -> Features:
         width = len(self._columns)
-        if not self._sparse:
-            matrix = np.zeros((len(self._features), width), dtype=self._dtype, order="F")
-            for edge, row in enumerate(self._features):
-                for column, value in row.items():
-                    matrix[edge, column] = value
-            return DenseFeatures(matrix)
-        columns = np.array([column for row in self._features for column in row], dtype=np.int32)
-        values = np.array([value for row in self._features for value in row.values()], dtype=self._dtype)
-        return SparseFeatures(_offsets(self._features), columns, values, width)
+        with np.errstate(over="ignore"):  # too large for float32: refused as not finite
+            columns, values = np.array(self._places, dtype=np.int32), np.array(self._values).astype(self._dtype)
+        if self._sparse:
+            return SparseFeatures(_offsets(self._sizes), columns, values, width)
+        matrix = np.zeros((len(self._sizes), width), dtype=self._dtype, order="F")
+        matrix[np.repeat(np.arange(len(self._sizes)), self._sizes), columns] = values
+        return DenseFeatures(matrix)
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -175,6 +183,5 @@ def check_names(names: Sequence[str]) -> None:
         seen.add(name)
 
 
-def _offsets(rows: Sequence[Any]) -> Any:
-    lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+def _offsets(lengths: array[int]) -> Int64s:
+    return np.concatenate([[0], np.cumsum(np.array(lengths, dtype=np.int64))]).astype(np.int64)

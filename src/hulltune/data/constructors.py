@@ -72,12 +72,18 @@ def lattice(
     The start state is an edge without tails and output; the root has an edge from each final state.
     """
     builder = ForestBuilder(feature_names=feature_names, vocabulary=vocabulary)
-    arcs = list(arcs)
-    for number, arc in enumerate(arcs):
+    states: set[Hashable] = set()
+    for number, arc in enumerate(arcs):  # one after the other: millions of them take gigabytes as Python objects
         if len(arc) != 4:
             raise InputError(f"arc {number}: expected (from, to, word or None, features), got {arc!r}")
-    states = {state for source, target, *_ in arcs for state in (source, target)}
-    if start not in states and not (not arcs and start in finals):
+        source, target, word, features = arc
+        states.update((source, target))
+        builder.add_node(_State(source))
+        words = [] if word is None else [word] if isinstance(word, str) else list(word)
+        if not all(isinstance(token, str) for token in words):
+            raise InputError(f"the arc from {source!r} to {target!r}: expected words as texts, got {word!r}")
+        builder.add_edge(_State(target), [_State(source)], features=features, output=[0, *words])
+    if start not in states and not (not states and start in finals):
         raise InputError(f"start: unknown state {start!r}; no arc touches it")
     if not finals:
         raise InputError("finals: expected at least one accepting state, got none")
@@ -86,12 +92,6 @@ def lattice(
             continue
         if state not in states:
             raise InputError(f"finals: unknown state {state!r}; no arc touches it")
-    for source, target, word, features in arcs:
-        builder.add_node(_State(source))
-        words = [] if word is None else [word] if isinstance(word, str) else list(word)
-        if not all(isinstance(token, str) for token in words):
-            raise InputError(f"the arc from {source!r} to {target!r}: expected words as texts, got {word!r}")
-        builder.add_edge(_State(target), [_State(source)], features=features, output=[0, *words])
     builder.add_edge(_State(start), output=[])
     builder.add_node(_ROOT)
     for state in finals:

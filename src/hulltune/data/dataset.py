@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
-from hulltune.data.features import DenseFeatures, Features, SparseFeatures, gather_rows
+from hulltune.data.features import gather_rows, with_columns
 from hulltune.data.union import over_names
 from hulltune.errors import InputError
 from hulltune.wording import counted
@@ -194,7 +194,7 @@ class Dataset:
     def with_more_features(self, names: Sequence[str], columns: Sequence[NDArray[Any]]) -> Dataset:
         """The dataset with further features, a column of values each; the features are copied once."""
         check_new_names(self.feature_names, names)
-        features = _with_columns(self.corpus.features, columns)
+        features = with_columns(self.corpus.features, columns)
         feature_names = (*self.feature_names, *names)
         return replace(self, corpus=replace(self.corpus, features=features, feature_names=feature_names))
 
@@ -383,23 +383,3 @@ def spread(values: Sequence[Any] | None, places: Iterable[int], count: int, defa
     for place, value in zip(places, values, strict=True):
         all_values[place] = value
     return tuple(all_values)
-
-
-def _with_columns(features: Features, columns: Sequence[NDArray[Any]]) -> Features:
-    """Features with further columns after their own."""
-    rows, width = features.shape
-    if isinstance(features, DenseFeatures):
-        matrix = np.empty((rows, width + len(columns)), dtype=features.values.dtype, order="F")
-        matrix[:, :width] = features.values
-        for number, column in enumerate(columns, start=width):
-            matrix[:, number] = column
-        return DenseFeatures(matrix)
-    places = np.repeat(features.offsets[1:], len(columns))
-    numbers = np.tile(np.arange(width, width + len(columns), dtype=np.int32), rows)
-    values = np.stack([np.asarray(column) for column in columns], axis=1).ravel().astype(features.values.dtype)
-    return SparseFeatures(
-        features.offsets + len(columns) * np.arange(rows + 1),
-        np.insert(features.columns, places, numbers),
-        np.insert(features.values, places, values),
-        width + len(columns),
-    )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -11,6 +13,19 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.errors import InputError
+
+DENSE_WIDTH = 64
+"""Features up to this many are always stored as a matrix: scoring its columns is far faster than sparse rows."""
+DENSE_SHARE = 0.05
+"""A wider matrix is still stored as one if at least this share of its values is given or not 0."""
+
+
+def stays_dense(width: int, edges: int, filled: int) -> bool:
+    """Whether ``filled`` values of so many features and edges are stored as a matrix, or else as sparse rows.
+
+    Answers do not depend on it for lists, to the bit; memory and time do.
+    """
+    return width <= DENSE_WIDTH or filled >= DENSE_SHARE * edges * width
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +47,11 @@ class DenseFeatures:
         """The type of the values."""
         return self.values.dtype
 
+    @property
+    def nbytes(self) -> int:
+        """The size in memory."""
+        return int(self.values.nbytes)
+
     def rows(self, start: int, stop: int) -> DenseFeatures:
         """A view of some edges."""
         return DenseFeatures(self.values[start:stop])
@@ -48,6 +68,28 @@ class DenseFeatures:
         """The values as they are stored: no copy."""
         return self.values
 
+    def by_name(self, names: Sequence[str]) -> Iterator[dict[str, float]]:
+        """The values of each row by the names of their features."""
+        for row in range(self.shape[0]):  # a row at a time: Python numbers take four times the memory
+            yield dict(zip(names, self.values[row].tolist(), strict=True))
+
+    def some_columns(self, columns: Int64s) -> Floats:
+        """The values of some features, a contiguous row each, as float64."""
+        return np.ascontiguousarray(self.values.T[columns], dtype=np.float64)
+
+    def times(self, weights: Floats) -> Floats:
+        """The product of each row and the weights, added up from left to right: every processor rounds it alike."""
+        sums = np.zeros(len(self.values))
+        for column, weight in zip(self.values.T, weights.tolist(), strict=True):
+            sums += column * weight
+        return sums
+
+    def weighted_sum(self, weights: Floats, starts: Int64s) -> Floats:
+        """The sum of all rows, each times its weight. Rows are added up from each start to the next, and these sums are
+        added exactly: their order does not change a bit.
+        """
+        return np.array([math.fsum(np.add.reduceat(weights * column, starts).tolist()) for column in self.values.T])
+
     def toarray(self) -> Floats:
         """A copy as an ordinary float64 matrix."""
         return np.array(self.values, dtype=np.float64)
@@ -55,7 +97,10 @@ class DenseFeatures:
 
 @dataclass(frozen=True, eq=False)
 class SparseFeatures:
-    """Compressed sparse rows: the values of edge e are ``values[offsets[e]:offsets[e + 1]]``, by column."""
+    """Compressed sparse rows: the values of edge e are ``values[offsets[e]:offsets[e + 1]]``, with their columns.
+
+    Rows of lists are tidy (see ``tidy``) from reading on, except where a user made them.
+    """
 
     offsets: Int64s
     columns: Int32s
@@ -72,6 +117,11 @@ class SparseFeatures:
         """The type of the values."""
         return self.values.dtype
 
+    @property
+    def nbytes(self) -> int:
+        """The size in memory."""
+        return int(self.offsets.nbytes + self.columns.nbytes + self.values.nbytes)
+
     def rows(self, start: int, stop: int) -> SparseFeatures:
         """A view of some edges (their offsets are copied)."""
         first, last = self.offsets[start], self.offsets[stop]
@@ -87,9 +137,47 @@ class SparseFeatures:
         """A copy that shares no memory."""
         return SparseFeatures(self.offsets.copy(), self.columns.copy(), self.values.copy(), self.width)
 
+    def tidy(self) -> SparseFeatures:
+        """The rows with increasing columns, each once, and without zeros; these rows, if they are so already."""
+        from hulltune.kernels.list_features import tidy_rows
+
+        columns, values = self.columns.copy(), self.values.copy()
+        changed, offsets = tidy_rows(self.offsets, columns, values)
+        if not changed:
+            return self
+        return SparseFeatures(offsets, columns[: offsets[-1]].copy(), values[: offsets[-1]].copy(), self.width)
+
     def matrix(self) -> NDArray[Any]:
         """The values as a new matrix; DenseFeatures.matrix needs no copy."""
         return self.toarray()
+
+    def by_name(self, names: Sequence[str]) -> Iterator[dict[str, float]]:
+        """The values of each row by the names of their features; those that a row does not have are left out."""
+        ends = self.offsets.tolist()
+        for first, last in itertools.pairwise(ends):
+            columns, values = self.columns[first:last].tolist(), self.values[first:last].tolist()
+            yield {names[column]: value for column, value in zip(columns, values, strict=True)}
+
+    def some_columns(self, columns: Int64s) -> Floats:
+        """The values of some features, a contiguous row each, as float64."""
+        place = np.full(self.width, -1, dtype=np.int64)
+        place[columns] = np.arange(len(columns))
+        chosen = np.flatnonzero(place[self.columns] >= 0)
+        found = np.zeros((len(columns), self.shape[0]))
+        rows = np.searchsorted(self.offsets, chosen, side="right") - 1
+        np.add.at(found, (place[self.columns[chosen]], rows), self.values[chosen])
+        return found
+
+    def times(self, weights: Floats) -> Floats:
+        """The product of each row and the weights."""
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.offsets))
+        return np.asarray(np.bincount(rows, self.values * weights[self.columns], minlength=self.shape[0]))
+
+    def weighted_sum(self, weights: Floats, starts: Int64s) -> Floats:
+        """The sum of all rows, each times its weight, added up from the first row to the last."""
+        del starts  # only dense sums are worth their own order
+        of_values = np.repeat(weights, np.diff(self.offsets))
+        return np.asarray(np.bincount(self.columns, self.values * of_values, minlength=self.width))
 
     def toarray(self) -> Floats:
         """A copy as an ordinary float64 matrix. A column that is named twice in a row counts twice."""
@@ -173,7 +261,7 @@ def concatenate_features(parts: Sequence[Features], width: int) -> Features:
             matrix[start : start + part.shape[0]] = part.values
             start += part.shape[0]
         return DenseFeatures(matrix)
-    sparse = [part if isinstance(part, SparseFeatures) else _to_sparse(part) for part in parts]
+    sparse = [as_sparse(part) for part in parts]
     lengths = np.concatenate([np.diff(part.offsets) for part in sparse])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     columns = np.concatenate([part.columns for part in sparse])
@@ -181,8 +269,31 @@ def concatenate_features(parts: Sequence[Features], width: int) -> Features:
     return SparseFeatures(offsets, columns, values, width)
 
 
-def _to_sparse(dense: DenseFeatures) -> SparseFeatures:
-    rows, columns = np.nonzero(dense.values)
-    counts = np.bincount(rows, minlength=dense.shape[0])
+def with_columns(features: Features, columns: Sequence[NDArray[Any]]) -> Features:
+    """Features with further columns after their own."""
+    rows, width = features.shape
+    if isinstance(features, DenseFeatures):
+        matrix = np.empty((rows, width + len(columns)), dtype=features.values.dtype, order="F")
+        matrix[:, :width] = features.values
+        for number, column in enumerate(columns, start=width):
+            matrix[:, number] = column
+        return DenseFeatures(matrix)
+    places = np.repeat(features.offsets[1:], len(columns))
+    numbers = np.tile(np.arange(width, width + len(columns), dtype=np.int32), rows)
+    values = np.stack([np.asarray(column) for column in columns], axis=1).ravel().astype(features.values.dtype)
+    return SparseFeatures(
+        features.offsets + len(columns) * np.arange(rows + 1),
+        np.insert(features.columns, places, numbers),
+        np.insert(features.values, places, values),
+        width + len(columns),
+    )
+
+
+def as_sparse(features: Features) -> SparseFeatures:
+    """The features as sparse rows, without the zeros of a matrix."""
+    if isinstance(features, SparseFeatures):
+        return features
+    rows, columns = np.nonzero(features.values)
+    counts = np.bincount(rows, minlength=features.shape[0])
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return SparseFeatures(offsets, columns.astype(np.int32), dense.values[rows, columns], dense.shape[1])
+    return SparseFeatures(offsets, columns.astype(np.int32), features.values[rows, columns], features.shape[1])

@@ -9,14 +9,9 @@ import numpy as np
 
 from hulltune.arrays import Int32s
 from hulltune.data.corpus import Corpus
-from hulltune.data.features import DenseFeatures, Features, SparseFeatures, concatenate_features
+from hulltune.data.features import DenseFeatures, Features, SparseFeatures, concatenate_features, stays_dense
 from hulltune.data.forest import Forest, Pruned
 from hulltune.errors import InputError
-
-DENSE_WIDTH = 64
-"""Features up to this many are always stored as a matrix: scoring its columns is far faster than sparse rows."""
-DENSE_SHARE = 0.05
-"""A wider matrix is still stored as one if at least this share of its values is not 0."""
 
 
 def union(forests: Sequence[Forest]) -> Forest:
@@ -56,7 +51,7 @@ def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None 
 
     Features are in the order of first appearance, or of their numbers where the names differ in nothing else (f1, f2,
     …). With ``names`` they are these, and others are left out. Features become a matrix where that is not too empty
-    (DENSE_WIDTH, DENSE_SHARE), otherwise sparse rows.
+    (see features.stays_dense), otherwise sparse rows.
     """
     if names is None:
         seen: dict[str, None] = {}
@@ -65,7 +60,7 @@ def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None 
         names = _by_number(tuple(seen))
     edges = sum(forest.edges for forest in forests)
     filled = sum(int(np.count_nonzero(forest.features.values)) for forest in forests)
-    dense = _stays_dense(len(names), edges, filled)
+    dense = stays_dense(len(names), edges, filled)
     places: dict[tuple[str, ...], Int32s] = {}
     changed = []
     for forest in forests:
@@ -83,12 +78,8 @@ def over_names(features: Features, old: Sequence[str], new: Sequence[str], *, st
     They are stored as by with_common_features; with ``stay_dense`` a matrix stays a matrix.
     """
     filled = int(np.count_nonzero(features.values))
-    dense = _stays_dense(len(new), features.shape[0], filled) or (stay_dense and isinstance(features, DenseFeatures))
+    dense = stays_dense(len(new), features.shape[0], filled) or (stay_dense and isinstance(features, DenseFeatures))
     return _moved(features, _places(old, new), len(new), dense)
-
-
-def _stays_dense(width: int, edges: int, filled: int) -> bool:
-    return width <= DENSE_WIDTH or filled >= DENSE_SHARE * edges * width
 
 
 def _places(old: Sequence[str], new: Sequence[str]) -> Int32s:

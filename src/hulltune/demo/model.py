@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hulltune.defaults import BEAM
+from hulltune.defaults import BEAM, MOST_MADE
 from hulltune.demo.fragment import Example, examples
 from hulltune.demo.grammar import built_in_grammar
 from hulltune.demo.language_model import LanguageModel
 from hulltune.demo.translation import Translator
-from hulltune.errors import InputError
+from hulltune.errors import InputError, check_most
 
 ORDER = 3
 _TEXT, _PAIRS, _SENTENCES = 1, 2, 3
@@ -37,6 +37,7 @@ def built_in_task(sentences: int, *, seed: int = 1) -> Task:
     """A task with this many sentences; other seeds give other sentences."""
     if sentences < 1:
         raise InputError(f"sentences: expected at least 1, got {sentences}")
+    check_most("sentences", sentences, MOST_MADE)
     drawn = _examples(sentences, _SENTENCES, seed)
     return Task(tuple(example.german for example in drawn), tuple(example.english for example in drawn))
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from hulltune.formats.numbers import shown
 from hulltune.formats.rows import RowCollector
-from hulltune.formats.streams import Problems, first_line, numbered_lines
+from hulltune.formats.streams import PIECE, Problems, first_line, numbered_lines
+from hulltune.memory import check_memory, size_text
 
 
 def record_keys(head: bytes) -> set[str] | None:
@@ -34,6 +35,8 @@ def records(
     """The objects of a file with their line numbers; anything else on a line is a fault."""
     for line, text in numbered_lines(path, problems):
         reason = None
+        if len(text) > PIECE:
+            check_memory(10 * len(text), f"{os.fspath(path)}:{line}: a line of {size_text(len(text))}")
         try:
             record = json.loads(text)
             if not isinstance(record, dict):

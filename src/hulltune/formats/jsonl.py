@@ -2,7 +2,8 @@
 
     {"id": 0, "refs": ["a b"], "source": "x y", "candidates": [{"text": "a b", "features": {"lm": -1.5}, "score": 2}]}
 
-``candidates`` is required, and in it ``text``. Where no line has an ``id``, it is the number of the line from 0.
+``candidates`` is required, and in it ``text``. Where no line has an ``id``, it is the number of the line from 0. With
+``"sparse": true`` features that candidates leave out are 0, from this line on.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import numpy as np
 
 from hulltune.arrays import as_number
 from hulltune.data.dataset import Dataset, SentenceId
+from hulltune.data.features import SparseFeatures
 from hulltune.errors import InputError
 from hulltune.formats.json_lines import record_keys, records
 from hulltune.formats.numbers import json_id, shown
-from hulltune.formats.rows import RowCollector
+from hulltune.formats.rows import RowCollector, written_features
 from hulltune.formats.streams import Problems, written_atomically
 
 EXPECTED = 'an object with "id" and "candidates"'
@@ -82,6 +84,8 @@ def _declare(record: Mapping[str, Any], place: int, collector: RowCollector) -> 
     sentence = json_id(record["id"]) if "id" in record else place
     assert sentence is not None  # a record with another id has a fault
     references = record.get("refs")
+    if record.get("sparse"):
+        collector.fill_missing()
     return sentence, collector.declare(
         sentence, references=None if references is None else tuple(references), source=record.get("source")
     )
@@ -109,6 +113,8 @@ def _record_fault(record: Mapping[str, Any]) -> str | None:
         not isinstance(references, list) or not all(isinstance(text, str) for text in references)
     ):
         return f'"refs" is {shown(references)}; expected a list of strings'
+    if not isinstance(record.get("sparse", False), bool):
+        return f'"sparse" is {shown(record["sparse"])}; expected true or false'
     if not isinstance(record.get("source", ""), (str, type(None))):
         return f'"source" is {shown(record["source"])}; expected a string'
     return None
@@ -134,21 +140,25 @@ def _candidate_fault(candidate: Any) -> str | None:
 
 
 def write_jsonl(lists: Dataset, path: str | os.PathLike[str]) -> None:
-    """Write lists in the native format; reading them back gives the same lists."""
-    edges = lists.corpus.sentence_edges.tolist()
+    """Write lists in the native format; reading them back gives the same lists.
+
+    Of sparse features, the first hypothesis has all, to keep their order, and others have those that are not 0.
+    """
+    edges, features = lists.corpus.sentence_edges.tolist(), written_features(lists)
+    is_sparse = isinstance(lists.corpus.features, SparseFeatures)
     with written_atomically(path) as file:
         for sentence, name in enumerate(lists.ids):
             record: dict[str, Any] = {"id": name}
+            if is_sparse:
+                record["sparse"] = True
             if lists.references is not None:
                 record["refs"] = list(lists.references[sentence])
             if lists.sources is not None and lists.sources[sentence] is not None:
                 record["source"] = lists.sources[sentence]
             first, last = edges[sentence], edges[sentence + 1]
-            rows = lists.corpus.features.rows(first, last).toarray().tolist()
             record["candidates"] = candidates = []
-            for edge, text, values in zip(range(first, last), lists.texts(np.arange(first, last)), rows, strict=True):
-                features = dict(zip(lists.feature_names, values, strict=True))
-                candidate: dict[str, Any] = {"text": text, "features": features}
+            for edge, text in zip(range(first, last), lists.texts(np.arange(first, last)), strict=True):
+                candidate: dict[str, Any] = {"text": text, "features": next(features)}
                 if lists.scores is not None:
                     candidate["score"] = float(lists.scores[edge])
                 candidates.append(candidate)

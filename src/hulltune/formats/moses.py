@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Int32s, Int64s
 from hulltune.data.dataset import Dataset, SentenceId
+from hulltune.data.features import SparseFeatures
 from hulltune.errors import InputError
 from hulltune.formats.numbers import plain_number, sentence_id, shown
-from hulltune.formats.rows import Rows
+from hulltune.formats.rows import Rows, written_features
 from hulltune.formats.streams import Problems, blocks, first_line, not_utf8, open_bytes, written_atomically
 from hulltune.wording import counted
 
@@ -337,12 +338,22 @@ class MosesReader:
                 )
                 stop = start
 
+        def as_rows(dtype: Any) -> SparseFeatures:
+            sizes = self._layout_widths()[row_layout]
+            offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+            columns = np.empty(int(offsets[-1]), dtype=np.int32)
+            kernel.columns_of_values(row_layout, layouts, column, columns)
+            assert values.dtype == dtype
+            return SparseFeatures(offsets, columns, values.take(), len(names))
+
         has_score = self._state[kernel.HAS_SCORE] == 1
         return Rows(
             ids=ids,
             keys=keys,
             feature_names=names,
+            filled=len(values),
             fill=fill,
+            as_rows=as_rows,
             text=self._text.take(),
             text_lengths=self._row_text.take(),
             scores=self._row_score.take() if has_score else None,
@@ -372,14 +383,19 @@ class MosesReader:
         pool = int(layouts.offsets[count])
         entry_uses = np.repeat(uses, sizes)
         used = entry_uses > 0  # ignore a layout whose only rows were at fault
-        entry_names, entry_counts = layouts.names[:pool][used], layouts.counts[:pool][used]
+        entry_names, entry_counts = layouts.names[:pool], layouts.counts[:pool]
+        if not used.all():
+            entry_names, entry_counts, entry_uses = entry_names[used], entry_counts[used], entry_uses[used]
         widths = np.zeros(int(self._state[kernel.NAMES]) + 1, dtype=np.int64)
         np.maximum.at(widths, entry_names, entry_counts)
         column = np.concatenate([[0], np.cumsum(widths)[:-1]]).astype(np.int64)
         present = np.zeros(int(widths.sum()), dtype=np.int64)
-        entries = np.repeat(np.arange(len(entry_names)), entry_counts)
-        number = np.arange(len(entries)) - np.repeat(np.cumsum(entry_counts) - entry_counts, entry_counts)
-        np.add.at(present, column[entry_names[entries]] + number, entry_uses[used][entries])
+        number = 0
+        while len(entry_names):  # value after value of those that have more
+            np.add.at(present, column[entry_names] + number, entry_uses)
+            number += 1
+            more = entry_counts > number
+            entry_names, entry_counts, entry_uses = entry_names[more], entry_counts[more], entry_uses[more]
         names = [
             text if width == 1 else f"{text}_{k}"
             for text, width in ((self._name(n), int(widths[n])) for n in range(len(widths) - 1))
@@ -400,28 +416,28 @@ class GrowingArray:
     """
 
     def __init__(self, dtype: Any) -> None:
-        self._dtype: np.dtype[Any] = np.dtype(dtype)
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
         self._bytes = bytearray()
 
     def __len__(self) -> int:
-        return len(self._bytes) // int(self._dtype.itemsize)
+        return len(self._bytes) // int(self.dtype.itemsize)
 
     def append(self, values: NDArray[Any]) -> None:
         """Add values of the array's type."""
-        assert values.dtype == self._dtype
+        assert values.dtype == self.dtype
         self._bytes += np.ascontiguousarray(values).data.cast("B") if len(values) else b""
 
     def take(self) -> NDArray[Any]:
         """All values, without a copy; this array is empty afterwards."""
         memory, self._bytes = self._bytes, bytearray()
-        return np.frombuffer(memory, dtype=self._dtype) if memory else np.zeros(0, dtype=self._dtype)
+        return np.frombuffer(memory, dtype=self.dtype) if memory else np.zeros(0, dtype=self.dtype)
 
     def pop(self, count: int) -> NDArray[Any]:
         """The last ``count`` values, which leave this array; its memory shrinks."""
-        size = count * self._dtype.itemsize
-        values = np.frombuffer(bytes(self._bytes[len(self._bytes) - size :]), dtype=self._dtype) if size else None
+        size = count * self.dtype.itemsize
+        values = np.frombuffer(bytes(self._bytes[len(self._bytes) - size :]), dtype=self.dtype) if size else None
         del self._bytes[len(self._bytes) - size :]
-        return np.zeros(0, dtype=self._dtype) if values is None else values
+        return np.zeros(0, dtype=self.dtype) if values is None else values
 
 
 # Writing.
@@ -430,15 +446,18 @@ LINE_BREAK = re.compile(r"[\r\n]+")
 
 
 def write_moses(lists: Dataset, path: str | os.PathLike[str]) -> None:
-    """Write lists in the Moses format, with their total scores or else 0; atomically."""
-    names, edges = lists.feature_names, lists.corpus.sentence_edges.tolist()
+    """Write lists in the Moses format, with their total scores or else 0; atomically.
+
+    Of sparse features, the first hypothesis has all, to keep their order, and others have those that are not 0.
+    """
+    edges = lists.corpus.sentence_edges.tolist()
+    all_features = written_features(lists)
     with written_atomically(path) as file:
         for sentence, name in enumerate(lists.ids):
             rows = range(edges[sentence], edges[sentence + 1])
-            values = lists.corpus.features.rows(rows.start, rows.stop).matrix().tolist()
-            for row, text, features in zip(rows, lists.texts(np.array(rows, dtype=np.int64)), values, strict=True):
+            for row, text in zip(rows, lists.texts(np.array(rows, dtype=np.int64)), strict=True):
                 score = 0.0 if lists.scores is None else float(lists.scores[row])
-                line = moses_line(name, text, dict(zip(names, features, strict=True)), score)
+                line = moses_line(name, text, next(all_features), score)
                 file.write(f"{line}\n".encode())
 
 

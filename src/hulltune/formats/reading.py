@@ -15,7 +15,23 @@ from hulltune.formats.builtin_features import check_builtin_features
 from hulltune.formats.forest_files import ForestOptions, Path
 from hulltune.formats.registry import get_format
 from hulltune.formats.streams import Problems
+from hulltune.memory import memory_left, size_text
 from hulltune.names import IDS
+
+
+def _does_not_fit(source: Any) -> str:
+    """The message for a source that does not fit into memory, with its size if it has one."""
+    paths = [source] if isinstance(source, (str, os.PathLike)) else source if isinstance(source, (list, tuple)) else []
+    names = [os.fspath(path) for path in paths if isinstance(path, (str, os.PathLike))]
+    size = sum(os.path.getsize(name) for name in names if os.path.isfile(name))
+    what = (
+        f"{', '.join(names[:3])}{', …' if len(names) > 3 else ''} ({size_text(size)} as stored)"
+        if names
+        else "the data"
+    )
+    left = memory_left()
+    room = "" if left is None else f" ({size_text(left)} is left)"
+    return f"{what}: out of memory while reading{room}; use a part of it, more memory, or float32 features"
 
 
 class OptionError(InputError):
@@ -63,7 +79,10 @@ class Reading:
         """The dataset of a source; see ``read``."""
         from hulltune.formats.read import read_with
 
-        return read_with(self, source)
+        try:
+            return read_with(self, source)
+        except MemoryError:
+            raise InputError(_does_not_fit(source)) from None
 
     def meaning(self) -> dict[str, Any]:
         """The options that change the words or features read, as JSON values."""

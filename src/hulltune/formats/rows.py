@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Bytes, Floats, Int64s
 from hulltune.data.dataset import Dataset, Provenance, SentenceId, Skipped, check_new_names, own_first_choices
-from hulltune.data.features import DenseFeatures
+from hulltune.data.features import DenseFeatures, Features, SparseFeatures, as_sparse, stays_dense, with_columns
 from hulltune.data.lists import list_corpus, places_in_lists
 from hulltune.errors import InputError
 from hulltune.formats.numbers import LONE_SURROGATE, is_text
+from hulltune.memory import check_memory
 
 Fill: TypeAlias = Callable[[NDArray[Any], Int64s], None]
 """A function that writes the features of all rows into a matrix of zeros, row r at ``destination[r]``."""
-
-MOST_BYTES = 1 << 36
-"""A larger matrix is refused: lists with so many distinct feature names are not meant to be dense."""
+AsRows: TypeAlias = Callable[[Any], SparseFeatures]
+"""A function that returns the features of all rows, in their order, as sparse rows with values of this type."""
+CHECKED = 1 << 24
+"""Matrices that need more bytes than this are made only if they fit into memory."""
 
 
 @dataclass
@@ -31,7 +33,10 @@ class Rows:
     ids: list[SentenceId]
     keys: Int64s
     feature_names: tuple[str, ...]
+    filled: int
+    """The number of feature values given. Reading them, by ``fill`` or ``as_rows``, may use them up."""
     fill: Fill
+    as_rows: AsRows
     text: Bytes
     text_lengths: Int64s
     scores: Floats | None
@@ -58,14 +63,16 @@ def to_dataset(
     skipped: Iterable[Skipped] = (),
     provenance: Iterable[Provenance] = (),
 ) -> Dataset:
-    """The dataset of rows, grouped by sentence, without duplicates. O(rows); the features are never copied."""
+    """The dataset of rows, grouped by sentence, without duplicates. O(rows); a matrix of features is never copied.
+
+    Features are stored as features.stays_dense says.
+    """
     from hulltune.kernels import texts
 
     count, width = len(rows.keys), len(rows.feature_names) + len(columns)
     names = (*rows.feature_names, *(column.name for column in columns))
     check_new_names((), rows.feature_names)
     check_new_names(rows.feature_names, names[len(rows.feature_names) :])
-    _check_size(count, width, np.dtype(dtype).itemsize)
     ids, sentence = _order_sentences(rows.ids, rows.keys)
     offsets = _offsets(np.bincount(sentence, minlength=len(ids)))
     in_order = not count or bool(np.all(sentence[1:] >= sentence[:-1]))
@@ -73,11 +80,12 @@ def to_dataset(
     destination = order if in_order else np.empty(count, dtype=np.int64)
     destination[order] = np.arange(count)
 
-    matrix = np.zeros((count, width), dtype=dtype, order="F")
-    rows.fill(matrix, destination)
-    for number, column in enumerate(columns, start=len(rows.feature_names)):
-        matrix[destination, number] = column.values
-    _check_range(matrix, names)
+    features: Features
+    if stays_dense(width, count, rows.filled + count * len(columns)):
+        features = _matrix(rows, columns, (count, width), dtype, destination)
+    else:
+        features = _sparse_rows(rows, columns, dtype, None if in_order else order)
+    _check_range(features, names)
     text = rows.text
     text_offsets = _offsets(rows.text_lengths)
     scores = rows.scores
@@ -87,7 +95,7 @@ def to_dataset(
     del order, destination, sentence
 
     hashes = texts.hash_texts(text, text_offsets)
-    first = _first_of_equals(text, text_offsets, matrix, hashes.copy(), offsets)
+    first = _first_of_equals(text, text_offsets, features, hashes.copy(), offsets)
     copies = np.bincount(first, minlength=count).astype(np.int32) if count else np.zeros(0, dtype=np.int32)
     keep = np.flatnonzero(copies)
     ranks: Int64s | None = None  # None: no hypothesis is left out
@@ -95,14 +103,13 @@ def to_dataset(
         if scores is not None:
             np.maximum.at(scores, first, scores.copy())  # the best score of equal hypotheses stays
             scores = scores[keep]
-        matrix = _compact(matrix, keep)
+        features = _compact(features, keep)
         new_offsets = np.zeros(len(keep) + 1, dtype=np.int64)
         texts.gather_texts(text, text_offsets, keep, text, new_offsets)
         text, text_offsets = text[: new_offsets[-1]], new_offsets
         ranks, copies, hashes = places_in_lists(offsets)[keep], copies[keep], hashes[keep]
         offsets = np.searchsorted(keep, offsets).astype(np.int64)
     del first, keep
-    features = DenseFeatures(matrix)
     corpus = list_corpus(offsets, text, text_offsets, features, names, ranks=ranks, hashes=hashes)
     name = str if len(ids) and isinstance(ids[0], str) else int  # once one id is a name, all are
     references = {name(number): texts_of for number, texts_of in rows.references.items()}
@@ -122,27 +129,66 @@ def to_dataset(
     )
 
 
-def _check_size(count: int, width: int, itemsize: int) -> None:
-    if count * width * itemsize > MOST_BYTES:
-        raise InputError(
-            f"{count:,} hypotheses with {width:,} distinct features do not fit in memory as a matrix; "
-            "leave out rare features"
-        )
+def written_features(lists: Dataset) -> Iterator[dict[str, float]]:
+    """The features of each hypothesis by name, as files have them: of sparse ones, those that are not 0, but all of
+    them for the first hypothesis, so that names and their order can be read back.
+    """
+    found = lists.corpus.features.by_name(lists.feature_names)
+    if isinstance(lists.corpus.features, SparseFeatures):
+        first = next(found, {})
+        yield {name: first.get(name, 0.0) for name in lists.feature_names}
+    yield from found
+
+
+def _matrix(
+    rows: Rows, columns: Sequence[Column], shape: tuple[int, int], dtype: Any, destination: Int64s
+) -> DenseFeatures:
+    # The values move from where they were read to the matrix, piece by piece.
+    needed = (shape[0] * shape[1] - rows.filled) * np.dtype(dtype).itemsize
+    if needed > CHECKED:
+        check_memory(needed, f"a matrix of {shape[0]:,} hypotheses and {shape[1]:,} features")
+    matrix = np.zeros(shape, dtype=dtype, order="F")
+    rows.fill(matrix, destination)
+    for number, column in enumerate(columns, start=len(rows.feature_names)):
+        matrix[destination, number] = column.values
+    return DenseFeatures(matrix)
+
+
+def _sparse_rows(rows: Rows, columns: Sequence[Column], dtype: Any, order: Int64s | None) -> SparseFeatures:
+    """The features as tidy sparse rows; row r is row ``order[r]`` of the file."""
+    from hulltune.kernels.list_features import tidy_rows
+
+    found = rows.as_rows(dtype)
+    if columns:
+        found = as_sparse(with_columns(found, [column.values.astype(dtype) for column in columns]))
+    if order is not None:
+        found = found.take(order)
+    _, offsets = tidy_rows(found.offsets, found.columns, found.values)
+    return SparseFeatures(offsets, found.columns[: offsets[-1]], found.values[: offsets[-1]], found.width)
 
 
 def _first_of_equals(
     text: Bytes,
     text_offsets: Int64s,
-    matrix: NDArray[Any],
+    features: Features,
     hashes: NDArray[np.uint64],
     offsets: Int64s,
 ) -> Int64s:
     """For each hypothesis, the first of its list with the same text and the same features.
 
-    ``hashes`` has the hashes of the texts; they become those of texts and features.
+    ``hashes`` has the hashes of the texts; they become those of texts and features. Tidy sparse rows are equal if
+    their columns and their values are, byte by byte: both are compared like texts.
     """
     from hulltune.kernels import texts
 
+    if isinstance(features, SparseFeatures):
+        matrix = np.empty((len(hashes), 2), order="F")
+        nothing = np.zeros((len(hashes), 0), order="F")
+        for number, array in enumerate((features.columns, features.values)):
+            as_bytes, ends = array.view(np.uint8), features.offsets * array.itemsize
+            matrix[:, number] = texts.first_equals(as_bytes, ends, nothing, texts.hash_texts(as_bytes, ends), offsets)
+    else:
+        matrix = features.values
     for column in matrix.T:
         texts.hash_column(column.astype(np.float64, copy=False).view(np.uint64), hashes)
     return texts.first_equals(text, text_offsets, matrix, hashes, offsets)
@@ -176,24 +222,37 @@ def _gather_texts(text: Bytes, offsets: Int64s, order: Int64s) -> tuple[Bytes, I
     return gathered, new_offsets
 
 
-def _compact(matrix: NDArray[Any], keep: Int64s) -> NDArray[Any]:
-    """The kept rows, moved together within the same memory."""
+def _compact(features: Features, keep: Int64s) -> Features:
+    """The kept rows; those of a matrix are moved together within the same memory."""
     from hulltune.kernels import texts
 
+    if isinstance(features, SparseFeatures):
+        return features.take(keep)
+    matrix = features.values
     flat = matrix.reshape(-1, order="F")
     count = len(keep)
     for number in range(matrix.shape[1]):
         texts.compact_column(matrix[:, number], keep, flat[number * count : (number + 1) * count])
-    return flat[: count * matrix.shape[1]].reshape((count, matrix.shape[1]), order="F")
+    return DenseFeatures(flat[: count * matrix.shape[1]].reshape((count, matrix.shape[1]), order="F"))
 
 
-def _check_range(matrix: NDArray[Any], names: Sequence[str]) -> None:
+def _check_range(features: Features, names: Sequence[str]) -> None:
     """Refuse infinity, which here is a value too large for float32: readers refuse the others."""
-    if matrix.dtype == np.float64:
+    if features.dtype == np.float64:
         return
-    for number, name in enumerate(names):
-        if not np.all(np.isfinite(matrix[:, number])):
-            raise InputError(f"feature {name!r} has a value too large for float32; read the lists as float64")
+    if isinstance(features, SparseFeatures):
+        too_large = features.columns[~np.isfinite(features.values)]
+        at_fault = names[int(too_large.min())] if len(too_large) else None
+    else:
+        at_fault = next(
+            (name for name, column in zip(names, features.values.T, strict=True) if not _finite(column)), None
+        )
+    if at_fault is not None:
+        raise InputError(f"feature {at_fault!r} has a value too large for float32; read the lists as float64")
+
+
+def _finite(column: NDArray[Any]) -> bool:
+    return bool(np.all(np.isfinite(column)))
 
 
 class RowCollector:
@@ -203,8 +262,10 @@ class RowCollector:
         self._missing = missing
         self._numbers: dict[SentenceId, int] = {}
         self._keys = array("q")
-        self._columns: dict[str, array[float]] = {}
-        self._omitted: dict[str, int] = {}
+        self._columns: dict[str, int] = {}
+        self._places = array("i")
+        self._values = array("d")
+        self._sizes = array("q")
         self._text = bytearray()
         self._lengths = array("q")
         self._scores = array("d")
@@ -220,6 +281,10 @@ class RowCollector:
     def fills_missing(self) -> bool:
         """Whether a feature left out is 0; otherwise it is a fault."""
         return self._missing is not None
+
+    def fill_missing(self) -> None:
+        """Take features that further hypotheses leave out as 0."""
+        self._missing = 0.0
 
     def declare(
         self, sentence: SentenceId, *, references: tuple[str, ...] | None = None, source: str | None = None
@@ -238,25 +303,16 @@ class RowCollector:
         self, sentence: SentenceId, text: str, features: Mapping[str, float], score: float | None = None
     ) -> str | None:
         """Take a hypothesis; returns the reason if it is at fault and skipped."""
-        rows = len(self._keys)
         reason = self._check(features, score) if is_text(text) else LONE_SURROGATE
         if reason is not None:
             self.skip_one()
             return reason
-        if rows == 0:
-            self._columns = {name: self._columns.get(name, array("d")) for name in features}
         self._numbers.setdefault(sentence, len(self._numbers))
         self._keys.append(self._numbers[sentence])
-        for name, value in features.items():
-            if name not in self._columns:
-                self._columns[name] = array("d", bytes(8 * rows))
-                self._omitted[name] = rows
-            self._columns[name].append(value)
-        if len(features) < len(self._columns):
-            for name, column in self._columns.items():
-                if len(column) == rows:
-                    column.append(0.0)
-                    self._omitted[name] = self._omitted.get(name, 0) + 1
+        columns = self._columns
+        self._places.extend([columns.setdefault(name, len(columns)) for name in features])
+        self._values.extend(features.values())
+        self._sizes.append(len(features))
         encoded = text.encode("utf-8")
         self._text += encoded
         self._lengths.append(len(encoded))
@@ -294,23 +350,30 @@ class RowCollector:
 
     def rows(self) -> Rows:
         """All hypotheses collected."""
-        columns = list(self._columns.values())
+        places, sizes = np.array(self._places, dtype=np.int32), np.array(self._sizes, dtype=np.int64)
+        values = np.frombuffer(self._values, dtype=np.float64) if len(self._values) else np.zeros(0)
+        given = np.bincount(places, minlength=len(self._columns)).tolist()
 
         def fill(matrix: NDArray[Any], destination: Int64s) -> None:
-            for number, column in enumerate(columns):
-                with np.errstate(over="ignore"):  # too large for float32: to_dataset refuses it with a message
-                    matrix[destination, number] = np.frombuffer(column, dtype=np.float64)
+            with np.errstate(over="ignore"):  # too large for float32: to_dataset refuses it with a message
+                matrix[np.repeat(destination, sizes), places] = values
+
+        def as_rows(dtype: Any) -> SparseFeatures:
+            with np.errstate(over="ignore"):
+                return SparseFeatures(_offsets(sizes), places, values.astype(dtype), len(self._columns))
 
         return Rows(
             ids=list(self._numbers),
             keys=np.array(self._keys, dtype=np.int64),
-            feature_names=tuple(self._columns) if len(self._keys) else (),
-            fill=fill if len(self._keys) else lambda matrix, destination: None,
+            feature_names=tuple(self._columns),
+            filled=len(values),
+            fill=fill,
+            as_rows=as_rows,
             text=np.frombuffer(self._text, dtype=np.uint8) if self._text else np.zeros(0, dtype=np.uint8),
             text_lengths=np.array(self._lengths, dtype=np.int64),
             scores=np.array(self._scores, dtype=np.float64) if len(self._scores) else None,
             references=self._references,
             sources=self._sources,
-            omitted=self._omitted,
+            omitted={name: len(sizes) - count for name, count in zip(self._columns, given, strict=True)},
             gaps=np.array(self._gaps, dtype=np.int64) if self._gaps_known else None,
         )

@@ -28,8 +28,9 @@ from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.lattice_writing import PlainLattice, plain_lattice, write_each
 from hulltune.formats.lattices import Arcs, lattice_forest, negated
 from hulltune.formats.numbers import plain_number, shown
-from hulltune.formats.streams import BYTE_ORDER_MARK, not_utf8, open_bytes
+from hulltune.formats.streams import BYTE_ORDER_MARK, PIECE, not_utf8, open_bytes
 from hulltune.formats.word_rules import SPEECH, number_words, word_rule
+from hulltune.memory import check_memory
 
 if TYPE_CHECKING:
     from hulltune.kernels import slf
@@ -53,6 +54,8 @@ _OF_LATTICES = {"V": "VERSION", "U": "UTTERANCE", "S": "SUBLAT", "N": "NODES", "
 RESERVED_KEYS = _IGNORED_KEYS | {"I", "J", "S", "E", "W", "L", "START", "END", "WORD"}
 """The fields of nodes and links that are no features."""
 _MOST_KEYS = 256
+BYTES_PER_LINE = 300
+"""The memory that reading takes at its peak, beside the file itself, for each node or link."""
 _FIELD = re.compile(r'([^\s=]+)=("(?:[^"\n]*)"(?=\s|$)|\S*)')
 _VARIANT = re.compile(r"(.+)\([0-9]+\)")
 _EXTRA = re.compile(r"x[1-9]")
@@ -115,6 +118,8 @@ class _SlfFile:
             if len(key) == 1:
                 self._keys.of_byte[ord(key)] = role
         lines = data.count(b"\n")
+        if len(data) > PIECE:
+            check_memory(BYTES_PER_LINE * lines, f"{file}: a lattice of {lines:,} lines")
         self._words = interning.empty_texts(lines + 1)
         source, target, word, line = np.empty((4, lines), dtype=np.int64)
         self._rows = slf.Rows(source, target, word, line, np.empty((lines, 4)))
@@ -261,10 +266,12 @@ class _SlfFile:
         is_link = self._rows.target[: self._state[self._kernel.ROWS]] >= 0
         self._links, self._nodes = self._chosen(is_link), self._chosen(~is_link)
         self._check_counts()
+        self._rows = self._links  # large lattices need the memory of all lines for what follows
         numbers = self._nodes.source
         sources, targets = (self._places(column, numbers) for column in (self._links.source, self._links.target))
         start, end = self._ends(numbers, sources, targets)
         words, start_word = self._output(options, vocabulary, start, targets)
+        self._data, self._bytes, self._words = b"", self._bytes[:0].copy(), self._interning.empty_texts(1)
         of_node = sources if self._header.get("dir", "f").startswith("b") else targets
         features, names = self._features(of_node, words, start_word)
         arcs = Arcs(

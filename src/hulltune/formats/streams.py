@@ -22,9 +22,12 @@ from typing import IO, Any, cast
 
 from hulltune.data.dataset import Skipped
 from hulltune.errors import InputError, unknown_name
+from hulltune.memory import LEAST_LEFT, memory_left, size_text
 from hulltune.names import ON_ERROR
 
 BLOCK = 1 << 20
+PIECE = 1 << 24
+"""The number of bytes after which a reader looks at the memory that is left."""
 HEAD = 1 << 16
 """The number of bytes at the start of a file by which its format is recognised."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -182,6 +185,7 @@ class _Stream:
 
     def __init__(self, name: str, file: IO[bytes], start: bytes = b"") -> None:
         self._name, self._file, self._start = name, file, start
+        self._count = 0
 
     def put_back(self, data: bytes) -> None:
         """Put bytes in front, to be read again."""
@@ -193,9 +197,35 @@ class _Stream:
         if 0 <= size <= len(start):
             self._start = start[size:]
             return start[:size]
+        if size < 0:
+            return self._all(start)
         with _faults(self._name):
-            rest = self._file.read(size - len(start) if size >= 0 else -1)
+            rest = self._file.read(size - len(start))
+        self._took(len(rest))
         return start + rest if start else rest
+
+    def _all(self, start: bytes) -> bytes:
+        """All the rest, piece by piece: a small file may unpack to more than fits into memory."""
+        whole = io.BytesIO()
+        whole.write(start)
+        while True:
+            with _faults(self._name):
+                piece = self._file.read(PIECE)
+            if not piece:
+                return whole.getvalue()
+            self._took(len(piece))
+            whole.write(piece)
+
+    def _took(self, count: int) -> None:
+        """Count bytes, and stop now and then if the memory is nearly used up."""
+        before, self._count = self._count, self._count + count
+        if self._count // PIECE > before // PIECE:
+            left = memory_left()
+            if left is not None and left < LEAST_LEFT:
+                raise InputError(
+                    f"{self._name}: too large for the memory: {size_text(self._count)} of it (unpacked) are read, and "
+                    f"{size_text(left)} is left; use a part of it, or more memory"
+                )
 
 
 @contextmanager

@@ -8,10 +8,10 @@ What is where:
 - scores, and what makes sums exact: scores, magnitudes, exact, segments, feature_ranges
 - the envelope of a forest: envelopes (many), hull and lanes (the two methods), graph (order of nodes)
 - the envelope of a list: list_envelopes (many), scan (one); with scores and all, for tuning: list_lines, list_chains,
-  list_scores
+  list_scores, list_features (a matrix or sparse rows)
 - from envelopes to the next step: surface, line_surface, steps, step_limits
-- other passes over forests: inside, inside_hull, marginals, kbest, kbest_pool, sampling, derivations, output,
-  nearest_output
+- other passes over forests: inside, inside_hull, marginals, kbest, kbest_pool, sampling, derivations, depths,
+  output, nearest_output
 - certified search: certify, choices
 - metrics: tokens, ngrams, edits, ter, meteor, metric_scores
 - reading lists: moses, moses_fields, moses_tables; and the texts of candidates: texts

@@ -1,4 +1,4 @@
-"""Line searches over n-best lists, from the feature matrix to the changes of winner, for 16 directions at once.
+"""Line searches over n-best lists, from the features to the changes of winner, for 16 directions at once.
 
 All directions start from one point, so each list is ranked by its scores there once. Down the ranks a hypothesis can
 win somewhere ahead only if its slope exceeds all slopes before it, and somewhere behind only if it is below them all
@@ -15,7 +15,7 @@ segments.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 from hulltune.kernels.list_chains import chain_segments
+from hulltune.kernels.list_features import ListFeatures
 from hulltune.kernels.list_scores import MOST_SHIFT, rank, score_list
 from hulltune.kernels.scores import GRID_BITS, ROUND, normalised
 from hulltune.kernels.segments import PLAIN
@@ -122,13 +123,15 @@ def _side(most: int) -> Side:
 
 
 @kernel
-def _grid_factors(sizes: Floats, row: int, magnitudes: Floats, exponent: int, factors: Floats, shifts: Int64s) -> bool:
+def _grid_factors(
+    sizes: Floats, row: int, used: Int32s, magnitudes: Floats, exponent: int, factors: Floats, shifts: Int64s
+) -> bool:
     """Write the powers of two that bring the scores of a list to its grid, as factors and exponents, for LANES
     directions whose absolute weights begin at ``row``. Returns whether all numbers were of ordinary size.
     """
     bounds = splat(0.0)
-    for k in range(magnitudes.size):
-        bounds = add(bounds, multiply(load(sizes, row + k), splat(magnitudes[k])))
+    for i in range(used.size):
+        bounds = add(bounds, multiply(load(sizes, row + used[i]), splat(magnitudes[i])))
     store(factors, 0, bounds)
     for lane in range(LANES):
         shift = 0
@@ -163,12 +166,11 @@ def _record(
 
 @kernel
 def _records(
-    columns: Floats,
-    length: int,
+    lists: ListFeatures,
     begin: int,
     n: int,
     order: Int64s,
-    used: Int64s,
+    used: Int32s,
     weights: Floats,
     row: int,
     factors: Floats,
@@ -181,7 +183,14 @@ def _records(
     """
     scale = load(factors, 0)
     highest, lowest = splat(-math.inf), splat(math.inf)
+    columns, length = lists.values, lists.length
     i = 0
+    while length == 0 and i < n:
+        sums = splat(0.0)
+        for j in range(lists.row_offsets[begin + order[i]], lists.row_offsets[begin + order[i] + 1]):
+            sums = multiply_add(load(weights, row + lists.row_columns[j]), splat(np.float64(columns[j])), sums)
+        highest, lowest = _record(i, sums, scale, highest, lowest, slopes, ahead, behind)
+        i += 1
     while i + 4 <= n:  # four at a time: each row of weights is loaded once for all
         a, b, c, d = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
         at_a, at_b, at_c, at_d = begin + order[i], begin + order[i + 1], begin + order[i + 2], begin + order[i + 3]
@@ -289,12 +298,11 @@ def _write(
 
 @kernel
 def list_lines(
-    columns: NDArray[Any],
+    lists: ListFeatures,
     sentence_edges: Int64s,
     first_sentence: int,
     last_sentence: int,
     weights: Floats,
-    magnitudes: Floats,
     intervals: Floats,
     lefts: Floats,
     winners: Int32s,
@@ -302,12 +310,12 @@ def list_lines(
     """The winners in sentences ``first_sentence`` to ``last_sentence`` along the line from the first row of ``weights``
     in the direction of each other row, within its interval.
 
-    ``columns`` is the feature matrix by column. Returns whether all numbers were of ordinary size (if not, the rest
+    Returns whether all numbers were of ordinary size (if not, the rest
     means nothing), the number of segments of each direction, and two arrays with a row for each direction: the left
     ends of the segments of all sentences, and the hypotheses (numbered over the corpus) that win there. The first
     segment of a sentence begins with the interval; the others follow from left to right. The last two arguments are
-    room for these arrays, replaced where it is short: fresh memory costs as much as the search. O(width) for each
-    hypothesis and direction, in SIMD steps of LANES directions.
+    room for these arrays, replaced where it is short: fresh memory costs as much as the search. O(its features) for
+    each hypothesis and direction, in SIMD steps of LANES directions.
     """
     directions, width = weights.shape[0] - 1, weights.shape[1]
     blocks = (directions + LANES - 1) // LANES
@@ -326,8 +334,7 @@ def list_lines(
     all_lefts, all_winners = lefts.reshape(-1), winners.reshape(-1)
     counts = np.zeros(directions, np.int64)
 
-    flat, length = columns.reshape(-1), columns.shape[1]
-    normal_magnitudes, used = np.empty(width), np.empty(width, np.int64)
+    normal_magnitudes = np.empty(width)
     scores, heights = np.empty(most), np.empty(most)
     order, packed = np.empty(most, np.int64), np.empty(most, np.int64)
     buckets, places = np.empty(most, np.int32), np.empty(2 * most + 1, np.int32)
@@ -341,14 +348,10 @@ def list_lines(
         begin, n = sentence_edges[s], sentence_edges[s + 1] - sentence_edges[s]
         if n == 0:
             continue
-        exponent = normalised(magnitudes[s], normal_magnitudes)
-        use = 0
-        for k in range(width):
-            if normal_magnitudes[k] != 0.0:
-                used[use] = k
-                use += 1
+        used = lists.used[lists.used_offsets[s] : lists.used_offsets[s + 1]]
+        exponent = normalised(lists.magnitudes[lists.used_offsets[s] : lists.used_offsets[s + 1]], normal_magnitudes)
         ordinary, height_exponent = score_list(
-            columns, begin, n, used[:use], normal_origin, origin_exponent, normal_magnitudes, exponent, scores
+            lists, begin, n, used, normal_origin, origin_exponent, normal_magnitudes, exponent, scores
         )
         if not ordinary:
             return False, counts, lefts, winners
@@ -356,11 +359,10 @@ def list_lines(
 
         for block in range(blocks):
             size = min(LANES, directions - block * LANES)
-            if not _grid_factors(lines.sizes, block * width, normal_magnitudes, exponent, factors, shifts):
+            if not _grid_factors(lines.sizes, block * width, used, normal_magnitudes, exponent, factors, shifts):
                 return False, counts, lefts, winners
             _records(
-                flat, length, begin, n, order, used[:use], lines.weights, block * width, factors, slopes, ahead.masks,
-                behind.masks,
+                lists, begin, n, order, used, lines.weights, block * width, factors, slopes, ahead.masks, behind.masks,
             )  # fmt: skip
             doubt = lines.elsewhere[block]
             for lane in range(LANES):

@@ -7,13 +7,12 @@ and the callers then go the general way.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
+from hulltune.kernels.list_features import ListFeatures
 from hulltune.kernels.scores import GRID_BITS, ROUND, normalised
 from hulltune.kernels.simd import (
     LANES,
@@ -34,10 +33,10 @@ PLACE_BITS = 10  # bits for the place of a hypothesis, beside the 53 bits of a s
 
 @kernel
 def score_list(
-    columns: NDArray[Any],
+    lists: ListFeatures,
     begin: int,
     n: int,
-    used: Int64s,
+    used: Int32s,
     weights: Floats,
     weight_exponent: int,
     magnitudes: Floats,
@@ -45,11 +44,14 @@ def score_list(
     scores: Floats,
 ) -> tuple[bool, int]:
     """Write the grid scores of the list of ``n`` hypotheses from ``begin`` on; returns whether all numbers were of
-    ordinary size, and the exponent of the scores. Weights and magnitudes are normalised by 2^(their exponent).
+    ordinary size, and the exponent of the scores. Weights, and the magnitudes of the features ``used``, are normalised
+    by 2^(their exponent).
+
+    A term of 0 changes no sum, so that sparse rows, whose columns increase, have the scores of a matrix to the bit.
     """
     bound = 0.0
-    for k in range(weights.size):
-        bound += abs(weights[k]) * magnitudes[k]
+    for i in range(used.size):
+        bound += abs(weights[used[i]]) * magnitudes[i]
     if bound == 0.0:
         scores[:n] = 0.0
         return True, 0
@@ -57,12 +59,19 @@ def score_list(
     if abs(shift) > MOST_SHIFT or abs(exponent) > MOST_SHIFT:
         return False, 0
     factor = math.ldexp(1.0, shift)
-    flat, length = columns.reshape(-1), columns.shape[1]
+    flat, length = lists.values, lists.length
+    if length == 0:
+        for e in range(n):
+            total = 0.0
+            for i in range(lists.row_offsets[begin + e], lists.row_offsets[begin + e + 1]):
+                total = multiply_add_one(weights[lists.row_columns[i]], np.float64(flat[i]), total)
+            scores[e] = (total * factor + ROUND) - ROUND
+        return True, weight_exponent - shift
     if n < LANES:
         for e in range(n):
             total = 0.0
             for k in used:
-                total = multiply_add_one(weights[k], np.float64(columns[k, begin + e]), total)
+                total = multiply_add_one(weights[k], np.float64(flat[k * length + begin + e]), total)
             scores[e] = (total * factor + ROUND) - ROUND
         return True, weight_exponent - shift
     rounding = splat(ROUND)
@@ -77,29 +86,28 @@ def score_list(
 
 @kernel
 def list_winners(
-    columns: NDArray[Any], sentence_edges: Int64s, weights: Floats, magnitudes: Floats
+    lists: ListFeatures, sentence_edges: Int64s, first_sentence: int, last_sentence: int, weights: Floats
 ) -> tuple[bool, Int64s]:
     """Whether all numbers were of ordinary size, and the hypothesis with the highest score in each list.
 
     Hypotheses are numbered over the corpus. Among equal scores the first wins; an empty list has −1. The winners mean
     nothing where numbers were not of ordinary size.
     """
-    sentences, width = magnitudes.shape
-    normal, normal_magnitudes = np.empty(width), np.empty(width)
+    normal, normal_magnitudes = np.empty(weights.size), np.empty(weights.size)
     weight_exponent = normalised(weights, normal)
     most = 1
-    for s in range(sentences):
+    for s in range(first_sentence, last_sentence):
         most = max(most, sentence_edges[s + 1] - sentence_edges[s])
     scores = np.empty(most)
-    used = np.arange(width)
-    winners = np.full(sentences, -1, np.int64)
-    for s in range(sentences):
+    winners = np.full(last_sentence - first_sentence, -1, np.int64)
+    for s in range(first_sentence, last_sentence):
         begin, n = sentence_edges[s], sentence_edges[s + 1] - sentence_edges[s]
         if n == 0:
             continue
-        exponent = normalised(magnitudes[s], normal_magnitudes)
+        used = lists.used[lists.used_offsets[s] : lists.used_offsets[s + 1]]
+        exponent = normalised(lists.magnitudes[lists.used_offsets[s] : lists.used_offsets[s + 1]], normal_magnitudes)
         ordinary, _ = score_list(
-            columns, begin, n, used, normal, weight_exponent, normal_magnitudes, exponent, scores
+            lists, begin, n, used, normal, weight_exponent, normal_magnitudes, exponent, scores
         )  # fmt: skip
         if not ordinary:
             return False, winners
@@ -107,7 +115,7 @@ def list_winners(
         for e in range(1, n):
             if scores[e] > scores[best]:
                 best = e
-        winners[s] = begin + best
+        winners[s - first_sentence] = begin + best
     return True, winners
 
 

@@ -208,3 +208,16 @@ def scatter(
             for number in range(layouts.counts[entry]):
                 matrix[target, first + number] = values[index]
                 index += 1
+
+
+@kernel
+def columns_of_values(row_layout: Int32s, layouts: Layouts, column: Int64s, columns: Int32s) -> None:
+    """Write the column of every value of the rows: that of value k of name n is ``column[n] + k``."""
+    index = 0
+    for row in range(len(row_layout)):
+        layout = row_layout[row]
+        for entry in range(layouts.offsets[layout], layouts.offsets[layout + 1]):
+            first = column[layouts.names[entry]]
+            for number in range(layouts.counts[entry]):
+                columns[index] = first + number
+                index += 1

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
+from hulltune.kernels.list_features import ListFeatures
 from hulltune.kernels.magnitudes import sum_bound
 from hulltune.kernels.simd import LANES, add, load, multiply, multiply_add, scatter, splat, subtract
 
@@ -134,6 +135,61 @@ def score_dense(
 
 
 @kernel
+def score_sparse_lists(
+    node_offsets: Int64s,
+    sentence_edges: Int64s,
+    lists: ListFeatures,
+    first: int,
+    last: int,
+    weights: Floats,
+    scores: Floats,
+    exponents: Int64s,
+) -> None:
+    """Write the grid scores and exponents of the lists among sentences ``first`` to ``last``, whose features are sparse
+    rows; forests are left as they are. Scores are those of ``score_dense`` to the bit: they differ by terms of 0.
+    """
+    rows, width = weights.shape
+    base = sentence_edges[first]
+    flat = scores.reshape(-1)
+    normal_weights, weight_exponents = np.empty((rows, width)), np.empty(rows, np.int64)
+    for r in range(rows):
+        weight_exponents[r] = normalised(weights[r], normal_weights[r])
+    most = 0
+    for s in range(first, last):
+        most = max(most, lists.used_offsets[s + 1] - lists.used_offsets[s])
+    some_weights, magnitudes, scaled, no_units = np.empty(most), np.empty(most), np.empty(most), np.zeros(most)
+    lanes = np.empty((width + 1) * LANES)
+    lanes[width * LANES :] = 0.0
+    for s in range(first, last):
+        if node_offsets[s + 1] - node_offsets[s] != 1:
+            continue
+        used = lists.used[lists.used_offsets[s] : lists.used_offsets[s + 1]]
+        exponent = normalised(lists.magnitudes[lists.used_offsets[s] : lists.used_offsets[s + 1]], magnitudes)
+        for block in range(0, rows, LANES):
+            size = min(LANES, rows - block)
+            for i in range(used.size):
+                for lane in range(size, LANES):
+                    lanes[used[i] * LANES + lane] = 0.0
+            for lane in range(size):
+                for i in range(used.size):
+                    some_weights[i] = normal_weights[block + lane, used[i]]
+                shift, later = _grid_weights(
+                    some_weights[: used.size], magnitudes, exponent, no_units, scaled[: used.size]
+                )
+                exponents[block + lane, s - first] = weight_exponents[block + lane] - shift if shift != NO_SHIFT else 0
+                for i in range(used.size):
+                    lanes[used[i] * LANES + lane] = scaled[i]
+                lanes[width * LANES + lane] = later
+            factor, rounding = load(lanes, width), splat(ROUND)
+            for e in range(sentence_edges[s], sentence_edges[s + 1]):
+                total = splat(0.0)
+                for i in range(lists.row_offsets[e], lists.row_offsets[e + 1]):
+                    total = multiply_add(load(lanes, lists.row_columns[i]), splat(np.float64(lists.values[i])), total)
+                total = subtract(add(multiply(total, factor), rounding), rounding)
+                scatter(flat, block * scores.shape[1] + e - base, scores.shape[1], size, total)
+
+
+@kernel
 def score_sparse(
     node_offsets: Int64s,
     edge_offsets: Int64s,
@@ -148,7 +204,8 @@ def score_sparse(
     units: Floats,
     scores: Floats,
 ) -> Int64s:
-    """Write the grid scores of edges with sparse features, as ``score_dense`` does for dense; returns the exponents.
+    """Write the grid scores of edges of forests with sparse features, as ``score_dense`` does for dense; returns the
+    exponents. Lists are left out: see ``score_sparse_lists``.
 
     The bound of a sentence is computed anew for each row of weights, because a table of sentences by features would not
     be sparse. ``units`` are per column.
@@ -163,6 +220,8 @@ def score_sparse(
             top_weight = max(top_weight, abs(weight))
         weight_exponent = math.frexp(top_weight)[1]
         for s in range(first, last):
+            if node_offsets[s + 1] - node_offsets[s] == 1:
+                continue
             begin = edge_offsets[node_offsets[s]]
             end = edge_offsets[node_offsets[s + 1]]
             top_value = 0.0

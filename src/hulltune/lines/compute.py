@@ -15,7 +15,8 @@ from hulltune.arrays import Floats, Int64s, as_whole
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import ranges
 from hulltune.data.forest import Forest, feature_vector
-from hulltune.errors import InputError, unknown_name
+from hulltune.defaults import MOST_THREADS
+from hulltune.errors import InputError, check_most, unknown_name
 from hulltune.formats.read import DataLike, read
 from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
@@ -272,6 +273,7 @@ def check_threads(threads: int | None) -> int:
     number = as_whole(threads)
     if number is None or number < 1:
         raise InputError(f"threads: expected a positive number, got {threads!r}")
+    check_most("threads", number, MOST_THREADS)
     return number
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import feature_vector
-from hulltune.errors import InputError
+from hulltune.defaults import MOST_BEST
+from hulltune.errors import InputError, check_most
 from hulltune.formats.read import DataLike
 from hulltune.lines.compute import Block, as_corpus, blocks_of, check_threads
 from hulltune.lines.derivations import DerivationLists, gather
@@ -87,6 +88,7 @@ def search_derivations(
 
 
 def check_positive(name: str, number: Any) -> None:
-    """Raise an error unless ``number`` is a whole number of at least 1."""
+    """Raise an error unless ``number`` is a whole number of at least 1, and not above MOST_BEST."""
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
         raise InputError(f"{name}: expected a whole number of at least 1, got {number!r}")
+    check_most(name, int(number), MOST_BEST)

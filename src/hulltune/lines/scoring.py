@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Floats, Int64s
+from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures
 from hulltune.errors import InputError
@@ -24,6 +25,7 @@ class EdgeScorer:
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
+        self._lock = threading.Lock()
 
     def scores(self, first: int, last: int, weights: Floats, room: Floats | None = None) -> tuple[Floats, Int64s]:
         """Grid scores (rows of weights, edges of sentences ``first`` to ``last``) and exponents (rows, sentences).
@@ -47,18 +49,45 @@ class EdgeScorer:
                 corpus.features.offsets, corpus.features.columns, corpus.features.values,
                 first, last, weights, self._sparse_units, out,
             )  # fmt: skip
+            if np.any(self._is_list[first:last]):
+                scores.score_sparse_lists(
+                    corpus.node_offsets, corpus.sentence_edges, self.list_features, first, last, weights, out, exponents
+                )
         if exponents.max(initial=0) > LARGEST_EXPONENT:
             raise InputError("weights: the scores of derivations overflow; use smaller weights or rescale the features")
         return out, exponents
 
     @cached_property
-    def list_tables(self) -> tuple[Floats, NDArray[Any]]:
-        """A bound on each dense feature per sentence, and the features by column: tables for the kernels of lists."""
-        return self._dense_tables[0], self._columns
+    def list_features(self) -> Any:
+        """The features of lists as their kernels take them: a kernels.list_features.ListFeatures."""
+        from hulltune.kernels.list_features import ListFeatures, used_features
+
+        corpus = self.corpus
+        if isinstance(corpus.features, DenseFeatures):
+            magnitudes, columns = self._dense_tables[0], self._columns
+            nonzero = np.flatnonzero(magnitudes)
+            used_offsets = np.searchsorted(nonzero, np.arange(len(magnitudes) + 1) * magnitudes.shape[1])
+            return ListFeatures(
+                columns.reshape(-1), columns.shape[1], np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32),
+                used_offsets.astype(np.int64), (nonzero % max(magnitudes.shape[1], 1)).astype(np.int32),
+                magnitudes.reshape(-1)[nonzero],
+            )  # fmt: skip
+        rows = corpus.features.tidy()
+        arrays = rows.offsets, rows.columns, rows.values
+        offsets, used, sizes, _ = used_features(corpus.node_offsets, corpus.sentence_edges, *arrays, rows.width)
+        return ListFeatures(rows.values, 0, rows.offsets, rows.columns, offsets, used, sizes)
+
+    @cached_property
+    def _is_list(self) -> Bools:
+        one_node: Bools = np.diff(self.corpus.node_offsets) == 1
+        return one_node
 
     def prepare(self) -> None:
         """Compute the tables now, so that several threads do not compute them at once."""
-        _ = self._dense_tables if isinstance(self.corpus.features, DenseFeatures) else self._sparse_units
+        with self._lock:
+            _ = self._dense_tables if isinstance(self.corpus.features, DenseFeatures) else self._sparse_units
+            if np.any(self._is_list):
+                _ = self.list_features
 
     @property
     def _columns(self) -> NDArray[Any]:

@@ -16,7 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from hulltune.errors import InputError, unknown_name
+from hulltune.defaults import MOST_BEST
+from hulltune.errors import InputError, check_most, unknown_name
 from hulltune.interrupts import interrupts_set
 from hulltune.loop.weights_template import WeightsFormat
 
@@ -79,6 +80,7 @@ class CommandDecoder:
             raise InputError(f"timeout: expected a positive number of seconds, got {self.timeout}")
         if self.nbest < 1:
             raise InputError(f"nbest: expected at least 1, got {self.nbest}")
+        check_most("nbest", self.nbest, MOST_BEST)
         if not self._words():
             raise InputError("decoder: the command is empty")
         if self.shell:

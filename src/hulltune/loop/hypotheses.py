@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hulltune.data.dataset import Dataset, Member
+from hulltune.data.features import as_sparse
 from hulltune.data.forest import Forest
 from hulltune.data.joining import Piece, joined
 from hulltune.data.vocabulary import Vocabulary
@@ -166,7 +167,8 @@ def _fingerprint(forest: Forest) -> bytes:
     digest = hashlib.sha256("\n".join(forest.feature_names).encode("utf-8", "surrogatepass"))
     for array in (forest.edge_offsets, forest.tail_offsets, forest.tails, forest.label_offsets, forest.labels):
         digest.update(np.ascontiguousarray(array).tobytes())
-    digest.update(np.ascontiguousarray(forest.features.toarray()).tobytes())
+    features = as_sparse(forest.features).tidy()
+    digest.update(features.offsets.tobytes() + features.columns.tobytes() + features.values.astype("<f8").tobytes())
     return digest.digest()
 
 

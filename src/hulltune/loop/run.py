@@ -18,7 +18,8 @@ from hulltune._version import __version__
 from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
-from hulltune.errors import InputError
+from hulltune.defaults import MOST_RUNS
+from hulltune.errors import InputError, check_most
 from hulltune.formats.reading import Reading
 from hulltune.interrupts import is_interrupt
 from hulltune.loop.decoding import Decoder, Decodings
@@ -84,6 +85,7 @@ def tune_loop(
     """
     if iterations < 1:
         raise InputError(f"iterations: expected at least 1, got {iterations}")
+    check_most("iterations", iterations, MOST_RUNS)
     if not least_gain >= 0.0:
         raise InputError(f"least_gain: expected 0 or more, got {least_gain}")
     if (heldout is None) != (heldout_references is None):

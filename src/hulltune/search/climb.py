@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from hulltune.arrays import Floats
-from hulltune.defaults import DIRECTIONS
-from hulltune.errors import InputError
+from hulltune.defaults import DIRECTIONS, MOST_DIRECTIONS
+from hulltune.errors import InputError, check_most
 from hulltune.search.climbing import Climber, Climbing, Position
-from hulltune.search.directions import random_directions
+from hulltune.search.directions import MOST_AXES, random_directions
 
 CARRIED = 3
 """Up to 1/CARRIED of the directions of a round are directions that gained in the round before."""
@@ -23,7 +23,8 @@ class Climb(Climbing):
     """Climbs along ``directions`` lines a round: the direction of the last step, directions that gained in the last
     round, some axes in turn, and random ones (Cer et al. 2008).
 
-    A climb ends after ``patience`` rounds in a row without gain; in the last of them all axes are searched.
+    A climb ends after ``patience`` rounds in a row without gain; in the last of them all axes are searched (of more
+    than MOST_AXES, so many).
     """
 
     name: ClassVar[str] = "random"
@@ -35,6 +36,7 @@ class Climb(Climbing):
         super().__post_init__()
         if self.directions < 0:
             raise InputError(f"directions: expected 0 or more, got {self.directions}")
+        check_most("directions", self.directions, MOST_DIRECTIONS)
         if self.patience < 1:
             raise InputError(f"patience: expected a positive number, got {self.patience}")
 
@@ -62,11 +64,8 @@ class Climb(Climbing):
         return []
 
     def _lines(self, climber: Climber, promising: list[Floats], turn: int, *, thorough: bool) -> list[Floats]:
-        """The directions of a round: promising ones, axes (all of them if ``thorough``), and random ones."""
-        one_by_one = climber.axes
+        """The directions of a round: promising ones, axes (if ``thorough`` all, up to MOST_AXES), and random ones."""
         room = self.directions - len(promising)
-        if not thorough and one_by_one:
-            wanted = range(turn, turn + max(room // AXES, 1))
-            one_by_one = [one_by_one[k % len(one_by_one)] for k in sorted({k % len(one_by_one) for k in wanted})]
+        one_by_one = climber.axes_in_turn(turn, MOST_AXES if thorough else max(room // AXES, 1))
         room -= len(one_by_one)
         return promising + one_by_one + list(random_directions(max(room, 1), climber.setting.units, climber.rng))

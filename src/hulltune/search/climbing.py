@@ -6,18 +6,18 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 import numpy as np
 from numpy.random import Generator
 
 from hulltune.arrays import Floats, take_plain_numbers
-from hulltune.defaults import RESTARTS
-from hulltune.errors import InputError
+from hulltune.defaults import MOST_RESTARTS, RESTARTS
+from hulltune.errors import InputError, check_most
 from hulltune.interrupts import interrupts_set
-from hulltune.search.directions import axes
+from hulltune.search.directions import directions_of
 from hulltune.search.policies import Policy, policy_of
 from hulltune.search.shards import Runner, runner_of
 from hulltune.search.starts import random_start, start_near
@@ -34,6 +34,8 @@ FAR = 5
 """One restart in FAR is from random weights; the others look around the best of these."""
 MOST_ROUNDS = 8
 """The most rounds of climbing before the worse climbs of a race drop out."""
+MOST_NUMBERS = 1 << 27
+"""The most numbers in the directions of all axes together: 1 GB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +56,22 @@ class Climber:
     rng: Generator
     runner: Runner
 
-    @cached_property
     def axes(self) -> list[Floats]:
         """One direction for each free weight, or free group of tied weights."""
-        return axes(self.setting.constraints.free_groups, self.setting.units)
+        count, width = len(self.setting.axes), len(self.setting.units)
+        if count * width > MOST_NUMBERS:
+            raise InputError(
+                f"search: a line for each of {count:,} weights, one after the other, would take too long and "
+                f"{8e-9 * count * width:.0f} GB; expected at most {MOST_NUMBERS // width:,} free weights of {width:,} "
+                "(hold others with free or fix, or search with random or gradient)"
+            )
+        return directions_of(self.setting.axes, self.setting.units)
+
+    def axes_in_turn(self, turn: int, count: int) -> list[Floats]:
+        """The directions of ``count`` axes, the first of them number ``turn``, counted round and round."""
+        every = self.setting.axes
+        numbers = sorted({k % len(every) for k in range(turn, turn + count)}) if every else []
+        return directions_of([every[k] for k in numbers], self.setting.units)
 
     def first_position(self, start: Floats) -> Position:
         """The start on the scale of the constraints, unless scaling makes it worse or breaks a bound."""
@@ -120,6 +134,7 @@ class Climbing(Strategy):
         take_plain_numbers(self)
         if self.restarts < 0:
             raise InputError(f"restarts: expected 0 or more, got {self.restarts}")
+        check_most("restarts", self.restarts, MOST_RESTARTS)
         if self.max_rounds < 1:
             raise InputError(f"max_rounds: expected a positive number, got {self.max_rounds}")
         policy_of(self.policy, self.smoothing)
@@ -172,6 +187,8 @@ class _Climb:
             return
         for position in islice(self._positions, rounds):
             self.path.append(position)
+            if len(self.path) > 2:  # only the ends of a path need theirs: of many features weights take much memory
+                self.path[-2] = replace(self.path[-2], weights=position.weights)
             if stop.is_set():
                 return
 

@@ -90,6 +90,8 @@ class Constraints:
                 raise InputError(f"{name!r}: no weight lies between {lower[k]:g} and {upper[k]:g}")
         groups = self._groups(column, place)
         for group in groups:
+            if len(group) == 1:
+                continue
             low, high = float(lower[group].max()), float(upper[group].min())
             if low > high:
                 tied = ", ".join(names[k] for k in group)
@@ -197,14 +199,11 @@ class CompiledConstraints:
 
     def start(self, units: Floats) -> Floats:
         """Equal weights over scaled features (1 / unit each), as far as the constraints allow."""
-        weights = np.zeros(len(self.names))
-        for group in self.groups:
-            size = float(inverse_units(units[group]).mean())
-            low, high = float(self.lower[group[0]]), float(self.upper[group[0]])
-            if high <= 0.0:
-                size = 0.0 - size  # and not −0
-            weights[group] = min(max(size, low), high)
-        return weights
+        sizes = inverse_units(units)
+        for group in self.tied_groups:
+            sizes[group] = sizes[group].mean()
+        sizes = np.where(self.upper <= 0.0, 0.0 - sizes, sizes)  # 0 − size, so that no weight is −0
+        return np.clip(sizes, self.lower, self.upper)
 
 
 def _number(value: Any, what: str, name: str) -> float:

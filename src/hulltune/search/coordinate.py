@@ -18,9 +18,9 @@ class Coordinate(Climbing):
 
     def climb(self, climber: Climber, position: Position) -> Iterator[Position]:
         """Positions after each round: search all axes and the direction of the last step, take the best step."""
-        last_step: list[Floats] = []
+        axes, last_step = climber.axes(), list[Floats]()
         for _ in range(self.max_rounds):
-            moved, _ = climber.best_step(position, climber.axes + last_step)
+            moved, _ = climber.best_step(position, axes + last_step)
             gained = moved.loss < position.loss
             last_step = [moved.weights - position.weights]
             position = moved

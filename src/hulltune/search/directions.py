@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
-from hulltune.data.features import DenseFeatures
+from hulltune.data.features import DenseFeatures, SparseFeatures
 from hulltune.errors import InputError
 
 DUST = 2.0**-40
 """A range below this share of the feature's largest counts as 0: it is what rounding leaves of equal sums."""
 FINEST = 2.0**-500
 """The least unit of a feature; 1 / FINEST is the largest. So a weight and its square are ordinary doubles."""
+MOST_AXES = 256
+"""The most axes of a round where not all must be searched: with very many features, others have their turn later."""
 
 
 def feature_units(corpus: Corpus) -> Floats:
@@ -34,7 +37,9 @@ def feature_units(corpus: Corpus) -> Floats:
         return np.zeros(width)
     if corpus.nodes > len(corpus):
         return np.array([_mean_of_positive(column) for column in _forest_ranges(corpus).T])
-    values = corpus.features.matrix()
+    if isinstance(corpus.features, SparseFeatures):
+        return _units_of_rows(corpus, corpus.features.tidy())
+    values = corpus.features.values
     units = np.empty(width)
     for k in range(width):
         column = np.asarray(values[:, k], dtype=np.float64)
@@ -42,6 +47,18 @@ def feature_units(corpus: Corpus) -> Floats:
             ranges = np.maximum.reduceat(column, starts) - np.minimum.reduceat(column, starts)
         units[k] = _mean_of_positive(ranges)
     return units
+
+
+def _units_of_rows(corpus: Corpus, rows: SparseFeatures) -> Floats:
+    """The units of the features of lists with sparse rows. O(values)."""
+    from hulltune.kernels.list_features import used_features
+
+    arrays = rows.offsets, rows.columns, rows.values
+    with np.errstate(over="ignore"):  # check_units refuses an infinite range
+        _, used, _, ranges = used_features(corpus.node_offsets, corpus.sentence_edges, *arrays, rows.width)
+    by_feature = ranges[np.argsort(used, kind="stable")]
+    ends = np.cumsum(np.bincount(used, minlength=rows.width))
+    return np.array([_mean_of_positive(part) for part in np.split(by_feature, ends[:-1])])
 
 
 def check_units(units: Floats, names: Sequence[str]) -> None:
@@ -92,16 +109,38 @@ def _forest_ranges(corpus: Corpus) -> Floats:
     return ranges
 
 
-def axes(groups: tuple[Int64s, ...], units: Floats) -> list[Floats]:
-    """One direction of unit length for each group of features, if some feature of it differs at all."""
+Axis: TypeAlias = tuple[Int64s, float]
+"""A group of features that move together, and the size of their weights in a direction of unit length."""
+
+
+def axes_of(groups: Iterable[Int64s], units: Floats) -> list[Axis]:
+    """The axis of each group of features, if some feature of it differs at all."""
+    sizes = inverse_units(units)
+    pairs = [(group, float(sizes[group].mean() if len(group) > 1 else sizes[group[0]])) for group in groups]
+    return [(group, size) for group, size in pairs if size > 0.0]
+
+
+def directions_of(some: Iterable[Axis], units: Floats) -> list[Floats]:
+    """The directions of some axes: a vector of all weights each."""
     directions = []
-    for group in groups:
-        size = inverse_units(units[group]).mean()
-        if size > 0.0:
-            direction = np.zeros(len(units))
-            direction[group] = size
-            directions.append(direction)
+    for group, size in some:
+        direction = np.zeros(len(units))
+        direction[group] = size
+        directions.append(direction)
     return directions
+
+
+def axes(groups: Iterable[Int64s], units: Floats) -> list[Floats]:
+    """One direction of unit length for each group of features, if some feature of it differs at all."""
+    return directions_of(axes_of(groups, units), units)
+
+
+def some_axes(units: Floats) -> list[Floats]:
+    """The axis of each feature that differs; of more than MOST_AXES so many, evenly spread over them."""
+    found = axes_of(np.arange(len(units))[:, None], units)
+    if len(found) > MOST_AXES:
+        found = [found[k] for k in np.linspace(0, len(found) - 1, MOST_AXES).astype(int).tolist()]
+    return directions_of(found, units)
 
 
 def random_directions(count: int, units: Floats, rng: Generator) -> Floats:

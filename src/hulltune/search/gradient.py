@@ -13,7 +13,7 @@ from hulltune.arrays import Floats
 from hulltune.search.climb import Climb
 from hulltune.search.climbing import Climber
 from hulltune.search.directions import inverse_units
-from hulltune.search.problem import Problem, exact_sum, row_sums
+from hulltune.search.problem import Problem, row_sums
 
 _LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")
 """The logarithm of 2 in two parts; the first has so few digits that its product with a small whole number is exact."""
@@ -50,14 +50,14 @@ def expected_metric_direction(problem: Problem, weights: Floats, *, units: Float
     The expectation is over ``problem.rivals``: every hypothesis of a list, and the outputs of a forest that win around
     the weights. The metric is asked for the statistics of all of them. Scores are first brought to a mean range of
     ``4 / temperature`` nats a sentence, so that the answer does not depend on the scale of the weights. The gradient
-    is taken over scaled features. O(candidates × (features + statistics)).
+    is taken over scaled features. O(feature values + candidates × statistics).
     """
-    offsets, outputs, values = problem.rivals(weights, units)
+    offsets, outputs, features = problem.rivals(weights, units)
     sizes = np.diff(offsets)
     starts = offsets[:-1][sizes > 0]
     sizes = sizes[sizes > 0]
     # Every sum is exact or in a fixed order: neither the processor nor the order of sentences changes a bit.
-    scores = row_sums(values, weights)
+    scores = features.times(weights)
     ranges = np.maximum.reduceat(scores, starts) - np.minimum.reduceat(scores, starts)
     spread = math.fsum(ranges.tolist()) / len(ranges)
     scores = scores * (4.0 / temperature / spread) if spread > 0.0 else scores
@@ -68,7 +68,7 @@ def expected_metric_direction(problem: Problem, weights: Floats, *, units: Float
     losses = row_sums(problem.table[rows], slope)
     expected = np.add.reduceat(likelihood * losses, starts)
     pull = likelihood * (losses - np.repeat(expected, sizes))
-    gradient = exact_sum(np.stack([np.add.reduceat(pull * column, starts) for column in values.T], axis=1))
+    gradient = features.weighted_sum(pull, starts)
     inverse = inverse_units(units)
     direction: Floats = -gradient * inverse**2
     return direction

@@ -12,8 +12,11 @@ from hulltune.arrays import Bools, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import gather_rows, ranges
 from hulltune.errors import InputError
+from hulltune.memory import LEAST_LEFT, memory_left, size_text
 
 FIRST_SLOTS = 1 << 12
+CHECKED_WORDS = 1 << 24
+"""From this many words of outputs on, the memory that is left is looked at when their table grows."""
 MOST_OUTPUTS = 2**31 - 1
 """The most outputs: kernels number them with 32 bits."""
 
@@ -58,10 +61,22 @@ class Outputs:
         O(edges).
         """
         with self._lock:
+            before = self._met.words
             numbers = self._met.numbers(corpus, in_order, first, names, cells, offsets, edges)
+            if self._met.words > max(before, CHECKED_WORDS):
+                self._check_memory()
             if self._first_met + self._met.count > MOST_OUTPUTS:
                 raise InputError(f"more than {MOST_OUTPUTS:,} outputs were met; tune on fewer sentences at a time")
         return numbers + self._first_met
+
+    def _check_memory(self) -> None:
+        """Refuse to go on when the outputs met have nearly filled the memory."""
+        left = memory_left()
+        if left is not None and left < LEAST_LEFT:
+            raise InputError(
+                f"{self._met.count:,} outputs of forests were met, and {size_text(left)} of memory is left; prune the "
+                "forests (convert --beam), cut long inputs, or tune on fewer sentences at a time"
+            )
 
     def described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
         """The sentence and the text of each output: its words with spaces between them."""
@@ -136,6 +151,11 @@ class Outputs:
 
 class _Met:
     """A growing table of (sentence, words), numbered from 0 without duplicates."""
+
+    @property
+    def words(self) -> int:
+        """The room for words; it doubles when it is used up."""
+        return len(self._tokens)
 
     def __init__(self) -> None:
         self.count = 0

@@ -19,7 +19,7 @@ class Powell(Climbing):
 
     def climb(self, climber: Climber, position: Position) -> Iterator[Position]:
         """Positions after each round: all lines in turn, then the line of the round's total step."""
-        lines = list(climber.axes)
+        lines = climber.axes()
         for _ in range(self.max_rounds):
             before = position
             best_gain, best_line = 0.0, 0

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset
-from hulltune.data.features import gather_rows
+from hulltune.data.features import DenseFeatures, Features, gather_rows
 from hulltune.errors import InputError
 from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
@@ -22,7 +22,7 @@ from hulltune.metrics.base import Metric, References
 from hulltune.metrics.memory import Memory
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
-from hulltune.search.directions import axes
+from hulltune.search.directions import some_axes
 from hulltune.search.outputs import Outputs
 from hulltune.search.shards import HERE, WHOLE_LINE, Changes, Derivations, Runner, Sentences, Shard, cut
 from hulltune.surface import ErrorSurface
@@ -237,15 +237,15 @@ class Problem:
             self.corpus, sentences.in_order, 0, sentences.names, found.offsets, found.edge_offsets, found.edges
         )
 
-    def rivals(self, weights: Floats, units: Floats) -> tuple[Int64s, Int64s, Floats]:
+    def rivals(self, weights: Floats, units: Floats) -> tuple[Int64s, Int64s, Features]:
         """Outputs to compare around ``weights``: offsets by sentence, the outputs, and their features.
 
         For lists these are all hypotheses. For forests they are the outputs that win on a line through the weights
         along an axis, each with the features of its best derivation there.
         """
         if self.is_lists:
-            return *self.choices(), np.asarray(self.corpus.features.matrix(), dtype=np.float64)
-        lines = np.array(axes(tuple(np.arange(len(units))[:, None]), units))
+            return *self.choices(), self.corpus.features
+        lines = np.array(some_axes(units))
         found = self.derivations(weights, lines, np.repeat(WHOLE_LINE, len(lines), axis=0))
         order = np.lexsort((-row_sums(found.sums, weights), found.outputs, found.sentences))
         best = order[np.append(True, np.diff(found.outputs[order]) != 0)[: len(order)]]
@@ -253,7 +253,7 @@ class Problem:
         best = best[np.lexsort((best, found.sentences[best]))]
         sizes = np.bincount(found.sentences[best], minlength=len(self.corpus))
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return offsets, found.outputs[best].astype(np.int64), found.sums[best]
+        return offsets, found.outputs[best].astype(np.int64), DenseFeatures(found.sums[best])
 
     # The first choice of the decoder.
 

@@ -20,7 +20,7 @@ from hulltune.formats.read import DataLike
 from hulltune.lines.compute import as_corpus, decode, envelopes
 from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.scoring import EdgeScorer
-from hulltune.search.directions import axes, feature_units, random_directions
+from hulltune.search.directions import feature_units, random_directions, some_axes
 from hulltune.wording import counted
 
 RANDOM_DIRECTIONS = 8
@@ -112,12 +112,11 @@ def envelope_share(
     scorer: EdgeScorer | None = None,
 ) -> EnvelopeShare:
     """The share of the envelopes around ``weights`` whose winners use kept edges only: along the axis of every feature
-    that differs within a sentence, and along RANDOM_DIRECTIONS more.
+    that differs within a sentence (of very many, of some), and along RANDOM_DIRECTIONS more.
     """
     units = feature_units(corpus)
-    groups = tuple(np.array([k]) for k in range(len(units)))
     random = random_directions(RANDOM_DIRECTIONS, units, np.random.default_rng(seed))
-    directions = np.array([*axes(groups, units), *random])
+    directions = np.array([*some_axes(units), *random])
     directions = directions[np.any(directions != 0.0, axis=1)]
     segments, survivors, angle, surviving_angle = 0, 0, 0.0, 0.0
     size = float(np.linalg.norm(weights * units)) or 1.0

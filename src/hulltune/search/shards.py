@@ -18,11 +18,17 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
-from hulltune.data.features import DenseFeatures
+from hulltune.errors import InputError
 from hulltune.lines.compute import Answer, Block, blocks_of, check_threads, room_for_scores, search_block
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.outputs import Outputs, in_order
 
+MOST_SCORES = 1 << 24
+"""The most edge scores of one sentence at a time: 128 MB."""
+LONG = 4096
+"""Derivations of more edges are long: they are kept for a few segments at a time."""
+MOST_EDGES = 1 << 24
+"""The most edges of long derivations at a time: 64 MB."""
 WHOLE_LINE = np.array([[-np.inf, np.inf]])
 
 
@@ -84,6 +90,14 @@ class Sentences:
         shifts = whole.sentence_edges[self.names] - corpus.sentence_edges[:-1]
         return (np.arange(corpus.edges) + np.repeat(shifts, np.diff(corpus.sentence_edges))).astype(np.int32)
 
+    @cached_property
+    def longest(self) -> Floats:
+        """The number of edges of each sentence's longest derivation."""
+        from hulltune.kernels.depths import longest_derivations
+
+        corpus = self.corpus
+        return longest_derivations(corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails)
+
     def outputs_of_edges(self, edges: Int64s | Int32s) -> Int32s:
         """The outputs of some edges of lists."""
         return edges.astype(np.int32, copy=False) if self.edge_numbers is None else self.edge_numbers[edges]
@@ -122,12 +136,12 @@ class Shard:
         """The derivations that win somewhere on the lines, once for each segment, with the sums of their features."""
         corpus = self.sentences.corpus
         outputs, owners, sums = [], [], []
-        for block, answer in self._search(weights, intervals):
+        for block, _, answer in self._search(weights, intervals):
             cells, _, offsets, edges, _ = answer
             directions = (len(cells) - 1) // (block[1] - block[0])
             owner = np.repeat(np.tile(np.arange(*block), directions), np.diff(cells))
             places = edges + np.repeat(corpus.sentence_edges[owner], np.diff(offsets))
-            values = np.asarray(corpus.features.take(places).matrix(), dtype=np.float64)
+            values = corpus.features.take(places).toarray()
             outputs.append(self._outputs_of(block, answer))
             owners.append(owner)
             sums.append(np.add.reduceat(values, offsets[:-1], axis=0) if len(owner) else values)
@@ -142,19 +156,16 @@ class Shard:
                 self._rooms.append((lefts, outputs))
 
     def _list_lines(self, weights: Floats, intervals: Floats) -> Changes | None:
-        """The segments by the fast kernel of lists; None if features are sparse or numbers very large or small."""
+        """The segments by the fast kernel of lists; None if numbers are very large or small."""
         from hulltune.kernels.list_lines import list_lines
 
-        corpus = self.sentences.corpus
-        if not isinstance(corpus.features, DenseFeatures):
-            return None
-        magnitudes, columns = self.sentences.scorer.list_tables
+        corpus, features = self.sentences.corpus, self.sentences.scorer.list_features
         try:
             room = self._rooms.pop()
         except IndexError:
             room = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)
         ordinary, counts, lefts, winners = list_lines(
-            columns, corpus.sentence_edges, self.first, self.last, weights, magnitudes, intervals, *room
+            features, corpus.sentence_edges, self.first, self.last, weights, intervals, *room
         )
         if not ordinary:
             return None
@@ -167,15 +178,11 @@ class Shard:
         )
 
     def _list_winners(self, weights: Floats) -> Int64s | None:
-        """The winners by the fast kernel of lists; None if features are sparse or numbers very large or small."""
+        """The winners by the fast kernel of lists; None if numbers are very large or small."""
         from hulltune.kernels.list_scores import list_winners
 
-        corpus = self.sentences.corpus
-        if not isinstance(corpus.features, DenseFeatures):
-            return None
-        magnitudes, columns = self.sentences.scorer.list_tables
-        edges = corpus.sentence_edges[self.first : self.last + 1]
-        ordinary, found = list_winners(columns, edges, weights, magnitudes[self.first : self.last])
+        edges, features = self.sentences.corpus.sentence_edges, self.sentences.scorer.list_features
+        ordinary, found = list_winners(features, edges, self.first, self.last, weights)
         if not ordinary:
             return None
         if self.sentences.edge_numbers is not None:
@@ -186,10 +193,10 @@ class Shard:
         """The segments by the general kernels: scores of all edges, envelopes, and the outputs of derivations."""
         lefts: list[list[Floats]] = [[] for _ in intervals]
         outputs: list[list[Int32s]] = [[] for _ in intervals]
-        for block, answer in self._search(weights, intervals):
+        for block, first, answer in self._search(weights, intervals):
             numbers = self._outputs_of(block, answer)
             ends = answer[0][:: block[1] - block[0]].tolist()
-            for direction, (begin, end) in enumerate(itertools.pairwise(ends)):
+            for direction, (begin, end) in enumerate(itertools.pairwise(ends), start=first):
                 lefts[direction].append(answer[1][begin:end, 0])
                 outputs[direction].append(numbers[begin:end])
         return Changes(
@@ -197,8 +204,11 @@ class Shard:
             outputs=tuple(np.concatenate(parts) for parts in outputs),
         )
 
-    def _search(self, weights: Floats, intervals: Floats) -> Iterator[tuple[Block, Answer]]:
-        """Each block of the shard with the answer of the general kernels."""
+    def _search(self, weights: Floats, intervals: Floats) -> Iterator[tuple[Block, int, Answer]]:
+        """Each block of the shard with the answer of the general kernels for the directions from a number on.
+
+        It is one answer for all directions, but for a sentence so large that its scores would take too much memory.
+        """
         sentences = self.sentences
         sentences.scorer.prepare()
         try:
@@ -206,8 +216,45 @@ class Shard:
         except IndexError:
             room = room_for_scores()
         for block in blocks_of(sentences.corpus, len(weights), 1, by_kind=True, first=self.first, last=self.last):
-            yield block, search_block(sentences.scorer, block, weights, intervals, room)
+            edges = int(sentences.corpus.sentence_edges[block[1]] - sentences.corpus.sentence_edges[block[0]])
+            at_once = 1 if self._is_long(block) else max(MOST_SCORES // max(edges, 1) - 1, 1)
+            for first in range(0, len(intervals), at_once):
+                some = slice(first, first + at_once)
+                rows = weights if at_once >= len(intervals) else np.vstack([weights[:1], weights[1:][some]])
+                for answer in self._answers(block, rows, intervals[some], room):
+                    yield block, first, answer
         self._score_rooms.append(room)
+
+    def _is_long(self, block: Block) -> bool:
+        """Whether a block is one sentence with very long derivations."""
+        return not self.are_lists and block[1] == block[0] + 1 and self.sentences.longest[block[0]] > LONG
+
+    def _answers(self, block: Block, weights: Floats, intervals: Floats, room: Floats) -> Iterator[Answer]:
+        """The answer of the general kernels, in parts for a sentence with long derivations along its one direction.
+
+        Thousands of segments with derivations of thousands of edges would fill the memory. So the segments come first,
+        and then the derivations of a few of them at a time, from the middle of the first of these to that of the last.
+        """
+        scorer = self.sentences.scorer
+        if not self._is_long(block):
+            yield search_block(scorer, block, weights, intervals, room)
+            return
+        _, segments, *_ = search_block(scorer, block, weights, intervals, room, derivations=False)
+        ends = np.append(segments[:, 0], intervals[0, 1])
+        longest = float(self.sentences.longest[block[0]])
+        at_once = max(int(MOST_EDGES / longest), 1)
+        for first in range(0, len(segments), at_once):
+            last = min(first + at_once, len(segments)) - 1
+            part = np.array([[_inside(*ends[first : first + 2].tolist()), _inside(*ends[last : last + 2].tolist())]])
+            if first == last:  # an interval must have some width, within the only segment
+                part[0, 1] = _inside(part[0, 0], float(ends[last + 1]))
+            _, _, offsets, edges, passes = search_block(scorer, block, weights, part, room)
+            if len(offsets) != last - first + 2:
+                raise InputError(
+                    f"sentence {block[0]}: derivations of up to {longest:,.0f} edges, on segments too thin to be "
+                    "searched apart; cut long inputs, or prune the forests (convert --beam)"
+                )
+            yield np.array([0, last - first + 1]), segments[first : last + 1], offsets, edges, passes
 
     def _outputs_of(self, block: Block, answer: Answer) -> Int32s:
         """The output of every segment of a block's answer."""
@@ -225,8 +272,20 @@ class Shard:
         return numbers.astype(np.int32)
 
 
+def _inside(low: float, high: float) -> float:
+    """A point between two ends, which may be infinite."""
+    if np.isinf(low) and np.isinf(high):
+        return 0.0
+    if np.isinf(low):
+        return high - max(abs(high), 1.0)
+    if np.isinf(high):
+        return low + max(abs(low), 1.0)
+    return low + (high - low) / 2.0
+
+
 def cut(sentences: Sentences, parts: int) -> list[Shard]:
     """Shards of about equal size, at least ``parts`` if there are enough sentences; none mixes lists and forests."""
+    sentences.scorer.prepare()
     is_list, edges = sentences.is_list, sentences.corpus.sentence_edges
     kinds = np.flatnonzero(is_list[1:] != is_list[:-1]) + 1
     wanted = np.searchsorted(edges, np.linspace(0, edges[-1], parts + 1)[1:-1])

@@ -56,11 +56,10 @@ def _size(weights: Floats, units: Floats) -> float:
 
 def _feasible(constraints: CompiledConstraints, weights: Floats, fallback: Floats) -> Floats:
     """The weights moved into the constraints: mirrored at bounds of 0 where that helps, then clipped."""
-    feasible = weights.copy()
-    for group in constraints.groups:
-        value = float(weights[group].mean())
-        low, high = float(constraints.lower[group[0]]), float(constraints.upper[group[0]])
-        if not low <= value <= high and low <= -value <= high:
-            value = -value
-        feasible[group] = min(max(value, low), high)
+    lower, upper = constraints.lower, constraints.upper
+    means = weights.copy()
+    for group in constraints.tied_groups:
+        means[group] = weights[group].mean()
+    mirrored = ~((lower <= means) & (means <= upper)) & (lower <= -means) & (-means <= upper)
+    feasible = np.clip(np.where(mirrored, -means, means), lower, upper)
     return feasible if np.any(feasible) else fallback

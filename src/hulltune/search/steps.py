@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -14,6 +15,11 @@ from hulltune.search.policies import Policy, choose, choose_among
 from hulltune.search.problem import Problem
 from hulltune.search.shards import HERE, Runner
 from hulltune.surface import ErrorSurface
+
+AT_ONCE = 1 << 22
+"""The most weights in the directions of one pass: tables over them take a few times 32 MB."""
+LEAST_AT_ONCE = 16
+"""The least number of directions of one pass, whatever they take: kernels search so many at the price of one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +47,23 @@ def search_lines(
     Directions are restricted to the weights that may move. Directions without room are left out, and so are moves that
     rounding would carry over a bound.
     """
-    if not len(directions):
-        return []
+    at_once = max(AT_ONCE // len(origin), LEAST_AT_ONCE)
+    parts = [directions[first : first + at_once] for first in range(0, len(directions), at_once)]
+    search = partial(_search_some, problem, origin, current_loss, constraints, policy, reach, runner)
+    return [move for some in parts for move in search(some)]
+
+
+def _search_some(
+    problem: Problem,
+    origin: Floats,
+    current_loss: float,
+    constraints: CompiledConstraints,
+    policy: Policy,
+    reach: Floats | None,
+    runner: Runner,
+    directions: Sequence[Floats],
+) -> list[Move]:
+    """The best move along each of the directions, which are few enough for tables over all weights."""
     lines = constraints.restrict(np.array(directions))
     intervals, room = constraints.intervals(origin, lines, reach)
     lines, intervals = lines[room], intervals[room]

@@ -16,7 +16,7 @@ from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
 from hulltune.search.certified.certificate import Certificate
 from hulltune.search.constraints import FARTHEST_WEIGHT, CompiledConstraints, Constraints
-from hulltune.search.directions import check_units, feature_units, inverse_units
+from hulltune.search.directions import Axis, axes_of, check_units, feature_units, inverse_units
 from hulltune.search.problem import Problem
 
 Start = Mapping[str, float] | Sequence[float] | None
@@ -45,6 +45,11 @@ class Setting:
         """The limit of each weight where no constraint bounds it."""
         sizes = np.maximum(np.where(self.units > 0.0, inverse_units(self.units), 1.0), np.abs(self.first))
         return FARTHEST_WEIGHT * sizes
+
+    @cached_property
+    def axes(self) -> list[Axis]:
+        """The axis of each free weight, or free group of tied weights, that makes a difference."""
+        return axes_of(self.constraints.free_groups, self.units)
 
     @staticmethod
     def of(

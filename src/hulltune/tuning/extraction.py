@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.dataset import Dataset, SentenceId
-from hulltune.data.features import DenseFeatures
+from hulltune.data.features import DenseFeatures, Features, SparseFeatures, as_sparse
 from hulltune.data.lists import packed_texts
 from hulltune.formats.moses import LINE_BREAK, moses_line
 from hulltune.formats.rows import Rows, to_dataset
@@ -63,16 +63,21 @@ def _first_places(texts: Sequence[str]) -> Sequence[int]:
 def candidate_lists(ids: Sequence[SentenceId], found: DerivationLists) -> Dataset:
     """Derivations as candidate lists with their model scores; equal outputs with equal features count once."""
     text, offsets = packed_texts(found.texts)
-    names, values = _dense_sums(found, 0, len(found.texts))
+    names, sums = _used_features(found.features, found.corpus.feature_names)
 
     def fill(matrix: NDArray[Any], destination: Int64s) -> None:
-        matrix[destination] = values
+        if isinstance(sums, SparseFeatures):
+            matrix[np.repeat(destination, np.diff(sums.offsets)), sums.columns] = sums.values
+        else:
+            matrix[destination] = sums.values
 
     rows = Rows(
         ids=list(ids),
         keys=found.sentences,
         feature_names=names,
+        filled=sums.values.size,
         fill=fill,
+        as_rows=lambda dtype: as_sparse(sums),
         text=text,
         text_lengths=np.diff(offsets),
         scores=found.scores.copy(),
@@ -82,14 +87,18 @@ def candidate_lists(ids: Sequence[SentenceId], found: DerivationLists) -> Datase
 
 def _dense_sums(found: DerivationLists, first: int, last: int) -> tuple[tuple[str, ...], Floats]:
     """The names and summed features of some derivations, as a matrix; for sparse features only the columns used."""
-    features = found.features.rows(first, last)
-    names = found.corpus.feature_names
+    names, features = _used_features(found.features.rows(first, last), found.corpus.feature_names)
+    return names, features.toarray()
+
+
+def _used_features(features: Features, names: tuple[str, ...]) -> tuple[tuple[str, ...], Features]:
+    """The features and their names; without the columns that no sparse row has."""
     if isinstance(features, DenseFeatures):
-        return names, np.asarray(features.values, dtype=np.float64)
+        return names, features
     used, columns = np.unique(features.columns, return_inverse=True)
-    matrix = np.zeros((last - first, len(used)))
-    matrix[np.repeat(np.arange(last - first), np.diff(features.offsets)), columns] = features.values
-    return tuple(names[column] for column in used.tolist()), matrix
+    values = features.values.astype(np.float64)
+    rows = SparseFeatures(features.offsets, columns.reshape(-1).astype(np.int32), values, len(used))
+    return tuple(names[column] for column in used.tolist()), rows
 
 
 def prune_forests(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hulltune.arrays import Floats
-from hulltune.errors import InputError, unknown_name
+from hulltune.errors import InputError, check_most, unknown_name
 from hulltune.search.certified.certificate import Certificate
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits
@@ -15,6 +15,8 @@ from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
 
+MOST_POINTS = 10_000
+"""The most rows of a picture, or columns or rows of a grid: each row is a line search, each point a decoding."""
 View = tuple[float, float, float, float]
 """Left, right, bottom, top."""
 
@@ -75,6 +77,8 @@ def metric_plane(
     ``view`` is the part to show (by default the weights, the optimum and room around them). ``grid`` is a number of
     columns and rows of points to compare with.
     """
+    check_most("rows", rows, MOST_POINTS)
+    check_most("grid", max(grid or (0,)), MOST_POINTS)
     columns = [_column(problem, name) for name in features]
     if columns[0] == columns[1]:
         raise InputError(f"plane: expected two different features, got {features[0]!r} twice")

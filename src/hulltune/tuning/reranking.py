@@ -9,7 +9,8 @@ import numpy as np
 
 from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
-from hulltune.errors import InputError
+from hulltune.defaults import MOST_BEST
+from hulltune.errors import InputError, check_most
 from hulltune.formats.read import read
 from hulltune.lines.compute import decode
 from hulltune.lines.derivations import DerivationLists
@@ -41,6 +42,7 @@ def rank(dataset: Dataset, weights: WeightsLike, *, best: int | None = None) -> 
         best = int(np.diff(dataset.corpus.sentence_edges).max(initial=1))
     if best < 1:
         raise InputError(f"best: expected at least 1, got {best}")
+    check_most("best", best, MOST_BEST)
     vector = feature_vector(as_weights(weights), dataset.feature_names, "weights")
     return kbest(dataset.corpus, vector, best)
 

@@ -66,7 +66,9 @@ class TuneResult:
     version: str
     gain: Interval | None = None
     without: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    """For each feature, the change in score if its weight is set to 0."""
+    """For each feature, the change in score if its weight is set to 0; of more than 1,000 features, for the hundred
+    with the largest weights over scaled features.
+    """
     others: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     """Other metrics by signature: the scores of the baseline and of the tuned weights."""
     heldout: HeldOut | None = None

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from hulltune._version import __version__
-from hulltune.arrays import as_whole, take_plain_numbers
+from hulltune.arrays import Floats, as_whole, take_plain_numbers
 from hulltune.data.dataset import Dataset
-from hulltune.errors import InputError
+from hulltune.defaults import MOST_RUNS
+from hulltune.errors import InputError, check_most
 from hulltune.interrupts import interrupts_set, is_interrupt
 from hulltune.lines.compute import check_threads
 from hulltune.metrics.base import Metric
@@ -94,6 +95,7 @@ def tune(
     """
     began = time.perf_counter()
     replicates, folds = _whole("replicates", replicates, 1), _whole("folds", folds, 0)
+    check_most("replicates", replicates, MOST_RUNS)
     if heldout is not None and folds:
         raise InputError("heldout, folds: give one of them; held-out data are not tuned on anyway")
     run = Run(
@@ -220,7 +222,7 @@ class Run:
             result = replace(result, interrupted=True)
         searched = time.perf_counter()
         try:  # an interrupt from here on loses the description, never the weights
-            result = self._described(result, problem, baseline, tuned, others)
+            result = self._described(result, problem, baseline, tuned, others, setting.units)
             if heldout is not None:
                 unseen = held_out(heldout, found.weights, setting.compared, samples=self.samples, seed=self.seed)
                 result = replace(result, heldout=unseen)
@@ -296,7 +298,13 @@ class Run:
         )
 
     def _described(
-        self, result: TuneResult, problem: Problem, baseline: Picks, tuned: Picks, others: Sequence[Problem]
+        self,
+        result: TuneResult,
+        problem: Problem,
+        baseline: Picks,
+        tuned: Picks,
+        others: Sequence[Problem],
+        units: Floats,
     ) -> TuneResult:
         """The result with its description. A metric that waits for answers is not asked for more outputs."""
         weights = np.array(list(result.weights.values()))
@@ -310,7 +318,7 @@ class Run:
             ),
             oracle=best,
             oracle_kind=kind,
-            without={} if problem.metric.waits else without_each_feature(problem, weights),
+            without={} if problem.metric.waits else without_each_feature(problem, weights, units),
             others={
                 other.metric.signature: (
                     float(other.metric.score(other.picked(baseline.outputs).total)),

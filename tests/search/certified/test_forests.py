@@ -54,7 +54,7 @@ def test_no_derivation_beats_the_pool(given: list[Forest], seed: int) -> None:
     points = np.column_stack([np.ones(300), rng.standard_cauchy((300, 2)) * 10.0 ** rng.uniform(-2, 2, (300, 2))])
     for sentence, forest in enumerate(given):
         sums = all_sums(forest)
-        mine = pool.features[pool.offsets[sentence] : pool.offsets[sentence + 1]]
+        mine = pool.features.toarray()[pool.offsets[sentence] : pool.offsets[sentence + 1]]
         assert (len(mine) > 0) == (len(sums) > 0)
         if len(sums):
             best, reached = (points @ sums.T).max(axis=1), (points @ mine.T).max(axis=1)

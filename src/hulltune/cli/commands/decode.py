@@ -6,7 +6,7 @@ from hulltune.cli.answers import DONE, note, note_left_out, write_lines
 from hulltune.cli.help import command
 from hulltune.cli.options import ANSWER, DATA, not_together, option, weights_option
 from hulltune.cli.overwriting import refuse_overwriting
-from hulltune.cli.values import COUNT, POSITIVE_COUNT, WRITTEN
+from hulltune.cli.values import COUNT, DERIVATIONS, WRITTEN
 from hulltune.defaults import BEAM
 from hulltune.errors import InputError
 from hulltune.wording import counted
@@ -33,7 +33,7 @@ BEST = 100
     ANSWER,
     "-n, --nbest K",
     f"Write the K best translations of each sentence as a Moses list. [default: {BEST}]",
-    type=POSITIVE_COUNT,
+    type=DERIVATIONS,
 )
 @option(ANSWER, "--lattice", "Write lattices (SLF) of all that the beam kept, into a folder.")
 @option(ANSWER, "--forest", "Write forests of all that the beam kept, into one text file.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.answers import DONE
@@ -14,6 +14,8 @@ from hulltune.errors import InputError
 from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
+    from hulltune.arrays import Floats
+    from hulltune.data.corpus import Corpus
     from hulltune.data.dataset import Dataset
     from hulltune.metrics import Metric
 
@@ -21,6 +23,7 @@ EXAMPLES = """\
 hulltune info dev.nbest.gz
 hulltune info lattices/ --ref dev.txt --metric wer"""
 MOST_SHOWN = 10
+MOST_FEATURES = 100
 
 
 @command(group="work with lists and forests", examples=EXAMPLES)
@@ -57,7 +60,6 @@ def describe(lists: Dataset) -> dict[str, Any]:
 
     corpus = lists.corpus
     sizes = np.diff(corpus.sentence_edges)
-    units = feature_units(corpus)
     return {
         "files": [{"file": origin.file, "format": origin.format} for origin in lists.provenance],
         "sentences": len(lists),
@@ -73,18 +75,48 @@ def describe(lists: Dataset) -> dict[str, Any]:
         "own_scores": lists.scores is not None,
         "own_references": lists.references is not None,
         "skipped": [str(fault) for fault in lists.skipped],
+        **_described_features(corpus, feature_units(corpus), lists.omitted),
+    }
+
+
+def _described_features(corpus: Corpus, units: Floats, omitted: Mapping[str, int]) -> dict[str, Any]:
+    """The features with their least, mean and largest values over all edges, and, if they are not stored as a matrix,
+    how they are: "storage". Of sparse rows, the values that a row does not have are 0.
+    """
+    import numpy as np
+
+    from hulltune.data.features import SparseFeatures
+
+    numbers: Iterator[tuple[float, float, float]]
+    features, (rows, width) = corpus.features, corpus.features.shape
+    storage: dict[str, Any] = {}
+    if isinstance(features, SparseFeatures):
+        given = np.bincount(features.columns, minlength=width)
+        totals = np.bincount(features.columns, features.values, minlength=width)
+        least, most = np.where(given < rows, 0.0, np.inf), np.where(given < rows, 0.0, -np.inf)
+        np.minimum.at(least, features.columns, features.values)
+        np.maximum.at(most, features.columns, features.values)
+        numbers = zip(least.tolist(), (totals / max(rows, 1)).tolist(), most.tolist(), strict=True)
+        share = float(np.count_nonzero(features.values) / max(rows * width, 1))
+        storage = {"storage": {"features": "sparse rows", "bytes": features.nbytes, "not_zero": share}}
+    else:
+        columns = (column.astype(np.float64) for column in features.values.T if rows)
+        # Added from the first to the last: the order in which NumPy adds depends on its release.
+        numbers = (
+            (float(each.min()), float(np.add.accumulate(each)[-1]) / rows, float(each.max())) for each in columns
+        )
+    nothing = (None, None, None)
+    return {
         "features": [
             {
                 "name": name,
-                "least": float(column.min(initial=np.inf)) if corpus.edges else None,
-                # Added from the first to the last: the order in which NumPy adds depends on its release.
-                "mean": float(np.add.accumulate(column, dtype=np.float64)[-1]) / corpus.edges if corpus.edges else None,
-                "most": float(column.max(initial=-np.inf)) if corpus.edges else None,
-                "range_in_a_list": float(unit),
-                "omitted": int(lists.omitted.get(name, 0)),
+                **dict(zip(("least", "mean", "most"), next(numbers, nothing) if rows else nothing, strict=True)),
+                "range_in_a_list": unit,
+                "omitted": int(omitted.get(name, 0)),
             }
-            for name, column, unit in zip(lists.feature_names, corpus.features.matrix().T, units, strict=True)
+            for name, unit in zip(corpus.feature_names, units.tolist(), strict=True)
         ],
+        **storage,
     }
 
 
@@ -99,7 +131,6 @@ def describe_forests(forests: Dataset) -> dict[str, Any]:
     arities = np.maximum.reduceat(np.append(np.diff(corpus.tail_offsets), 0), corpus.sentence_edges[:-1])
     kinds = np.where(nodes == 1, "list", np.where(arities <= 1, "lattice", "hypergraph")).astype("U12")
     kinds[edges == 0] = "empty forest"
-    values = corpus.features.toarray()
     return {
         "files": [{"file": origin.file, "format": origin.format} for origin in forests.provenance],
         "sentences": len(forests),
@@ -111,24 +142,14 @@ def describe_forests(forests: Dataset) -> dict[str, Any]:
         "empty": [str(name) for name in forests.empty_ids],
         "left_out": list(forests.left_out),
         "own_references": forests.references is not None,
-        "features": [
-            {
-                "name": name,
-                "least": float(column.min()) if len(column) else None,
-                "mean": float(column.mean()) if len(column) else None,
-                "most": float(column.max()) if len(column) else None,
-                "range_in_a_list": float(unit),
-                "omitted": 0,
-            }
-            for name, column, unit in zip(corpus.feature_names, values.T, feature_units(corpus), strict=True)
-        ],
+        **_described_features(corpus, feature_units(corpus), {}),
     }
 
 
 def _scores(lists: Dataset, ref: Sequence[str], metric: Metric) -> dict[str, Any]:
     import numpy as np
 
-    from hulltune.search.directions import axes, feature_units, inverse_units
+    from hulltune.search.directions import feature_units, inverse_units, some_axes
     from hulltune.search.problem import Problem
     from hulltune.tuning.oracle import oracle_around
 
@@ -138,7 +159,7 @@ def _scores(lists: Dataset, ref: Sequence[str], metric: Metric) -> dict[str, Any
     if problem.has_own_choice:
         start = problem.baseline()
     else:  # forests have no first choice: meet some outputs by a search along every feature, from equal weights
-        lines = axes(tuple(np.arange(len(units))[:, None]), units)
+        lines = some_axes(units)
         if lines:
             problem.search(weights, np.array(lines), np.tile([-np.inf, np.inf], (len(lines), 1)))
         start = problem.picks(weights)
@@ -163,7 +184,7 @@ def _forest_lines(found: dict[str, Any]) -> list[str]:
     ]
     if empty:
         lines.append(f"without derivations: {', '.join(empty[:MOST_SHOWN])}{' …' if len(empty) > MOST_SHOWN else ''}")
-    lines += ["", *_feature_table(found["features"], "in a forest")] if found["features"] else []
+    lines += ["", *_feature_table(found, "in a forest")] if found["features"] else []
     if "scores" in found:
         scores = found["scores"]
         own = f"first choice {score_text(scores['baseline'])}, " if scores["baseline"] is not None else ""
@@ -188,7 +209,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     if found["skipped"]:
         lines += [f"{counted(len(found['skipped']), 'fault')} skipped:"] + [f"  {fault}" for fault in found["skipped"]]
     if found["features"]:
-        lines += ["", *_feature_table(found["features"])]
+        lines += ["", *_feature_table(found)]
     if "scores" in found:
         scores = found["scores"]
         lines += [
@@ -198,8 +219,11 @@ def _lines(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _feature_table(features: list[dict[str, Any]], where: str = "in a list") -> list[str]:
+def _feature_table(found: dict[str, Any], where: str = "in a list") -> list[str]:
     """The lines of a table of features: names to the left, numbers to the right, then remarks."""
+    features, stored = found["features"], found.get("storage")
+    left = len(features) - MOST_FEATURES
+    features = features[:MOST_FEATURES]
     width = max(7, *(len(feature["name"]) for feature in features))
     lines = [f"{'feature':{width}}  {'least':>11} {'mean':>11} {'most':>11} {where:>11}"]
     for feature in features:
@@ -210,4 +234,9 @@ def _feature_table(features: list[dict[str, Any]], where: str = "in a list") -> 
         remarks = [f"omitted {counted(feature['omitted'], 'time')}, taken as 0"] if feature["omitted"] else []
         remarks += ["the same within every list: its weight changes nothing"] if feature["range_in_a_list"] == 0 else []
         lines.append(f"{feature['name']:{width}}  {numbers}  {'; '.join(remarks)}".rstrip())
+    if left > 0:
+        lines.append(f"… and {counted(left, 'more feature')}, with --json")
+    if stored is not None:
+        share = f"{100 * stored['not_zero']:.2g} % of the values are not 0"
+        lines.append(f"features are stored as {stored['features']}, {stored['bytes'] / 1e6:,.1f} MB: {share}")
     return lines

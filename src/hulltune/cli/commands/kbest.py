@@ -15,7 +15,7 @@ from hulltune.cli.options import (
     weights_option,
 )
 from hulltune.cli.reading import read, weights_for
-from hulltune.cli.values import COUNT, POSITIVE_COUNT, Number, OneOf
+from hulltune.cli.values import COUNT, DERIVATIONS, Number, OneOf
 from hulltune.errors import InputError
 from hulltune.names import RANKED_FORMATS
 from hulltune.wording import counted
@@ -30,13 +30,13 @@ BEST = 100
 @command(group="work with lists and forests", examples=EXAMPLES)
 @data_options("FORESTS…")
 @weights_option(WHICH)
-@option(WHICH, "-k, --k K", f"Write the K best derivations of each sentence. [default: {BEST}]", type=POSITIVE_COUNT)
+@option(WHICH, "-k, --k K", f"Write the K best derivations of each sentence. [default: {BEST}]", type=DERIVATIONS)
 @option(WHICH, "--distinct", "Write each output only once, with its best derivation.")
 @option(
     WHICH,
     "--sample N",
     "Write N random derivations instead, drawn in proportion to exp(score / T).",
-    type=POSITIVE_COUNT,
+    type=DERIVATIONS,
 )
 @option(
     WHICH,

@@ -43,7 +43,7 @@ from hulltune.cli.options import (
 )
 from hulltune.cli.progress import shown_loop
 from hulltune.cli.reading import read_references, reading_of
-from hulltune.cli.values import POSITIVE_COUNT, Number, OneOf
+from hulltune.cli.values import DERIVATIONS, RUNS, Number, OneOf
 from hulltune.errors import InputError
 from hulltune.interrupts import uninterrupted
 from hulltune.names import WEIGHT_FORMATS
@@ -101,7 +101,7 @@ class DecoderOptions:
         DECODER,
         "-n, --nbest K",
         "The number of outputs for each sentence: {nbest} in the command.",
-        type=POSITIVE_COUNT,
+        type=DERIVATIONS,
         default=100,
     ),
     option(DECODER, "--lattice", "Tune on lattices of the built-in decoder, not on lists."),
@@ -122,7 +122,7 @@ class DecoderOptions:
 )
 @reading_options(DECODER)
 @constraint_options
-@option(SEARCH, "--iterations N", "Decode and tune at most N times.", type=POSITIVE_COUNT, default=10)
+@option(SEARCH, "--iterations N", "Decode and tune at most N times.", type=RUNS, default=10)
 @option(SEARCH, "--gain G", "Stop when tuning gains no more than G.", type=Number(), default=0)
 @search_options
 @option(

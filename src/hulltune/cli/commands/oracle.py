@@ -19,7 +19,7 @@ from hulltune.cli.options import (
     weights_option,
 )
 from hulltune.cli.reading import read_scored, weights_for
-from hulltune.cli.values import POSITIVE_COUNT
+from hulltune.cli.values import DERIVATIONS
 from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ hulltune oracle forests/ --ref dev.en -m bleu --weights w.json --k 500"""
     SEARCH,
     "-k, --k K",
     "The number of distinct outputs of each forest to choose from.",
-    type=POSITIVE_COUNT,
+    type=DERIVATIONS,
     default=100,
 )
 @out_option("Write the outputs that reach the score, one per line.")

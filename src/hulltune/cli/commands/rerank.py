@@ -8,7 +8,7 @@ from hulltune.cli.answers import DONE, note, write_lines
 from hulltune.cli.help import command
 from hulltune.cli.options import ANSWER, DataOptions, data_options, option, out_option, quiet_option, weights_option
 from hulltune.cli.reading import read, weights_for
-from hulltune.cli.values import POSITIVE_COUNT, OneOf
+from hulltune.cli.values import DERIVATIONS, OneOf
 from hulltune.errors import InputError
 from hulltune.names import RANKED_FORMATS
 from hulltune.wording import counted
@@ -21,7 +21,7 @@ hulltune rerank forests/ -w w.json --best 10 --as jsonl > test.10best"""
 @command(group="use weights", examples=EXAMPLES)
 @data_options()
 @weights_option()
-@option(ANSWER, "--best K", "The number of candidates to write for each sentence.", type=POSITIVE_COUNT, default=1)
+@option(ANSWER, "--best K", "The number of candidates to write for each sentence.", type=DERIVATIONS, default=1)
 @option(
     ANSWER,
     "--as FORMAT",

@@ -30,7 +30,7 @@ from hulltune.cli.options import (
 )
 from hulltune.cli.progress import shown_progress
 from hulltune.cli.reading import read, read_references, read_scored, start_for, with_references
-from hulltune.cli.values import COUNT, WRITTEN, Number
+from hulltune.cli.values import COUNT, RUNS, WRITTEN, Number
 from hulltune.defaults import GAP
 from hulltune.errors import InputError
 from hulltune.interrupts import uninterrupted
@@ -74,7 +74,7 @@ hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
     ANSWER,
     "--replicates N",
     "Tune with N seeds, and report the mean and the standard deviation.",
-    type=COUNT,
+    type=RUNS,
     default=1,
 )
 @also_option("Other metrics to report. [default: the common text metrics]")

@@ -65,7 +65,7 @@ def candidates_of(problem: Problem, pool: Pool, space: Space, clock: Clock | Non
     filled = np.diff(pool.offsets) > 0
     starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])  # sentences without candidates own no rows
     active = np.flatnonzero(np.any(space.axes != 0.0, axis=1))
-    columns = np.ascontiguousarray(pool.features.T[active], dtype=np.float64)
+    columns = pool.features.some_columns(active)
     features, magnitudes, certain = _projected(columns, space.axes[active], starts)
     magnitudes *= pool.rounding * max(1.0, len(active) / 32)  # longer sums round more
     clock.look()

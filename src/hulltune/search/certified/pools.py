@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int64s
+from hulltune.data.features import DenseFeatures, Features
 from hulltune.errors import InputError
 from hulltune.geometry.hulls import upper_envelope
 from hulltune.search.certified.clock import Clock
@@ -40,8 +40,8 @@ class Pool:
 
     offsets: Int64s
     numbers: Int64s
-    features: NDArray[Any]
-    """(candidates, features)."""
+    features: Features
+    """A row for each candidate."""
     rounding: float = 1.0
     """The rounding error of the features, as a multiple of that of a list's."""
 
@@ -53,7 +53,7 @@ def pool_of(problem: Problem, space: Space, clock: Clock) -> Pool:
 
 def list_pool(problem: Problem) -> Pool:
     """The pool of lists: all their hypotheses."""
-    return Pool(*problem.choices(), problem.corpus.features.matrix())
+    return Pool(*problem.choices(), problem.corpus.features)
 
 
 def forest_pool(problem: Problem, space: Space, clock: Clock | None = None) -> Pool:
@@ -67,7 +67,7 @@ def forest_pool(problem: Problem, space: Space, clock: Clock | None = None) -> P
         features.append(sums)
         sizes.append(len(outputs))
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Pool(offsets, np.concatenate(numbers), np.concatenate(features), rounding=SAME / 2.0**-46)
+    return Pool(offsets, np.concatenate(numbers), DenseFeatures(np.concatenate(features)), rounding=SAME / 2.0**-46)
 
 
 def check_free(problem: Problem, space: Space) -> None:

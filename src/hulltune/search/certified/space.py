@@ -20,6 +20,8 @@ from hulltune.search.constraints import CompiledConstraints
 
 REACH = 2.0**20
 """The limit of a weight without bounds beside a fixed one, in units in which both matter equally."""
+MOST_MOVING = 1000
+"""The most free weights: a cube has twice as many faces, and each is a vector of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +97,11 @@ def space_of(constraints: CompiledConstraints, units: Floats) -> Space:
     moving = tuple(group for group in constraints.free_groups if np.any(units[group] > 0.0))
     if not moving:
         raise InputError("certify: no weight is free, or no feature differs between candidates")
+    if len(moving) > MOST_MOVING:
+        raise InputError(
+            f"certify: {len(moving):,} weights are free; expected at most {MOST_MOVING:,}, and few for a proof in good "
+            "time (hold others with free or fix)"
+        )
     for group in moving:
         still[group] = 0.0
     lower = np.array([constraints.lower[group[0]] for group in moving])
