@@ -149,11 +149,11 @@ def real_lists(data: Path, folder: Path) -> str | None:
     return "tune real.nbest --ref real.ref --quiet"
 
 
-def repeated(python: Path, line: str, folder: Path, **variables: str) -> tuple[dict[str, Any], list[str]]:
+def repeated(python: Path, line: str, folder: Path, turns: int, **variables: str) -> tuple[dict[str, Any], list[str]]:
     """The best and the median cost of a command that has run before."""
     command: list[str | Path] = [python, "-m", "hulltune", *shlex.split(line)]
     timed(command, cwd=folder, **variables)
-    costs = [timed(command, cwd=folder, **variables) for _ in range(TURNS)]
+    costs = [timed(command, cwd=folder, **variables) for _ in range(turns)]
     cpu, wall = [cost.cpu for cost in costs], [cost.wall for cost in costs]
     shown = [min(cpu), statistics.median(cpu), min(wall), statistics.median(wall)]
     return dict(zip(("cpu", "cpu_median", "wall", "wall_median"), shown, strict=True)), [
@@ -183,8 +183,9 @@ def warm_starts(python: Path, folder: Path, data: Path, *, native: bool) -> tupl
     settings["Numba and its cache"] = {"HULLTUNE_KERNELS": "none", "NUMBA_CACHE_DIR": str(folder / "cache")}
     for kind, variables in settings.items():
         for title, options in (("tune real lists", ""), ("tune real lists --restarts 0", " --restarts 0")):
-            costs_found, shown = repeated(python, line + options, folder, **variables)
-            target = TARGET_REAL if kind != "Numba and its cache" and not options else None
+            on_demand = variables["HULLTUNE_KERNELS"] == "none"
+            costs_found, shown = repeated(python, line + options, folder, 3 if on_demand else TURNS, **variables)
+            target = TARGET_REAL if not on_demand and not options else None
             rows.append([f"{title}, {kind}", *shown, verdict(costs_found["wall"], target) if target else ""])
             found[f"{title}, {kind}"] = costs_found
     return found, rows

@@ -266,3 +266,7 @@ def test_the_seed_alone_decides_whatever_the_threads(name: str, kind: str) -> No
         for threads in (1, 3, 8)
     ]
     assert runs[0] == runs[1] == runs[2]
+
+
+def test_the_table_has_every_strategy_by_its_own_name() -> None:
+    assert [STRATEGIES[name].name for name in STRATEGIES] == list(SEARCHES)

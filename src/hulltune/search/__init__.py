@@ -1,7 +1,8 @@
 """Search: the problem in shards, line search and its policies, constraints, and a class for each strategy."""
 
+from typing import TYPE_CHECKING, Any
+
 from hulltune.search.certified.certificate import Certificate
-from hulltune.search.certified.strategy import Certified
 from hulltune.search.climb import Climb
 from hulltune.search.constraints import Constraints
 from hulltune.search.coordinate import Coordinate
@@ -13,6 +14,9 @@ from hulltune.search.problem import Problem
 from hulltune.search.pruning import EnvelopeShare, Pruning, prune
 from hulltune.search.strategies import STRATEGIES, get_strategy
 from hulltune.search.strategy import Strategy
+
+if TYPE_CHECKING:
+    from hulltune.search.certified.strategy import Certified
 
 __all__ = [
     "STRATEGIES",
@@ -33,3 +37,11 @@ __all__ = [
     "line_search",
     "prune",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Certified":
+        raise AttributeError(f"module 'hulltune.search' has no attribute {name!r}")
+    from hulltune.search.certified.strategy import Certified  # a dozen modules that other searches do not need
+
+    return Certified

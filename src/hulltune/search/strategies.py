@@ -1,21 +1,42 @@
-"""The table of strategies by name."""
+"""The table of strategies by name. A strategy is imported when it is asked for."""
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hulltune.errors import InputError, unknown_name
-from hulltune.search.certified.strategy import Certified
-from hulltune.search.climb import Climb
-from hulltune.search.coordinate import Coordinate
-from hulltune.search.gradient import GradientClimb
-from hulltune.search.powell import Powell
+from hulltune.names import SEARCHES
 from hulltune.search.strategy import Strategy
 
-STRATEGIES: dict[str, type[Strategy]] = {
-    strategy.name: strategy for strategy in (Climb, Coordinate, Powell, GradientClimb, Certified)
+_PLACES = {
+    "random": "climb.Climb",
+    "coordinate": "coordinate.Coordinate",
+    "powell": "powell.Powell",
+    "gradient": "gradient.GradientClimb",
+    "certified": "certified.strategy.Certified",
 }
+assert set(SEARCHES) <= set(_PLACES), "hulltune.names lists the searches for the command line"
+
+
+class _Strategies(Mapping[str, type[Strategy]]):
+    """The classes of strategies by their names."""
+
+    def __getitem__(self, name: str) -> type[Strategy]:
+        module, _, kind = _PLACES[name].rpartition(".")
+        found: type[Strategy] = getattr(importlib.import_module(f"hulltune.search.{module}"), kind)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+
+STRATEGIES: Mapping[str, type[Strategy]] = _Strategies()
 
 
 def get_strategy(search: str | Strategy, **options: Any) -> Strategy:
