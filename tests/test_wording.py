@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hulltune.errors import LONGEST, InputError, unknown_name
 from hulltune.wording import counted
 
 
@@ -21,3 +22,12 @@ from hulltune.wording import counted
 )
 def test_a_number_of_things(number: int, noun: str, said: str) -> None:
     assert counted(number, noun) == said
+
+
+def test_a_long_message_loses_its_middle() -> None:
+    message = str(unknown_name("feature", "x", [f"feature_{k}" for k in range(10_000)]))
+    assert len(message) <= LONGEST
+    assert message.startswith("unknown feature 'x'")
+    assert message.endswith("feature_9999)")
+    assert " … " in message
+    assert str(InputError("x" * LONGEST)) == "x" * LONGEST

@@ -9,8 +9,17 @@ NEAR = 0.65
 """The likeness (0 to 1) from which on a name is suggested for another: two letters of three, but not one of two."""
 
 
+LONGEST = 800
+"""The most characters of a message; of a longer one, with the names of 10,000 features say, the middle is left out."""
+
+
 class InputError(ValueError):
     """The caller's data or options are wrong. The message stands alone: it is shown without a traceback."""
+
+    def __init__(self, message: str) -> None:
+        if len(message) > LONGEST:
+            message = f"{message[: LONGEST * 2 // 3]} … {message[-LONGEST // 4 :]}"
+        super().__init__(message)
 
 
 class Note(UserWarning):

@@ -185,6 +185,15 @@ def test_names_of_statistics_that_cannot_be_read(tmp_path: Path, columns: str) -
         store.columns_of(ids("x")[0].hex())
 
 
+def test_a_metric_without_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    Store(path).close()
+    changed(path, "DROP TABLE metrics")
+    changed(path, "CREATE TABLE metrics (number, signature TEXT UNIQUE, columns TEXT)")
+    with Store(path) as store, pytest.raises(InputError, match=r"store.sqlite: a metric has no number"):
+        store.put("s", ("a",), ids("x"), np.array([[1]]))
+
+
 def test_complaints_of_sqlite_are_one_line(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     Store(path).close()

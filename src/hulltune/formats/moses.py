@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hulltune.arrays import Int32s, Int64s
 from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.errors import InputError
-from hulltune.formats.numbers import plain_number, sentence_id
+from hulltune.formats.numbers import plain_number, sentence_id, shown
 from hulltune.formats.rows import Rows
 from hulltune.formats.streams import Problems, blocks, first_line, not_utf8, open_bytes, written_atomically
 from hulltune.wording import counted
@@ -179,7 +179,7 @@ class MosesReader:
             elif row not in dropped:
                 dropped.add(row)
                 what = "the score" if name < 0 else f"feature {self._value_name(name, number)!r}"
-                faults.append((line, f"{what} is {token!r}; expected a finite number"))
+                faults.append((line, f"{what} is {shown(token)}; expected a finite number"))
         state[kernel.PENDING] = 0
         return dropped
 

@@ -205,17 +205,18 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({str(self.path)!r})"
 
-    @staticmethod
-    def _metric_number(connection: sqlite3.Connection, signature: str, columns: Sequence[str]) -> int:
+    def _metric_number(self, connection: sqlite3.Connection, signature: str, columns: Sequence[str]) -> int:
         names = json.dumps(list(columns))
         connection.execute("INSERT OR IGNORE INTO metrics (signature, columns) VALUES (?, ?)", (signature, names))
         row = connection.execute("SELECT number, columns FROM metrics WHERE signature = ?", (signature,)).fetchone()
+        if row is None or not isinstance(row[0], int):
+            raise InputError(f"{self.path}: a metric has no number: the store is damaged")
         if row[1] != names:
             raise InputError(
-                f"the store has the metric {signature!r} with the statistics {row[1]}, now it has {names}; "
+                f"the store has the metric {signature!r} with the statistics {str(row[1])[:200]}, now it has {names}; "
                 "a metric that changes must change its signature"
             )
-        return int(row[0])
+        return row[0]
 
     @staticmethod
     def _metric_of(connection: sqlite3.Connection, key: bytes) -> int | None:

@@ -31,7 +31,7 @@ from tests.soak.findings import Failure, Findings, Task
 from tests.soak.inputs import Kind, all_kinds
 
 ABOUT = "mutated packed files, texts of every format, stores, results and weights"
-SHARE = 1.0
+SHARE = 3.0
 LIMIT = 20.0
 """Seconds after which an answer is late; the first use of a kind may compile kernels."""
 FIRST_LIMIT = 300.0

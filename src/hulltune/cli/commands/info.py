@@ -78,7 +78,7 @@ def describe(lists: Dataset) -> dict[str, Any]:
                 "name": name,
                 "least": float(column.min(initial=np.inf)) if corpus.edges else None,
                 # Added from the first to the last: the order in which NumPy adds depends on its release.
-                "mean": float(np.add.accumulate(column)[-1]) / corpus.edges if corpus.edges else None,
+                "mean": float(np.add.accumulate(column, dtype=np.float64)[-1]) / corpus.edges if corpus.edges else None,
                 "most": float(column.max(initial=-np.inf)) if corpus.edges else None,
                 "range_in_a_list": float(unit),
                 "omitted": int(lists.omitted.get(name, 0)),
