@@ -8,13 +8,15 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from hulltune import Climb, InputError, tune_loop
-from hulltune.formats import Reading
+from hulltune import Climb, InputError, read, tune_loop
+from hulltune.formats import Reading, pack, write_jsonl
 from hulltune.loop import CommandDecoder, DecoderError, LoopResult
 from hulltune.loop.folder import RunFolder
-from tests.loop.decoders import START, references
+from hulltune.loop.hypotheses import Hypotheses
+from tests.loop.decoders import START, moses_lines, references
 from tests.loop.test_command import PYTHON
 from tests.loop.test_loop import without_times
 
@@ -182,6 +184,25 @@ def test_formats_of_lists_may_change(tmp_path: Path, first: str, second: str, ex
     code = "if iteration % 2:\n" + textwrap.indent(FORMATS[first], "    ")
     code += "\nelse:\n" + textwrap.indent(FORMATS[second], "    ")
     assert without_times(loop(decoder(tmp_path, code), tmp_path / "run")) == expected
+
+
+def test_lists_in_formats_that_cannot_be_read_together_are_joined(tmp_path: Path) -> None:
+    plain = [tmp_path / "first", tmp_path / "second"]
+    for path, weights in zip(plain, (START, {"b": 1.0}), strict=True):
+        path.write_text("\n".join(moses_lines(weights)) + "\n", encoding="utf-8")
+    pack(read(plain[1]), tmp_path / "second.hull")
+    write_jsonl(read(plain[1]), tmp_path / "second.jsonl")
+    expected = read(plain)
+    for other in ("second.hull", "second.jsonl"):
+        files = [plain[0], tmp_path / other]
+        found = Hypotheses()
+        for file in files:
+            found = found.added(read(file), [file])
+        rows = np.arange(expected.corpus.edges)
+        assert found.union.texts(rows) == expected.texts(rows)
+        assert np.array_equal(found.union.corpus.sentence_edges, expected.corpus.sentence_edges)
+        assert found.union.feature_names == expected.feature_names
+        assert np.array_equal(found.union.corpus.features.toarray(), expected.corpus.features.toarray())
 
 
 KINDS = {

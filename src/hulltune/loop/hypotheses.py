@@ -25,6 +25,7 @@ from hulltune.formats.jsonl import write_jsonl
 from hulltune.formats.read import read
 from hulltune.formats.reading import Reading
 from hulltune.formats.rows import RowCollector, to_dataset
+from hulltune.formats.sniff import sniff
 from hulltune.tuning.inputs import DataLike
 
 NOTHING = Member("no output")
@@ -48,10 +49,10 @@ class Hypotheses:
             return self.each[0]
         if not all(one.is_lists for one in self.each):
             return united(self.each)
-        formats = {origin.format for one in self.each for origin in one.provenance}
+        paths = [path for paths in self.files for path in paths]
+        formats = {self.reading.format or sniff(path) for path in paths}
         if len(formats) > 1 or "packed" in formats:
             return joined_lists(self.each, missing=self.reading.missing)
-        paths = [path for paths in self.files for path in paths]
         return read(paths, format=self.reading.format, missing=self.reading.missing)
 
     @property

@@ -85,7 +85,7 @@ def metric_plane(
     held = {name: float(weights[k]) for k, name in enumerate(problem.feature_names) if k not in columns}
     constraints = Constraints(fix=held, scale="none").compile(problem.feature_names)
     found = certify(
-        problem, constraints, feature_units(problem.corpus), limits or Limits(gap=0.0, time=30.0),
+        problem, constraints, feature_units(problem.corpus), limits or Limits(gap=0.0, time=120.0),
         start=weights if np.any(weights) else None, threads=threads,
     )  # fmt: skip
     best = (float(found.weights[columns[0]]), float(found.weights[columns[1]]))
