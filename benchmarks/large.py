@@ -216,7 +216,8 @@ def main() -> None:
     results: dict[str, Any] = {}
     for name in arguments.only:
         with tempfile.TemporaryDirectory(prefix="hulltune-large-") as folder:
-            results[name] = PARTS[name](Path(folder), arguments.quick)
+            found = PARTS[name](Path(folder), arguments.quick)
+            results[name] = json.loads(json.dumps(found).replace(f"{folder}/", ""))
         rows = [
             (
                 each["what"], f"{each['peak_gb']:.2f}", f"{each['wall_seconds']:.0f}", f"{each['cpu_seconds']:.0f}",

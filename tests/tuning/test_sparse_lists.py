@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hulltune import Constraints, Dataset, InputError, read, rerank, score, tune, write
+from hulltune import Constraints, Dataset, InputError, memory, read, rerank, score, tune, write
 from hulltune.cli.commands.info import describe
 from hulltune.cli.main import main
 from hulltune.data.features import DenseFeatures, SparseFeatures, as_sparse
 from hulltune.formats import rows as rows_module
 from hulltune.loop.hypotheses import Hypotheses, keep
 from hulltune.search import climb, climbing, steps
-from hulltune.search.certified import space
+from hulltune.search.certified import candidates, space
 from hulltune.search.certified.strategy import Certified
 from hulltune.search.climb import Climb
 from hulltune.search.coordinate import Coordinate
@@ -344,3 +344,15 @@ def test_surfaces_and_information_of_sparse_lists(
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("… and ") and line.endswith("more features, with --json") for line in lines)
     assert any(line.startswith("features are stored as sparse rows, ") for line in lines)
+
+
+def test_certified_search_tells_the_memory_of_its_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = read(records(), missing=0)
+    monkeypatch.setattr(candidates, "CHECKED", 1000)
+    monkeypatch.setattr(memory, "memory_left", lambda: 20_000)
+    start = dict.fromkeys(lists.feature_names, 1.0)
+    message = r"certify: a matrix of \d+ candidates and 1\d\d features \(those not held at 0\) needs about \d+ kB"
+    with pytest.raises(InputError, match=message):
+        tune(lists, metric="wer", search=Certified(), constraints=Constraints(free=["lm", "tm"]), start=start)
+    found = tune(lists, metric="wer", search=Certified(), constraints=Constraints(free=["lm", "tm"]))  # others at 0
+    assert found.certificate is not None

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels._jit import kernel
+from hulltune.kernels._jit import inlined, kernel
 from hulltune.kernels.list_features import ListFeatures
 from hulltune.kernels.scores import GRID_BITS, ROUND, normalised
 from hulltune.kernels.simd import (
@@ -31,7 +31,7 @@ CROWDED = 24  # hypotheses in one bucket from which on a merge sort takes over
 PLACE_BITS = 10  # bits for the place of a hypothesis, beside the 53 bits of a score difference
 
 
-@kernel
+@inlined
 def score_list(
     lists: ListFeatures,
     begin: int,

@@ -9,6 +9,7 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.errors import InputError
+from hulltune.memory import check_memory
 from hulltune.search.certified.clock import Clock
 from hulltune.search.certified.pools import Pool
 from hulltune.search.certified.space import Faces, Space
@@ -18,6 +19,8 @@ ROUNDING = 2.0**-48
 """A sum of n terms rounds by less than n times this share of the sum of their absolute values."""
 AT_ONCE = 1 << 12
 """Candidates handled by one call of a kernel, between two looks at the clock."""
+CHECKED = 1 << 26
+"""Matrices of candidates that need more bytes than this are made only if they fit into memory."""
 HALVINGS = 5
 """Faces are halved this often to find the candidates that can win, before the metric is asked for their statistics."""
 
@@ -65,6 +68,13 @@ def candidates_of(problem: Problem, pool: Pool, space: Space, clock: Clock | Non
     filled = np.diff(pool.offsets) > 0
     starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])  # sentences without candidates own no rows
     active = np.flatnonzero(np.any(space.axes != 0.0, axis=1))
+    needed = 2 * 8 * len(active) * len(pool.numbers)
+    if needed > CHECKED:
+        check_memory(
+            needed,
+            f"certify: a matrix of {len(pool.numbers):,} candidates and {len(active):,} features (those not held at 0)",
+            "hold more weights at 0 (fix), or use a part of the data",
+        )
     columns = pool.features.some_columns(active)
     features, magnitudes, certain = _projected(columns, space.axes[active], starts)
     magnitudes *= pool.rounding * max(1.0, len(active) / 32)  # longer sums round more
