@@ -356,3 +356,15 @@ def test_certified_search_tells_the_memory_of_its_matrix(monkeypatch: pytest.Mon
         tune(lists, metric="wer", search=Certified(), constraints=Constraints(free=["lm", "tm"]), start=start)
     found = tune(lists, metric="wer", search=Certified(), constraints=Constraints(free=["lm", "tm"]))  # others at 0
     assert found.certificate is not None
+
+
+def test_forest_formats_take_sparse_rows_or_say_why_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = read(records(3), missing=0)
+    for form in ("forest", "openfst-text"):
+        folder = tmp_path / form
+        write(lists, folder if form != "forest" else tmp_path / "all.forest", form)
+    again = read(tmp_path / "all.forest")
+    assert again.corpus.edges == lists.corpus.edges
+    monkeypatch.setattr("hulltune.formats.slf.MOST_FEATURES", 20)
+    with pytest.raises(InputError, match=r"\d+ features, but SLF names all of them on every link; expected at most 20"):
+        write(lists, tmp_path / "slf", "slf")

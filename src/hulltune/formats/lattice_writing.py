@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hulltune.data.features import SparseFeatures
 from hulltune.data.forest import Forest
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import NamedForest
@@ -100,6 +101,9 @@ def _words(forest: Forest, edge: int, has_tail: bool) -> tuple[str, ...]:
 def _weighted_edges(forest: Forest) -> list[bool]:
     """For each edge, whether it has a feature other than 0."""
     rows = forest.features
+    if isinstance(rows, SparseFeatures):
+        filled: list[bool] = (np.diff(rows.tidy().offsets) > 0).tolist()
+        return filled
     dense = rows.toarray() if rows.shape[1] else np.zeros(rows.shape)
     weighted: list[bool] = np.any(dense != 0, axis=1).tolist()
     return weighted

@@ -54,6 +54,8 @@ _OF_LATTICES = {"V": "VERSION", "U": "UTTERANCE", "S": "SUBLAT", "N": "NODES", "
 RESERVED_KEYS = _IGNORED_KEYS | {"I", "J", "S", "E", "W", "L", "START", "END", "WORD"}
 """The fields of nodes and links that are no features."""
 _MOST_KEYS = 256
+MOST_FEATURES = 200
+"""The most features that are written: readers take _MOST_KEYS fields in all."""
 BYTES_PER_LINE = 300
 """The memory that reading takes at its peak, beside the file itself, for each node or link."""
 _FIELD = re.compile(r'([^\s=]+)=("(?:[^"\n]*)"(?=\s|$)|\S*)')
@@ -465,6 +467,11 @@ def write_slf(path: str | os.PathLike[str], forests: Iterable[NamedForest]) -> N
 
 def _spelled(named: NamedForest) -> str:
     forest = named.forest
+    if len(forest.feature_names) > MOST_FEATURES:
+        raise InputError(
+            f"{len(forest.feature_names):,} features, but SLF names all of them on every link; expected at most "
+            f"{MOST_FEATURES} (write forest or packed)"
+        )
     lattice = plain_lattice(forest, final_weights=False)
     keys = [_key(name) for name in forest.feature_names]
     values = forest.features.toarray()
