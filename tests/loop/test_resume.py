@@ -15,6 +15,7 @@ import pytest
 
 from hulltune import Climb, Constraints, InputError, tune_loop
 from hulltune.loop import CommandDecoder, LoopResult
+from hulltune.loop.command import is_at_work
 from hulltune.loop.folder import RunFolder
 from tests.loop.decoders import START, references, shown
 from tests.loop.test_loop import without_times
@@ -173,6 +174,13 @@ def command(tmp_path: Path, wait: float = 0.0) -> list[str]:
     ]  # fmt: skip
 
 
+def wait_for_the_decoder(folder: Path) -> None:
+    """Wait until no decoder is at work in the folder of a run."""
+    deadline = time.monotonic() + 60
+    while any(is_at_work(each) for each in folder.glob("*.unfinished")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
 def test_a_process_that_is_killed_goes_on(tmp_path: Path) -> None:
     whole = [*command(tmp_path), "--run", str(tmp_path / "whole"), "--out", str(tmp_path / "whole.json")]
     subprocess.run(whole, check=True, capture_output=True)
@@ -187,7 +195,7 @@ def test_a_process_that_is_killed_goes_on(tmp_path: Path) -> None:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             kills += 1
-            time.sleep(0.4)  # the decoder has a session of its own, and ends by itself
+            wait_for_the_decoder(tmp_path / "part")  # it has a session of its own, and ends by itself
             continue
         assert process.returncode == 0, said
         break
@@ -218,8 +226,9 @@ def test_an_interrupt_ends_with_the_best_so_far_and_the_decoder_with_it(tmp_path
     arguments[arguments.index("--decoder") + 1] = f"{sys.executable} {program} {{weights}} {{output}} {{iteration}}"
     out = tmp_path / "best.json"
     process = subprocess.Popen(
-        [*arguments, "--run", str(tmp_path / "run"), "--out", str(out)], stderr=subprocess.PIPE, text=True
-    )
+        [*arguments, "--run", str(tmp_path / "run"), "--out", str(out)], stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # a test run in the background ignores it
+    )  # fmt: skip
     deadline = time.monotonic() + 300
     while len(list((tmp_path / "pid").iterdir())) < 2 and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.1)
