@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import hulltune
+from hulltune.data.features import SparseFeatures
 from hulltune.semirings import BooleanSemiring, Hull, HullSemiring, LogSemiring, RealSemiring, TropicalSemiring
 from tests.results.files import write_all
 
@@ -61,12 +62,41 @@ def use_tuning(folder: Path) -> None:
             hulltune.best_reachable(data, metric="wer")
 
 
+def use_many_features(folder: Path) -> None:
+    """Tuning, searching, writing and reranking lists whose features are sparse rows."""
+    rng = np.random.default_rng(1)
+    records = [
+        {
+            "id": sentence,
+            "refs": [f"a b c d e {sentence}"],
+            "candidates": [
+                {
+                    "text": " ".join(rng.choice(list("abcde"), size=5)) + f" {sentence}",
+                    "features": {f"f{k}": float(rng.normal()) for k in rng.choice(2000, size=5, replace=False)},
+                }
+                for _ in range(20)
+            ],
+        }
+        for sentence in range(10)
+    ]
+    data = hulltune.read(records, missing=0)
+    assert isinstance(data.corpus.features, SparseFeatures)
+    hulltune.write(data, folder / "sparse.hull")
+    for each in (data, hulltune.read(folder / "sparse.hull")):
+        for search in (hulltune.Climb(restarts=1), hulltune.GradientClimb(restarts=1)):
+            result = hulltune.tune(each, metric="wer", search=search)
+        hulltune.rerank(each, result.weights)
+        hulltune.kbest(each, result.weights, 3)
+        hulltune.envelopes(each, result.weights, [{data.feature_names[0]: 1.0}])
+        hulltune.best_reachable(each, metric="wer")
+
+
 def main() -> None:
     """Print the calls."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_all(folder)
-        for use in (use_lines, use_theory, use_tuning):
+        for use in (use_lines, use_theory, use_tuning, use_many_features):
             use(folder)
     from hulltune.kernels._jit import calls
 
