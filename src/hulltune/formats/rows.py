@@ -264,6 +264,8 @@ class RowCollector:
         self._keys = array("q")
         self._columns: dict[str, int] = {}
         self._places = array("i")
+        self._last_names: tuple[str, ...] = ()
+        self._last_places = array("i")
         self._values = array("d")
         self._sizes = array("q")
         self._text = bytearray()
@@ -309,8 +311,11 @@ class RowCollector:
             return reason
         self._numbers.setdefault(sentence, len(self._numbers))
         self._keys.append(self._numbers[sentence])
-        columns = self._columns
-        self._places.extend([columns.setdefault(name, len(columns)) for name in features])
+        names, columns = tuple(features), self._columns
+        if names != self._last_names:  # most hypotheses have the features of the one before
+            self._last_names = names
+            self._last_places = array("i", [columns.setdefault(name, len(columns)) for name in names])
+        self._places.extend(self._last_places)
         self._values.extend(features.values())
         self._sizes.append(len(features))
         encoded = text.encode("utf-8")
