@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Floats
+from hulltune.data.features import as_sparse
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric
 from hulltune.search.problem import Problem, exact_sum
@@ -55,7 +56,11 @@ def _by_content(problem: Problem) -> list[int]:
         first, last = edges[sentence], edges[sentence + 1]
         words = corpus.labels[labels[first] : labels[last]]
         content = hashlib.blake2b(repr(tuple(references)).encode("utf-8", "backslashreplace"), digest_size=16)
-        content.update(corpus.features.rows(first, last).toarray().tobytes())
+        features = as_sparse(
+            corpus.features.rows(first, last)
+        ).tidy()  # so that how they are stored makes no difference
+        for part in (features.offsets, features.columns, features.values.astype(np.float64)):
+            content.update(part.tobytes())
         content.update(corpus.tails[corpus.tail_offsets[first] : corpus.tail_offsets[last]].tobytes())
         content.update(repr(corpus.vocabulary.words(words[words >= 0])).encode("utf-8", "backslashreplace"))
         keys.append(content.digest())
