@@ -115,6 +115,8 @@ class Strategy(ABC):
     """A way to search weights. Its options are its fields; ``name`` stands for it in strings."""
 
     name: ClassVar[str]
+    asks_by_the_clock: ClassVar[bool] = False
+    """Whether it asks the metric itself, and looks at its clock in between: then nobody asks ahead."""
 
     @abstractmethod
     def find(self, setting: Setting, *, seed: int, threads: int, report: Report | None = None) -> Found:

@@ -22,7 +22,6 @@ from hulltune.lines.compute import check_threads
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
-from hulltune.search.certified.strategy import Certified
 from hulltune.search.constraints import Constraints
 from hulltune.search.problem import Picks, Problem
 from hulltune.search.strategies import get_strategy
@@ -209,8 +208,8 @@ class Run:
             raise InputError("lists: the candidates have no features, so there is nothing to weigh; add some")
         if folds:
             check_folds(folds, len(problem.corpus))
-        early = not isinstance(self.strategy, Certified)  # which asks itself, and looks at its clock in between
-        if self.oracle and early and not problem.metric.waits and problem.is_lists:
+        early = self.oracle and not self.strategy.asks_by_the_clock
+        if early and not problem.metric.waits and problem.is_lists:
             problem.rows(problem.choices()[1])  # the oracle needs all of them, and all at once is far faster
         stop = threading.Event()
         with interrupts_set(stop):

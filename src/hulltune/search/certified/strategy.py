@@ -19,6 +19,7 @@ class Certified(Limits, Strategy):
     """
 
     name: ClassVar[str] = "certified"
+    asks_by_the_clock: ClassVar[bool] = True
 
     def find(self, setting: Setting, *, seed: int, threads: int, report: Report | None = None) -> Found:
         """The best weights and their certificate. Nothing is random, so the seed does not matter."""
