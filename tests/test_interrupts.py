@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 
-from hulltune.interrupts import interrupts_set
+from hulltune.interrupts import Terminated, interrupts_set, terminable
 
 
 @pytest.fixture(autouse=True)
@@ -48,3 +50,25 @@ def test_other_threads_have_no_say() -> None:
     thread.start()
     thread.join()
     assert seen == [signal.default_int_handler]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_during_a_finaliser_is_not_lost(number: signal.Signals) -> None:
+    """Python prints and forgets what is raised there."""
+
+    class Late:
+        def __del__(self) -> None:
+            signal.raise_signal(number)
+
+    hook = sys.unraisablehook
+    told: list[int] = []
+    with terminable(told.append):
+        with pytest.raises(KeyboardInterrupt) as caught:  # noqa: PT012
+            late = Late()
+            began = time.monotonic()
+            del late
+            time.sleep(10)
+        assert time.monotonic() - began < 5
+        assert isinstance(caught.value, Terminated) == (number == signal.SIGTERM)
+    assert set(told) == ({number} if number == signal.SIGTERM else set())
+    assert sys.unraisablehook is hook

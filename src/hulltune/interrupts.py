@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,8 +18,16 @@ SIGNALS = (signal.SIGINT, *ENDING)
 """The signals that end a run with what it has found."""
 
 
+AGAIN = 0.01
+"""Seconds after which a signal is sent again that came where no exception can be raised."""
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM or SIGHUP, which end a run like Ctrl-C does."""
+
+    def __init__(self, number: int = signal.SIGTERM) -> None:
+        super().__init__()
+        self.number = number
 
 
 def is_interrupt(error: BaseException) -> bool:
@@ -43,7 +52,7 @@ def terminable(told: Callable[[int], None]) -> Iterator[None]:
 
     def terminate(number: int, frame: FrameType | None) -> None:
         told(number)
-        raise Terminated
+        raise Terminated(number)
 
     if not _in_main_thread():
         yield
@@ -51,11 +60,39 @@ def terminable(told: Callable[[int], None]) -> Iterator[None]:
     with ExitStack() as stack:
         _own.append((terminate, told))
         stack.callback(_own.pop)
+        stack.callback(setattr, sys, "unraisablehook", sys.unraisablehook)
+        sys.unraisablehook = _sending_again(sys.unraisablehook)
         for number in ENDING:
             if signal.getsignal(number) is signal.SIG_DFL:
                 stack.callback(signal.signal, number, signal.SIG_DFL)
                 signal.signal(number, terminate)
         yield
+
+
+def _sending_again(ordinary: Callable[[Any], Any]) -> Callable[[Any], None]:
+    """A hook for exceptions that cannot be raised, as in a finaliser, which Python prints and forgets: signals among
+    them are sent again.
+    """
+
+    def send_again(lost: Any) -> None:
+        if isinstance(lost.exc_value, KeyboardInterrupt):
+            number = lost.exc_value.number if isinstance(lost.exc_value, Terminated) else signal.SIGINT
+            # From another thread, and later: here the handler would be run, and its exception lost, at once.
+            timer = threading.Timer(AGAIN, _send_to_main_thread, (number,))
+            timer.daemon = True
+            timer.start()
+        else:
+            ordinary(lost)
+
+    return send_again
+
+
+def _send_to_main_thread(number: int) -> None:
+    """Send a signal to the main thread, which wakes it if it waits."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:
+        signal.raise_signal(number)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import pytest
 from hulltune import Dataset, InputError, envelopes, read
 from hulltune.formats import FORMATS, add_builtin_features, pack, read_references, sniff
 from hulltune.formats.read import KEPT_OPEN
-from hulltune.formats.streams import open_bytes, written_atomically
+from hulltune.formats.streams import folder_written_atomically, open_bytes, written_atomically
 from tests.lists import all_texts, hypothesis
 
 MOSES = "0 ||| a b ||| x= 1 ||| 3\n0 ||| c ||| x= 2 ||| 2\n0 ||| a b ||| x= 1 ||| 1\n1 ||| d e f ||| x= 5 ||| 0\n"
@@ -384,3 +384,16 @@ def test_faults_of_whoever_reads_are_not_those_of_the_file(tmp_path: Path) -> No
     (tmp_path / "a").write_text("a")
     with pytest.raises(EOFError, match="cache"), open_bytes(tmp_path / "a"):
         raise EOFError("the cache of a kernel is cut off")
+
+
+def test_a_folder_that_another_run_has_made_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "lattices"
+    with (
+        pytest.raises(InputError, match="another run has made this folder in the meantime; run it again"),
+        folder_written_atomically(target) as draft,
+    ):
+        (draft / "mine").write_text("1")
+        target.mkdir()
+        (target / "theirs").write_text("2")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["lattices"]
+    assert [entry.name for entry in target.iterdir()] == ["theirs"]

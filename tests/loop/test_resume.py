@@ -104,6 +104,13 @@ def test_an_unfinished_file_beside_the_state_does_no_harm(tmp_path: Path) -> Non
     assert without_times(result) == without_times(loop(None, []))
 
 
+def test_a_draft_of_the_first_state_does_no_harm(tmp_path: Path) -> None:
+    """What a run leaves that was killed while it wrote its first state."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".state.json.1a2b3c4d.unfinished").write_text("{")
+    assert without_times(loop(tmp_path / "run", [])) == without_times(loop(None, []))
+
+
 def test_a_longer_run_goes_on_from_a_shorter_one(tmp_path: Path) -> None:
     decoded: list[int] = []
     short = loop(tmp_path / "run", decoded, iterations=1)

@@ -151,3 +151,8 @@ def undisturbed(folder: Path, chosen: list[Line]) -> Expected:
     return Expected(
         {line.name: _known[line.name][0] for line in chosen}, {line.name: _known[line.name][1] for line in chosen}
     )
+
+
+def has_traceback(said: str) -> bool:
+    """Whether a command has shown a traceback; that of a decoder, whose log is shown, is its own."""
+    return any("Traceback" in line for line in said.splitlines() if not line.startswith("  | "))

@@ -34,6 +34,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The errors of a disk that is full, of a quota that is used up, and of a file that may not grow."""
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+DRAFT = ".unfinished"  # the end of the names of files that are being written
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 
 
@@ -450,7 +451,7 @@ def folder_written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.exists():
         yield target
         return
-    unfinished = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.unfinished")
+    unfinished = _draft_of(target)
     try:
         unfinished.mkdir(parents=True)
     except OSError as error:
@@ -459,7 +460,14 @@ def folder_written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         with _no_room(target):
             yield unfinished
             sync_folder(unfinished)
-            os.replace(unfinished, target)
+            try:
+                os.replace(unfinished, target)
+            except OSError:
+                if not target.is_dir():
+                    raise
+                raise InputError(
+                    f"{target}: another run has made this folder in the meantime; run it again to replace its files"
+                ) from None
             sync_folder(target.parent)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -476,10 +484,20 @@ def _no_room(target: Path) -> Iterator[None]:
         raise InputError(f"{target}: cannot be written ({error.strerror}); make room, and run it again") from None
 
 
+def _draft_of(target: Path) -> Path:
+    """A name for what will take the place of ``target``."""
+    return target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}{DRAFT}")
+
+
+def is_draft(path: Path) -> bool:
+    """Whether a name is that of a file that was being written when its process was killed."""
+    return path.name.startswith(".") and path.name.endswith(DRAFT)
+
+
 def _new_file(target: Path) -> tuple[int, Path]:
     """An open file beside ``target``, which will take its place: with its mode, or with what the umask leaves."""
     while True:
-        name = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.unfinished")
+        name = _draft_of(target)
         try:
             handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
         except FileExistsError:

@@ -22,7 +22,7 @@ from typing import Any
 
 from hulltune.errors import InputError
 from hulltune.formats.result_files import as_record, load_record, save_record
-from hulltune.formats.streams import sync_folder
+from hulltune.formats.streams import is_draft, sync_folder
 from hulltune.loop.command import is_at_work
 from hulltune.loop.result import Iteration
 
@@ -57,7 +57,8 @@ class RunFolder:
         """The saved state, or a new one. A saved run goes on only with equal settings."""
         file = self.path / STATE
         if not file.exists():
-            if any(entry.name != LOCK for entry in self.path.iterdir()):
+            # A run that was killed while it wrote its first state has left a draft of it.
+            if any(entry.name != LOCK and not is_draft(entry) for entry in self.path.iterdir()):
                 raise InputError(f"{self.path}: neither an empty folder nor that of a run; name another folder")
             return State(settings)
         try:

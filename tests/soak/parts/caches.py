@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import hulltune
-from tests.soak.commands import Expected, Line, finish, lines, make_inputs, undisturbed
+from tests.soak.commands import Expected, Line, finish, has_traceback, lines, make_inputs, undisturbed
 from tests.soak.findings import Failure, Findings, Task
 
 ABOUT = "compiled kernels on disk that are cut off, emptied or foreign"
@@ -40,7 +40,7 @@ def trial(task: Task, chosen: list[Line], expected: Expected, number: int) -> Fi
     fault = None
     for attempt in ("first", "second"):
         code, said = finish(line, folder, source=source)
-        if code or "Traceback" in said:
+        if code or has_traceback(said):
             fault = f"the {attempt} run ended with {code}: {said}"
         elif line.content(folder / line.out) != expected.contents[line.name]:
             fault = f"the {attempt} run gave another result"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.soak.commands import Expected, Line, finish, lines, make_inputs, start, undisturbed
+from tests.soak.commands import Expected, Line, finish, has_traceback, lines, make_inputs, start, undisturbed
 from tests.soak.findings import Failure, Findings, Task
 
 ABOUT = "disks with little room left, and a limit on the size of files, for all commands that write"
@@ -101,7 +101,7 @@ def _fault(line: Line, folder: Path, code: int, said: str, expected: Expected) -
         return None if line.content(out) == expected.contents[line.name] else "ended well with another result"
     if code not in (1, 2):
         return f"exit code {code}: {said}"
-    if "Traceback" in said:
+    if has_traceback(said):
         return f"a traceback: {said}"
     if line.makes_folder:
         return "failed, but the folder is there" if out.exists() else None

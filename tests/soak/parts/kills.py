@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from hulltune import TuneResult
-from tests.soak.commands import Expected, Line, finish, lines, make_inputs, start, undisturbed
+from tests.soak.commands import Expected, Line, finish, has_traceback, lines, make_inputs, start, undisturbed
 from tests.soak.findings import Failure, Findings, Task
 
 ABOUT = "SIGKILL, SIGTERM and Ctrl-C at random moments of tune, certify, pack, convert and loop"
@@ -89,7 +89,7 @@ def _fault(
     in_start = given is signal.SIGINT and code in (1, -2) and "KeyboardInterrupt" in said
     if code not in (0, *CODES[given]) and not in_start:
         return f"exit code {code}: {said}"
-    if "Traceback" in said and not in_start:
+    if has_traceback(said) and not in_start:
         return f"a traceback: {said}"
     left = [path.name for path in folder.glob(".*.unfinished")]
     if left and given is not signal.SIGKILL:

@@ -6,7 +6,7 @@ import random
 import shutil
 import time
 
-from tests.soak.commands import Expected, Line, finish, lines, make_inputs, start, undisturbed
+from tests.soak.commands import Expected, Line, finish, has_traceback, lines, make_inputs, start, undisturbed
 from tests.soak.findings import Failure, Findings, Task
 
 ABOUT = "two runs at once in one folder, with one output, one store, one run of a loop"
@@ -38,7 +38,7 @@ def trial(task: Task, chosen: list[Line], expected: Expected, number: int) -> Fi
     ends = [(process.communicate(timeout=600)[1], process.returncode) for process in (first, second)]
     fault = None
     refused = [said for said, code in ends if code == 2]
-    if any(code not in (0, 2) or "Traceback" in said for said, code in ends):
+    if any(code not in (0, 2) or has_traceback(said) for said, code in ends):
         fault = f"ended with {ends}"
     elif refused and (line.name != "loop" or "another loop is at work" not in refused[0] or len(refused) > 1):
         fault = f"was refused: {refused}"
