@@ -182,13 +182,21 @@ class TestLists:
             dense_features([1.0, 2.0])
         with pytest.raises(InputError, match="expected a matrix of numbers"):
             dense_features([["x"]])
-
         with pytest.raises(InputError, match="feature_names: 'x' is named twice"):
             Forest.from_nbest(["a"], [[1.0, 2.0]], feature_names=["x", "x"])
         with pytest.raises(InputError, match="expected a list of names, got the text 'xy'"):
             Forest.from_nbest(["a"], [[1.0, 2.0]], feature_names="xy")
         with pytest.raises(InputError, match=r"hypothesis 0: expected a text or a list of tokens, got \[1\]"):
             Forest.from_nbest([[1]], [[1.0]])  # type: ignore[list-item]  # that is the point
+
+    def test_numbers_that_are_not_real_are_refused(self) -> None:
+        with pytest.raises(InputError, match="features: got a masked array; fill it first"):
+            dense_features(np.ma.array([[1.0]], mask=[[True]]))
+        for values in (np.array([[1j]]), np.array([["2026-01-01"]], dtype="datetime64[D]")):
+            with pytest.raises(InputError, match="features: expected a matrix of real numbers, got"):
+                dense_features(values)
+        with pytest.raises(InputError, match="features: expected a matrix of numbers"):
+            dense_features([[10**400]])
 
     def test_empty_list_and_sparse_rows_of_other_packages(self) -> None:
         assert Forest.from_nbest([], [], feature_names=["x", "y"]).features.shape == (0, 2)

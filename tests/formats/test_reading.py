@@ -7,6 +7,7 @@ import io
 import math
 import os
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -388,12 +389,12 @@ def test_faults_of_whoever_reads_are_not_those_of_the_file(tmp_path: Path) -> No
 
 def test_a_folder_that_another_run_has_made_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     target = tmp_path / "lattices"
-    with (
-        pytest.raises(InputError, match="another run has made this folder in the meantime; run it again"),
-        folder_written_atomically(target) as draft,
-    ):
+    with ExitStack() as stack:
+        draft = stack.enter_context(folder_written_atomically(target))
         (draft / "mine").write_text("1")
         target.mkdir()
         (target / "theirs").write_text("2")
+        with pytest.raises(InputError, match="another run has made this folder in the meantime; run it again"):
+            stack.close()
     assert [entry.name for entry in tmp_path.iterdir()] == ["lattices"]
     assert [entry.name for entry in target.iterdir()] == ["theirs"]

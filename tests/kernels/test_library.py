@@ -250,3 +250,19 @@ def test_the_header_says_what_a_library_is_for(library: Path) -> None:
     assert header["native"]
     assert json.loads(json.dumps(header)) == header
     assert sorted(header["kernels"]) == CALLS
+
+
+def test_memory_of_kernels_is_freed_as_it_was_taken() -> None:
+    """With Python's allocator for debugging, which ends the process where another one's memory is freed."""
+    program = (
+        "import hulltune\n"
+        "forest = hulltune.Forest.from_nbest(['a b', 'c d'], [[1.0, 2.0], [2.0, 1.0]])\n"
+        "kept = hulltune.envelopes([forest], [1.0, 0.0], [[0.0, 1.0]])\n"
+        "import numba\n"
+        "numba.njit(lambda number: number + 1)(1)\n"
+        "del kept\n"
+        "print('fine')\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONMALLOC": "debug"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
+    assert (done.stdout, done.returncode) == ("fine\n", 0)

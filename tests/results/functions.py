@@ -91,12 +91,35 @@ def use_many_features(folder: Path) -> None:
         hulltune.best_reachable(each, metric="wer")
 
 
+def use_odd_shapes(folder: Path) -> None:
+    """Lists of one feature, of one hypothesis, and of very many features in text; lattices as text."""
+    one = "0 ||| a b ||| x= 1 ||| 0\n0 ||| a b c ||| x= 2 ||| 0\n"
+    alone = "0 ||| a b ||| x= 1 y= 2 ||| 0\n"
+    many = "".join(f"0 ||| a {k} ||| x= 1 n{k}= 2 ||| 0\n" for k in range(300))
+    (folder / "one.ref").write_text("a b\n")
+    for number, text in enumerate((one, alone, many)):
+        (folder / f"odd.{number}").write_text(text)
+        for dtype in (np.float64, np.float32):
+            data = hulltune.read(folder / f"odd.{number}", folder / "one.ref", dtype=dtype, missing=0)
+            weights = dict.fromkeys(data.feature_names, 1.0)
+            if text is not alone:
+                weights = dict(hulltune.tune(data, metric="wer", search=hulltune.Climb(restarts=1)).weights)
+            hulltune.rerank(data, weights)
+            hulltune.best_reachable(data, metric="wer")
+            hulltune.envelopes(data, weights, [weights])
+            hulltune.write(data, folder / f"odd.{number}.jsonl")
+    lattices = hulltune.read(folder / "slf")
+    hulltune.write(lattices, folder / "text", format="openfst-text")
+    for dtype in (np.float64, np.float32):
+        hulltune.read(sorted(map(str, (folder / "text").iterdir())), dtype=dtype)
+
+
 def main() -> None:
     """Print the calls."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_all(folder)
-        for use in (use_lines, use_theory, use_tuning, use_many_features):
+        for use in (use_lines, use_theory, use_tuning, use_many_features, use_odd_shapes):
             use(folder)
     from hulltune.kernels._jit import calls
 

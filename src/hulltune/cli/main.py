@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import io
 import os
@@ -12,7 +13,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO, cast
 
 import rich_click as click
 from click.exceptions import Exit
@@ -67,6 +68,12 @@ def _answered(arguments: list[str]) -> int:
     except BrokenPipeError:
         _drop_output()  # the reader has closed the pipe
         return DONE
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            return _unexpected(error, "--debug" in arguments)
+        _drop_output()
+        told = f"standard output: cannot be written ({error.strerror}); make room, and run it again"
+        return _complain(told, FAILED)
     except Exception as error:
         return _unexpected(error, "--debug" in arguments)
 
@@ -82,7 +89,30 @@ def _streams_that_exist() -> Iterator[None]:
             if getattr(sys, name) is None:
                 stack.callback(setattr, sys, name, None)
                 setattr(sys, name, stack.enter_context(open(os.devnull, "w", encoding="utf-8")))
+        stack.callback(setattr, sys, "stderr", sys.stderr)
+        sys.stderr = cast(TextIO, _Heedless(sys.stderr))
         yield
+
+
+class _Heedless:
+    """A stream for notes and progress: if they cannot be written, because a disk is full, the run goes on without."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text, if that is possible."""
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush, if that is possible."""
+        with contextlib.suppress(OSError):
+            self._stream.flush()
 
 
 def _drop_output() -> None:

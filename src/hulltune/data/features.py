@@ -206,10 +206,14 @@ def ranges(starts: Int64s, lengths: Int64s) -> tuple[Int64s, Int64s]:
 def dense_features(values: Any, *, what: str = "features") -> DenseFeatures:
     """Check and adopt a matrix of feature values; float32 stays float32, everything else becomes float64."""
     try:
+        if np.ma.isMaskedArray(values):
+            raise InputError(f"{what}: got a masked array; fill it first (values.filled(0.0))")
         matrix = np.asarray(values)
+        if matrix.dtype.kind in "cmM":
+            raise InputError(f"{what}: expected a matrix of real numbers, got {matrix.dtype}")
         dtype = np.float32 if matrix.dtype == np.float32 else np.float64
         matrix = np.asfortranarray(matrix, dtype=dtype)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what}: expected a matrix of numbers, one row an edge ({error})") from None
     if matrix.ndim != 2:
         raise InputError(f"{what}: expected a matrix (edges by features), got {matrix.ndim} dimension(s)")

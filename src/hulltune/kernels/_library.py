@@ -261,6 +261,8 @@ class _Runtime:
 
         self._binding = binding
         modules = {name: _c_module(name, path) for name, path in _runtime_files().items()}
+        # As Numba does when it is imported: whoever frees the memory of a kernel takes it for Python's.
+        modules["numba.core.runtime._nrt_python"].memsys_use_cpython_allocator()
         self._dynamic = modules["numba._dynfunc"]
         helpers = modules["numba._helperlib"].c_helpers
         memory = modules["numba.core.runtime._nrt_python"].c_helpers
