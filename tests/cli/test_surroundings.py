@@ -176,6 +176,7 @@ def test_the_umask_is_never_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("os.umask", lambda mask: pytest.fail("the umask was changed"))
     with written_atomically(tmp_path / "a") as file:
         file.write(b"a")
+    assert (tmp_path / "a").read_bytes() == b"a"
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o440])

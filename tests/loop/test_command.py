@@ -105,7 +105,7 @@ def test_quotes_around_names_are_refused_with_a_shell(tmp_path: Path, command: s
 )
 def test_quotes_beside_names_are_allowed(tmp_path: Path, command: str) -> None:
     (tmp_path / "in").write_text("x\n")
-    CommandDecoder(command, input=tmp_path / "in", shell=True)
+    assert CommandDecoder(command, input=tmp_path / "in", shell=True).command == command
 
 
 def test_a_backslash_before_a_name_is_refused_with_a_shell(tmp_path: Path) -> None:

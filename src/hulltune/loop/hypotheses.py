@@ -70,7 +70,7 @@ class Hypotheses:
         return Hypotheses(self.reading, (*self.files, tuple(files)), (*self.each, found))
 
     def moved(self, files: Sequence[Path]) -> Hypotheses:
-        """The same hypotheses, whose last files have got other names."""
+        """The hypotheses after their last files have got other names."""
         moved = Hypotheses(self.reading, (*self.files[:-1], tuple(files)), self.each)
         moved.__dict__["union"] = self.union  # already read
         return moved
