@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.loop.decoders import START, references
+from tests.soak.findings import Findings, Task
 from tests.tuning.corpora import random_records
 
 ROOT = Path(__file__).parents[2]
@@ -156,3 +157,17 @@ def undisturbed(folder: Path, chosen: list[Line]) -> Expected:
 def has_traceback(said: str) -> bool:
     """Whether a command has shown a traceback; that of a decoder, whose log is shown, is its own."""
     return any("Traceback" in line for line in said.splitlines() if not line.startswith("  | "))
+
+
+Trial = Callable[[Task, list[Line], Expected, int], Findings]
+
+
+def trials(task: Task, trial: Trial, chosen: list[Line]) -> Findings:
+    """Try one of the commands after the other, each beside what it answers undisturbed, until the time is over."""
+    expected = undisturbed(task.folder / "good", chosen)
+    findings = Findings()
+    number = 0
+    while task.left:
+        findings.add(trial(task, chosen, expected, number))
+        number += 1
+    return findings

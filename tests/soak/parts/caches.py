@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import hulltune
-from tests.soak.commands import Expected, Line, finish, has_traceback, lines, make_inputs, undisturbed
+from tests.soak.commands import Expected, Line, finish, has_traceback, lines, make_inputs, trials
 from tests.soak.findings import Failure, Findings, Task
 
 ABOUT = "compiled kernels on disk that are cut off, emptied or foreign"
@@ -18,13 +18,7 @@ MOST_DAMAGED = 12
 def soak(task: Task) -> Findings:
     """Damage compiled kernels until the time is over."""
     chosen = [line for line in lines() if line.name in ("pack", "convert")]  # with few kernels, as damaged ones compile
-    expected = undisturbed(task.folder / "good", chosen)
-    findings = Findings()
-    number = 0
-    while task.left:
-        findings.add(trial(task, chosen, expected, number))
-        number += 1
-    return findings
+    return trials(task, trial, chosen)
 
 
 def trial(task: Task, chosen: list[Line], expected: Expected, number: int) -> Findings:

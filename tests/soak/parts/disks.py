@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.soak.commands import Expected, Line, finish, has_traceback, lines, make_inputs, start, undisturbed
+from tests.soak.commands import Expected, Line, finish, has_traceback, lines, make_inputs, start, trials
 from tests.soak.findings import Failure, Findings, Task
 
 ABOUT = "disks with little room left, and a limit on the size of files, for all commands that write"
@@ -24,14 +24,7 @@ BLOCK = 4096
 
 def soak(task: Task) -> Findings:
     """Fill disks until the time is over."""
-    chosen = lines()
-    expected = undisturbed(task.folder / "good", chosen)
-    findings = Findings()
-    number = 0
-    while task.left:
-        findings.add(trial(task, chosen, expected, number))
-        number += 1
-    return findings
+    return trials(task, trial, lines())
 
 
 @contextmanager

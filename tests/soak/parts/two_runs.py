@@ -6,7 +6,7 @@ import random
 import shutil
 import time
 
-from tests.soak.commands import Expected, Line, finish, has_traceback, lines, make_inputs, start, undisturbed
+from tests.soak.commands import Expected, Line, finish, has_traceback, lines, make_inputs, start, trials
 from tests.soak.findings import Failure, Findings, Task
 
 ABOUT = "two runs at once in one folder, with one output, one store, one run of a loop"
@@ -15,14 +15,7 @@ SHARE = 0.5
 
 def soak(task: Task) -> Findings:
     """Start pairs of runs until the time is over."""
-    chosen = lines()
-    expected = undisturbed(task.folder / "good", chosen)
-    findings = Findings()
-    number = 0
-    while task.left:
-        findings.add(trial(task, chosen, expected, number))
-        number += 1
-    return findings
+    return trials(task, trial, lines())
 
 
 def trial(task: Task, chosen: list[Line], expected: Expected, number: int) -> Findings:
