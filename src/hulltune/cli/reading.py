@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hulltune.arrays import Floats
     from hulltune.data.dataset import Dataset, References
     from hulltune.formats import Reading
+    from hulltune.metrics import Metric
 
 MOST_SHOWN = 20
 
@@ -64,18 +65,20 @@ def reading_of(options: ReadingOptions, **further: Any) -> Reading:
     )
 
 
-def read_scored(options: DataOptions, ref: Sequence[str], *, quiet: bool = False) -> Dataset:
-    """The lists or forests of a command with references from files, or with their own.
+def read_scored(options: DataOptions, ref: Sequence[str], *metrics: Metric, quiet: bool = False) -> Dataset:
+    """The lists or forests of a command for metrics, with references from files, or with their own.
 
     References are read first: they are short, so a mistake in their name is found at once.
     """
     references = read_references(ref)
-    return with_references(read(options, quiet=quiet), references)
+    return with_references(read(options, quiet=quiet), references, *metrics)
 
 
-def with_references(dataset: Dataset, references: References | None) -> Dataset:
-    """The dataset with these references, or its own; a note says how many reference lines have no forest."""
-    matched = dataset.matched(references)
+def with_references(dataset: Dataset, references: References | None, *metrics: Metric) -> Dataset:
+    """The dataset with these references, or its own, for metrics; notes say what does not fit."""
+    from hulltune.tuning.inputs import judged
+
+    matched = judged(dataset, references, *metrics)
     if references is not None and not dataset.is_lists and len(references) > len(dataset):
         unused = len(references) - len(dataset)
         note(f"left out {unused} of {counted(len(references), 'reference line')}, for which there is no forest")

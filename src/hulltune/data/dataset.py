@@ -17,7 +17,7 @@ from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import gather_rows, with_columns
 from hulltune.data.union import over_names
-from hulltune.errors import InputError
+from hulltune.errors import InputError, unknown_name
 from hulltune.wording import counted
 
 SentenceId: TypeAlias = int | str
@@ -95,6 +95,10 @@ class Dataset:
     left_out: tuple[str, ...] = ()
     """The files in folders of forests that hold no forest."""
     provenance: tuple[Provenance, ...] = ()
+    qualities: Mapping[str, Floats] = field(default_factory=dict)
+    """Per name, a number of each hypothesis of lists that is no feature: what a metric such as ``mean:column=correct``
+    reads. NaN where a hypothesis has none.
+    """
 
     def __len__(self) -> int:
         return len(self.corpus)
@@ -198,6 +202,52 @@ class Dataset:
         feature_names = (*self.feature_names, *names)
         return replace(self, corpus=replace(self.corpus, features=features, feature_names=feature_names))
 
+    def with_qualities(self, names: Iterable[str]) -> Dataset:
+        """The dataset with these columns as qualities: features of such a name are none any more.
+
+        "score" may also be the total score of lists, which then chooses nothing: the first hypothesis is the own
+        choice of a list. A hypothesis without a number is an error. O(edges × features) if a feature moves.
+        """
+        names = tuple(dict.fromkeys(names))
+        if not names:
+            return self
+        if not self.is_lists:
+            raise InputError(f"column {names[0]!r}: belongs to the candidates of lists, and these are forests")
+        qualities, changed = dict(self.qualities), self
+        for name in names:
+            if name in self.feature_names and name not in qualities:
+                self._check_none_omitted(name)
+                place = np.array([self.feature_names.index(name)])
+                qualities[name] = self.corpus.features.some_columns(place)[0].astype(np.float64)
+            elif name == "score" and self.scores is not None and name not in qualities:
+                qualities[name] = self.scores
+                choices = own_first_choices(self.corpus.sentence_edges, None)
+                changed = replace(changed, scores=None, first_choices=choices)
+            elif name not in qualities:
+                raise unknown_name("column of the candidates", name, (*self.feature_names, *qualities))
+            self._check_complete(name, qualities[name])
+        kept = tuple(name for name in self.feature_names if name not in names)
+        if kept != self.feature_names:
+            changed = changed.with_features(kept)
+        omitted = {name: count for name, count in self.omitted.items() if name not in names}
+        return replace(changed, qualities=qualities, omitted=omitted)
+
+    def _check_none_omitted(self, name: str) -> None:
+        if self.omitted.get(name):
+            raise InputError(
+                f"column {name!r}: {counted(self.omitted[name], 'candidate')} without it; expected a number for each"
+            )
+
+    def _check_complete(self, name: str, values: Floats) -> None:
+        lacking = np.flatnonzero(~np.isfinite(values))
+        if len(lacking):
+            edge = int(lacking[0])
+            sentence = int(np.searchsorted(self.corpus.sentence_edges, edge, side="right")) - 1
+            raise InputError(
+                f"column {name!r}: the candidate {self.text(edge)[:60]!r} of sentence {self.ids[sentence]!r} has no "
+                "number there; expected one for each candidate"
+            )
+
     # Some sentences, and references.
 
     def take(self, sentences: Int64s) -> Dataset:
@@ -216,10 +266,14 @@ class Dataset:
             scores=self.scores if same or self.scores is None else self.scores[edges],
             copies=self.copies if same or self.copies is None else self.copies[edges],
             members=None if self.members is None else tuple(self.members[number] for number in numbers),
+            qualities=self.qualities if same else {name: values[edges] for name, values in self.qualities.items()},
         )
 
-    def matched(self, references: References | None = None) -> Dataset:
+    def matched(self, references: References | None = None, *, needed: bool = True) -> Dataset:
         """The sentences with references: ``references[i]`` belong to line i; None stands for the dataset's own.
+
+        If references are not ``needed`` and the dataset has none, every sentence gets none. Then, and wherever they are
+        not needed, lists without hypotheses are left out: nothing can be said about them.
 
         Lists alone: line n belongs to id n, or to the n-th id where ids are names. An id that the lists lack counts as
         an empty output; only a sentence without both hypotheses and references is left out. Forests, and lists among
@@ -229,7 +283,7 @@ class Dataset:
         """
         aligned, texts = self, references
         if texts is None:
-            texts = self._own_references()
+            texts = self._own_references() if needed else self.references or ((),) * len(self)
         elif self.is_lists:
             aligned = self.aligned_to(len(texts))
         elif self._are_by_order():
@@ -240,7 +294,10 @@ class Dataset:
         else:
             texts = tuple(texts[number] for number in self._lines(len(texts)))
         aligned = replace(aligned, references=texts)
-        if aligned.is_lists and not all(texts):
+        if aligned.is_lists and not needed:
+            filled = np.diff(aligned.corpus.sentence_edges) > 0
+            aligned = aligned if filled.all() else aligned.take(np.flatnonzero(filled))
+        elif aligned.is_lists and not all(texts):
             known = np.array([bool(each) for each in texts]) | (np.diff(aligned.corpus.sentence_edges) > 0)
             aligned = aligned.take(np.flatnonzero(known))
         if not aligned.corpus.edges:

@@ -99,6 +99,11 @@ def tune_loop(
     strategy = get_strategy(search)
     constraints = constraints or Constraints()
     chosen = get_metric(metric)
+    if chosen.reads:
+        raise InputError(
+            f"metric: reads the column {chosen.reads[0]!r} of candidates, which new ones of a decoder lack; "
+            "use a metric of texts, or ask"
+        )
     reading = reading or Reading()
     same = {
         "metric": chosen.signature,

@@ -31,7 +31,8 @@ class Question:
 
     id: str
     metric: str
-    sentence: int
+    sentence: int | str
+    """The id of the sentence in the data."""
     source: str | None
     references: tuple[str, ...]
     output: str

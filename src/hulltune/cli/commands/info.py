@@ -35,8 +35,9 @@ def info(data: DataOptions, ref: tuple[str, ...], metric: Metric, check: bool, a
     if check:
         _check_packed(data.lists)
     lists = read(data)
+    lists = lists.with_qualities(metric.reads)
     found = describe(lists) if lists.is_lists else describe_forests(lists)
-    if ref or lists.references is not None:
+    if ref or lists.references is not None or not (metric.needs_references or metric.waits):
         found["scores"] = _scores(lists, ref, metric)
     lines = _lines if lists.is_lists else _forest_lines
     print(json.dumps(found, ensure_ascii=False) if as_json else "\n".join(lines(found)))
@@ -153,7 +154,7 @@ def _scores(lists: Dataset, ref: Sequence[str], metric: Metric) -> dict[str, Any
     from hulltune.search.problem import Problem
     from hulltune.tuning.oracle import oracle_around
 
-    problem = Problem.of(with_references(lists, read_references(ref)), metric)
+    problem = Problem.of(with_references(lists, read_references(ref), metric), metric)
     units = feature_units(problem.corpus)
     weights = inverse_units(units)
     if problem.has_own_choice:

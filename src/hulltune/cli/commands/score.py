@@ -56,7 +56,7 @@ def score(
     from hulltune.metrics import Store
     from hulltune.search.problem import Problem
 
-    dataset = read_scored(data, ref, quiet=quiet)
+    dataset = read_scored(data, ref, metric, *(also or []), quiet=quiet)
     vector = weight_vector(dataset, weights, missing=data.missing)
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if store else None

@@ -127,14 +127,14 @@ def tune(
     from hulltune.report.summary import summary
     from hulltune.tuning import tune as tune_weights
 
-    dataset = read_scored(data, ref, quiet=quiet)
+    dataset = read_scored(data, ref, metric, *(also or []), quiet=quiet)
     unseen = None
     if heldout:
         unseen_references = read_references(heldout_ref)
-        unseen = read(replace(data, lists=heldout, add=heldout_add), quiet=quiet)
+        unseen = read(replace(data, lists=heldout, add=heldout_add), quiet=quiet).with_qualities(metric.reads)
         if unseen.is_lists and data.missing is not None:
             unseen = unseen.with_features(dataset.feature_names, may_lack=dataset.feature_names)
-        unseen = with_references(unseen, unseen_references)
+        unseen = with_references(unseen, unseen_references, metric)
     reading = time.perf_counter() - began
     with shown_progress(quiet=quiet) as progress:
         result = tune_weights(
