@@ -32,7 +32,8 @@ def read(options: DataOptions, *, quiet: bool = False) -> Dataset:
 
     reading = reading_of(
         options, on_error=options.on_error, add=tuple(zip(options.add, options.name, strict=True)),
-        features=options.features,
+        features=options.features, id_column=options.id_column, text_column=options.text_column,
+        ref_column=options.ref_column, source_column=options.source_column, ignore=options.ignore,
     )  # fmt: skip
     try:
         found = reading.read(list(options.lists))
