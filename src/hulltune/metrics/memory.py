@@ -181,7 +181,8 @@ class Memory:
         if questions:
             if self._questions_path is not None:
                 export_questions(questions.values(), self._questions_path, store=self._store)
-            raise Unanswered(tuple(questions.values()), path=self._questions_path, stored=self._store is not None)
+            store = None if self._store is None else self._store.path
+            raise Unanswered(tuple(questions.values()), path=self._questions_path, store=store)
 
 
 class TextMemory(Memory):

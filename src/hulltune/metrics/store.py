@@ -207,6 +207,10 @@ class Store:
         if getattr(self, "_connection", None) is not None:
             self.close()
 
+    def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
+        """A copy, or a store in another process, opens the file again."""
+        return Store, (self.path,)
+
     def __repr__(self) -> str:
         return f"Store({str(self.path)!r})"
 

@@ -13,6 +13,7 @@ from hulltune.errors import InputError, Note
 from hulltune.metrics.base import Known, Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.code_version import code_version
 from hulltune.metrics.combination import Combination, PreparedCombination
+from hulltune.metrics.judge import JudgeError
 from hulltune.metrics.pending import NotYet, Question
 from hulltune.metrics.store import Store, output_ids, sentence_key
 from hulltune.wording import counted
@@ -97,6 +98,13 @@ class _Stored(PreparedMetric):
         try:
             answer = self._prepared.statistics_of(candidates, sentences, outputs)
             statistics = self._checked(answer, sentences, outputs, set())
+        except JudgeError as failed:
+            given = self._checked(failed.statistics, sentences, outputs, set(failed.unanswered))
+            self._put(given, ids, set(failed.unanswered))
+            if self._store is None:
+                raise
+            kept = counted(len(outputs) - len(failed.unanswered), "other answer")
+            raise InputError(f"{failed}; {kept} of this batch and all before are in {self._store.path}") from None
         except NotYet as not_yet:
             unanswered = self._positions(not_yet, len(outputs))
             # An answer without statistics is one without answers: NotYet takes care of that.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -38,6 +37,8 @@ from hulltune.interrupts import uninterrupted
 if TYPE_CHECKING:
     from hulltune.metrics import Metric
 
+ANSWERS = "answers.sqlite"
+"""The store of a metric that waits for answers."""
 EXAMPLES = """\
 hulltune tune dev.nbest.gz --ref dev.en --metric bleu --out w.json
 hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
@@ -79,11 +80,16 @@ hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
 )
 @also_option("Other metrics to report. [default: the common text metrics]")
 @option(ANSWER, "--no-oracle", "Do not compute the oracle, which is the best score that any choice can reach.")
-@option(ANSWER, "--store FILE", "Keep the statistics of the metric in this SQLite file, for later runs.", type=WRITTEN)
+@option(
+    ANSWER,
+    "--store FILE",
+    "Keep the statistics of the metric in this SQLite file, for later runs. [default: answers.sqlite for ask]",
+    type=WRITTEN,
+)
 @option(
     ANSWER,
     "--questions FILE",
-    "Where to write the questions of a metric that asks people. [default: questions.jsonl]",
+    "Where to write the questions of a metric that waits for answers. [default: questions.jsonl]",
     type=WRITTEN,
 )
 @results_option
@@ -123,6 +129,10 @@ def tune(
         raise InputError("--time: limits a certified search, and this is another one; give --certify, too")
     if heldout_ref and not heldout:
         raise InputError("--heldout-ref: got references, but no held-out data; give --heldout, too")
+    if metric.waits and store is None:
+        store = ANSWERS
+        if not quiet:
+            note(f"answers are kept in {store} (--store names another file)")
     began = time.perf_counter()
     from hulltune.report.summary import summary
     from hulltune.tuning import tune as tune_weights
@@ -155,7 +165,7 @@ def tune(
             also=also,
             oracle=not no_oracle,
             store=store,
-            questions=questions or ("questions.jsonl" if re.search(r"\bask\b", metric.signature) else None),
+            questions=questions or ("questions.jsonl" if metric.waits else None),
             progress=progress,
         )
     with uninterrupted():
