@@ -103,6 +103,17 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.corpus)
 
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of sentences. With it, and an index, scikit-learn can split a dataset."""
+        return (len(self),)
+
+    def __getitem__(self, sentences: Any) -> Dataset:
+        """Some sentences as a dataset: by number, slice, or an array of numbers or of booleans."""
+        if isinstance(sentences, tuple) and len(sentences) == 2 and sentences[1] is Ellipsis:
+            sentences = sentences[0]
+        return self.take(np.atleast_1d(np.arange(len(self))[sentences]))
+
     def __repr__(self) -> str:
         corpus, nodes = self.corpus, np.diff(self.corpus.node_offsets)
         if np.all(nodes == 1):
