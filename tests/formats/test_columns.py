@@ -8,6 +8,7 @@ import io
 import json
 import math
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def test_one_name_makes_all_ids_names() -> None:
 def frames(columns: dict[str, list[Any]]) -> list[Any]:
     """The columns as a frame or table of every library that is here."""
     found: list[Any] = [columns]
-    for library, make in (
+    makers: list[tuple[str, Callable[[Any], Any]]] = [
         ("pandas", lambda module: module.DataFrame(columns)),
         ("polars", lambda module: module.DataFrame(columns)),
         ("polars", lambda module: module.DataFrame(columns).lazy()),
@@ -139,7 +140,8 @@ def frames(columns: dict[str, list[Any]]) -> list[Any]:
         ("pyarrow", lambda module: module.RecordBatch.from_pydict(columns)),
         ("datasets", lambda module: module.Dataset.from_dict(columns)),
         ("datasets", lambda module: module.Dataset.from_dict(columns).with_format("numpy")),
-    ):
+    ]
+    for library, make in makers:
         try:
             module = __import__(library)
         except ImportError:

@@ -175,7 +175,7 @@ def test_forests_and_loops_have_no_columns() -> None:
     from hulltune import tune_loop
 
     with pytest.raises(InputError, match="metric: reads the column 'f' of candidates"):
-        tune_loop("decode", ["a"], metric="mean:column=f", start={"f": 1.0}, folder="nowhere")
+        tune_loop(lambda weights: [], ["a"], metric="mean:column=f", start={"f": 1.0}, folder="nowhere")
 
 
 class TestWithoutReferences:
@@ -237,6 +237,5 @@ def test_a_dataset_by_index() -> None:
     assert lists[np.array([4, 2])].ids == ("q4", "q2")
     assert lists[np.arange(15) < 2].ids == ("q0", "q1")
     assert lists[-1].ids == ("q14",)
-    assert len(list(lists)) == 15
     with pytest.raises(IndexError):
         lists[15]

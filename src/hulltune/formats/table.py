@@ -87,7 +87,7 @@ def tsv_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]
 
     A cell in quotation marks, with those inside doubled, is quoted if that was necessary (a tab, a line break or a
     quotation mark is in it), or if the header is quoted, too. Any other quotation mark is a character like others: many
-    files of texts have no quoting. A cell is quoted, and may go on in further lines, only if that makes the row complete.
+    files of texts have no quoting. A cell is quoted, and may go on in further lines, only if the row is complete then.
     """
     waiting = _Lines(lines)
     width, all_quoted = 0, False

@@ -81,7 +81,7 @@ class Ask(MeanMetric):
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
         """Bind references and sources, to show them to whoever answers; sentences are known by number."""
-        return self.prepare_with(Known(range(len(references))), references, sources)
+        return self.prepare_with(Known(range(len(references or ()))), references, sources)
 
     def prepare_with(
         self, known: Known, references: References, sources: Sequence[str] | None = None

@@ -164,7 +164,7 @@ class Given(MeanMetric):
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
         """Bind the references, which are needed only to weigh by their words; sentences are known by number."""
-        return self.prepare_with(Known(range(len(references))), references, sources)
+        return self.prepare_with(Known(range(len(references or ()))), references, sources)
 
     def prepare_with(
         self, known: Known, references: References, sources: Sequence[str] | None = None
