@@ -79,11 +79,7 @@ def with_references(dataset: Dataset, references: References | None, *metrics: M
     """The dataset with these references, or its own, for metrics; notes say what does not fit."""
     from hulltune.tuning.inputs import judged
 
-    matched = judged(dataset, references, *metrics)
-    if references is not None and not dataset.is_lists and len(references) > len(dataset):
-        unused = len(references) - len(dataset)
-        note(f"left out {unused} of {counted(len(references), 'reference line')}, for which there is no forest")
-    return matched
+    return judged(dataset, references, *metrics)
 
 
 def read_references(files: Sequence[str]) -> References | None:

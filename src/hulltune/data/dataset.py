@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import gather_rows, with_columns
+from hulltune.data.matching import by_name
 from hulltune.data.union import over_names
 from hulltune.errors import InputError, unknown_name
 from hulltune.wording import counted
@@ -283,6 +284,9 @@ class Dataset:
     def matched(self, references: References | None = None, *, needed: bool = True) -> Dataset:
         """The sentences with references: ``references[i]`` belong to line i; None stands for the dataset's own.
 
+        References that have names, or lines that begin with the names of the sentences (a ``text`` file of Kaldi), are
+        matched by name, and those of other sentences left out.
+
         If references are not ``needed`` and the dataset has none, every sentence gets none. Then, and wherever they are
         not needed, lists without hypotheses are left out: nothing can be said about them.
 
@@ -293,7 +297,10 @@ class Dataset:
         order.
         """
         aligned, texts = self, references
-        if texts is None:
+        named = None if references is None else by_name(self, references)
+        if named is not None:
+            texts = named[0]
+        elif texts is None:
             texts = self._own_references() if needed else self.references or ((),) * len(self)
         elif self.is_lists:
             aligned = self.aligned_to(len(texts))
@@ -369,6 +376,10 @@ class Dataset:
         """
         numbers = [number_in_name(members[0].file) if members else None for members in self.members or ()]
         return any(numbers == list(range(first, first + len(self))) for first in (0, 1) if len(self) > first)
+
+    def reference_lines(self, count: int) -> Int64s:
+        """The line of each sentence in a file of ``count`` references."""
+        return np.arange(len(self)) if self._are_by_order() else self._lines(count)
 
     def _lines(self, count: int) -> Int64s:
         """The reference line of each sentence; there are ``count`` lines."""

@@ -18,6 +18,7 @@ from hulltune.data.dataset import Dataset, Member, Provenance, number_in_name
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
 from hulltune.data.forest import Forest
 from hulltune.data.joining import Piece, from_forests, joined, pieces_of
+from hulltune.data.matching import matched_aloud
 from hulltune.data.packed import LISTS, packed_kind
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError, unknown_name
@@ -100,7 +101,7 @@ def read(
     )  # fmt: skip
     texts = as_references(references)
     dataset = reading.read(source)
-    return dataset if texts is None else dataset.matched(texts)
+    return dataset if texts is None else matched_aloud(dataset, texts)
 
 
 def read_with(reading: Reading, source: Any) -> Dataset:

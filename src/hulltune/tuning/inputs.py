@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from hulltune.data.dataset import Dataset, References
+from hulltune.data.matching import matched_aloud
 from hulltune.formats.read import DataLike, read
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.weights import read_weights
@@ -38,7 +39,7 @@ def judged(dataset: Dataset, references: References | None, *metrics: Metric) ->
     """The dataset with these references, or its own, as metrics need it (see ``as_dataset``)."""
     qualities = [name for metric in metrics for name in metric.reads]
     needed = not metrics or any(metric.needs_references for metric in metrics)
-    return dataset.with_qualities(qualities).matched(references, needed=needed)
+    return matched_aloud(dataset.with_qualities(qualities), references, needed=needed)
 
 
 def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
