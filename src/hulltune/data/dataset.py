@@ -287,8 +287,8 @@ class Dataset:
         References that have names, or lines that begin with the names of the sentences (a ``text`` file of Kaldi), are
         matched by name, and those of other sentences left out.
 
-        If references are not ``needed`` and the dataset has none, every sentence gets none. Then, and wherever they are
-        not needed, lists without hypotheses are left out: nothing can be said about them.
+        If references are not ``needed`` and the dataset has none, every sentence gets none, and lists without
+        hypotheses are left out: nothing can be said about them.
 
         Lists alone: line n belongs to id n, or to the n-th id where ids are names. An id that the lists lack counts as
         an empty output; only a sentence without both hypotheses and references is left out. Forests, and lists among
@@ -312,10 +312,7 @@ class Dataset:
         else:
             texts = tuple(texts[number] for number in self._lines(len(texts)))
         aligned = replace(aligned, references=texts)
-        if aligned.is_lists and not needed:
-            filled = np.diff(aligned.corpus.sentence_edges) > 0
-            aligned = aligned if filled.all() else aligned.take(np.flatnonzero(filled))
-        elif aligned.is_lists and not all(texts):
+        if aligned.is_lists and not all(texts):
             known = np.array([bool(each) for each in texts]) | (np.diff(aligned.corpus.sentence_edges) > 0)
             aligned = aligned.take(np.flatnonzero(known))
         if not aligned.corpus.edges:

@@ -72,7 +72,7 @@ class Metric(ABC):
     waits: bool = False
     """Whether the metric may answer NotYet. A search then asks only for the statistics that it cannot do without."""
     needs_references: bool = True
-    """Whether every sentence must have a reference. Without, lists that have no candidates are left out."""
+    """Whether every sentence must have a reference. Lists that have neither references nor candidates are left out."""
     batch_size: int = 1024
     """The most outputs to ask for at a time. Answers are stored batch by batch, so costly ones come in small ones."""
     reads: tuple[str, ...] = ()
