@@ -36,6 +36,20 @@ def looks_like(head: bytes) -> bool:
     return "|||" in first and not first.lstrip().startswith("{")
 
 
+def _has_no_id(line: bytes) -> bool:
+    """Whether the three fields of a line are a text, its features and its score: what stands for an id is the text."""
+    fields = [field.split() for field in line.split(b"|||")]
+    if len(fields) != 3 or len(fields[2]) != 1 or not _NUMBER.fullmatch(fields[2][0]) or not fields[1]:
+        return False
+    # Of one word before and "x=5" after it, that may be the text: the answer to an equation.
+    surely = len(fields[0]) > 1 or (len(fields[1]) > 1 and any(b"=" in token for token in fields[1]))
+    return surely and all(_FEATURE.fullmatch(token) for token in fields[1])
+
+
+_NUMBER = re.compile(rb"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_FEATURE = re.compile(rb"(?:[^\s=]+=)?%b|[^\s=]+=" % _NUMBER.pattern)
+
+
 class MosesReader:
     """A reader of one file after the other; all rows share one set of feature names.
 
@@ -253,6 +267,11 @@ class MosesReader:
     def _new_id(self, block: bytes) -> None:
         kernel, state = self._kernel, self._state
         text = block[int(state[kernel.FIRST]) : int(state[kernel.LAST])]
+        start = int(state[kernel.POSITION])
+        if _has_no_id(block[start : block.index(b"\n", start)]):
+            raise InputError(
+                f"{self._file}:{int(state[kernel.LINE])}: text, features and score, but no id before them; {EXPECTED}"
+            )
         if len(text) > len(self._last_id):
             self._last_id = np.zeros(2 * len(text), dtype=np.uint8)
         self._last_id[: len(text)] = np.frombuffer(text, dtype=np.uint8)
