@@ -325,13 +325,14 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
 )
 def test_lists_without_ids_are_an_error(tmp_path: Path, line: str) -> None:
     path = tmp_path / "a.nbest"
-    path.write_text(f"{line}\n")
-    for how in ("raise", "skip"):
-        with pytest.raises(InputError) as caught:
-            read(path, on_error=how)
-        assert str(caught.value) == (
-            f"{path}:1: text, features and score, but no id before them; expected 'id ||| text ||| features ||| score'"
-        )
+    path.write_text(f"{line}\nu1 ||| a ||| LM= 1 TM= 2 ||| 3\n")
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        f"{path}:1: text, features and score, but no id before them; expected 'id ||| text ||| features ||| score'"
+    )
+    lists = read(path, on_error="skip")
+    assert (lists.texts(), [fault.line for fault in lists.skipped]) == (["a"], [1])
 
 
 @pytest.mark.parametrize(

@@ -153,11 +153,14 @@ class MosesReader:
         while (
             code := parse_lines(data, len(data), state, self._names, self._layouts, self._output, self._last_id)
         ) != kernel.DONE:
-            if code in answers:
+            start, end = int(state[kernel.POSITION]), block.index(b"\n", int(state[kernel.POSITION]))
+            lacks_id = code == kernel.NEW_ID and _has_no_id(block[start:end])
+            if code in answers and not lacks_id:
                 answers[code](block)
                 continue
-            faults.append((int(state[kernel.LINE]), self._complaint(code, block)))
-            state[kernel.POSITION] = block.index(b"\n", int(state[kernel.POSITION])) + 1
+            reason = f"text, features and score, but no id before them; {EXPECTED}"
+            faults.append((int(state[kernel.LINE]), reason if lacks_id else self._complaint(code, block)))
+            state[kernel.POSITION] = end + 1
             state[kernel.LINE] += 1
             if not self._problems.skip:
                 break
@@ -267,11 +270,6 @@ class MosesReader:
     def _new_id(self, block: bytes) -> None:
         kernel, state = self._kernel, self._state
         text = block[int(state[kernel.FIRST]) : int(state[kernel.LAST])]
-        start = int(state[kernel.POSITION])
-        if _has_no_id(block[start : block.index(b"\n", start)]):
-            raise InputError(
-                f"{self._file}:{int(state[kernel.LINE])}: text, features and score, but no id before them; {EXPECTED}"
-            )
         if len(text) > len(self._last_id):
             self._last_id = np.zeros(2 * len(text), dtype=np.uint8)
         self._last_id[: len(text)] = np.frombuffer(text, dtype=np.uint8)

@@ -84,9 +84,14 @@ class ScoreTable(Mapping[tuple[int | str, str], float]):
     def digest(self) -> str:
         """A short name of the content, the same in every run; O(n log n)."""
         content = hashlib.blake2b(digest_size=6)
-        for (sentence, output), score in sorted(self._scores.items(), key=repr):
+        for (sentence, output), score in sorted(self._scores.items(), key=_numbers_first):
             content.update(json.dumps([sentence, output, score]).encode())
         return content.hexdigest()
+
+
+def _numbers_first(entry: tuple[tuple[int | str, str], float]) -> tuple[bool, int | str, str]:
+    (sentence, output), _ = entry
+    return isinstance(sentence, str), sentence, output
 
 
 def _parse_json(where: str, line: str) -> tuple[int | str, str, float]:
