@@ -104,6 +104,15 @@ def test_flat_json_lines_at_fault(tmp_path: Path) -> None:
     assert ":1: no 'id'; expected an id and a text" in fault(unnamed)
 
 
+def test_features_of_records_that_are_ignored(tmp_path: Path) -> None:
+    candidate = {"text": "a", "features": {"lm": 1, "tm": 2, "tm2": 3}, "meta": "x", "good": 1}
+    path = write(tmp_path / "a.jsonl", json.dumps({"id": 0, "candidates": [candidate]}))
+    for found in (read(path, ignore=["tm*", "meta"]), read([{"candidates": [candidate]}], ignore=["tm*", "good"])):
+        assert found.feature_names == ("lm",)
+    assert list(read(path, ignore=["good"]).qualities) == []
+    assert "unknown column of" in fault(path, ignore=["tn*"])
+
+
 def test_names_of_columns_are_for_lists_that_have_some(tmp_path: Path) -> None:
     path = write(tmp_path / "a.moses", "0 ||| a ||| lm= 1 tm= 2 ||| 0")
     assert "id_column: is for tables and JSON lines, and this is moses" in fault(path, id_column="qid")

@@ -9,7 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hulltune import Climb, Dataset, Forest, InputError, Problem, best_reachable, line_search, read, rerank, score, tune
+from hulltune import (
+    Climb,
+    Dataset,
+    Forest,
+    InputError,
+    Problem,
+    best_reachable,
+    line_search,
+    read,
+    rerank,
+    score,
+    tune,
+    write,
+)
+from hulltune.errors import Note
 from hulltune.formats import write_jsonl
 from hulltune.formats.packed import open_packed, pack
 from hulltune.metrics import Accuracy, Given, get_metric
@@ -125,6 +139,8 @@ def test_a_key_of_a_candidate_is_no_feature_and_is_kept(tmp_path: Path) -> None:
     for again in (read(tmp_path / "a.jsonl"), open_packed(tmp_path / "a.hull")):
         assert again.qualities["right"].tolist() == [1.0, 0.0]
         assert score(again, {"f": 1.0}, metric="mean:column=right") == 0.5  # the id between them has no list
+    with pytest.warns(Note, match="moses has no room for right, some, which are no features: left out"):
+        write(found, tmp_path / "a.moses")
     assert found.take(np.array([2])).qualities["right"].tolist() == [0.0]
     with pytest.raises(InputError, match="column 'some': the candidate 'a' of sentence 0 has no number there"):
         tune(found, metric="mean:column=some")

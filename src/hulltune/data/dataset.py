@@ -350,7 +350,10 @@ class Dataset:
         """The references that the sentences carry: one each, except lists without hypotheses."""
         if self.references is None:
             what = "lists" if self.is_lists else "forests"
-            raise InputError(f"no references: the {what} carry none, and no reference file was given")
+            hint = (
+                " (--ref FILE), or, where candidates have a quality, --metric mean:column=NAME" if self.is_lists else ""
+            )
+            raise InputError(f"no references: the {what} carry none, and no reference file was given; give one{hint}")
         if not all(self.references):
             filled = np.diff(self.corpus.sentence_edges) > 0
             for name, texts, has_some in zip(self.ids, self.references, filled.tolist(), strict=True):

@@ -46,6 +46,7 @@ def read_jsonl(path: str | os.PathLike[str], collector: RowCollector, problems: 
     file = os.fspath(path)
     with_ids: bool | None = None
     flat: _Flat | None = None
+    names: dict[str, None] = {}
     number = -1
     for line, record in records(path, collector, problems, expected=EXPECTED):
         number += 1
@@ -73,8 +74,12 @@ def read_jsonl(path: str | os.PathLike[str], collector: RowCollector, problems: 
             reason = _add_candidate(candidate, sentence, collector)
             if reason is not None:
                 problems.report(file, line, f"candidate {place}: {reason}")
+            elif collector.columns.ignore:
+                names.update(dict.fromkeys((*record, *candidate, *candidate.get("features", ()))))
     if flat is not None:
         flat.check(file)
+    elif names:
+        collector.columns.check_patterns(file, list(names))
 
 
 def _is_flat(record: Mapping[str, Any], collector: RowCollector) -> bool:
@@ -105,6 +110,7 @@ def read_records(mappings: Iterable[Any], collector: RowCollector) -> None:
     has its place in the sequence.
     """
     flat: _Flat | None = None
+    names: dict[str, None] = {}
     for place, record in enumerate(mappings):
         if not isinstance(record, Mapping):
             raise InputError(f"record {place}: got {shown(record)}; expected a mapping with 'candidates'")
@@ -125,8 +131,12 @@ def read_records(mappings: Iterable[Any], collector: RowCollector) -> None:
             reason = _add_candidate(candidate, sentence, collector)
             if reason is not None:
                 raise InputError(f"record {place}, candidate {rank}: {reason}")
+            if collector.columns.ignore:
+                names.update(dict.fromkeys((*record, *candidate, *candidate.get("features", ()))))
     if flat is not None:
         flat.check(RECORDS)
+    elif names:
+        collector.columns.check_patterns(RECORDS, list(names))
 
 
 def _declare(record: Mapping[str, Any], place: int, collector: RowCollector) -> tuple[SentenceId, str | None]:
@@ -159,7 +169,9 @@ def _add_candidate(candidate: Any, sentence: SentenceId, collector: RowCollector
     if reason is not None:
         collector.skip_one()
         return reason
-    features = {name: float(value) for name, value in candidate.get("features", {}).items()}
+    features = {
+        name: float(value) for name, value in candidate.get("features", {}).items() if not columns.ignores(name)
+    }
     score = candidate.get("score")
     qualities = {}
     for name, value in candidate.items():

@@ -86,7 +86,7 @@ class Unanswered(Exception):  # noqa: N818  # the run is not wrong, it waits
         self.questions = tuple(questions)
         self.path = path
         count = f"{len(questions)} output{'s have' if len(questions) != 1 else ' has'} no answer yet"
-        where = "; name a file for the questions, and run again"
+        where = "; name a file for the questions, as tune and score do"
         if path is not None:
             where = f'; the questions are in {path}: put a number at each "answer"'
         then = ""

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hulltune.cli.answers import DONE, INTERRUPTED, checked_outputs, give_result, note
+from hulltune.cli.answers import ANSWERS, DONE, INTERRUPTED, QUESTIONS, checked_outputs, give_result, note
 from hulltune.cli.help import command
 from hulltune.cli.options import (
     ANSWER,
@@ -37,8 +37,6 @@ from hulltune.interrupts import uninterrupted
 if TYPE_CHECKING:
     from hulltune.metrics import Metric
 
-ANSWERS = "answers.sqlite"
-"""The store of a metric that waits for answers."""
 EXAMPLES = """\
 hulltune tune dev.nbest.gz --ref dev.en --metric bleu --out w.json
 hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
@@ -165,7 +163,7 @@ def tune(
             also=also,
             oracle=not no_oracle,
             store=store,
-            questions=questions or ("questions.jsonl" if metric.waits else None),
+            questions=questions or (QUESTIONS if metric.waits else None),
             progress=progress,
         )
     with uninterrupted():
