@@ -123,6 +123,9 @@ class RowReader:
                 if number is not None:
                     features[name] = number
                     continue
+            elif role == "text" and type(value) is str:
+                row.text = value
+                continue
             elif role == "ignored":
                 continue
             fault = self._take(row, role, name, value)

@@ -29,6 +29,9 @@ def json_id(value: Any) -> SentenceId | None:
 
     Nothing is a blank text, a missing value of any library, and what has parts of its own (lists, objects).
     """
+    if type(value) is str and value.isprintable():
+        text = value.strip()
+        return sentence_id(text) if text else None
     if isinstance(value, float) and value.is_integer():  # numbers beside a missing one, as pandas has them
         value = int(value)
     number = as_whole(value)
