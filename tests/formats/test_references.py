@@ -227,6 +227,12 @@ class TestDoubts:
     def test_more_lines_than_lists(self) -> None:
         (note,) = notes(lists(self.texts), self.texts + sentences(40, seed=9))
         assert note.startswith("40 of 80 reference lines have no list, and count as empty outputs: are these the ref")
+        one_more = notes(lists(self.texts), [*self.texts, "x y z"])
+        assert one_more == ["1 of 41 reference lines has no list, and counts as an empty output"]
+        part = lists(self.texts, [2 * k for k in range(40)])[np.array([2, 4, 6])]
+        assert notes(part, [line for text in self.texts for line in (text, "")])[0].startswith(
+            "77 of 80 reference lines"
+        )
 
     def test_ids_of_kaldi_before_numbered_lists(self) -> None:
         data = lists(self.texts)

@@ -33,6 +33,8 @@ BETTER = 2.0
 """Another reference fits far better if it shares this many times as many words."""
 SHARE = 0.25
 """The share of the sentences that another order has to fit far better before it is suspected."""
+FEW = 0.1
+"""The share of references without a list up to which it is told, but not doubted that they belong together."""
 LEAST_NUMBERED = 5
 """So many lines have to begin with the numbers of sentences before these are taken for ids."""
 
@@ -178,12 +180,13 @@ def _unused(dataset: Dataset, references: References, named: bool, needed: bool)
         if unused > 0:
             yield f"left out {unused} of {lines}, for which there is no {'list' if dataset.is_lists else 'forest'}"
     elif needed:
-        empty = len(references) - (len(dataset) - len(dataset.unnamed))
+        unnamed = set(dataset.unnamed)
+        empty = len(references) - sum(name not in unnamed for name in dataset.ids)
         if empty > 0:
             told = "have no list, and count as empty outputs"
             told = told if empty > 1 else "has no list, and counts as an empty output"
-            lines = counted(len(references), "reference line")
-            yield f"{empty} of {lines} {told}: are these the references of these lists?"
+            doubt = ": are these the references of these lists?" if empty > FEW * len(references) else ""
+            yield f"{empty} of {counted(len(references), 'reference line')} {told}{doubt}"
 
 
 # Doubts whether the texts belong together.

@@ -116,13 +116,13 @@ def _check_once(where: str, names: Sequence[str]) -> None:
 
 
 def _without_speakers(by_id: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """The references by the ends of their ids after a "-": before it is the speaker, in TRN files of ESPnet."""
+    """The references by id, or by its end after a "-": before it is the speaker, in TRN files of ESPnet."""
     found: dict[str, tuple[str, ...] | None] = {}
     for name, texts in by_id.items():
         while "-" in name:
             name = name.partition("-")[2]
             found[name] = None if name in found else texts
-    return {name: texts for name, texts in found.items() if texts is not None}
+    return {name: texts for name, texts in found.items() if texts is not None} | dict(by_id)
 
 
 @dataclass(frozen=True)
