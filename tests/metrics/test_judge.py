@@ -235,6 +235,13 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
     assert message in str(caught.value)
 
 
+def test_a_judge_beside_other_metrics_is_asked_in_small_batches() -> None:
+    metric = get_metric("0.5*ask:judge=tests.metrics.test_judge:length,batch=2,parallel=1 + 0.5*accuracy")
+    assert metric.batch_size == 8
+    memory = TextMemory(metric, [["a"], ["b"]])
+    assert memory.statistics(np.array([0, 1]), ["a", "bb"]).tolist() == [[1, 1, 1, 1], [2, 1, 0, 1]]
+
+
 def test_the_name_of_a_function() -> None:
     metric = get_metric("ask:judge=tests.metrics.test_judge:length,batch=3")
     assert isinstance(metric, Ask)
