@@ -92,7 +92,7 @@ def test_flat_json_lines_at_fault(tmp_path: Path) -> None:
         ('{"id": 0, "lm": 1}', ":2: no 'text'; expected an id and a text"),
         ('{"text": "b", "lm": 1}', ":2: no 'id'; expected an id and a text"),
         ('{"id": 0, "text": "b", "lm": [1]}', ":2: key 'lm' is [1]; expected a finite number"),
-        ('{"id": 0, "text": ["a"], "lm": 1}', ":2: text is ['a']; expected a string; give every candidate a row"),
+('{"id": 0, "text": [["a"]], "lm": 1}', ":2: text is [['a']]; expected a string"),
         ('{"id": 0, "text": "b", "lm": null}', ":2: lacks feature 'lm'"),
         ('{"id": 0, "candidates": []}', ":2: key 'candidates' is []"),
     ]:  # fmt: skip
@@ -179,6 +179,28 @@ def test_frames_of_records() -> None:
     }
     for frame in frames(columns):
         assert rows(read(frame)) == [("a", "x", [1.0]), ("b", "y", [2.0])], type(frame)
+
+
+def test_rows_with_all_candidates_of_a_sentence(tmp_path: Path) -> None:
+    columns: dict[str, list[Any]] = {
+        "id": ["p", "q"], "text": [["x", "y"], ["z"]], "lm": [[1.0, 2.0], [3.0]], "right": [[True, False], [True]],
+        "length": [7, 8], "ref": [["r", "s"], ["t"]],
+    }  # fmt: skip
+    expected = [("p", "x", [1.0, 1.0, 7.0]), ("p", "y", [2.0, 0.0, 7.0]), ("q", "z", [3.0, 1.0, 8.0])]
+    for frame in frames(columns):
+        assert rows(read(frame)) == expected, type(frame)
+        assert read(frame).references == (("r", "s"), ("t",))
+    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    path = write(tmp_path / "a.jsonl", *map(json.dumps, records), '{"id": "empty", "text": [], "ref": "u"}')
+    found = read(path)
+    assert (rows(found), found.empty_ids, (found.references or ())[2]) == (expected, ("empty",), ("u",))
+    wrong = write(tmp_path / "b.jsonl", '{"id": 0, "text": ["a", "b"], "lm": [1]}')
+    assert ":1: key 'lm' has 1 values for 2 texts; expected as many" in fault(wrong)
+    for line in ('{"text": []}', '{"id": null, "text": ["a"], "lm": [1]}'):
+        assert ":1: no id, or none that can be one" in fault(write(tmp_path / "d.jsonl", line))
+    worse = write(tmp_path / "c.jsonl", '{"id": 0, "text": ["a", null], "lm": [1, 2]}')
+    assert ":1: text is None; expected a string" in fault(worse)
+    assert rows(read(worse, on_error="skip")) == [(0, "a", [1.0])]
 
 
 def test_splits_of_a_dataset_are_named() -> None:

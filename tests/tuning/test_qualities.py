@@ -216,6 +216,8 @@ class TestWithoutReferences:
         assert run_json(capsys, "oracle", path, *metric, "--json")["score"] == found["oracle"]
         described = run_json(capsys, "info", path, *metric, "--json")
         assert described["scores"]["baseline"] == found["baseline"]
+        code, out, _ = run(capsys, "info", path, *metric)
+        assert "numbers that are no features, for --metric mean:column=NAME: correct\n" in out
         code, out, _ = run(capsys, "surface", path, *metric, "-w", weights, "--feature", "lm")
         assert (code, out.splitlines()[0]) == (0, "from,to,score")
         code, out, _ = run(capsys, "rerank", path, "-w", weights)

@@ -16,6 +16,7 @@ from hulltune.data.dataset import SentenceId
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.numbers import json_id, plain_number, shown
 from hulltune.formats.rows import RowCollector
+from hulltune.wording import counted
 
 REFERENCE = re.compile(r"refs?|ref_[0-9]+", flags=re.ASCII)
 TRUTH = {"true": 1.0, "false": 0.0}
@@ -83,18 +84,24 @@ class Columns:
 
 
 class RowReader:
-    """A reader of rows, a candidate each, into a collector; columns have the roles that the collector's say."""
+    """A reader of rows, a candidate each, into a collector; columns have the roles that the collector's say.
+
+    A row whose text is a list of texts is a sentence with all its candidates: further lists, of as many values, are
+    their features.
+    """
 
     def __init__(self, collector: RowCollector, *, what: str = "column") -> None:
         self._collector, self._what = collector, what
         self._roles: dict[str, str] = {}
 
-    def add(self, items: Iterable[tuple[str, Any]], *, features: Sequence[str] = ()) -> str | None:
+    def add(self, items: Sequence[tuple[str, Any]], *, features: Sequence[str] = ()) -> str | None:
         """Take a row of names and values; returns the reason if it is skipped.
 
         ``features`` names all features of a table, so that the first row cannot make one disappear by lacking it.
         """
         row, reason = self._parts(items)
+        if row.texts is not None:
+            return self._add_each(row, items, features)
         if reason is None and not len(self._collector) and not self._collector.fills_missing:
             lacking = next((name for name in features if name not in row.features), None)
             if lacking is not None:
@@ -109,6 +116,28 @@ class RowReader:
         assert row.sentence is not None
         assert row.text is not None
         return self._collector.add(row.sentence, row.text, row.features, row.score)
+
+    def _add_each(self, row: _Row, items: Sequence[tuple[str, Any]], features: Sequence[str]) -> str | None:
+        """Take the candidates of a row that has lists; returns the first reason if some are skipped."""
+        assert row.texts is not None
+        count = len(row.texts)
+        for name, value in items:
+            if _is_list(value) and self._roles[name] in ("feature", "score") and len(value) != count:
+                self._collector.skip_many()
+                return f"{self._what} {name!r} has {len(value)} values for {counted(count, 'text')}; expected as many"
+        if row.sentence is None:
+            self._collector.skip_many()
+            return "no id, or none that can be one; expected a name or a number"
+        if not count:
+            references = None if row.references is None else tuple(row.references)
+            return self._collector.declare(row.sentence, references=references, source=row.source)
+        own = ("feature", "score", "text")
+        apart = [(name, value, _is_list(value) and self._roles[name] in own) for name, value in items]
+        reasons = [
+            self.add([(name, value[place] if listed else value) for name, value, listed in apart], features=features)
+            for place in range(count)
+        ]
+        return next(filter(None, reasons), None)
 
     def _parts(self, items: Iterable[tuple[str, Any]]) -> tuple[_Row, str | None]:
         row = _Row(features={})
@@ -157,13 +186,14 @@ class RowReader:
                 return f"id is {shown(value)}; expected a name or a number"
         elif role == "text":
             row.text = cell_text(value)
-            if row.text is None:
-                hint = "; give every candidate a row of its own" if isinstance(value, (list, tuple, np.ndarray)) else ""
-                return f"text is {shown(value)}; expected a string{hint}"
+            if _is_list(value) and not any(map(_is_list, value)):
+                row.texts = value
+            elif row.text is None:
+                return f"text is {shown(value)}; expected a string"
         elif role == "source":
             row.source = cell_text(value)
         else:
-            texts = [cell_text(text) for text in (value if isinstance(value, (list, tuple, np.ndarray)) else [value])]
+            texts = [cell_text(text) for text in (value if _is_list(value) else [value])]
             row.references = [*(row.references or ()), *(text for text in texts if text is not None)]
         return None
 
@@ -176,6 +206,12 @@ class _Row:
     score: float | None = None
     source: str | None = None
     references: list[str] | None = None
+    texts: Sequence[Any] | None = None
+    """The texts of all candidates, where a row has them as a list."""
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple, np.ndarray))
 
 
 def is_missing(value: Any) -> bool:

@@ -96,7 +96,7 @@ class _Flat:
     def add(self, record: Mapping[str, Any]) -> str | None:
         """Take a record; returns the reason if it is skipped."""
         self._names.update(dict.fromkeys(map(str, record)))
-        return self._reader.add((str(name), value) for name, value in record.items())
+        return self._reader.add([(str(name), value) for name, value in record.items()])
 
     def check(self, where: str) -> None:
         """Refuse names and patterns of columns that no record has."""

@@ -247,6 +247,6 @@ class _Table:
             what = "blank line" if not row else f"{len(row)} cells"
             self._problems.report(self._file, line, f"{what}; expected {len(self._names)}, as in the header")
             return
-        reason = self._reader.add(zip(self._names, row, strict=True), features=self._features)
+        reason = self._reader.add(list(zip(self._names, row, strict=True)), features=self._features)
         if reason is not None:
             self._problems.report(self._file, line, reason)

@@ -76,6 +76,7 @@ def describe(lists: Dataset) -> dict[str, Any]:
         "own_scores": lists.scores is not None,
         "own_references": lists.references is not None,
         "skipped": [str(fault) for fault in lists.skipped],
+        **({"qualities": list(lists.qualities)} if lists.qualities else {}),
         **_described_features(corpus, feature_units(corpus), lists.omitted),
     }
 
@@ -209,6 +210,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
     ]  # fmt: skip
     if found["skipped"]:
         lines += [f"{counted(len(found['skipped']), 'fault')} skipped:"] + [f"  {fault}" for fault in found["skipped"]]
+    if "qualities" in found:
+        lines.append(f"numbers that are no features, for --metric mean:column=NAME: {', '.join(found['qualities'])}")
     if found["features"]:
         lines += ["", *_feature_table(found)]
     if "scores" in found:
