@@ -16,6 +16,7 @@ from hulltune.errors import Note
 from hulltune.formats import as_references
 from tests.cli.running import run, run_json
 from tests.formats.list_files import write
+from tests.tuning.corpora import random_records
 
 NAMES = ["anna_01", "anna_02", "ben-01", "ben-02", "ben-03", "eva-01"]
 
@@ -253,6 +254,19 @@ class TestDoubts:
             [{"text": str(k), "features": {"f": float(rng.normal())}} for k in rng.permutation(3)] for _ in labels
         ]
         assert notes([{"candidates": each} for each in candidates], labels) == []
+
+    @pytest.mark.parametrize("size", [5, 12, 60])
+    def test_small_vocabularies_raise_none(self, size: int) -> None:
+        for seed in range(10):
+            records = random_records(seed, sentences=size)
+            assert (
+                notes([{"candidates": each["candidates"]} for each in records], [each["refs"] for each in records])
+                == []
+            )
+
+    def test_any_of_several_references_may_fit(self) -> None:
+        several = [["another text of others", text] for text in self.texts]
+        assert notes(lists(self.texts), several) == []
 
     def test_bad_systems_raise_none(self) -> None:
         noise = sentences(40, seed=3)

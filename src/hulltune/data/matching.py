@@ -25,12 +25,16 @@ MOST_SEARCHED = 300
 """The reference of any other line that fits best is looked for, for so many sentences."""
 FEW_WORDS = 3
 """References with fewer different words on average are labels, of which many are equal."""
+FEW_SENTENCES = 3
+"""As many sentences, or fewer, say nothing."""
 MANY = 0.5
 """The share of the words of references that outputs have at least, if only the case differs."""
 FITS = 0.3
 """The share of the rarer words of a reference that are in the output, from which on it fits."""
 BETTER = 2.0
 """Another reference fits far better if it shares this many times as many words."""
+LEAST_MORE = 2
+"""… and at least so many more: one word may be there by chance."""
 SHARE = 0.25
 """The share of the sentences that another order has to fit far better before it is suspected."""
 FEW = 0.1
@@ -210,7 +214,7 @@ def _other_case(dataset: Dataset) -> Iterator[str]:
 
 def _other_lines(dataset: Dataset, references: References) -> Iterator[str]:
     """What is told of sentences that fit the references of other lines. Only the rarer words count here."""
-    texts = [_folded(frozenset(texts[0].split() if texts else ())) for texts in references]
+    texts = [_folded(frozenset(" ".join(texts).split())) for texts in references]
     if sum(map(len, texts)) < FEW_WORDS * len(texts):  # labels, or a script without blanks
         return
     lines: dict[str, list[int]] = {}
@@ -222,16 +226,16 @@ def _other_lines(dataset: Dataset, references: References) -> Iterator[str]:
     line_of = dataset.reference_lines(len(references))[:MOST_COMPARED].tolist()
     outputs = {line: _folded(words) for line, words in zip(line_of, _words(dataset, len(line_of)), strict=True)}
     own = {line: _recall(words, rare[line]) for line, words in outputs.items() if words and rare[line]}
-    if len(own) <= FEW_WORDS:
+    if len(own) <= FEW_SENTENCES:
         return
 
     def fits_better(line: int, other: int) -> bool:
-        fit = _recall(outputs[line], rare[other])
-        return fit >= FITS and fit >= BETTER * own[line]
+        fit, more = _recall(outputs[line], rare[other]), len(outputs[line] & rare[other])
+        return fit >= FITS and fit >= BETTER * own[line] and more >= len(outputs[line] & rare[line]) + LEAST_MORE
 
     for shift in (1, -1, 2, -2):
         better = [line for line in own if 0 <= line + shift < len(texts) and fits_better(line, line + shift)]
-        if len(better) > max(SHARE * len(own), 1):
+        if len(better) > max(SHARE * len(own), FEW_SENTENCES):
             how = f"{counted(abs(shift), 'line')} {'later' if shift > 0 else 'earlier'}"
             yield (
                 f"{len(better)} of {counted(len(own), 'sentence')} fit the reference {how} far better than their own, "
@@ -241,7 +245,7 @@ def _other_lines(dataset: Dataset, references: References) -> Iterator[str]:
     some = list(own)[:: max(1, len(own) // MOST_SEARCHED)]
     nearest = {line: _nearest(outputs[line], lines, common, line) for line in some}
     better = [line for line, other in nearest.items() if fits_better(line, other)]
-    if len(better) > max(SHARE * len(nearest), 1):
+    if len(better) > max(SHARE * len(nearest), FEW_SENTENCES):
         yield (
             f"{len(better)} of {counted(len(nearest), 'sentence')} fit the reference of another line far better than "
             f"their own (line {better[0] + 1} that of line {nearest[better[0]] + 1}): are the references in another "
