@@ -139,6 +139,14 @@ def test_plain_lines_stay_plain(tmp_path: Path) -> None:
     assert type(read_references(write(tmp_path / "d", *digits))) is tuple
 
 
+def test_words_that_happen_to_be_ids_stay_words() -> None:
+    one = {"id": ["the"], "text": ["the cat"], "f": [1.0]}
+    assert read(one, ["the cat"]).references == (("the cat",),)
+    digits = [f"{k} {k + 1} {k + 2}" for k in range(1, 9)]
+    assert read(lattices(digits), digits).references == tuple((text,) for text in digits)
+    assert read(lattices(digits[:2]), ["1 7 8", "0 9 9"]).references == (("1 7 8",), ("0 9 9",))
+
+
 def test_several_files_by_id(tmp_path: Path) -> None:
     one = write(tmp_path / "one.trn", "a b (u1)", "c (u2)")
     two = write(tmp_path / "two.trn", "d (u2)", "a e (u1)")

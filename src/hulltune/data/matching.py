@@ -114,14 +114,20 @@ def names_of(dataset: Dataset, sentence: int) -> tuple[str, ...]:
 def _with_first_words(
     dataset: Dataset, references: References, names: Sequence[Sequence[str]]
 ) -> NamedReferences | None:
-    """Plain references as named ones, if most sentences find their name among the first words of the lines."""
+    """Plain references as named ones, if most sentences find their name among the first words of the lines.
+
+    Words that outputs begin with, too, are no names. Of names that are numbers, which may be words of the references,
+    all have to be there, and not only a few.
+    """
     stripped = without_first_words(references)
     if stripped is None:
         return None
-    known = sum(any(name in stripped for name in each) for each in names)
-    numbered = isinstance(dataset.ids, range) and dataset.is_lists
-    enough = len(names) if numbered else (len(names) + 1) // 2
-    if known < max(enough, LEAST_NUMBERED if numbered else 1):
+    known = [next((name for name in each if name in stripped), None) for each in names]
+    named = sum(name is not None and not name.isdigit() for name in known)
+    if 2 * named < max(len(names), 1) and (None in known or len(known) < LEAST_NUMBERED):
+        return None
+    said = sum(name in words for name, words in zip(known, _words(dataset, MOST_COMPARED), strict=False))
+    if 2 * said >= min(len(names), MOST_COMPARED):
         return None
     return NamedReferences(stripped.values(), [lambda: stripped], "references")
 
