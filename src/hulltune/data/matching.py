@@ -51,15 +51,20 @@ class NamedReferences(tuple[tuple[str, ...], ...]):
 
     namings: tuple[Naming, ...]
     where: str
+    _found: tuple[list[tuple[str, ...]], list[tuple[str, ...] | None]] | None
+    """The last names that were looked for, and what was found: an STM file may be looked through seventy times."""
 
     def __new__(cls, texts: Iterable[tuple[str, ...]], namings: Sequence[Naming], where: str) -> NamedReferences:
         """Make references; ``where`` is the name of their file."""
         made = super().__new__(cls, texts)
-        made.namings, made.where = tuple(namings), where
+        made.namings, made.where, made._found = tuple(namings), where, None
         return made
 
     def found(self, names: Sequence[Sequence[str]]) -> list[tuple[str, ...] | None]:
         """The references of each sentence, which may have several names, by the naming that finds most of them."""
+        asked = list(map(tuple, names))
+        if self._found is not None and self._found[0] == asked:
+            return self._found[1]
         best: list[tuple[str, ...] | None] = [None] * len(names)
         most = 0
         for naming in self.namings:
@@ -70,6 +75,7 @@ class NamedReferences(tuple[tuple[str, ...], ...]):
                 best, most = found, count
             if most == len(names):
                 break
+        self._found = asked, best
         return best
 
 
