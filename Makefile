@@ -32,7 +32,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 # What a few tests take if it can be had, and otherwise skip with the reason.
-OPTIONAL := pocketsphinx polars
+OPTIONAL := pocketsphinx polars datasets
 $(VENV)/.optional: $(STAMP)
 	@for package in $(OPTIONAL); do \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 1 $$package 2> /dev/null \

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Corpus, Forest, ForestBuilder, InputError, Vocabulary
+from hulltune import Corpus, Forest, ForestBuilder, InputError, Vocabulary, kbest
 from hulltune.data import DenseFeatures, Pruned, SparseFeatures
 from hulltune.data.features import dense_features, sparse_features
 from tests.oracles import count_derivations, derivations, output_of
@@ -311,3 +311,13 @@ def test_the_order_of_edges_does_not_change_what_is_derived(forest: Forest, rand
     for edge in range(again.edges):  # topological: every tail is below its head
         head = int(np.searchsorted(again.edge_offsets, edge, side="right")) - 1
         assert all(tail < head for tail in again.edge_tails(edge))
+
+
+def test_an_empty_word_of_a_lattice_is_none() -> None:
+    arcs = [(0, 1, "a", [1.0]), (1, 2, "", [2.0]), (2, 3, None, [3.0]), (3, 4, [], [4.0]), (4, 5, ["b", "c"], [5.0])]
+    forest = Forest.from_lattice(arcs, start=0, finals=[5], feature_names=["f"])
+    (best,) = kbest(forest, [1.0], 2).texts
+    assert best == "a b c"
+    for word in (["a", ""], [""]):
+        with pytest.raises(InputError, match="the arc from 0 to 1: expected words as texts, got"):
+            Forest.from_lattice([(0, 1, word, [1.0])], start=0, finals=[1], feature_names=["f"])

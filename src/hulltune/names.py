@@ -46,6 +46,7 @@ METRICS: dict[str, tuple[str, dict[str, Any]]] = {
     "exact_match": ("hulltune.metrics.accuracy:Accuracy", {}),
     "fmeasure": ("hulltune.metrics.fmeasure:FMeasure", {}),
     "given": ("hulltune.metrics.given:Given", {}),
+    "mean": ("hulltune.metrics.given:Given", {}),
     "mer": ("hulltune.metrics.wer:Mer", {}),
     "meteor": ("hulltune.metrics.meteor:Meteor", {}),
     "ter": ("hulltune.metrics.ter:Ter", {}),

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-IRREGULAR = {"hypothesis": "hypotheses", "box": "boxes", "entry": "entries", "search": "searches"}
+IRREGULAR = {
+    "hypothesis": "hypotheses",
+    "box": "boxes",
+    "entry": "entries",
+    "search": "searches",
+    "try": "tries",
+}
 
 
 def counted(number: int, noun: str) -> str:

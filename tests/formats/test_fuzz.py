@@ -53,7 +53,12 @@ cells = st.one_of(
 )
 LINES: dict[str, st.SearchStrategy[str]] = {
     "moses": words.map("0 ||| a ||| {} ||| 1".format),
-    "jsonl": record(id=st.integers(0, 3), refs=st.lists(st.text(max_size=3)), source=st.text(), candidates=candidates),
+    "jsonl": st.one_of(
+        record(id=st.integers(0, 3), refs=st.lists(st.text(max_size=3)), source=st.text(), candidates=candidates),
+        record(
+            id=st.integers(0, 3), text=st.text(max_size=3), x=numbers, y=st.booleans(), ref=st.text(), score=numbers
+        ),
+    ),
     "sockeye": record(
         sentence_id=st.integers(0, 3),
         translations=st.lists(st.text(max_size=3), max_size=2),
@@ -146,3 +151,29 @@ def test_references_and_added_scores(tmp_path_factory: pytest.TempPathFactory, o
     ):
         message = refusal(call)
         assert message is None or str(folder) in message
+
+
+utterances = st.sampled_from(["u1", "u2", "s-u1", "u3", "(u", "7"])
+reference_lines = st.one_of(
+    st.builds("{} ({})".format, words, utterances),
+    st.builds("{} {}".format, utterances, words),
+    st.builds("{} 1 s {} {} <o> {}".format, utterances, st.floats(0, 9), st.floats(0, 9), words),
+    st.builds("{} 1 s 0.5 1 {{ {} / @ }} ({})".format, utterances, words, words),
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(reference_lines, max_size=4), st.lists(utterances, min_size=1, max_size=3), st.binary(max_size=3))
+@pytest.mark.filterwarnings("ignore::hulltune.errors.Note")
+def test_references_by_id(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], names: list[str], tail: bytes
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "refs").write_bytes("\n".join(lines).encode() + tail)
+    lists = read([{"id": name, "candidates": [{"text": "a", "features": {"f": 1}}]} for name in dict.fromkeys(names)])
+    message = refusal(lambda: read(lists, folder / "refs"))
+    assert message is None or (message and "\n" not in message)
+    if message is None:
+        matched = read(lists, folder / "refs")
+        assert matched.references is not None
+        assert all(len(texts) == 1 for texts in matched.references)

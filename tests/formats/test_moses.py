@@ -311,3 +311,43 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
     for on_error in ("raise", "skip"):
         message = refusal(partial(read, path, format="moses", on_error=on_error))
         assert message is None or str(path) in message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a small house ||| LM= -1 TM= 2 3 ||| -7",
+        "house ||| LM= -1 ||| -7.5",
+        "a house ||| LM=-1 TM=2e-3 ||| 7",
+        "a house ||| -1 .5 ||| -7",
+        "a house ||| LM=1 ||| 1",
+    ],
+)
+def test_lists_without_ids_are_an_error(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "a.nbest"
+    path.write_text(f"{line}\nu1 ||| a ||| LM= 1 TM= 2 ||| 3\n")
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        f"{path}:1: text, features and score, but no id before them; expected 'id ||| text ||| features ||| score'"
+    )
+    lists = read(path, on_error="skip")
+    assert (lists.texts(), [fault.line for fault in lists.skipped]) == (["a"], [1])
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "text"),
+    [
+        ("u1 ||| 1 2 ||| -7", "u1", "1 2"),
+        ("u1 ||| x=5 ||| -7", "u1", "x=5"),
+        ("0 ||| LM= 1 ||| 3", 0, "LM= 1"),
+        ("a name ||| LM= 1 ||| f= 3", "a name", "LM= 1"),
+        ("u1 ||| a b ||| 3", "u1", "a b"),
+        ("u1 |||  ||| 3", "u1", ""),
+    ],
+)
+def test_names_before_texts_that_look_odd(tmp_path: Path, line: str, name: Any, text: str) -> None:
+    path = tmp_path / "a.nbest"
+    path.write_text(f"{line}\n")
+    lists = read(path)
+    assert (lists.ids[0], lists.text(0)) == (name, text)

@@ -37,7 +37,7 @@ def test_tsv_has_no_quotes(tmp_path: Path) -> None:
         ("0,b,1", "3 cells; expected 4"),
         ("", "blank line; expected 4"),
         (",b,1,1", "id is ''"),
-        ("0,b,1,x", "score is 'x'"),
+        ("0,b,1,x", "'score' is 'x'"),
     ],
 )
 def test_a_row_at_fault(tmp_path: Path, row: str, message: str) -> None:

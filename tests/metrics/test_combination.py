@@ -96,7 +96,7 @@ def test_signature_and_equality() -> None:
     assert one == other
     assert hash(one) == hash(other)
     assert one.signature == f"+0.5*[{Accuracy().signature}] +1*[{FMeasure().signature}] +1"
-    assert repr(get_metric("2*accuracy")) == "Combination(+2*Accuracy(normalize=()))"
+    assert repr(get_metric("2*accuracy")) == "Combination(+2*Accuracy(normalize=(), column=None))"
     assert one != get_metric("0.25*accuracy + fmeasure + 1")
 
 

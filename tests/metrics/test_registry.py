@@ -97,7 +97,7 @@ def test_expressions(text: str, weights: list[float], constant: float) -> None:
         ("meteor ** 2", "expected a metric, a number .* at character 9"),
         ("__import__('os')", "unknown metric '__import__'"),
         ("+" * 1000 + "aer", "more than 100 signs"),
-        ("given", "given needs the option scores"),
+        ("given", "write mean:column=NAME, or given:scores=FILE"),
         ("no.such.module:Thing", "there is no module 'no'"),
         ("hulltune.metrics.nothing:Thing", "there is no module 'hulltune.metrics.nothing'"),
         (

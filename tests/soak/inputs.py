@@ -11,6 +11,7 @@ import lzma
 import os
 import random
 import struct
+import warnings
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ import numpy as np
 import hulltune
 from hulltune import Dataset, InputError, TuneResult, read, read_references, read_weights, rerank
 from hulltune.data.packed import Packed, write_packed
+from hulltune.errors import Note
 from hulltune.formats import sniff, verify_packed
 from hulltune.formats.streams import Content
 from hulltune.loop.folder import RunFolder
@@ -69,6 +71,8 @@ def all_kinds(folder: Path) -> dict[str, Kind]:
     kinds["packed, damaged"] = Kind(list(packed), _UseDamaged(packed), lambda data, _, dice: flipped(data, dice))
     kinds["packed, crafted"] = Kind(list(packed), use_packed, crafted)
     kinds["references"] = Kind(_files(folder, "lists.ref.*"), lambda path, _: read_references(path))
+    named = [b"u1 a b\nu2 c\n", b"a b (u1)\nc (s-u2)\n", b";; x\nu1 1 s 0.0 1.5 <o> a { b / c }\nu2 1 s 2 3.5 c\n"]
+    kinds["references by id"] = Kind(named, _use_named_references)
     kinds["weights"] = Kind(_files(folder, "*.w"), lambda path, _: read_weights(path))
     line = b'{"sentence": 0, "output": "a b", "score": 1.5}\n{"sentence": 1, "output": "c", "score": -2}\n'
     kinds["scores, jsonl"] = Kind([line], lambda path, _: ScoreTable.read(path))
@@ -79,6 +83,16 @@ def all_kinds(folder: Path) -> dict[str, Kind]:
     kinds["store"] = Kind([_store(folder)], _use_store, lambda data, _, dice: flipped(data, dice))
     kinds["answers"] = Kind([_answers()], _use_answers)
     return kinds
+
+
+def _use_named_references(path: Path, dice: random.Random) -> object:
+    lists = read({"id": ["u1", "u2"], "text": ["a b", "c"], "f": [1.0, 2.0]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Note)  # doubts are no faults
+        found = read(lists, path)
+    if found.references is None or not all(found.references):
+        raise WrongAnswerError("a list without a reference, and nothing was said")
+    return found
 
 
 # Formats.
@@ -271,8 +285,9 @@ def _use_tsv(path: Path, dice: random.Random) -> object:
 
 
 def _result(folder: Path) -> bytes:
+    lists = read(folder / "lists.moses").matched(read_references(folder / "lists.ref.0"))
     found = hulltune.tune(
-        str(folder / "lists.moses"), folder / "lists.ref.0", metric="wer",
+        lists, metric="wer",
         search=hulltune.Climb(restarts=1, directions=2, max_rounds=3), threads=1, folds=2, replicates=2,
     )  # fmt: skip
     return json.dumps(found.to_dict()).encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import pickle
 import re
@@ -291,18 +292,31 @@ class TestReranker:
         records = random_records(19)
         model = Reranker(**QUICK).fit(records)
         assert model.predict(records) == rerank(records, model.weights_)
-        assert model.score(records) == model.result_.score
-        assert model.fit(random_lists(19), texts_of(records)).score(records) == model.result_.score
+        assert model.score(records) == -model.result_.score  # of WER: the higher is the better one
+        assert model.fit(random_lists(19), texts_of(records)).score(records) == -model.result_.score
 
     def test_parameters(self) -> None:
         model = Reranker("wer", replicates=2)
-        assert model.get_params() == {"metric": "wer", "replicates": 2}
+        options = [p for p in inspect.signature(tune).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        assert model.get_params() == {p.name: p.default for p in options} | {"metric": "wer", "replicates": 2}
         assert model.set_params(seed=3) is model
-        assert repr(model) == "Reranker(metric='wer', replicates=2, seed=3)"
+        assert repr(model) == "Reranker(metric='wer', seed=3, replicates=2)"
         with pytest.raises(InputError, match="unknown option of Reranker 'replicate'; did you mean 'replicates'"):
-            Reranker(replicate=2)
-        with pytest.raises(RuntimeError, match="call fit first"):
+            model.set_params(replicate=2)
+        with pytest.raises(ValueError, match="call fit first"):
             model.predict(random_records(1))
+
+    def test_items_of_x_and_y_belong_together_whatever_the_ids(self) -> None:
+        records = random_records(19)
+        named = [{**record, "id": 5 * place + 2} for place, record in enumerate(records)]
+        references = texts_of(records)
+        model = Reranker(**QUICK).fit(named, references)
+        assert model.weights_ == Reranker(**QUICK).fit(records).weights_
+        assert len(model.predict(named)) == len(records)
+        part = read(records)[np.arange(3, 9)]
+        assert model.score(part, references[3:9]) == model.score(records[3:9], references[3:9])
+        with pytest.raises(InputError, match="y: references for 2 lists, and X has 6; expected one for each"):
+            model.score(records[3:9], references[:2])
 
 
 def test_policies_and_smoothing() -> None:

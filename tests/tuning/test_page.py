@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,11 +37,27 @@ def test_the_examples_for_the_command_line(
             for number, forest in enumerate(forests_of_lists(task.lists), 1):
                 write_forest_text(f"forests/{number}.hg", [forest])
         Path(f"{name}.txt").write_text("".join(f"{text}\n" for (text,) in task.references), encoding="utf-8")
+    columns = [
+        ("question", "response", "logprob", "meta_model", "correct"),
+        ("a", "4", -2.0, 0, 1),
+        ("a", "5", -1.0, 1, 0),
+    ]
+    columns += [("b", "7", -3.0, 0, 0), ("b", "8", -1.5, 1, 1)]
+    lines = [",".join(map(str, row)) for row in columns]
+    Path("candidates.csv").write_text("\n".join(["id,text,logprob,length,correct", *lines[1:]]), encoding="utf-8")
+    records = [json.dumps(dict(zip(columns[0], row, strict=True))) for row in columns[1:]]
+    Path("samples.jsonl").write_text("\n".join(records), encoding="utf-8")
     monkeypatch.setattr(_building, "wanted", lambda: ["graph.group(i8_1C, int)"])  # to warm up all takes minutes
     monkeypatch.setattr(_building, "writable_folder", lambda: tmp_path / "kernels")
     quickly = {"tune": ["--restarts", "1"], "demo": ["--sentences", "10", "--candidates", "5"]}
     for words in PAGE.commands():
-        assert main([*words, *quickly.get(words[0], [])]) == 0, (words, capsys.readouterr().err)
+        if "--folds" in words and "candidates.csv" in words:
+            words[words.index("--folds") + 1] = "2"
+        waits = 3 if "ask" in words else 0
+        assert main([*words, *quickly.get(words[0], [])]) == waits, (words, capsys.readouterr().err)
+        if waits:  # somebody answers
+            questions = Path("questions.jsonl").read_text(encoding="utf-8")
+            Path("questions.jsonl").write_text(questions.replace('"answer": null', '"answer": 3'), encoding="utf-8")
         if "weights.ini" in words and "--out" in words and words[0] == "tune":
             # Not the same weights as the first: the surface between them needs a way.
             Path("weights.ini").write_text("[weight]\nforward= 1.0\nbackward= 0.5\n", encoding="utf-8")

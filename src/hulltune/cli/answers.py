@@ -19,6 +19,8 @@ Result = TypeVar("Result", "TuneResult", "LoopResult")
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes. A metric that waits for answers has its own one (3)."""
+ANSWERS, QUESTIONS = "answers.sqlite", "questions.jsonl"
+"""The store of a metric that waits for answers, and the file of its questions, unless options name others."""
 OUT_SUFFIXES = {".json": "result", ".ini": "moses", ".txt": "lines"}
 
 

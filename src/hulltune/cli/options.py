@@ -91,6 +91,11 @@ class DataOptions(ReadingOptions):
     add: tuple[str, ...]
     name: tuple[str, ...]
     features: list[str]
+    id_column: str | None
+    text_column: str | None
+    ref_column: list[str]
+    source_column: str | None
+    ignore: list[str]
 
 
 @dataclass(frozen=True)
@@ -224,6 +229,23 @@ def data_options(metavar: str = "LISTS…", *, judged: bool = False) -> Decorato
             "--features NAME,…",
             f"Features to compute from the texts of lists: {', '.join(BUILTIN_FEATURES)}.",
             type=SomeOf("built-in feature", BUILTIN_FEATURES),
+            default=(),
+        ),
+        option(DATA, "--id-column NAME", "The column of a table, or key of JSON lines, with the ids. [default: id]"),
+        option(DATA, "--text-column NAME", "The column or key with the texts. [default: text]"),
+        option(
+            DATA,
+            "--ref-column NAME,…",
+            "Columns or keys with references, or patterns such as 'answer_*'. [default: ref, ref_0, …]",
+            type=NAMES,
+            default=(),
+        ),
+        option(DATA, "--source-column NAME", "The column or key with the source, such as a prompt. [default: source]"),
+        option(
+            DATA,
+            "--ignore NAME,…",
+            "Columns, keys or features of lists that are not used, or patterns such as 'meta_*'.",
+            type=NAMES,
             default=(),
         ),
         how["ids"],

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hulltune.arrays import Floats
     from hulltune.data.dataset import Dataset, References
     from hulltune.formats import Reading
+    from hulltune.metrics import Metric
 
 MOST_SHOWN = 20
 
@@ -31,7 +32,8 @@ def read(options: DataOptions, *, quiet: bool = False) -> Dataset:
 
     reading = reading_of(
         options, on_error=options.on_error, add=tuple(zip(options.add, options.name, strict=True)),
-        features=options.features,
+        features=options.features, id_column=options.id_column, text_column=options.text_column,
+        ref_column=options.ref_column, source_column=options.source_column, ignore=options.ignore,
     )  # fmt: skip
     try:
         found = reading.read(list(options.lists))
@@ -64,22 +66,20 @@ def reading_of(options: ReadingOptions, **further: Any) -> Reading:
     )
 
 
-def read_scored(options: DataOptions, ref: Sequence[str], *, quiet: bool = False) -> Dataset:
-    """The lists or forests of a command with references from files, or with their own.
+def read_scored(options: DataOptions, ref: Sequence[str], *metrics: Metric, quiet: bool = False) -> Dataset:
+    """The lists or forests of a command for metrics, with references from files, or with their own.
 
     References are read first: they are short, so a mistake in their name is found at once.
     """
     references = read_references(ref)
-    return with_references(read(options, quiet=quiet), references)
+    return with_references(read(options, quiet=quiet), references, *metrics)
 
 
-def with_references(dataset: Dataset, references: References | None) -> Dataset:
-    """The dataset with these references, or its own; a note says how many reference lines have no forest."""
-    matched = dataset.matched(references)
-    if references is not None and not dataset.is_lists and len(references) > len(dataset):
-        unused = len(references) - len(dataset)
-        note(f"left out {unused} of {counted(len(references), 'reference line')}, for which there is no forest")
-    return matched
+def with_references(dataset: Dataset, references: References | None, *metrics: Metric) -> Dataset:
+    """The dataset with these references, or its own, for metrics; notes say what does not fit."""
+    from hulltune.tuning.inputs import judged
+
+    return judged(dataset, references, *metrics)
 
 
 def read_references(files: Sequence[str]) -> References | None:

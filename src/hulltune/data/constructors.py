@@ -79,8 +79,9 @@ def lattice(
         source, target, word, features = arc
         states.update((source, target))
         builder.add_node(_State(source))
-        words = [] if word is None else [word] if isinstance(word, str) else list(word)
-        if not all(isinstance(token, str) for token in words):
+        # No word at all is an arc without output: an empty word would count as one.
+        words = ([word] if word else []) if word is None or isinstance(word, str) else list(word)
+        if not all(isinstance(token, str) and token for token in words):
             raise InputError(f"the arc from {source!r} to {target!r}: expected words as texts, got {word!r}")
         builder.add_edge(_State(target), [_State(source)], features=features, output=[0, *words])
     if start not in states and not (not states and start in finals):

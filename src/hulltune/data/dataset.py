@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import gather_rows, with_columns
+from hulltune.data.matching import by_name
 from hulltune.data.union import over_names
-from hulltune.errors import InputError
+from hulltune.errors import InputError, unknown_name
 from hulltune.wording import counted
 
 SentenceId: TypeAlias = int | str
@@ -95,9 +96,24 @@ class Dataset:
     left_out: tuple[str, ...] = ()
     """The files in folders of forests that hold no forest."""
     provenance: tuple[Provenance, ...] = ()
+    qualities: Mapping[str, Floats] = field(default_factory=dict)
+    """Per name, a number of each hypothesis of lists that is no feature: what a metric such as ``mean:column=correct``
+    reads. NaN where a hypothesis has none.
+    """
 
     def __len__(self) -> int:
         return len(self.corpus)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of sentences. With it, and an index, scikit-learn can split a dataset."""
+        return (len(self),)
+
+    def __getitem__(self, sentences: Any) -> Dataset:
+        """Some sentences as a dataset: by number, slice, or an array of numbers or of booleans."""
+        if isinstance(sentences, tuple) and len(sentences) == 2 and sentences[1] is Ellipsis:
+            sentences = sentences[0]
+        return self.take(np.atleast_1d(np.arange(len(self))[sentences]))
 
     def __repr__(self) -> str:
         corpus, nodes = self.corpus, np.diff(self.corpus.node_offsets)
@@ -198,6 +214,52 @@ class Dataset:
         feature_names = (*self.feature_names, *names)
         return replace(self, corpus=replace(self.corpus, features=features, feature_names=feature_names))
 
+    def with_qualities(self, names: Iterable[str]) -> Dataset:
+        """The dataset with these columns as qualities: features of such a name are none any more.
+
+        "score" may also be the total score of lists, which then chooses nothing: the first hypothesis is the own
+        choice of a list. A hypothesis without a number is an error. O(edges × features) if a feature moves.
+        """
+        names = tuple(dict.fromkeys(names))
+        if not names:
+            return self
+        if not self.is_lists:
+            raise InputError(f"column {names[0]!r}: belongs to the candidates of lists, and these are forests")
+        qualities, changed = dict(self.qualities), self
+        for name in names:
+            if name in self.feature_names and name not in qualities:
+                self._check_none_omitted(name)
+                place = np.array([self.feature_names.index(name)])
+                qualities[name] = self.corpus.features.some_columns(place)[0].astype(np.float64)
+            elif name == "score" and self.scores is not None and name not in qualities:
+                qualities[name] = self.scores
+                choices = own_first_choices(self.corpus.sentence_edges, None)
+                changed = replace(changed, scores=None, first_choices=choices)
+            elif name not in qualities:
+                raise unknown_name("column of the candidates", name, (*self.feature_names, *qualities))
+            self._check_complete(name, qualities[name])
+        kept = tuple(name for name in self.feature_names if name not in names)
+        if kept != self.feature_names:
+            changed = changed.with_features(kept)
+        omitted = {name: count for name, count in self.omitted.items() if name not in names}
+        return replace(changed, qualities=qualities, omitted=omitted)
+
+    def _check_none_omitted(self, name: str) -> None:
+        if self.omitted.get(name):
+            raise InputError(
+                f"column {name!r}: {counted(self.omitted[name], 'candidate')} without it; expected a number for each"
+            )
+
+    def _check_complete(self, name: str, values: Floats) -> None:
+        lacking = np.flatnonzero(~np.isfinite(values))
+        if len(lacking):
+            edge = int(lacking[0])
+            sentence = int(np.searchsorted(self.corpus.sentence_edges, edge, side="right")) - 1
+            raise InputError(
+                f"column {name!r}: the candidate {self.text(edge)[:60]!r} of sentence {self.ids[sentence]!r} has no "
+                "number there; expected one for each candidate"
+            )
+
     # Some sentences, and references.
 
     def take(self, sentences: Int64s) -> Dataset:
@@ -216,10 +278,17 @@ class Dataset:
             scores=self.scores if same or self.scores is None else self.scores[edges],
             copies=self.copies if same or self.copies is None else self.copies[edges],
             members=None if self.members is None else tuple(self.members[number] for number in numbers),
+            qualities=self.qualities if same else {name: values[edges] for name, values in self.qualities.items()},
         )
 
-    def matched(self, references: References | None = None) -> Dataset:
+    def matched(self, references: References | None = None, *, needed: bool = True) -> Dataset:
         """The sentences with references: ``references[i]`` belong to line i; None stands for the dataset's own.
+
+        References that have names, or lines that begin with the names of the sentences (a ``text`` file of Kaldi), are
+        matched by name, and those of other sentences left out.
+
+        If references are not ``needed`` and the dataset has none, every sentence gets none, and lists without
+        hypotheses are left out: nothing can be said about them.
 
         Lists alone: line n belongs to id n, or to the n-th id where ids are names. An id that the lists lack counts as
         an empty output; only a sentence without both hypotheses and references is left out. Forests, and lists among
@@ -228,8 +297,11 @@ class Dataset:
         order.
         """
         aligned, texts = self, references
-        if texts is None:
-            texts = self._own_references()
+        named = None if references is None else by_name(self, references)
+        if named is not None:
+            texts = named[0]
+        elif texts is None:
+            texts = self._own_references() if needed else self.references or ((),) * len(self)
         elif self.is_lists:
             aligned = self.aligned_to(len(texts))
         elif self._are_by_order():
@@ -278,7 +350,10 @@ class Dataset:
         """The references that the sentences carry: one each, except lists without hypotheses."""
         if self.references is None:
             what = "lists" if self.is_lists else "forests"
-            raise InputError(f"no references: the {what} carry none, and no reference file was given")
+            hint = (
+                " (--ref FILE), or, where candidates have a quality, --metric mean:column=NAME" if self.is_lists else ""
+            )
+            raise InputError(f"no references: the {what} carry none, and no reference file was given; give one{hint}")
         if not all(self.references):
             filled = np.diff(self.corpus.sentence_edges) > 0
             for name, texts, has_some in zip(self.ids, self.references, filled.tolist(), strict=True):
@@ -301,6 +376,10 @@ class Dataset:
         """
         numbers = [number_in_name(members[0].file) if members else None for members in self.members or ()]
         return any(numbers == list(range(first, first + len(self))) for first in (0, 1) if len(self) > first)
+
+    def reference_lines(self, count: int) -> Int64s:
+        """The line of each sentence in a file of ``count`` references."""
+        return np.arange(len(self)) if self._are_by_order() else self._lines(count)
 
     def _lines(self, count: int) -> Int64s:
         """The reference line of each sentence; there are ``count`` lines."""

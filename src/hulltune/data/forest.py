@@ -114,6 +114,7 @@ class Forest:
     ) -> Forest:
         """The forest of a word lattice: arcs ``(from, to, word or None, features)`` in any order.
 
+        An arc with None or "" as its word has no output (epsilon); it may also have a sequence of words.
         ``finals`` are the accepting states, or a mapping from them to final features.
         """
         from hulltune.data.constructors import lattice

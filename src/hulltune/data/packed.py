@@ -23,7 +23,7 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Int32s, Int64s
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset, Member, Provenance, Skipped
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
@@ -45,11 +45,12 @@ _ARRAYS = {
     "label_offsets": ("<i8", 1), "labels": ("<i4", 1), "edge_ids": ("<i8", 1), "pruned": ("<i8", 2),
     "first_choices": ("<i8", 1), "scores": ("<f8", 1), "copies": ("<i4", 1), "token_bytes": ("|u1", 1),
     "token_offsets": ("<i8", 1), "value_offsets": ("<i8", 1), "value_columns": ("<i4", 1), "values": ("", 0),
+    "qualities": ("<f8", 2),
 }  # fmt: skip
 """The type and the number of dimensions of each array. Values are "<f8" or "<f4": a matrix, or a row if sparse."""
 _OPTIONAL = {
     "node_offsets", "tail_offsets", "tails", "label_offsets", "edge_ids", "pruned", "scores", "copies",
-    "value_offsets", "value_columns",
+    "value_offsets", "value_columns", "qualities",
 }  # fmt: skip
 
 
@@ -157,6 +158,7 @@ class Packed:
             unnamed=tuple(_whole(number, "unnamed") for number in described.items("unnamed")),
             skipped=tuple(_record(Skipped, each, (str, int, str)) for each in described.items("skipped")),
             provenance=tuple(_record(Provenance, each, (str, str)) for each in described.items("provenance")),
+            qualities=_qualities(described, arrays.get("qualities"), corpus.edges),
         )
 
     def _features(self, arrays: dict[str, NDArray[Any]], width: int) -> Features:
@@ -473,6 +475,14 @@ def _record(made: Callable[..., Any], value: Any, types: tuple[Any, ...]) -> Any
     return made(*value)
 
 
+def _qualities(described: _Fields, table: NDArray[Any] | None, edges: int) -> dict[str, Floats]:
+    """The numbers of hypotheses that are no features, by name. Files of earlier releases have none."""
+    names = described.texts("qualities") if "qualities" in described.names() else ()
+    if (() if table is None else table.shape) != ((edges, len(names)) if names else ()) or len(set(names)) < len(names):
+        raise _DamageError("qualities that do not fit")
+    return {} if table is None else dict(zip(names, table.T, strict=True))
+
+
 def _ids(described: _Fields, count: int) -> Any:
     ids = described["ids"]
     if isinstance(ids, list):
@@ -556,9 +566,16 @@ def _arrays_of(dataset: Dataset) -> dict[str, NDArray[Any]]:
         arrays["scores"] = dataset.scores
     if dataset.copies is not None:
         arrays["copies"] = dataset.copies
+    if _complete(dataset):
+        arrays["qualities"] = np.stack(list(_complete(dataset).values()), axis=1)
     if isinstance(features, SparseFeatures):
         arrays |= {"value_offsets": features.offsets, "value_columns": features.columns}
     return arrays
+
+
+def _complete(dataset: Dataset) -> dict[str, Floats]:
+    """The qualities that all hypotheses have: others cannot be used anyway."""
+    return {name: values for name, values in dataset.qualities.items() if np.all(np.isfinite(values))}
 
 
 def _description(dataset: Dataset) -> dict[str, Any]:
@@ -573,6 +590,7 @@ def _description(dataset: Dataset) -> dict[str, Any]:
         "sources": dataset.sources,
         "omitted": dict(dataset.omitted),
         "unnamed": list(dataset.unnamed),
+        **({"qualities": list(_complete(dataset))} if _complete(dataset) else {}),
         "skipped": [[fault.file, fault.line, fault.reason] for fault in dataset.skipped],
         "provenance": [[origin.file, origin.format] for origin in dataset.provenance],
     }

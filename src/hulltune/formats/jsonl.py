@@ -3,7 +3,12 @@
     {"id": 0, "refs": ["a b"], "source": "x y", "candidates": [{"text": "a b", "features": {"lm": -1.5}, "score": 2}]}
 
 ``candidates`` is required, and in it ``text``. Where no line has an ``id``, it is the number of the line from 0. With
-``"sparse": true`` features that candidates leave out are 0, from this line on.
+``"sparse": true`` features that candidates leave out are 0, from this line on. Further numbers of a candidate are no
+features; a metric may read them (``mean:column=NAME``).
+
+Lines without ``candidates`` are flat, a candidate each, with keys like the columns of a table (see columns.py):
+
+    {"id": 0, "text": "a b", "lm": -1.5, "correct": true}
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -19,6 +25,7 @@ from hulltune.arrays import as_number
 from hulltune.data.dataset import Dataset, SentenceId
 from hulltune.data.features import SparseFeatures
 from hulltune.errors import InputError
+from hulltune.formats.columns import Columns, RowReader, cell_number
 from hulltune.formats.json_lines import record_keys, records
 from hulltune.formats.numbers import json_id, shown
 from hulltune.formats.rows import RowCollector, written_features
@@ -38,13 +45,23 @@ def read_jsonl(path: str | os.PathLike[str], collector: RowCollector, problems: 
     """Take all hypotheses of a file."""
     file = os.fspath(path)
     with_ids: bool | None = None
+    flat: _Flat | None = None
+    names: dict[str, None] = {}
     number = -1
     for line, record in records(path, collector, problems, expected=EXPECTED):
         number += 1
-        reason = _record_fault(record)
+        if number == 0 and _is_flat(record, collector):
+            flat = _Flat(collector)
+        if flat is not None:
+            reason = flat.add(record)
+            if reason is not None:
+                problems.report(file, line, reason)
+            continue
+        reason = _record_fault(record, collector)
+        has_id = (collector.columns.id or "id") in record
         if with_ids is None:
-            with_ids = "id" in record
-        elif reason is None and with_ids != ("id" in record):
+            with_ids = has_id
+        elif reason is None and with_ids != has_id:
             reason = f"{'no' if with_ids else 'an'} id, unlike the lines before; expected all or none to have one"
         sentence: SentenceId = number
         if reason is None:
@@ -57,18 +74,55 @@ def read_jsonl(path: str | os.PathLike[str], collector: RowCollector, problems: 
             reason = _add_candidate(candidate, sentence, collector)
             if reason is not None:
                 problems.report(file, line, f"candidate {place}: {reason}")
+            elif collector.columns.ignore:
+                names.update(dict.fromkeys((*record, *candidate, *candidate.get("features", ()))))
+    if flat is not None:
+        flat.check(file)
+    elif names:
+        collector.columns.check_patterns(file, list(names))
+
+
+def _is_flat(record: Mapping[str, Any], collector: RowCollector) -> bool:
+    return "candidates" not in record and (collector.columns.text or "text") in record
+
+
+class _Flat:
+    """A reader of records that are a candidate each, with features beside its id and text."""
+
+    def __init__(self, collector: RowCollector) -> None:
+        self._columns, self._reader = collector.columns, RowReader(collector, what="key")
+        self._names: dict[str, None] = {}
+
+    def add(self, record: Mapping[str, Any]) -> str | None:
+        """Take a record; returns the reason if it is skipped."""
+        self._names.update(dict.fromkeys(map(str, record)))
+        return self._reader.add([(str(name), value) for name, value in record.items()])
+
+    def check(self, where: str) -> None:
+        """Refuse names and patterns of columns that no record has."""
+        self._columns.check(where, list(self._names))
 
 
 def read_records(mappings: Iterable[Any], collector: RowCollector) -> None:
     """Take all hypotheses of records such as ``{"refs": […], "candidates": [{"text": …, "features": {…}}]}``.
 
-    The fields are those of a line of the native format. A record without an ``id`` has its place in the sequence.
+    The fields are those of a line of the native format, flat ones included. A record of candidates without an ``id``
+    has its place in the sequence.
     """
+    flat: _Flat | None = None
+    names: dict[str, None] = {}
     for place, record in enumerate(mappings):
         if not isinstance(record, Mapping):
             raise InputError(f"record {place}: got {shown(record)}; expected a mapping with 'candidates'")
+        if place == 0 and _is_flat(record, collector):
+            flat = _Flat(collector)
+        if flat is not None:
+            reason = flat.add(record)
+            if reason is not None:
+                raise InputError(f"record {place}: {reason}")
+            continue
         sentence: SentenceId = place
-        reason = _record_fault(record)
+        reason = _record_fault(record, collector)
         if reason is None:
             sentence, reason = _declare(record, place, collector)
         if reason is not None:
@@ -77,55 +131,95 @@ def read_records(mappings: Iterable[Any], collector: RowCollector) -> None:
             reason = _add_candidate(candidate, sentence, collector)
             if reason is not None:
                 raise InputError(f"record {place}, candidate {rank}: {reason}")
+            if collector.columns.ignore:
+                names.update(dict.fromkeys((*record, *candidate, *candidate.get("features", ()))))
+    if flat is not None:
+        flat.check(RECORDS)
+    elif names:
+        collector.columns.check_patterns(RECORDS, list(names))
 
 
 def _declare(record: Mapping[str, Any], place: int, collector: RowCollector) -> tuple[SentenceId, str | None]:
     """Mention the sentence of a record without faults; returns it, and the reason if it contradicts another record."""
-    sentence = json_id(record["id"]) if "id" in record else place
+    columns = collector.columns
+    sentence = json_id(record[columns.id or "id"]) if (columns.id or "id") in record else place
     assert sentence is not None  # a record with another id has a fault
-    references = record.get("refs")
     if record.get("sparse"):
         collector.fill_missing()
     return sentence, collector.declare(
-        sentence, references=None if references is None else tuple(references), source=record.get("source")
+        sentence, references=_references(record, columns), source=record.get(columns.source or "source")
     )
+
+
+def _references(record: Mapping[str, Any], columns: Columns) -> tuple[str, ...] | None:
+    """The references of a record: its "refs", or the texts and lists of texts in the columns that are named."""
+    if not columns.ref:
+        return None if record.get("refs") is None else tuple(record["refs"])
+    texts: list[str] = []
+    for name, value in record.items():
+        if columns.role(name) == "ref" and value is not None:
+            texts += [value] if isinstance(value, str) else value
+    return tuple(texts)
 
 
 def _add_candidate(candidate: Any, sentence: SentenceId, collector: RowCollector) -> str | None:
     """Take a candidate; returns the reason if it is skipped."""
-    reason = _candidate_fault(candidate)
+    columns = collector.columns
+    reason = _candidate_fault(candidate, columns.text or "text")
     if reason is not None:
         collector.skip_one()
         return reason
-    features = {name: float(value) for name, value in candidate.get("features", {}).items()}
+    features = {
+        name: float(value) for name, value in candidate.get("features", {}).items() if not columns.ignores(name)
+    }
     score = candidate.get("score")
-    return collector.add(sentence, candidate["text"], features, None if score is None else float(score))
+    qualities = {}
+    for name, value in candidate.items():
+        number = cell_number(value) if not isinstance(value, (str, Mapping)) else None
+        if number is not None and isfinite(number) and columns.role(name) == "feature":
+            qualities[name] = number
+    return collector.add(
+        sentence, candidate[columns.text or "text"], features, None if score is None else float(score), qualities
+    )
 
 
-def _record_fault(record: Mapping[str, Any]) -> str | None:
+def _record_fault(record: Mapping[str, Any], collector: RowCollector) -> str | None:
     """The fault of a record, its candidates apart, or None."""
+    columns = collector.columns
     if not isinstance(record.get("candidates"), list):
-        return f'"candidates" is {shown(record.get("candidates"))}; expected a list of objects'
-    if "id" in record and json_id(record["id"]) is None:
-        return f'"id" is {shown(record["id"])}; expected a string or a whole number from 0'
+        return (
+            f'"candidates" is {shown(record.get("candidates"))}; expected a list of objects, or a candidate a line '
+            f'with "{columns.id or "id"}" and "{columns.text or "text"}" (other keys: --id-column, --text-column)'
+        )
+    name = columns.id or "id"
+    if name in record and json_id(record[name]) is None:
+        return f'"{name}" is {shown(record[name])}; expected a name or a number'
+    if columns.id is not None and name not in record:
+        return f'no "{name}"; expected the id'
     references = record.get("refs")
-    if references is not None and (
-        not isinstance(references, list) or not all(isinstance(text, str) for text in references)
-    ):
+    if not columns.ref and not (references is None or _are_texts(references)):
         return f'"refs" is {shown(references)}; expected a list of strings'
+    for key, value in record.items() if columns.ref else ():
+        if columns.role(key) == "ref" and not (value is None or isinstance(value, str) or _are_texts(value)):
+            return f'"{key}" is {shown(value)}; expected a string or a list of strings'
     if not isinstance(record.get("sparse", False), bool):
         return f'"sparse" is {shown(record["sparse"])}; expected true or false'
-    if not isinstance(record.get("source", ""), (str, type(None))):
-        return f'"source" is {shown(record["source"])}; expected a string'
+    source = columns.source or "source"
+    if not isinstance(record.get(source, ""), (str, type(None))):
+        return f'"{source}" is {shown(record[source])}; expected a string'
     return None
 
 
-def _candidate_fault(candidate: Any) -> str | None:
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _candidate_fault(candidate: Any, text: str) -> str | None:
     """The fault of a candidate, or None."""
     if not isinstance(candidate, dict):
-        return f'got {shown(candidate)}; expected an object with "text" and "features"'
-    if not isinstance(candidate.get("text"), str):
-        return f'"text" is {shown(candidate.get("text"))}; expected a string'
+        return f'got {shown(candidate)}; expected an object with "{text}" and "features"'
+    if not isinstance(candidate.get(text), str):
+        return f'"{text}" is {shown(candidate.get(text))}; expected a string'
     features = candidate.get("features", {})
     if not isinstance(features, dict):
         return f'"features" is {shown(features)}; expected an object of names and numbers'
@@ -161,5 +255,6 @@ def write_jsonl(lists: Dataset, path: str | os.PathLike[str]) -> None:
                 candidate: dict[str, Any] = {"text": text, "features": next(features)}
                 if lists.scores is not None:
                     candidate["score"] = float(lists.scores[edge])
+                candidate |= {key: float(each[edge]) for key, each in lists.qualities.items() if isfinite(each[edge])}
                 candidates.append(candidate)
             file.write(json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n")

@@ -36,6 +36,20 @@ def looks_like(head: bytes) -> bool:
     return "|||" in first and not first.lstrip().startswith("{")
 
 
+def _has_no_id(line: bytes) -> bool:
+    """Whether the three fields of a line are a text, its features and its score: what stands for an id is the text."""
+    fields = [field.split() for field in line.split(b"|||")]
+    if len(fields) != 3 or len(fields[2]) != 1 or not _NUMBER.fullmatch(fields[2][0]) or not fields[1]:
+        return False
+    # Of one word before and "x=5" after it, that may be the text: the answer to an equation.
+    surely = len(fields[0]) > 1 or (len(fields[1]) > 1 and any(b"=" in token for token in fields[1]))
+    return surely and all(_FEATURE.fullmatch(token) for token in fields[1])
+
+
+_NUMBER = re.compile(rb"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_FEATURE = re.compile(rb"(?:[^\s=]+=)?%b|[^\s=]+=" % _NUMBER.pattern)
+
+
 class MosesReader:
     """A reader of one file after the other; all rows share one set of feature names.
 
@@ -139,11 +153,14 @@ class MosesReader:
         while (
             code := parse_lines(data, len(data), state, self._names, self._layouts, self._output, self._last_id)
         ) != kernel.DONE:
-            if code in answers:
+            start, end = int(state[kernel.POSITION]), block.index(b"\n", int(state[kernel.POSITION]))
+            lacks_id = code == kernel.NEW_ID and _has_no_id(block[start:end])
+            if code in answers and not lacks_id:
                 answers[code](block)
                 continue
-            faults.append((int(state[kernel.LINE]), self._complaint(code, block)))
-            state[kernel.POSITION] = block.index(b"\n", int(state[kernel.POSITION])) + 1
+            reason = f"text, features and score, but no id before them; {EXPECTED}"
+            faults.append((int(state[kernel.LINE]), reason if lacks_id else self._complaint(code, block)))
+            state[kernel.POSITION] = end + 1
             state[kernel.LINE] += 1
             if not self._problems.skip:
                 break

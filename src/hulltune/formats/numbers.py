@@ -25,11 +25,26 @@ def sentence_id(text: str) -> SentenceId:
 
 
 def json_id(value: Any) -> SentenceId | None:
-    """The id that a value spells, or None if it is neither a whole number from 0 nor a string that is not blank."""
-    if isinstance(value, str) and value.strip() and value.isprintable():
-        return sentence_id(value.strip())
+    """The id that a value spells: a number from 0, or the text of anything else; None where nothing is meant.
+
+    Nothing is a blank text, a missing value of any library, and what has parts of its own (lists, objects).
+    """
+    if type(value) is str and value.isprintable():
+        text = value.strip()
+        return sentence_id(text) if text else None
+    if isinstance(value, float) and value.is_integer():  # numbers beside a missing one, as pandas has them
+        value = int(value)
     number = as_whole(value)
-    return number if number is not None and 0 <= number < 10**_LONGEST_NUMBER else None
+    if number is not None and 0 <= number < 10**_LONGEST_NUMBER:
+        return number
+    if value is None or isinstance(value, (bytes, list, dict, set)) or getattr(value, "ndim", 0) != 0:
+        return None
+    text = str(value).strip()
+    if not text or (text in ("nan", "NaN", "<NA>", "NaT") and not isinstance(value, str)):
+        return None
+    if not text.isprintable():  # ids are written into lines
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return sentence_id(text)
 
 
 def is_text(text: str) -> bool:

@@ -18,23 +18,25 @@ from hulltune.data.dataset import Dataset, Member, Provenance, number_in_name
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
 from hulltune.data.forest import Forest
 from hulltune.data.joining import Piece, from_forests, joined, pieces_of
+from hulltune.data.matching import matched_aloud
 from hulltune.data.packed import LISTS, packed_kind
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.builtin_features import add_builtin_features
+from hulltune.formats.columns import Columns
 from hulltune.formats.extra_scores import read_column
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.jsonl import RECORDS, read_records
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.nemo import read_nemo
 from hulltune.formats.packed import open_packed
-from hulltune.formats.reading import Reading
+from hulltune.formats.reading import COLUMNS, WITH_COLUMNS, Reading
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.registry import ENOUGH, SUMMED, reader, recognised_forests
-from hulltune.formats.rows import RowCollector, Rows, to_dataset
+from hulltune.formats.rows import Rows, to_dataset
 from hulltune.formats.sniff import sniff
 from hulltune.formats.streams import Problems, Source, open_bytes, without_suffix
-from hulltune.formats.table import FRAME, is_frame, read_frame
+from hulltune.formats.table import FRAME, frame_columns, is_frame, read_frame
 from hulltune.names import FOREST_FORMATS
 from hulltune.wording import counted
 
@@ -60,19 +62,27 @@ def read(
     drop: Iterable[str] | None = None,
     symbols: Path | None = None,
     dtype: Any = np.float64,
+    id_column: str | None = None,
+    text_column: str | None = None,
+    ref_column: str | Sequence[str] = (),
+    source_column: str | None = None,
+    ignore: str | Sequence[str] = (),
 ) -> Dataset:
     """The candidate lists, lattices or forests of many sentences; linear in their size.
 
-    ``source`` is the name of a file, pattern (``*.slf``) or folder, or several of them; or a data frame, records of
-    the native format, Forests (one or several for each sentence), a Corpus, or a Dataset. ``references`` (a file,
-    several files as Path objects, or texts) are matched with the sentences by ``Dataset.matched``. If ``format`` is
-    None, it is recognised from the files. Files are read in the order given, those of a pattern or folder in natural
-    order (2 before 10). In a folder, files that are neither forests nor Moses lists are listed in ``left_out``.
+    ``source`` is the name of a file, pattern (``*.slf``) or folder, or several of them; or a data frame (of pandas or
+    polars, a table of pyarrow, a Dataset of Hugging Face), records of the native format, Forests (one or several for
+    each sentence), a Corpus, or a Dataset. ``references`` (a file, several files as Path objects, or texts) are matched
+    with the sentences by ``Dataset.matched``. If ``format`` is None, it is recognised from the files. Files are read in
+    the order given, those of a pattern or folder in natural order (2 before 10). In a folder, files that are neither
+    forests nor Moses lists are listed in ``left_out``.
 
     Lists: the lists of a sentence in several files are joined. ``missing=0`` takes a feature that a hypothesis lacks as
     0; otherwise it is an error. ``on_error="skip"`` leaves out lines at fault and lists them in ``skipped``. ``add``
     gives files of further scores, each with the name of its feature; ``features`` are some of BUILTIN_FEATURES.
-    ``dtype`` is that of the features, float64 or float32.
+    ``dtype`` is that of the features, float64 or float32. ``id_column``, ``text_column``, ``ref_column`` and
+    ``source_column`` name the columns of tables, or keys of JSON lines, with this meaning; ``ignore`` names columns
+    that are no features. References and columns to ignore may be several, or patterns (``meta_*``).
 
     Forests: ``ids`` says how a forest finds its sentence. "order": by its position among all forests. "name": by the
     last number in the name of its file or, if the file has several forests, in its own name. "name1": by that number,
@@ -86,21 +96,30 @@ def read(
     """
     reading = Reading(
         format=format, missing=missing, ids=ids, negate=negate, drop=drop, symbols=symbols, on_error=on_error,
-        add=tuple(add), features=features, dtype=dtype,
+        add=tuple(add), features=features, dtype=dtype, id_column=id_column, text_column=text_column,
+        ref_column=ref_column, source_column=source_column, ignore=ignore,
     )  # fmt: skip
     texts = as_references(references)
     dataset = reading.read(source)
-    return dataset if texts is None else dataset.matched(texts)
+    return dataset if texts is None else matched_aloud(dataset, texts)
 
 
 def read_with(reading: Reading, source: Any) -> Dataset:
     """Read a source with these options; see ``read``."""
     if isinstance(source, (Dataset, Corpus, Forest)):
         return _from_memory(reading, source)
+    if isinstance(source, Mapping) and any(map(is_frame, source.values())):
+        raise InputError(f"a frame for each of {', '.join(map(repr, source))}; give one of them, such as data[…]")
+    if hasattr(source, "collect") and hasattr(source, "collect_schema"):  # a LazyFrame of polars
+        source = source.collect()
     if is_frame(source):
-        reading.check_for_memory("a data frame", "missing", "on_error", "add", "features", "dtype")
-        problems, collector = Problems(reading.on_error), RowCollector(missing=reading.missing)
-        read_frame(source, collector, problems)
+        reading.check_for_memory("a data frame", "missing", "on_error", "add", "features", "dtype", *COLUMNS)
+        problems, collector = Problems(reading.on_error), reading.collector()
+        names, columns = frame_columns(source)
+        if "candidates" in names:
+            read_records([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)], collector)
+        else:
+            read_frame(names, columns, collector, problems)
         return _lists(reading, collector.rows(), [Provenance(FRAME, FRAME)], problems)
     if isinstance(source, (str, os.PathLike)):
         source = [source]
@@ -111,8 +130,8 @@ def read_with(reading: Reading, source: Any) -> Dataset:
     if isinstance(first, Forest) or (isinstance(first, (list, tuple)) and isinstance(first[0], Forest)):
         return _from_memory(reading, items)
     if isinstance(first, Mapping):
-        reading.check_for_memory("records", "missing", "add", "features", "dtype")
-        collector = RowCollector(missing=reading.missing)
+        reading.check_for_memory("records", "missing", "add", "features", "dtype", *COLUMNS)
+        collector = reading.collector()
         read_records(items, collector)
         return _lists(reading, collector.rows(), [Provenance(RECORDS, RECORDS)], Problems())
     for item in items:
@@ -153,6 +172,7 @@ class _Files:
     """The files of all names, patterns and folders, in order."""
 
     format: str | None
+    columns: Columns
     found: list[_File] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     _opened: list[Source] = field(default_factory=list)
@@ -162,7 +182,7 @@ class _Files:
         matching = matching_files(path)
         for match in matching:
             source = self._source(match)
-            kind = self.format or sniff(source)
+            kind = self.format or sniff(source, self.columns)
             if matching == [path] and os.path.isdir(path) and (kind in FOREST_FORMATS or kind == "packed"):
                 self._add_folder(FilePath(path))
             else:
@@ -233,7 +253,7 @@ def natural_key(name: Path) -> list[tuple[bool, int, str]]:
 
 
 def _read_files(reading: Reading, paths: Sequence[Path]) -> Dataset:
-    files = _Files(reading.format)
+    files = _Files(reading.format, reading.columns)
     with closing(files):
         for path in paths:
             files.add(path)
@@ -250,8 +270,9 @@ def _read_files(reading: Reading, paths: Sequence[Path]) -> Dataset:
 def _read_lists(reading: Reading, files: Sequence[_File]) -> Dataset:
     """The dataset of all lists at once: the lists of a sentence are joined."""
     provenance = [Provenance(file.source.name, file.format) for file in files]
+    reading.check_for_columns({file.format for file in files})
     if any(file.format == "packed" for file in files):
-        return add_builtin_features(_open_packed(reading, files), reading.features)
+        return add_builtin_features(_without_ignored(reading, _open_packed(reading, files)), reading.features)
     problems = Problems(reading.on_error)
     return _lists(reading, _rows(reading, files, problems), provenance, problems)
 
@@ -269,7 +290,18 @@ def _lists(reading: Reading, rows: Rows, provenance: Sequence[Provenance], probl
     columns = [read_column(path, name, rows) for path, name in reading.add]
     dtype = np.dtype(reading.dtype)
     lists = to_dataset(rows, columns=columns, dtype=dtype, skipped=problems.skipped, provenance=provenance)
+    if not all(origin.format in (*WITH_COLUMNS, FRAME, RECORDS) for origin in provenance):
+        lists = _without_ignored(reading, lists)
     return add_builtin_features(lists, reading.features)
+
+
+def _without_ignored(reading: Reading, lists: Dataset) -> Dataset:
+    """The lists of a format without columns, without the features that are to be ignored."""
+    columns = reading.columns
+    if not columns.ignore:
+        return lists
+    columns.check_patterns(lists.provenance[0].file, lists.feature_names)
+    return lists.with_features([name for name in lists.feature_names if columns.role(name) != "ignored"])
 
 
 def _open_packed(reading: Reading, files: Sequence[_File]) -> Dataset:
@@ -296,7 +328,7 @@ def _rows(reading: Reading, files: Sequence[_File], problems: Problems) -> Rows:
         for file in files:
             moses.read(file.source)
         return moses.rows()
-    collector = RowCollector(missing=reading.missing)
+    collector = reading.collector()
     nemo = [file.source for file in files if file.format == "nemo"]
     if nemo:
         read_nemo(nemo, collector, problems)

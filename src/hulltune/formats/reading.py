@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,8 +12,10 @@ import numpy as np
 from hulltune.data.dataset import Dataset
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.builtin_features import check_builtin_features
+from hulltune.formats.columns import Columns
 from hulltune.formats.forest_files import ForestOptions, Path
 from hulltune.formats.registry import get_format
+from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import Problems
 from hulltune.memory import memory_left, size_text
 from hulltune.names import IDS
@@ -32,6 +34,12 @@ def _does_not_fit(source: Any) -> str:
     left = memory_left()
     room = "" if left is None else f" ({size_text(left)} is left)"
     return f"{what}: out of memory while reading{room}; use a part of it, more memory, or float32 features"
+
+
+COLUMNS = ("id_column", "text_column", "ref_column", "source_column", "ignore")
+"""The options that say what columns mean."""
+WITH_COLUMNS = ("csv", "tsv", "parquet", "jsonl")
+"""The formats of lists that have columns or keys with names."""
 
 
 class OptionError(InputError):
@@ -56,6 +64,11 @@ class Reading:
     add: Sequence[tuple[Path, str]] = ()
     features: Sequence[str] = ()
     dtype: Any = np.float64
+    id_column: str | None = None
+    text_column: str | None = None
+    ref_column: str | Sequence[str] = ()
+    source_column: str | None = None
+    ignore: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.format is not None:
@@ -70,7 +83,10 @@ class Reading:
         Problems(self.on_error)
         if np.dtype(self.dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
             raise InputError(f"dtype: got {np.dtype(self.dtype)}; expected float64 or float32")
-        for name in ("negate", "drop", "add", "features"):  # iterated over more than once
+        for name in ("ref_column", "ignore"):
+            if isinstance(getattr(self, name), str):
+                object.__setattr__(self, name, (getattr(self, name),))
+        for name in ("negate", "drop", "add", "features", "ref_column", "ignore"):  # iterated over more than once
             value = getattr(self, name)
             if isinstance(value, Iterable) and not isinstance(value, (tuple, frozenset)):
                 object.__setattr__(self, name, tuple(value))
@@ -93,6 +109,17 @@ class Reading:
         }
 
     @property
+    def columns(self) -> Columns:
+        """The columns with a meaning of their own."""
+        return Columns(
+            id=self.id_column,
+            text=self.text_column,
+            ref=tuple(self.ref_column),
+            source=self.source_column,
+            ignore=tuple(self.ignore),
+        )
+
+    @property
     def forest_options(self) -> ForestOptions:
         """The options for readers of forests."""
         negate = self.negate
@@ -102,6 +129,10 @@ class Reading:
             symbols=self.symbols,
         )
 
+    def collector(self) -> RowCollector:
+        """A collector of hypotheses for readers of lists."""
+        return RowCollector(missing=self.missing, columns=self.columns)
+
     def check_for_lists(self) -> None:
         """Refuse options for forests."""
         for name in ("ids", "negate", "drop", "symbols"):
@@ -110,9 +141,16 @@ class Reading:
 
     def check_for_forests(self) -> None:
         """Refuse options for lists."""
-        for name in ("add", "features", "on_error"):
+        for name in ("add", "features", "on_error", *COLUMNS):
             if self._differs(name):
                 raise OptionError(name, "is for lists; forests are read as they are, whole or not at all")
+
+    def check_for_columns(self, formats: Collection[str]) -> None:
+        """Refuse names of columns for lists that have none."""
+        for name in formats:
+            if name not in WITH_COLUMNS:
+                for option in self.columns.named:
+                    raise OptionError(option, f"is for tables and JSON lines, and this is {name}; leave it out")
 
     def check_for_memory(self, what: str, *names: str) -> None:
         """Refuse all options but these for ``what``, which comes from memory and no file."""

@@ -1,26 +1,51 @@
-"""References by sentence, from plain text files with a line a sentence, or from texts."""
+"""References by sentence: plain text files with a line a sentence, TRN and STM files of sclite, or texts."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hulltune.data.dataset import References
-from hulltune.errors import InputError
+from hulltune.data.matching import NamedReferences, Naming
+from hulltune.errors import InputError, Note
 from hulltune.formats.streams import Problems, numbered_lines
 from hulltune.wording import counted
 
 __all__ = ["References", "ReferencesLike", "as_references", "read_references"]
 
 ReferencesLike: TypeAlias = (
-    str | os.PathLike[str] | Sequence[str] | Sequence[os.PathLike[str]] | Sequence[Sequence[str]] | None
+    str
+    | os.PathLike[str]
+    | Sequence[str]
+    | Sequence[os.PathLike[str]]
+    | Sequence[Sequence[str]]
+    | Mapping[Any, str | Sequence[str]]
+    | None
 )
-"""The name of a file (several as Path objects), a text for each sentence, or a sequence of texts for each."""
+"""The name of a file (several as Path objects); a text or a sequence of texts for each sentence, in order or by id."""
+
+_TRN = re.compile(r"(.*?)\s*\(([^()\s]+)\)\s*")
+_STM = re.compile(
+    r"(?P<file>\S+)\s+(?P<channel>\S+)\s+(?P<speaker>\S+)\s+(?P<begin>[0-9]*\.?[0-9]+)\s+(?P<end>[0-9]*\.?[0-9]+)"
+    r"(?:\s+(?P<label><[^<>]*>))?(?:\s+(?P<text>.*))?\s*"
+)
+_ALTERNATIVES = re.compile(r"\{\s*([^{}]*?)\s*\}")
+_OPTIONAL = re.compile(r"\(([^()\s]+)\)")
+_IGNORED = "ignore_time_segment_in_scoring"
+_STAMPS = ((100, 7), (100, 6), (1000, 7), (1000, 8), (100, 0), (1000, 0))
+"""Units in a second and digits of the times in names of utterances, as scripts of Kaldi and ESPnet write them."""
 
 
 def read_references(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> References:
-    """The references of every sentence, one from each file. A blank line is an empty reference; linear."""
+    """The references of every sentence, one from each file. A blank line is an empty reference; linear.
+
+    A file whose lines all end with an id in parentheses (TRN), or all begin with file, channel, speaker and times
+    (STM), has its references by id. Where lines begin with ids (Kaldi), Dataset.matched sees it from the data.
+    """
     files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not files:
         raise InputError("references: expected at least one file, got none")
@@ -28,6 +53,10 @@ def read_references(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[s
     for file, column in zip(files, columns, strict=True):
         if not column:
             raise InputError(f"{os.fspath(file)}: the file is empty; expected a reference a line")
+    named = [_named(os.fspath(file), column) for file, column in zip(files, columns, strict=True)]
+    if any(each is not None for each in named):
+        return _joined(files, named)
+    for file, column in zip(files, columns, strict=True):
         if len(column) != len(columns[0]):
             raise InputError(
                 f"{os.fspath(file)} has {counted(len(column), 'line')}, but {os.fspath(files[0])} has "
@@ -36,12 +65,151 @@ def read_references(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[s
     return tuple(zip(*columns, strict=True))
 
 
+def _joined(files: Sequence[Any], named: Sequence[NamedReferences | None]) -> NamedReferences:
+    """The references of several files by id; every id needs one in each file."""
+    first = named[0]
+    for file, each in zip(files, named, strict=True):
+        if each is None or first is None:
+            raise InputError(
+                f"{os.fspath(file)}: has {'no' if each is None else 'references by'} ids, unlike "
+                f"{os.fspath(files[1 if first is None else 0])}; expected all files of references in one format"
+            )
+    assert first is not None
+    if len(named) == 1:
+        return first
+    tables = [each.namings[0]() for each in named if each is not None]
+    for file, table in zip(files, tables, strict=True):
+        odd = set(table) ^ set(tables[0])
+        if odd:
+            raise InputError(
+                f"{os.fspath(file)}: {min(odd)!r} has a reference in one of this file and {os.fspath(files[0])}; "
+                "expected one in each"
+            )
+    together = {name: tuple(text for table in tables for text in table[name]) for name in tables[0]}
+    return NamedReferences(together.values(), [lambda: together], os.fspath(files[0]))
+
+
+def _named(where: str, lines: Sequence[str]) -> NamedReferences | None:
+    """The references of a TRN or STM file; None for other lines."""
+    filled = [line for line in lines if line and not line.startswith(";;")]
+    if not filled:
+        return None
+    trn = [_TRN.fullmatch(line) for line in filled]
+    if all(trn):
+        names = [found[2] for found in trn if found is not None]
+        _check_once(where, names)
+        texts = _plain_texts(where, [found[1] for found in trn if found is not None])
+        by_id = {name: (text,) for name, text in zip(names, texts, strict=True)}
+        return NamedReferences(by_id.values(), [lambda: by_id, lambda: _without_speakers(by_id)], where)
+    stm = [_STM.fullmatch(line) for line in filled]
+    if all(stm) and any(found is not None and (found["label"] or "." in found["begin"]) for found in stm):
+        return _stm(where, [found for found in stm if found is not None])
+    return None
+
+
+def _check_once(where: str, names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"{where}: two references for {name!r}; expected one, and others in further files")
+        seen.add(name)
+
+
+def _without_speakers(by_id: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """The references by id, or by its end after a "-": before it is the speaker, in TRN files of ESPnet."""
+    found: dict[str, tuple[str, ...] | None] = {}
+    for name, texts in by_id.items():
+        while "-" in name:
+            name = name.partition("-")[2]
+            found[name] = None if name in found else texts
+    return {name: texts for name, texts in found.items() if texts is not None} | dict(by_id)
+
+
+@dataclass(frozen=True)
+class _Segment:
+    """An utterance of an STM file."""
+
+    file: str
+    channel: str
+    speaker: str
+    begin: float
+    end: float
+    text: str
+
+    def bases(self) -> tuple[str, ...]:
+        """The first parts of names that scripts make up for the utterance."""
+        return (
+            self.file,
+            self.speaker,
+            *(f"{one}{mark}{other}" for mark in "-_" for one, other in (
+                (self.speaker, self.file), (self.file, self.speaker), (self.file, self.channel),
+            )),
+        )  # fmt: skip
+
+
+def _stm(where: str, lines: Sequence[re.Match[str]]) -> NamedReferences:
+    kept = [line for line in lines if (line["text"] or "").strip().lower() != _IGNORED]
+    if not kept:
+        raise InputError(f"{where}: no utterance of this STM file is to be scored")
+    texts = _plain_texts(where, [line["text"] or "" for line in kept])
+    segments = [
+        _Segment(line["file"], line["channel"], line["speaker"], float(line["begin"]), float(line["end"]), text)
+        for line, text in zip(kept, texts, strict=True)
+    ]
+
+    def whole(base: int) -> Naming:
+        return lambda: _of_recordings(segments, base)
+
+    def stamped(base: int, mark: str, unit: int, digits: int) -> Naming:
+        return lambda: {
+            mark.join([each.bases()[base], *(f"{round(t * unit):0{digits}d}" for t in (each.begin, each.end))]): (
+                each.text,
+            )
+            for each in segments
+        }
+
+    bases = range(len(segments[0].bases()))
+    namings: list[Naming] = [stamped(base, mark, *stamp) for stamp in _STAMPS for mark in "-_" for base in bases]
+    return NamedReferences([(each.text,) for each in segments], [*map(whole, bases), *namings], where)
+
+
+def _of_recordings(segments: Sequence[_Segment], base: int) -> dict[str, tuple[str, ...]]:
+    """The text of each recording: that of its utterances in the order of time."""
+    texts: dict[str, list[str]] = {}
+    for each in sorted(segments, key=lambda segment: segment.begin):
+        texts.setdefault(each.bases()[base], []).append(each.text)
+    return {name: (" ".join(filter(None, each)),) for name, each in texts.items()}
+
+
+def _plain_texts(where: str, texts: Sequence[str]) -> list[str]:
+    """Texts without the marks of sclite: of alternatives the first, and words that may be missing as words."""
+    found = []
+    marked = 0
+    for text in texts:
+        plain = _ALTERNATIVES.sub(lambda part: part[1].split("/")[0], text)
+        plain = _OPTIONAL.sub(r"\1", plain)
+        marked += plain != text
+        found.append(" ".join(word for word in plain.split() if word != "@") if plain != text else text)
+    if marked:
+        warnings.warn(
+            f"{where}: {counted(marked, 'reference')} with alternatives {{a / b}} or words (uh) that may be missing: "
+            "the first alternative and all words are taken",
+            Note,
+            stacklevel=2,
+        )
+    return found
+
+
 def as_references(references: ReferencesLike) -> References | None:
     """References by sentence. A list of strings is texts; several files are given as Path objects."""
     if references is None:
         return None
     if isinstance(references, (str, os.PathLike)):
         return read_references(references)
+    if isinstance(references, Mapping):
+        texts = _checked([(each,) if isinstance(each, str) else each for each in references.values()])
+        by_id = dict(zip(map(str, references), texts, strict=True))
+        return NamedReferences(texts, [lambda: by_id], "references")
     items: list[Any] = list(references)
     if not items:
         raise InputError("references: expected a text for each sentence, got an empty sequence")
@@ -54,6 +222,10 @@ def as_references(references: ReferencesLike) -> References | None:
                 "give several files as pathlib.Path objects"
             )
         return tuple((text,) for text in items)
+    return _checked(items)
+
+
+def _checked(items: Sequence[Any]) -> References:
     for sentence, texts in enumerate(items):
         if isinstance(texts, str) or not (isinstance(texts, Iterable) and all(isinstance(text, str) for text in texts)):
             raise InputError(f"references: sentence {sentence} has {texts!r}; expected a sequence of texts")

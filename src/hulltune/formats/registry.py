@@ -43,7 +43,7 @@ _FORMATS = {
     "openfst-text": Format(True, "openfst.looks_like_text", "openfst.read_openfst_text", "openfst.write_openfst_text"),
     "moses": Format(False, "moses.looks_like", "", "moses.write_moses", ".moses"),
     "fairseq": Format(False, "fairseq.looks_like", "fairseq.read_fairseq"),
-    "tsv": Format(False, "table.looks_like_tsv", "table.read_tsv"),
+    "tsv": Format(False, "table.looks_like_tsv", "table.read_tsv", "", ".tsv"),
     "csv": Format(False, "table.looks_like_csv", "table.read_csv", "", ".csv"),
     "nemo": Format(False, "nemo.looks_like"),
     "srilm": Format(False, "srilm.looks_like", "srilm.read_srilm"),

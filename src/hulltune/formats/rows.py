@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from hulltune.data.lists import list_corpus, places_in_lists
 from hulltune.errors import InputError
 from hulltune.formats.numbers import LONE_SURROGATE, is_text
 from hulltune.memory import check_memory
+
+if TYPE_CHECKING:
+    from hulltune.formats.columns import Columns
 
 Fill: TypeAlias = Callable[[NDArray[Any], Int64s], None]
 """A function that writes the features of all rows into a matrix of zeros, row r at ``destination[r]``."""
@@ -45,6 +48,8 @@ class Rows:
     omitted: Mapping[str, int] = field(default_factory=dict)
     gaps: Int64s | None = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """The numbers of skipped hypotheses among all as written; None if they are not known."""
+    qualities: Mapping[str, Floats] = field(default_factory=dict)
+    """Numbers of hypotheses that are no features, NaN where one has none. Hypotheses that differ in one are two."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +93,15 @@ def to_dataset(
     _check_range(features, names)
     text = rows.text
     text_offsets = _offsets(rows.text_lengths)
-    scores = rows.scores
+    scores, qualities = rows.scores, dict(rows.qualities)
     if not in_order:
         text, text_offsets = _gather_texts(text, text_offsets, order)
         scores = None if scores is None else scores[order]
+        qualities = {name: values[order] for name, values in qualities.items()}
     del order, destination, sentence
 
     hashes = texts.hash_texts(text, text_offsets)
-    first = _first_of_equals(text, text_offsets, features, hashes.copy(), offsets)
+    first = _first_of_equals(text, text_offsets, features, hashes.copy(), offsets, list(qualities.values()))
     copies = np.bincount(first, minlength=count).astype(np.int32) if count else np.zeros(0, dtype=np.int32)
     keep = np.flatnonzero(copies)
     ranks: Int64s | None = None  # None: no hypothesis is left out
@@ -108,6 +114,7 @@ def to_dataset(
         texts.gather_texts(text, text_offsets, keep, text, new_offsets)
         text, text_offsets = text[: new_offsets[-1]], new_offsets
         ranks, copies, hashes = places_in_lists(offsets)[keep], copies[keep], hashes[keep]
+        qualities = {name: values[keep] for name, values in qualities.items()}
         offsets = np.searchsorted(keep, offsets).astype(np.int64)
     del first, keep
     corpus = list_corpus(offsets, text, text_offsets, features, names, ranks=ranks, hashes=hashes)
@@ -126,6 +133,7 @@ def to_dataset(
         unnamed=tuple(sorted(set(range(len(ids))) - set(rows.ids))) if len(ids) > len(rows.ids) else (),
         skipped=tuple(skipped),
         provenance=tuple(provenance),
+        qualities=qualities,
     )
 
 
@@ -173,8 +181,9 @@ def _first_of_equals(
     features: Features,
     hashes: NDArray[np.uint64],
     offsets: Int64s,
+    qualities: Sequence[Floats] = (),
 ) -> Int64s:
-    """For each hypothesis, the first of its list with the same text and the same features.
+    """For each hypothesis, the first of its list with the same text, the same features and the same qualities.
 
     ``hashes`` has the hashes of the texts; they become those of texts and features. Tidy sparse rows are equal if
     their columns and their values are, byte by byte: both are compared like texts.
@@ -189,6 +198,8 @@ def _first_of_equals(
             matrix[:, number] = texts.first_equals(as_bytes, ends, nothing, texts.hash_texts(as_bytes, ends), offsets)
     else:
         matrix = features.values
+    if qualities:
+        matrix = np.asfortranarray(np.column_stack([matrix.astype(np.float64), *map(np.nan_to_num, qualities)]))
     for column in matrix.T:
         texts.hash_column(column.astype(np.float64, copy=False).view(np.uint64), hashes)
     return texts.first_equals(text, text_offsets, matrix, hashes, offsets)
@@ -258,8 +269,12 @@ def _finite(column: NDArray[Any]) -> bool:
 class RowCollector:
     """A collector of hypotheses, one by one, for the formats that are read in Python."""
 
-    def __init__(self, *, missing: float | None = None) -> None:
+    def __init__(self, *, missing: float | None = None, columns: Columns | None = None) -> None:
+        from hulltune.formats.columns import Columns
+
+        self.columns = columns or Columns()
         self._missing = missing
+        self._qualities: dict[str, dict[int, float]] = {}
         self._numbers: dict[SentenceId, int] = {}
         self._keys = array("q")
         self._columns: dict[str, int] = {}
@@ -302,9 +317,14 @@ class RowCollector:
         return None
 
     def add(
-        self, sentence: SentenceId, text: str, features: Mapping[str, float], score: float | None = None
+        self,
+        sentence: SentenceId,
+        text: str,
+        features: Mapping[str, float],
+        score: float | None = None,
+        qualities: Mapping[str, float] | None = None,
     ) -> str | None:
-        """Take a hypothesis; returns the reason if it is at fault and skipped."""
+        """Take a hypothesis; returns the reason if it is at fault and skipped. ``qualities`` are no features."""
         reason = self._check(features, score) if is_text(text) else LONE_SURROGATE
         if reason is not None:
             self.skip_one()
@@ -323,6 +343,8 @@ class RowCollector:
         self._lengths.append(len(encoded))
         if score is not None:
             self._scores.append(score)
+        for name, value in (qualities or {}).items():
+            self._qualities.setdefault(name, {})[len(self._keys) - 1] = value
         return None
 
     def _check(self, features: Mapping[str, float], score: float | None) -> str | None:
@@ -381,4 +403,11 @@ class RowCollector:
             sources=self._sources,
             omitted={name: len(sizes) - count for name, count in zip(self._columns, given, strict=True)},
             gaps=np.array(self._gaps, dtype=np.int64) if self._gaps_known else None,
+            qualities={name: self._of_all(found) for name, found in self._qualities.items()},
         )
+
+    def _of_all(self, found: Mapping[int, float]) -> Floats:
+        """A number for each hypothesis, NaN where it has none."""
+        values = np.full(len(self._keys), np.nan)
+        values[list(found)] = list(found.values())
+        return values

@@ -6,19 +6,24 @@ import os
 from pathlib import Path
 
 from hulltune.errors import InputError
+from hulltune.formats.columns import Columns
 from hulltune.formats.registry import by_suffix, recognised, recognised_forests
 from hulltune.formats.score_folder import NBEST
 from hulltune.formats.streams import Source, first_line, head, without_suffix
+from hulltune.formats.table import table_with
 from hulltune.names import FORMATS
 
 
-def sniff(path: str | os.PathLike[str]) -> str:
-    """The name of the format of a file; an error if nothing tells. A Source can be read afterwards."""
+def sniff(path: str | os.PathLike[str], columns: Columns | None = None) -> str:
+    """The name of the format of a file; an error if nothing tells. A Source can be read afterwards.
+
+    A table is known by the names of its columns for ids and texts, which ``columns`` may change.
+    """
     file = Path(path)
     if file.is_dir():
         return _sniff_directory(file)
     data = path.head() if isinstance(path, Source) else head(path)
-    found = recognised(data)
+    found = (table_with(data, columns) if columns is not None and columns.named else None) or recognised(data)
     if found is not None:
         return found
     first = first_line(data)

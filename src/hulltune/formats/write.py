@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path as FilePath
 
@@ -11,7 +12,7 @@ import numpy as np
 from hulltune.data.dataset import Dataset
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
-from hulltune.errors import InputError, unknown_name
+from hulltune.errors import InputError, Note, unknown_name
 from hulltune.formats.forest_files import NamedForest, Path
 from hulltune.formats.read import DataLike, read
 from hulltune.formats.registry import by_suffix, writer
@@ -37,6 +38,9 @@ def write(data: DataLike, path: Path, format: str | None = None) -> None:  # noq
     """
     name = writer_for(path, format)
     dataset = read(data)
+    if dataset.qualities and name not in ("packed", "jsonl"):
+        left_out = ", ".join(dataset.qualities)
+        warnings.warn(f"{name} has no room for {left_out}, which are no features: left out", Note, stacklevel=2)
     if name in FOREST_FORMATS:
         writer(name)(path, forests_of_lists(dataset) if dataset.is_lists else named_forests(dataset))
     elif name == "packed" or dataset.is_lists:

@@ -18,6 +18,7 @@ from hulltune._version import __version__
 from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
+from hulltune.data.matching import matched_aloud
 from hulltune.defaults import MOST_RUNS
 from hulltune.errors import InputError, check_most
 from hulltune.formats.reading import Reading
@@ -99,6 +100,11 @@ def tune_loop(
     strategy = get_strategy(search)
     constraints = constraints or Constraints()
     chosen = get_metric(metric)
+    if chosen.reads:
+        raise InputError(
+            f"metric: reads the column {chosen.reads[0]!r} of candidates, which new ones of a decoder lack; "
+            "use a metric of texts, or ask"
+        )
     reading = reading or Reading()
     same = {
         "metric": chosen.signature,
@@ -215,7 +221,8 @@ class _Loop:
         def use(found: Dataset, files: list[Path]) -> None:
             """Raise InputError if the output does not go together with the earlier ones, or cannot be tuned."""
             together = before.added(found, files)
-            names = together.union.matched(self.references).feature_names
+            match = matched_aloud if number == 1 else Dataset.matched  # what looks wrong is told once
+            names = match(together.union, self.references).feature_names
             start = known_weights(weights, names)
             constraints = self.tuning["constraints"].holding(names, start).compile(names)
             fault = constraints.violation(feature_vector(start, names, "weights")) if any(start.values()) else None
@@ -274,8 +281,7 @@ class _Loop:
         # A weight without a feature in the output stays: the decoder may need it, but tuning cannot see it.
         start = known_weights(record.weights, everything.feature_names)
         found = tune(
-            everything,
-            self.references,
+            everything.matched(self.references),
             metric=self.metric,
             start=start if any(start.values()) else None,
             seed=self.seed + record.number - 1,

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
+from hulltune.errors import InputError
 from hulltune.metrics._common import (
     check_choice,
     checked_references,
@@ -20,8 +21,9 @@ from hulltune.metrics._common import (
     ratio,
     signature,
 )
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.base import Known, Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import Ratio
+from hulltune.metrics.given import ByCandidate, quality
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -88,7 +90,8 @@ class Accuracy(Metric):
     """The share of outputs that equal any of their references after ``normalize``.
 
     ``normalize`` names steps or presets, which are applied in order to outputs and references; none by
-    default. Sentences may have different numbers of references (accepted answers).
+    default. Sentences may have different numbers of references (accepted answers). With a ``column`` of the candidates
+    (1 or true for a right one, 0 or false for a wrong one) there is nothing to compare, and no reference is needed.
     """
 
     name: ClassVar[str] = "accuracy"
@@ -96,8 +99,11 @@ class Accuracy(Metric):
     columns = ("correct", "count")
 
     normalize: tuple[str, ...] | str = ()
+    column: str | None = None
 
     def __post_init__(self) -> None:
+        if self.column is not None and self.normalize:
+            raise InputError("accuracy: normalize is for texts, and column says what is right; give one of them")
         names = self.normalize.split("+") if isinstance(self.normalize, str) else list(self.normalize)
         steps: list[str] = []
         for name in filter(None, names):
@@ -106,15 +112,44 @@ class Accuracy(Metric):
         object.__setattr__(self, "normalize", tuple(steps))
 
     @property
+    def needs_references(self) -> bool:  # type: ignore[override]  # follows from the options
+        """Whether outputs are compared with references."""
+        return self.column is None
+
+    @property
+    def reads(self) -> tuple[str, ...]:  # type: ignore[override]  # follows from the options
+        """The column that says what is right."""
+        return () if self.column is None else (self.column,)
+
+    @property
     def signature(self) -> str:
-        """Name, normalisation and version."""
+        """Name, normalisation or column, and version."""
+        if self.column is not None:
+            return signature("accuracy", {"column": self.column})
         return signature("accuracy", {"normalize": "+".join(self.normalize) or None})
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
         """Normalise the accepted answers."""
+        if self.column is not None:
+            return self.prepare_with(Known(range(len(references))), references, sources)
         groups = checked_references("accuracy", references, sources, ragged=True)
         steps = [STEPS[name] for name in self.normalize]
         return _PreparedAccuracy([{_apply(steps, text) for text in group} for group in groups], steps)
+
+    def prepare_with(
+        self, known: Known, references: References, sources: Sequence[str] | None = None
+    ) -> PreparedMetric:
+        """Bind the accepted answers, or the column that says what is right."""
+        if self.column is None:
+            return self.prepare(references, sources)
+        values = quality(known, self.column)
+        if not np.all((values == 0) | (values == 1)):
+            other = float(values[(values != 0) & (values != 1)][0])
+            raise InputError(
+                f"accuracy: column {self.column!r} has {other:g}; expected 0 or 1 (mean:column={self.column} averages "
+                "any numbers)"
+            )
+        return ByCandidate(values, "sentence", [0.0] * len(references))
 
     def score(self, statistics: Statistics) -> Floats:
         """The share of correct outputs, between 0 and 1; 0 if there are no outputs."""

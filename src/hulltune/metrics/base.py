@@ -8,7 +8,8 @@ number that people report. A metric object itself is immutable and carries optio
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,15 @@ Statistics = NDArray[Any]
 """An int64 or float64 array, with the statistics along the last axis."""
 
 
+@dataclass(frozen=True)
+class Known:
+    """The part of a dataset that few metrics look at: the ids of sentences, and numbers of candidates."""
+
+    ids: Sequence[int | str]
+    qualities: Mapping[str, Floats] = field(default_factory=dict)
+    """Per name, a number of each candidate that is no feature (Dataset.qualities)."""
+
+
 class PreparedMetric(ABC):
     """A metric bound to the references of a corpus."""
 
@@ -36,6 +46,13 @@ class PreparedMetric(ABC):
 
         A metric that cannot answer yet for some outputs raises ``hulltune.metrics.NotYet``.
         """
+
+    def statistics_of(self, candidates: Int64s, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
+        """The statistics of candidates that are known by number, −1 for a text that is none of them.
+
+        Only a metric that ``reads`` qualities overrides this: for others the text is all there is to an output.
+        """
+        return self.statistics(sentences, outputs)
 
 
 class Metric(ABC):
@@ -54,6 +71,12 @@ class Metric(ABC):
     """
     waits: bool = False
     """Whether the metric may answer NotYet. A search then asks only for the statistics that it cannot do without."""
+    needs_references: bool = True
+    """Whether every sentence must have a reference. Lists that have neither references nor candidates are left out."""
+    batch_size: int = 1024
+    """The most outputs to ask for at a time. Answers are stored batch by batch, so costly ones come in small ones."""
+    reads: tuple[str, ...] = ()
+    """The columns of the data that the metric reads, a number for each candidate; they are then no features."""
 
     @property
     @abstractmethod
@@ -63,6 +86,12 @@ class Metric(ABC):
     @abstractmethod
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
         """Bind the references (checked here, once) and do the work that all outputs share."""
+
+    def prepare_with(
+        self, known: Known, references: References, sources: Sequence[str] | None = None
+    ) -> PreparedMetric:
+        """Bind references, ids and numbers of candidates; a metric for which texts are enough leaves it as it is."""
+        return self.prepare(references, sources)
 
     @abstractmethod
     def score(self, statistics: Statistics) -> Floats:

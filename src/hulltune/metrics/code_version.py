@@ -18,18 +18,27 @@ def code_version(metric: Metric, prepared: PreparedMetric) -> str | None:
     """A digest of the code of a metric and of all that it uses from its own package or folder.
 
     None for the metrics of hulltune, whose signatures have the version, and for a metric that waits: its answers come
-    from outside. The digest is of compiled code, since the source may have been edited after it was imported. So
-    comments and docstrings do not count, and another release of Python may give another digest.
+    from outside. But a judge that is a Python function (see Ask) is code of the user, too. The digest is of compiled
+    code, since the source may have been edited after it was imported. So comments and docstrings do not count, and
+    another release of Python may give another digest.
     """
-    if metric.waits or _top(type(metric).__module__) == "hulltune":
-        return None
     reached = _Reached()
+    judge = getattr(metric, "judge", None)
+    if metric.waits or _top(type(metric).__module__) == "hulltune":
+        if not isinstance(judge, types.FunctionType):
+            return None
+        reached.add(judge, judge.__module__ or "", "")
+        return _digest(reached)
     for made in (metric, prepared):
         cls = type(made)
         reached.add(cls, cls.__module__, "")
         for value in getattr(made, "__dict__", {}).values():  # functions that it was given; other options are its own
             if isinstance(value, types.FunctionType):
                 reached.add(value, value.__module__ or cls.__module__, "")
+    return _digest(reached)
+
+
+def _digest(reached: _Reached) -> str:
     content = "\0".join(sorted(reached.parts)).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(content, digest_size=8).hexdigest()
 

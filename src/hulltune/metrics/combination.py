@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.base import Known, Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, Ranges
 from hulltune.metrics.pending import NotYet, Question
 
@@ -41,6 +42,9 @@ class Combination(Metric):
         self._check()
         self.higher_is_better = self._gains()[0]
         self.waits = any(metric.waits for metric in self.metrics)
+        self.batch_size = min(metric.batch_size for metric in self.metrics)
+        self.needs_references = any(metric.needs_references for metric in self.metrics)
+        self.reads = tuple(dict.fromkeys(name for metric in self.metrics for name in metric.reads))
         names = _numbered([metric.name for metric in self.metrics])
         self.columns = tuple(
             f"{name}.{column}" for name, metric in zip(names, self.metrics, strict=True) for column in metric.columns
@@ -91,6 +95,12 @@ class Combination(Metric):
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
         """Prepare every metric."""
         return PreparedCombination([metric.prepare(references, sources) for metric in self.metrics])
+
+    def prepare_with(
+        self, known: Known, references: References, sources: Sequence[str] | None = None
+    ) -> PreparedMetric:
+        """Prepare every metric."""
+        return PreparedCombination([metric.prepare_with(known, references, sources) for metric in self.metrics])
 
     def score(self, statistics: Statistics) -> Floats:
         """The value of the expression."""
@@ -146,12 +156,19 @@ class PreparedCombination(PreparedMetric):
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         """The statistics of all parts, (n, columns); float64 if those of any part are."""
+        return self._joined([partial(part.statistics, sentences, outputs) for part in self._parts])
+
+    def statistics_of(self, candidates: Int64s, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
+        """The statistics of candidates by all parts."""
+        return self._joined([partial(part.statistics_of, candidates, sentences, outputs) for part in self._parts])
+
+    def _joined(self, asked: Sequence[Callable[[], Statistics]]) -> Statistics:
         blocks: list[Statistics] = []
         unanswered: set[int] = set()
         questions: list[Question] = []
-        for part in self._parts:
+        for ask in asked:
             try:
-                blocks.append(part.statistics(sentences, outputs))
+                blocks.append(ask())
             except NotYet as answer:
                 if answer.unanswered is None or answer.statistics is None:
                     raise

@@ -12,8 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from hulltune.arrays import Int64s
+from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
+from hulltune.formats.numbers import sentence_id
 from hulltune.metrics._common import (
     check_choice,
     check_flags,
@@ -22,7 +23,7 @@ from hulltune.metrics._common import (
     parsed_json,
     signature,
 )
-from hulltune.metrics.base import PreparedMetric, References, Statistics
+from hulltune.metrics.base import Known, PreparedMetric, References, Statistics
 from hulltune.metrics.mean import MeanMetric
 from hulltune.wording import counted
 
@@ -30,25 +31,26 @@ WEIGHTS = ("sentence", "tokens", "reference_tokens")
 """The weight of an output in the mean: 1, its number of words, or the number of words of its first reference."""
 
 
-class ScoreTable(Mapping[tuple[int, str], float]):
-    """A score for each (sentence, output text): immutable, every score finite, no pair with two scores."""
+class ScoreTable(Mapping[tuple[int | str, str], float]):
+    """A score for each (sentence id, output text): immutable, every score finite, no pair with two scores."""
 
-    def __init__(self, sentences: Sequence[int], outputs: Sequence[str], scores: Sequence[float]) -> None:
+    def __init__(self, sentences: Sequence[int | str], outputs: Sequence[str], scores: Sequence[float]) -> None:
         if not len(sentences) == len(outputs) == len(scores):
             raise InputError(
                 f"{counted(len(sentences), 'sentence')}, {counted(len(outputs), 'output')} and "
                 f"{counted(len(scores), 'score')}; expected as many of each"
             )
-        self._scores: dict[tuple[int, str], float] = {}
+        self._scores: dict[tuple[int | str, str], float] = {}
         for position, entry in enumerate(zip(sentences, outputs, scores, strict=True)):
             self._add(f"entry {position}", *entry)
 
-    def _add(self, where: str, sentence: int, output: str, score: float) -> None:
+    def _add(self, where: str, sentence: int | str, output: str, score: float) -> None:
+        sentence = sentence if isinstance(sentence, str) else int(sentence)
         value = float(score)
         if not math.isfinite(value):
             raise InputError(f"{where}: the score is {value}; expected a finite number")
-        if self._scores.setdefault((int(sentence), output), value) != value:
-            known = self._scores[int(sentence), output]
+        if self._scores.setdefault((sentence, output), value) != value:
+            known = self._scores[sentence, output]
             raise InputError(f"{where}: sentence {sentence} has the output {output!r} twice, with {known} and {value}")
 
     @classmethod
@@ -67,10 +69,10 @@ class ScoreTable(Mapping[tuple[int, str], float]):
             raise InputError(f"{path}: is not UTF-8: {error.reason} at byte {error.start}") from None
         return table
 
-    def __getitem__(self, key: tuple[int, str]) -> float:
+    def __getitem__(self, key: tuple[int | str, str]) -> float:
         return self._scores[key]
 
-    def __iter__(self) -> Iterator[tuple[int, str]]:
+    def __iter__(self) -> Iterator[tuple[int | str, str]]:
         return iter(self._scores)
 
     def __len__(self) -> int:
@@ -82,25 +84,30 @@ class ScoreTable(Mapping[tuple[int, str], float]):
     def digest(self) -> str:
         """A short name of the content, the same in every run; O(n log n)."""
         content = hashlib.blake2b(digest_size=6)
-        for (sentence, output), score in sorted(self._scores.items()):
+        for (sentence, output), score in sorted(self._scores.items(), key=_numbers_first):
             content.update(json.dumps([sentence, output, score]).encode())
         return content.hexdigest()
 
 
-def _parse_json(where: str, line: str) -> tuple[int, str, float]:
+def _numbers_first(entry: tuple[tuple[int | str, str], float]) -> tuple[bool, int | str, str]:
+    (sentence, output), _ = entry
+    return isinstance(sentence, str), sentence, output
+
+
+def _parse_json(where: str, line: str) -> tuple[int | str, str, float]:
     entry = parsed_json(where, line)
     if isinstance(entry, dict):
         sentence, output, score = (entry.get(key) for key in ("sentence", "output", "score"))
         numbers = not isinstance(sentence, bool) and not isinstance(score, bool)
-        if numbers and isinstance(sentence, int) and isinstance(output, str) and isinstance(score, (int, float)):
+        if numbers and isinstance(sentence, (int, str)) and isinstance(output, str) and isinstance(score, (int, float)):
             return sentence, output, float(score)
-    raise InputError(f'{where}: expected {{"sentence": number, "output": text, "score": number}}')
+    raise InputError(f'{where}: expected {{"sentence": id, "output": text, "score": number}}')
 
 
-def _parse_tsv(where: str, line: str) -> tuple[int, str, float]:
+def _parse_tsv(where: str, line: str) -> tuple[int | str, str, float]:
     fields = line.split("\t", 2)
     try:
-        return int(fields[0]), fields[2], float(fields[1])
+        return sentence_id(fields[0].strip()), fields[2], float(fields[1])
     except (ValueError, IndexError):
         raise InputError(f"{where}: expected sentence, score and output between tabs, got {line[:80]!r}") from None
 
@@ -109,24 +116,42 @@ def _parse_tsv(where: str, line: str) -> tuple[int, str, float]:
 class Given(MeanMetric):
     """The weighted mean of given scores: Σ weight · score / Σ weight; 0 where all weights are 0.
 
-    ``scores`` is a ScoreTable or the path of its file. An output without a score is an error that names it.
+    The scores are in a ``column`` of the candidates (of a table, of JSON lines, or a feature of any format), which is
+    then no feature: equal texts may have different ones. Or they are ``scores``, a ScoreTable or the path of its file,
+    by sentence and text; there an output without a score is an error that names it.
     """
 
     name: ClassVar[str] = "given"
-    # The scores belong to sentence numbers: two sentences with the same text may differ.
+    # The scores belong to ids of sentences: two sentences with the same text may differ.
     storable: ClassVar[bool] = False
 
-    scores: ScoreTable | str | Path
+    scores: ScoreTable | str | Path | None = None
+    column: str | None = None
     weight: str = "sentence"
     higher_is_better: bool = True
 
     def __post_init__(self) -> None:
         check_flags(self)
         check_choice("given", "weight", self.weight, WEIGHTS)
+        if (self.scores is None) == (self.column is None):
+            raise InputError(
+                "mean, given: expected either a column of the candidates or a file of scores; "
+                "write mean:column=NAME, or given:scores=FILE"
+            )
         if isinstance(self.scores, (str, Path)):
             object.__setattr__(self, "scores", ScoreTable.read(self.scores))
-        elif not isinstance(self.scores, ScoreTable):
+        elif self.scores is not None and not isinstance(self.scores, ScoreTable):
             raise InputError(f"given: scores is a {type(self.scores).__name__}; expected a file or a ScoreTable")
+
+    @property
+    def needs_references(self) -> bool:  # type: ignore[override]  # follows from the options
+        """Whether outputs are weighed by the words of their references."""
+        return self.weight == "reference_tokens"
+
+    @property
+    def reads(self) -> tuple[str, ...]:  # type: ignore[override]  # follows from the options
+        """The column."""
+        return () if self.column is None else (self.column,)
 
     @property
     def table(self) -> ScoreTable:
@@ -136,44 +161,98 @@ class Given(MeanMetric):
 
     @property
     def signature(self) -> str:
-        """Name, a digest of the scores, weighting, direction and version."""
-        return signature(
-            "given",
-            {
-                "scores": self.table.digest(),
-                "weight": self.weight,
-                "higher_is_better": self.higher_is_better,
-            },
-        )
+        """Name, the column or a digest of the scores, weighting, direction and version."""
+        options = {"weight": self.weight, "higher_is_better": self.higher_is_better}
+        if self.column is not None:
+            return signature("mean", {"column": self.column, **options})
+        return signature("given", {"scores": self.table.digest(), **options})
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:
-        """Bind the references, which are needed only to weigh by their words."""
-        least = 1 if self.weight == "reference_tokens" else 0
+        """Bind the references, which are needed only to weigh by their words; sentences are known by number."""
+        return self.prepare_with(Known(range(len(references or ()))), references, sources)
+
+    def prepare_with(
+        self, known: Known, references: References, sources: Sequence[str] | None = None
+    ) -> PreparedMetric:
+        """Bind the column or the ids of sentences, and references, which are needed only to weigh by their words."""
+        least = 1 if self.needs_references else 0
         groups = checked_references("given", references, sources, ragged=True, at_least=least)
-        return _PreparedGiven(self, groups)
+        lengths = [float(len(group[0].split())) if group else 0.0 for group in groups]
+        if self.column is None:
+            return _ByText(self.table, known.ids, self.weight, lengths)
+        return ByCandidate(quality(known, self.column), self.weight, lengths)
 
 
-class _PreparedGiven(PreparedMetric):
-    def __init__(self, metric: Given, groups: list[tuple[str, ...]]) -> None:
-        self._table = metric.table
-        self._weight = metric.weight
-        self._reference_lengths = [float(len(group[0].split())) if group else 0.0 for group in groups]
+def quality(known: Known, column: str) -> Floats:
+    """The numbers of all candidates in a column."""
+    if column not in known.qualities:
+        raise InputError(
+            f"column {column!r}: is told by candidate, not by text; tune, score or rerank lists that have the column"
+        )
+    return known.qualities[column]
+
+
+class _Weighed(PreparedMetric):
+    """Scores of outputs times their weights, and the weights."""
+
+    def __init__(self, weight: str, reference_lengths: Sequence[float]) -> None:
+        self._weight = weight
+        self._reference_lengths = np.array(reference_lengths, dtype=np.float64)
+
+    def _rows(self, scores: Floats, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
+        if self._weight == "sentence":
+            weights = np.ones(len(outputs))
+        elif self._weight == "tokens":
+            weights = np.array([float(len(output.split())) for output in outputs])
+        else:
+            weights = self._reference_lengths[sentences]
+        return np.stack([scores * weights, weights], axis=1)
+
+
+class _ByText(_Weighed):
+    """The scores of a table."""
+
+    def __init__(
+        self, table: ScoreTable, ids: Sequence[int | str], weight: str, reference_lengths: Sequence[float]
+    ) -> None:
+        super().__init__(weight, reference_lengths)
+        self._table, self._ids = table, ids
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
-        numbers = checked_sentences(sentences, outputs, len(self._reference_lengths))
-        rows = np.empty((len(outputs), 2))
-        for row, (number, output) in enumerate(zip(numbers, outputs, strict=True)):
-            score = self._table.get((number, output))
-            if score is None:
-                raise InputError(
-                    f"given: no score for the output {output[:80]!r} of sentence {number}; "
-                    "the table must hold every candidate, with exactly this text"
-                )
-            weight = self._weigh(number, output)
-            rows[row] = score * weight, weight
-        return rows
+        numbers = checked_sentences(sentences, outputs, len(self._ids))
+        scores = np.array([self._score(*pair) for pair in zip(numbers, outputs, strict=True)], dtype=np.float64)
+        return self._rows(scores, np.asarray(numbers, dtype=np.int64), outputs)
 
-    def _weigh(self, number: int, output: str) -> float:
-        if self._weight == "sentence":
-            return 1.0
-        return float(len(output.split())) if self._weight == "tokens" else self._reference_lengths[number]
+    def _score(self, number: int, output: str) -> float:
+        """The score by the id of the sentence or, where ids are names, also by its place."""
+        name = self._ids[number]
+        score = self._table.get((name, output))
+        if score is None and isinstance(name, str):
+            place = int(name) if name.isascii() and name.isdigit() else number
+            score = self._table.get((place, output))
+        if score is None:
+            raise InputError(
+                f"given: no score for the output {output[:80]!r} of sentence {name}; "
+                "the table must hold every candidate, with exactly this text"
+            )
+        return score
+
+
+class ByCandidate(_Weighed):
+    """A number of each candidate, whatever its text; a text that is no candidate does not count."""
+
+    def __init__(self, values: Floats, weight: str, reference_lengths: Sequence[float]) -> None:
+        super().__init__(weight, reference_lengths)
+        whole = weight != "reference_tokens" and np.all(values == np.rint(values)) and np.all(np.abs(values) < 2**31)
+        self._values, self._type = values, np.int64 if whole else np.float64  # sums of integers are exact and fast
+
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
+        """Nothing: texts alone have no numbers."""
+        return self.statistics_of(np.full(len(outputs), -1, dtype=np.int64), sentences, outputs)
+
+    def statistics_of(self, candidates: Int64s, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
+        """The numbers of candidates times their weights, and the weights."""
+        known = candidates >= 0
+        rows = self._rows(np.where(known, self._values[candidates], 0.0), sentences, outputs)
+        rows[~known] = 0.0
+        return rows.astype(self._type)

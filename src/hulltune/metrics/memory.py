@@ -12,7 +12,7 @@ import numpy as np
 from hulltune.arrays import Int32s, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics._common import checked_sentences
-from hulltune.metrics.base import Metric, References, Statistics
+from hulltune.metrics.base import Known, Metric, References, Statistics
 from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions
 from hulltune.metrics.store import Store
 from hulltune.metrics.stored import bind
@@ -44,8 +44,8 @@ class Memory:
     """A table of statistics that grows on demand, and the row of every output in it.
 
     Rows never move or change, so callers may keep their numbers. A known output costs one look into an array. For
-    unknown outputs the metric is asked in batches of at most ``batch_size``; each finished batch is in ``store`` (if
-    given) before the next one begins. Threads may share one memory.
+    unknown outputs the metric is asked in batches of at most ``batch_size`` (by default the metric's own); each
+    finished batch is in ``store`` (if given) before the next one begins. Threads may share one memory.
 
     If the metric answers NotYet, all outputs of the call are still tried; then the questions are kept in the store,
     written to ``questions`` (if a path is given), and Unanswered is raised.
@@ -60,16 +60,17 @@ class Memory:
         outputs: Numbered,
         store: Store | None = None,
         questions: str | Path | None = None,
-        batch_size: int = 1024,
+        batch_size: int | None = None,
+        known: Known | None = None,
     ) -> None:
-        if batch_size < 1:
+        if batch_size is not None and batch_size < 1:
             raise InputError(f"batch_size is {batch_size}; expected at least 1")
         self.metric = metric
         self._outputs = outputs
-        self._prepared = bind(metric, references, sources, store=store)
+        self._prepared = bind(metric, references, sources, store=store, known=known)
         self._store = store
         self._questions_path = questions
-        self._batch_size = batch_size
+        self._batch_size = batch_size or metric.batch_size
         self._rows = np.full(max(len(outputs), 1), -1, dtype=np.int64)
         self._complete = False
         self._table: Statistics = np.empty((0, len(metric.columns)), dtype=np.int64)
@@ -114,18 +115,19 @@ class Memory:
         """The rows of texts that have no number. The metric is asked for all of them, even if it was asked before."""
         rows = np.full(len(texts), -1, dtype=np.int64)
         with self._lock:
-            questions = self._ask(sentences, texts, rows)
+            questions = self._ask(np.full(len(texts), -1, dtype=np.int64), sentences, texts, rows)
         self._refuse_unanswered(questions)
         return rows
 
     def _learn(self, missing: Int64s) -> None:
         with self._lock:
             missing = missing[self._rows[missing] < 0]  # another thread may have asked meanwhile
-            firsts = self._outputs.first_equals(missing)
+            # Candidates with equal texts differ where the metric reads a number of each.
+            firsts = missing if self.metric.reads else self._outputs.first_equals(missing)
             new = np.unique(firsts[self._rows[firsts] < 0])
             rows = np.full(len(new), -1, dtype=np.int64)
             try:
-                questions = self._ask(*self._outputs.described(new), rows)
+                questions = self._ask(new, *self._outputs.described(new), rows)
             finally:  # keep the answers that came before an error
                 self._rows[new] = rows
                 self._rows[missing] = self._rows[firsts]
@@ -140,17 +142,17 @@ class Memory:
             more = np.full(2 * len(self._outputs) - len(self._rows), -1, dtype=np.int64)
             self._rows = np.concatenate([self._rows, more])
 
-    def _ask(self, sentences: Int64s, texts: Sequence[str], rows: Int64s) -> dict[str, Question]:
+    def _ask(self, numbers: Int64s, sentences: Int64s, texts: Sequence[str], rows: Int64s) -> dict[str, Question]:
         """Write the new row of each text with an answer into ``rows``; return the questions about the others by id.
 
-        Equal questions come once.
+        ``numbers`` are those of the outputs, −1 where a text has none. Equal questions come once.
         """
         questions: dict[str, Question] = {}
         for start in range(0, len(texts), self._batch_size):
             batch = slice(start, start + self._batch_size)
             answered: Int64s = np.arange(start, min(start + self._batch_size, len(texts)))
             try:
-                statistics = self._prepared.statistics(sentences[batch], texts[batch])
+                statistics = self._prepared.statistics_of(numbers[batch], sentences[batch], texts[batch])
             except NotYet as answer:
                 still_open = np.arange(len(answered)) if answer.unanswered is None else answer.unanswered
                 statistics = np.asarray(answer.statistics)
@@ -179,7 +181,8 @@ class Memory:
         if questions:
             if self._questions_path is not None:
                 export_questions(questions.values(), self._questions_path, store=self._store)
-            raise Unanswered(tuple(questions.values()), path=self._questions_path, stored=self._store is not None)
+            store = None if self._store is None else self._store.path
+            raise Unanswered(tuple(questions.values()), path=self._questions_path, store=store)
 
 
 class TextMemory(Memory):
@@ -196,7 +199,7 @@ class TextMemory(Memory):
         *,
         store: Store | None = None,
         questions: str | Path | None = None,
-        batch_size: int = 1024,
+        batch_size: int | None = None,
     ) -> None:
         self._texts = _Texts()
         self._sentences = len(references)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,8 @@ class Question:
 
     id: str
     metric: str
-    sentence: int
+    sentence: int | str
+    """The id of the sentence in the data."""
     source: str | None
     references: tuple[str, ...]
     output: str
@@ -80,13 +82,20 @@ class Unanswered(Exception):  # noqa: N818  # the run is not wrong, it waits
 
     exit_code: ClassVar[int] = 3
 
-    def __init__(self, questions: Sequence[Question], *, path: str | Path | None, stored: bool) -> None:
+    def __init__(self, questions: Sequence[Question], *, path: str | Path | None, store: str | Path | None) -> None:
         self.questions = tuple(questions)
         self.path = path
         count = f"{len(questions)} output{'s have' if len(questions) != 1 else ' has'} no answer yet"
-        where = f"; the questions are in {path}: put in each answer" if path is not None else "; export the questions"
-        then = "import the answers into the store and run again" if stored else "run again with a store to keep them"
-        super().__init__(f"{count}{where}, {then}")
+        where = "; name a file for the questions, as tune and score do"
+        if path is not None:
+            where = f'; the questions are in {path}: put a number at each "answer"'
+        then = ""
+        if store is None:
+            then = "; answers are kept in a store: give one, and run again"
+        elif path is not None:
+            then = f", then run: hulltune answers {shlex.quote(str(path))} --store {shlex.quote(str(store))}"
+            then += ", and this again"
+        super().__init__(f"{count}{where}{then}")
 
 
 def export_questions(questions: Iterable[Question], path: str | Path, *, store: Store | None = None) -> int:
@@ -107,7 +116,8 @@ def _refuse_to_lose_answers(path: Path, store: Store | None) -> None:
     for where, entry in _read_lines(path):
         if _has_answer(entry) and (store is None or not store.has(entry["id"])):
             raise InputError(
-                f"{where}: has an answer that is not imported; import {path} first, or move it out of the way"
+                f"{where}: has an answer that is not imported; move {path} out of the way, or run: hulltune answers "
+                f"{shlex.quote(str(path))} --store {shlex.quote(str('FILE' if store is None else store.path))}"
             )
 
 
@@ -135,7 +145,10 @@ def import_answers(store: Store, path: str | Path) -> Imported:
             continue
         columns = store.columns_of(entry["id"])
         if columns is None:
-            raise InputError(f"{where}: id {entry['id']!r} is not a question of {store.path}")
+            raise InputError(
+                f"{where}: id {entry['id']!r} is not a question of {store.path}; give the store of the run that asked, "
+                "or run that again with it as --store first"
+            )
         rows.append((entry["id"], _row(where, entry["answer"], columns)))
     store.answer(rows)
     return Imported(len(rows), still_open)

@@ -33,9 +33,14 @@ CREATE TABLE questions (id BLOB PRIMARY KEY, metric INTEGER NOT NULL, line TEXT 
 """
 
 
-def sentence_key(references: Sequence[str], source: str | None) -> bytes:
-    """A digest of a sentence: its references in order and its source if known, but not its number."""
+def sentence_key(references: Sequence[str], source: str | None, name: int | str | None = None) -> bytes:
+    """A digest of a sentence: its references in order and its source if known, but not its number.
+
+    Only if it has neither, its ``name`` tells it from others: that is then all that whoever answers is shown of it.
+    """
     content = hashlib.blake2b(digest_size=16)
+    if not references and not source and name is not None:
+        content.update(f"name {name}".encode("utf-8", "surrogatepass"))
     for text in (*references, source):
         encoded = b"" if text is None else text.encode("utf-8", "surrogatepass")
         content.update(b"%d:" % (-1 if text is None else len(encoded)))
@@ -132,7 +137,7 @@ class Store:
             rows = connection.execute("SELECT line FROM questions").fetchall()
         try:
             questions = [Question.from_json(line) for (line,) in rows]
-            return sorted(questions, key=lambda question: (question.metric, question.sentence, question.output))
+            return sorted(questions, key=lambda question: (question.metric, str(question.sentence), question.output))
         except (TypeError, ValueError, KeyError, AttributeError, RecursionError):
             raise InputError(f"{self.path}: a question cannot be read: the store is damaged") from None
 
@@ -201,6 +206,10 @@ class Store:
     def __del__(self) -> None:
         if getattr(self, "_connection", None) is not None:
             self.close()
+
+    def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
+        """A copy, or a store in another process, opens the file again."""
+        return Store, (self.path,)
 
     def __repr__(self) -> str:
         return f"Store({str(self.path)!r})"

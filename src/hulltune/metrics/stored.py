@@ -10,9 +10,10 @@ import numpy as np
 
 from hulltune.arrays import Int64s, as_table
 from hulltune.errors import InputError, Note
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.base import Known, Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.code_version import code_version
 from hulltune.metrics.combination import Combination, PreparedCombination
+from hulltune.metrics.judge import JudgeError
 from hulltune.metrics.pending import NotYet, Question
 from hulltune.metrics.store import Store, output_ids, sentence_key
 from hulltune.wording import counted
@@ -24,24 +25,33 @@ def bind(
     sources: Sequence[str] | None = None,
     *,
     store: Store | None = None,
+    known: Known | None = None,
 ) -> PreparedMetric:
     """The prepared metric with a store in front of it.
 
     The parts of a combination get a store one by one, so all combinations share the statistics of a metric.
     """
     if isinstance(metric, Combination):
-        return PreparedCombination([bind(part, references, sources, store=store) for part in metric.metrics])
-    return _Stored(metric, references, sources, store if metric.storable else None)
+        parts = [bind(part, references, sources, store=store, known=known) for part in metric.metrics]
+        return PreparedCombination(parts)
+    known = Known(range(len(references))) if known is None else known
+    return _Stored(metric, known, references, sources, store if metric.storable and not metric.reads else None)
 
 
 class _Stored(PreparedMetric):
     """A prepared metric that looks into the store first; new answers are checked and stored."""
 
     def __init__(
-        self, metric: Metric, references: References, sources: Sequence[str] | None, store: Store | None
+        self,
+        metric: Metric,
+        known: Known,
+        references: References,
+        sources: Sequence[str] | None,
+        store: Store | None,
     ) -> None:
         self._metric = metric
-        self._prepared = metric.prepare(references, sources)
+        self._known = known
+        self._prepared = metric.prepare_with(known, references, sources)
         self._references = [tuple(group) for group in references]
         self._sources = sources
         self._store = store
@@ -49,8 +59,11 @@ class _Stored(PreparedMetric):
         self._keys: dict[int, bytes] = {}
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
+        return self.statistics_of(np.full(len(outputs), -1, dtype=np.int64), sentences, outputs)
+
+    def statistics_of(self, candidates: Int64s, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         if self._store is None:
-            return self._ask_metric(sentences, outputs, None)
+            return self._ask_metric(candidates, sentences, outputs, None)
         ids = self._ids(sentences, outputs)
         positions, stored = self._store.get(ids, len(self._metric.columns))
         if len(positions) == len(outputs):
@@ -58,7 +71,9 @@ class _Stored(PreparedMetric):
         missing = np.setdiff1d(np.arange(len(outputs)), positions)
         missing_ids = [ids[k] for k in missing]
         try:
-            fresh = self._ask_metric(sentences[missing], [outputs[k] for k in missing], missing_ids)
+            fresh = self._ask_metric(
+                candidates[missing], sentences[missing], [outputs[k] for k in missing], missing_ids
+            )
         except NotYet as answer:
             computed, still_open = cast(Statistics, answer.statistics), cast(list[int], answer.unanswered)
             together = _interleave(len(outputs), positions, stored, missing, computed)
@@ -71,19 +86,30 @@ class _Stored(PreparedMetric):
         for number in sentences.tolist():
             if number not in self._keys:
                 source = None if self._sources is None else self._sources[number]
-                self._keys[number] = sentence_key(self._references[number], source)
+                name = None if self._metric.needs_references else self._known.ids[number]
+                self._keys[number] = sentence_key(self._references[number], source, name)
             keys.append(self._keys[number])
         return output_ids(self._signature, keys, outputs)
 
-    def _ask_metric(self, sentences: Int64s, outputs: Sequence[str], ids: list[bytes] | None) -> Statistics:
+    def _ask_metric(
+        self, candidates: Int64s, sentences: Int64s, outputs: Sequence[str], ids: list[bytes] | None
+    ) -> Statistics:
         """The metric's answer to a batch, stored. A NotYet raised here always has statistics and questions."""
         try:
-            statistics = self._checked(self._prepared.statistics(sentences, outputs), sentences, outputs, set())
-        except NotYet as answer:
-            unanswered = self._positions(answer, len(outputs))
+            answer = self._prepared.statistics_of(candidates, sentences, outputs)
+            statistics = self._checked(answer, sentences, outputs, set())
+        except JudgeError as failed:
+            given = self._checked(failed.statistics, sentences, outputs, set(failed.unanswered))
+            self._put(given, ids, set(failed.unanswered))
+            if self._store is None:
+                raise
+            kept = counted(len(outputs) - len(failed.unanswered), "other answer")
+            raise InputError(f"{failed}; {kept} of this batch and all before are in {self._store.path}") from None
+        except NotYet as not_yet:
+            unanswered = self._positions(not_yet, len(outputs))
             # An answer without statistics is one without answers: NotYet takes care of that.
             given = np.zeros((len(outputs), len(self._metric.columns)), dtype=np.int64)
-            given = given if answer.statistics is None else answer.statistics
+            given = given if not_yet.statistics is None else not_yet.statistics
             statistics = self._checked(given, sentences, outputs, set(unanswered))
             self._put(statistics, ids, set(unanswered))
             questions = self._questions(sentences, outputs, unanswered)
@@ -114,7 +140,7 @@ class _Stored(PreparedMetric):
             Question(
                 id=key.hex(),
                 metric=self._signature,
-                sentence=number,
+                sentence=self._known.ids[number],
                 source=None if self._sources is None else self._sources[number],
                 references=self._references[number],
                 output=output,

@@ -15,6 +15,7 @@ from hulltune.formats.read import DataLike, read
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.lines.compute import check_intervals
 from hulltune.metrics.base import Metric
+from hulltune.metrics.registry import get_metric
 from hulltune.search.policies import Policy, choose, policy_of
 from hulltune.search.problem import Problem
 from hulltune.search.shards import runner_of
@@ -67,7 +68,7 @@ def line_search(
     one search, give a Problem: it keeps tables that depend on the features alone, and the statistics of every output
     met, so that a search costs no more than within ``tune``.
     """
-    problem = data if isinstance(data, Problem) else Problem.of(read(data).matched(as_references(references)), metric)
+    problem = data if isinstance(data, Problem) else _problem(data, references, metric)
     policy = policy_of(policy)
     start = feature_vector(origin, problem.feature_names, "origin")
     along = feature_vector(direction, problem.feature_names, "direction")
@@ -112,3 +113,9 @@ def _beside_zero(left: float, right: float, scale: float) -> float:
     if right < math.inf:
         return right / 2
     return left / 2 if left > -math.inf else scale
+
+
+def _problem(data: DataLike, references: ReferencesLike, metric: str | Metric) -> Problem:
+    chosen = get_metric(metric)
+    dataset = read(data).matched(as_references(references), needed=chosen.needs_references)
+    return Problem.of(dataset, chosen)

@@ -18,7 +18,7 @@ from hulltune.data.features import DenseFeatures, Features, gather_rows
 from hulltune.errors import InputError
 from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
-from hulltune.metrics.base import Metric, References
+from hulltune.metrics.base import Known, Metric, References
 from hulltune.metrics.memory import Memory
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
@@ -82,6 +82,7 @@ class Problem:
         outputs: Outputs | None = None,
         store: Store | None = None,
         questions: str | Path | None = None,
+        known: Known | None = None,
     ) -> None:
         """Make a problem. ``first_choices`` has, for a list, the edge (within its sentence) that its decoder puts
         first, and −1 for a forest; by default the first edge of every list. ``outputs`` may be shared with a problem
@@ -95,7 +96,9 @@ class Problem:
         self.metric = metric
         self.references = references
         self.outputs = Outputs(corpus) if outputs is None else outputs
-        self.memory = Memory(metric, references, sources, outputs=self.outputs, store=store, questions=questions)
+        self.memory = Memory(
+            metric, references, sources, outputs=self.outputs, store=store, questions=questions, known=known
+        )
         self._sentences = Sentences(corpus, self.outputs, np.arange(len(corpus), dtype=np.int64))
         self._first_choices = _first_edges(corpus) if first_choices is None else first_choices
         self._empty_rows = self._rows_of_empty()
@@ -110,21 +113,25 @@ class Problem:
         store: Store | None = None,
         questions: str | Path | None = None,
     ) -> Problem:
-        """The problem of a dataset with references, and a metric. ``outputs`` may come from a problem over the same
+        """The problem of a dataset with references, where the metric needs them. Columns of the data that the metric
+        reads are no features of the problem. ``outputs`` may come from a problem over the same
         dataset with another metric, so that numbers of outputs mean the same in both.
         """
-        if dataset.references is None:
+        metric = get_metric(metric)
+        if dataset.references is None and metric.needs_references:
             raise InputError("no references: the dataset carries none; give some, or see Dataset.matched")
+        dataset = dataset.with_qualities(metric.reads)
         sources = dataset.sources
         return Problem(
             dataset.corpus,
-            get_metric(metric),
-            dataset.references,
+            metric,
+            dataset.references or ((),) * len(dataset),
             sources=None if sources is None or not any(sources) else [source or "" for source in sources],
             first_choices=dataset.first_choices,
             outputs=outputs,
             store=store,
             questions=questions,
+            known=Known(dataset.ids, dataset.qualities),
         )
 
     @property

@@ -125,5 +125,6 @@ def prune_forests(
         first_choices=choices,
         scores=None if dataset.scores is None else dataset.scores[kept],
         copies=None if dataset.copies is None else dataset.copies[kept],
+        qualities={name: values[kept] for name, values in dataset.qualities.items()},
     )
     return smaller, pruning

@@ -6,10 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from hulltune.data.dataset import Dataset
+from hulltune.data.dataset import Dataset, References
+from hulltune.data.matching import matched_aloud
 from hulltune.formats.read import DataLike, read
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.weights import read_weights
+from hulltune.metrics.base import Metric
 from hulltune.tuning.result import TuneResult
 
 WeightsLike: TypeAlias = Mapping[str, float] | Sequence[float] | str | os.PathLike[str] | TuneResult
@@ -21,13 +23,23 @@ __all__ = [
     "as_dataset",
     "as_references",
     "as_weights",
+    "judged",
     "like",
 ]
 
 
-def as_dataset(data: DataLike, references: ReferencesLike = None) -> Dataset:
-    """The dataset with a reference for each sentence: the references given, or those that the data carry."""
-    return read(data).matched(as_references(references))
+def as_dataset(data: DataLike, references: ReferencesLike = None, *metrics: Metric) -> Dataset:
+    """The dataset as metrics need it: columns that one of them reads are no features, and if one needs references,
+    each sentence has some: those given, or those that the data carry.
+    """
+    return judged(read(data), as_references(references), *metrics)
+
+
+def judged(dataset: Dataset, references: References | None, *metrics: Metric) -> Dataset:
+    """The dataset with these references, or its own, as metrics need it (see ``as_dataset``)."""
+    qualities = [name for metric in metrics for name in metric.reads]
+    needed = not metrics or any(metric.needs_references for metric in metrics)
+    return matched_aloud(dataset.with_qualities(qualities), references, needed=needed)
 
 
 def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
@@ -39,12 +51,14 @@ def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
     return weights
 
 
-def like(dataset: Dataset, heldout: DataLike) -> Dataset:
-    """Held-out data with their own references, and with the features of a dataset, matched by name.
+def like(dataset: Dataset, heldout: DataLike, *metrics: Metric) -> Dataset:
+    """Held-out data with their own references, and with the features of a dataset, matched by name, for metrics.
 
     A feature that the held-out data lack counts as 0 if one of both has forests, or if the lists of ``dataset`` leave
     it out themselves; otherwise it is an error.
     """
     found = read(heldout)
     both_lists = dataset.is_lists and found.is_lists
-    return found.with_features(dataset.feature_names, may_lack=dataset.omitted if both_lists else None).matched()
+    found = found.with_qualities(name for metric in metrics for name in metric.reads)
+    same = found.with_features(dataset.feature_names, may_lack=dataset.omitted if both_lists else None)
+    return judged(same, None, *metrics)

@@ -64,10 +64,15 @@ def best_reachable(
     greedy search over the ``k`` best distinct outputs under ``weights``, or over all candidates if all sentences are
     lists.
     """
-    dataset = as_dataset(data, references)
+    chosen = get_metric(metric)
+    dataset = as_dataset(data, references, chosen)
     assert dataset.references is not None
+    if not chosen.needs_references:  # its scores belong to ids and candidates, not to texts alone
+        problem = Problem.of(dataset, chosen)
+        if problem.is_lists:
+            return _greedy(problem, "all candidates")
     vector = None if weights is None else as_weights(weights)
-    return _best(dataset.corpus, dataset.references, get_metric(metric), vector, k, threads)
+    return _best(dataset.corpus, dataset.references, chosen, vector, k, threads)
 
 
 def _best(corpus: Corpus, references: References, metric: Metric, weights: Any, k: int, threads: int | None) -> Oracle:
@@ -75,11 +80,15 @@ def _best(corpus: Corpus, references: References, metric: Metric, weights: Any, 
         return _error_rate(corpus, references, metric, weights, k, threads)
     candidates = _Candidates(corpus, weights, k, threads)
     problem = _problem(candidates.of(np.arange(len(corpus))), metric, references)
+    return _greedy(problem, "all candidates" if candidates.are_all else f"the {k} best distinct outputs")
+
+
+def _greedy(problem: Problem, searched: str) -> Oracle:
     best = oracle(problem, problem.baseline())
     return Oracle(
-        score=float(metric.score(best.total)),
-        metric=metric.signature,
-        kind=f"greedy, {'all candidates' if candidates.are_all else f'the {k} best distinct outputs'}",
+        score=float(problem.metric.score(best.total)),
+        metric=problem.metric.signature,
+        kind=f"greedy, {searched}",
         exact=False,
         bound=None,
         texts=tuple(problem.text(output) for output in best.outputs.tolist()),

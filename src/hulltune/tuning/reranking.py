@@ -16,6 +16,7 @@ from hulltune.lines.compute import decode
 from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric
+from hulltune.metrics.registry import get_metric
 from hulltune.search.problem import Problem
 from hulltune.search.shards import runner_of
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights
@@ -56,6 +57,7 @@ def score(
     threads: int | None = None,
 ) -> float:
     """The metric of the data reranked with ``weights``: for tuned weights, exactly the score that ``tune`` reports."""
-    problem = Problem.of(as_dataset(data, references), metric)
+    chosen = get_metric(metric)
+    problem = Problem.of(as_dataset(data, references, chosen), chosen)
     vector = feature_vector(as_weights(weights), problem.feature_names, "weights")
     return problem.score(vector, runner=runner_of(threads))

@@ -78,7 +78,8 @@ def tune(
     """Tune the weights of a linear model over candidate lists, lattices or hypergraphs, exactly, against a metric.
 
     Data: ``data`` is a Dataset, or anything that ``read`` takes. ``references`` is a file (several as Path objects) or
-    texts; None if the data carry them. ``metric`` is a name, an expression or a Metric.
+    texts; None if the data carry them, or if the metric needs none. ``metric`` is a name, an expression or a Metric;
+    "mean:column=correct" averages a column of the candidates, which is then no feature.
 
     Search: ``start`` has the first weights (by default equal ones over scaled features), and ``constraints`` limits all
     weights. ``search`` is a Strategy, or the name of one with its default options: "random" (Climb), "coordinate",
@@ -107,14 +108,13 @@ def tune(
     chosen = get_metric(metric)
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
-        dataset = as_dataset(data, references)
+        shown = _other_metrics(chosen, also)
+        dataset = as_dataset(data, references, chosen, *shown)
         problem = Problem.of(dataset, chosen, store=kept, questions=questions)
         unseen = None
         if heldout is not None:
-            unseen = Problem.of(like(dataset, heldout), chosen, store=kept, questions=questions)
-        others = [
-            Problem.of(dataset, other, outputs=problem.outputs, store=kept) for other in _other_metrics(chosen, also)
-        ]
+            unseen = Problem.of(like(dataset, heldout, chosen), chosen, store=kept, questions=questions)
+        others = [Problem.of(dataset, other, outputs=problem.outputs, store=kept) for other in shown]
         read = time.perf_counter()
         first = None if start is None else as_weights(start)
         result = run.tune(

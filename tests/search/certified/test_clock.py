@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import hulltune
-from hulltune import Certified, Constraints
+from hulltune import Certified, Constraints, read
 from hulltune.metrics import get_metric
 from hulltune.search.certified import candidates as candidates_module
 from hulltune.search.certified import evaluate as evaluate_module
@@ -24,7 +24,6 @@ from hulltune.search.certified.clock import Clock, Over
 from hulltune.search.certified.search import Limits
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
-from hulltune.tuning.inputs import as_dataset
 from tests.search.certified.small_problems import certified, small_problem
 from tests.tuning.corpora import random_lists
 
@@ -155,7 +154,7 @@ def handler() -> Iterator[None]:
 @pytest.mark.usefixtures("handler")
 def test_real_lattices_keep_their_limit_and_report_all_seconds() -> None:
     """Before, a second became eleven, of which the certificate reported one, and Ctrl-C had nothing to write."""
-    dataset = as_dataset(DATA / "asr_tts/slf", DATA / "asr_tts/refs.txt")
+    dataset = read(DATA / "asr_tts/slf", DATA / "asr_tts/refs.txt", ids=DATA / "asr_tts/ids.txt")
     options: dict[str, Any] = {
         "metric": "wer", "constraints": Constraints(fix={"acoustic": 1.0}), "also": (), "oracle": False,
     }  # fmt: skip

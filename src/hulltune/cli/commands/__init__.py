@@ -7,6 +7,7 @@ COMMANDS = (
     "score",
     "surface",
     "oracle",
+    "answers",
     "info",
     "kbest",
     "convert",

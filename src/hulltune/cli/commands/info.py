@@ -35,8 +35,9 @@ def info(data: DataOptions, ref: tuple[str, ...], metric: Metric, check: bool, a
     if check:
         _check_packed(data.lists)
     lists = read(data)
+    lists = lists.with_qualities(metric.reads)
     found = describe(lists) if lists.is_lists else describe_forests(lists)
-    if ref or lists.references is not None:
+    if ref or lists.references is not None or not (metric.needs_references or metric.waits):
         found["scores"] = _scores(lists, ref, metric)
     lines = _lines if lists.is_lists else _forest_lines
     print(json.dumps(found, ensure_ascii=False) if as_json else "\n".join(lines(found)))
@@ -75,6 +76,7 @@ def describe(lists: Dataset) -> dict[str, Any]:
         "own_scores": lists.scores is not None,
         "own_references": lists.references is not None,
         "skipped": [str(fault) for fault in lists.skipped],
+        **({"qualities": list(lists.qualities)} if lists.qualities else {}),
         **_described_features(corpus, feature_units(corpus), lists.omitted),
     }
 
@@ -153,7 +155,7 @@ def _scores(lists: Dataset, ref: Sequence[str], metric: Metric) -> dict[str, Any
     from hulltune.search.problem import Problem
     from hulltune.tuning.oracle import oracle_around
 
-    problem = Problem.of(with_references(lists, read_references(ref)), metric)
+    problem = Problem.of(with_references(lists, read_references(ref), metric), metric)
     units = feature_units(problem.corpus)
     weights = inverse_units(units)
     if problem.has_own_choice:
@@ -208,6 +210,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
     ]  # fmt: skip
     if found["skipped"]:
         lines += [f"{counted(len(found['skipped']), 'fault')} skipped:"] + [f"  {fault}" for fault in found["skipped"]]
+    if "qualities" in found:
+        lines.append(f"numbers that are no features, for --metric mean:column=NAME: {', '.join(found['qualities'])}")
     if found["features"]:
         lines += ["", *_feature_table(found)]
     if "scores" in found:

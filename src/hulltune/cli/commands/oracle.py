@@ -60,7 +60,7 @@ def oracle(
     """Find the best score that lists or forests can reach."""
     from hulltune.tuning.oracle import best_reachable
 
-    dataset = read_scored(data, ref, quiet=quiet)
+    dataset = read_scored(data, ref, metric, quiet=quiet)
     found = best_reachable(
         dataset,
         metric=metric,

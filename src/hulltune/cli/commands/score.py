@@ -6,7 +6,7 @@ import json
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from hulltune.cli.answers import DONE
+from hulltune.cli.answers import ANSWERS, DONE, QUESTIONS
 from hulltune.cli.help import command
 from hulltune.cli.options import (
     ANSWER,
@@ -56,11 +56,13 @@ def score(
     from hulltune.metrics import Store
     from hulltune.search.problem import Problem
 
-    dataset = read_scored(data, ref, quiet=quiet)
+    if metric.waits and store is None:
+        store = ANSWERS
+    dataset = read_scored(data, ref, metric, *(also or []), quiet=quiet)
     vector = weight_vector(dataset, weights, missing=data.missing)
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if store else None
-        problem = Problem.of(dataset, metric, store=kept)
+        problem = Problem.of(dataset, metric, store=kept, questions=QUESTIONS if metric.waits else None)
         tuned = problem.picks(vector)
         baseline = problem.baseline() if problem.has_own_choice else None
         report: dict[str, Any] = {

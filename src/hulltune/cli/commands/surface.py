@@ -85,7 +85,7 @@ def surface(
     from hulltune.tuning.planes import metric_plane
     from hulltune.tuning.surfaces import along_feature, between
 
-    dataset = read_scored(data, ref, quiet=quiet)
+    dataset = read_scored(data, ref, metric, quiet=quiet)
     problem, here = Problem.of(dataset, metric), weight_vector(dataset, weights, missing=data.missing)
     if plane is not None:
         return _give_plane(metric_plane(problem, here, plane, view=view, grid=points), picture, as_json, quiet)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hulltune.cli.answers import DONE, INTERRUPTED, checked_outputs, give_result, note
+from hulltune.cli.answers import ANSWERS, DONE, INTERRUPTED, QUESTIONS, checked_outputs, give_result, note
 from hulltune.cli.help import command
 from hulltune.cli.options import (
     ANSWER,
@@ -79,11 +78,16 @@ hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
 )
 @also_option("Other metrics to report. [default: the common text metrics]")
 @option(ANSWER, "--no-oracle", "Do not compute the oracle, which is the best score that any choice can reach.")
-@option(ANSWER, "--store FILE", "Keep the statistics of the metric in this SQLite file, for later runs.", type=WRITTEN)
+@option(
+    ANSWER,
+    "--store FILE",
+    "Keep the statistics of the metric in this SQLite file, for later runs. [default: answers.sqlite for ask]",
+    type=WRITTEN,
+)
 @option(
     ANSWER,
     "--questions FILE",
-    "Where to write the questions of a metric that asks people. [default: questions.jsonl]",
+    "Where to write the questions of a metric that waits for answers. [default: questions.jsonl]",
     type=WRITTEN,
 )
 @results_option
@@ -123,18 +127,22 @@ def tune(
         raise InputError("--time: limits a certified search, and this is another one; give --certify, too")
     if heldout_ref and not heldout:
         raise InputError("--heldout-ref: got references, but no held-out data; give --heldout, too")
+    if metric.waits and store is None:
+        store = ANSWERS
+        if not quiet:
+            note(f"answers are kept in {store} (--store names another file)")
     began = time.perf_counter()
     from hulltune.report.summary import summary
     from hulltune.tuning import tune as tune_weights
 
-    dataset = read_scored(data, ref, quiet=quiet)
+    dataset = read_scored(data, ref, metric, *(also or []), quiet=quiet)
     unseen = None
     if heldout:
         unseen_references = read_references(heldout_ref)
-        unseen = read(replace(data, lists=heldout, add=heldout_add), quiet=quiet)
+        unseen = read(replace(data, lists=heldout, add=heldout_add), quiet=quiet).with_qualities(metric.reads)
         if unseen.is_lists and data.missing is not None:
             unseen = unseen.with_features(dataset.feature_names, may_lack=dataset.feature_names)
-        unseen = with_references(unseen, unseen_references)
+        unseen = with_references(unseen, unseen_references, metric)
     reading = time.perf_counter() - began
     with shown_progress(quiet=quiet) as progress:
         result = tune_weights(
@@ -155,7 +163,7 @@ def tune(
             also=also,
             oracle=not no_oracle,
             store=store,
-            questions=questions or ("questions.jsonl" if re.search(r"\bask\b", metric.signature) else None),
+            questions=questions or (QUESTIONS if metric.waits else None),
             progress=progress,
         )
     with uninterrupted():

@@ -1,0 +1,251 @@
+"""Columns by name: of tables, of flat JSON lines, of frames and tables of other libraries; ids of any type."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+import math
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hulltune import InputError, read
+from hulltune.formats import sniff
+from hulltune.formats.numbers import json_id
+from hulltune.formats.table import tsv_rows
+from tests.formats.list_files import fault, rows, write
+
+HEADER = "prompt_id,response,lm,meta_model,answer_1,answer_2,prompt"
+NAMED: dict[str, Any] = {
+    "id_column": "prompt_id", "text_column": "response", "ref_column": "answer_*", "source_column": "prompt",
+    "ignore": ["meta_*"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "txt"])
+def test_a_table_with_names_of_its_own(tmp_path: Path, suffix: str) -> None:
+    lines = [HEADER, "a,x,1,big,r,s,p", "a,y,2,small,r,s,p"]
+    if suffix == "tsv":
+        lines = [line.replace(",", "\t") for line in lines]
+    path = write(tmp_path / f"t.{suffix}", *lines)
+    lists = read(path, **NAMED)
+    assert rows(lists) == [("a", "x", [1.0]), ("a", "y", [2.0])]
+    assert (lists.feature_names, lists.references, lists.sources) == (("lm",), (("r", "s"),), ("p",))
+
+
+def test_flat_json_lines(tmp_path: Path) -> None:
+    record = {"prompt_id": 7, "response": "x", "lm": 1, "meta_model": {"a": []}, "answer_1": ["r", "s"], "prompt": "p"}
+    path = write(tmp_path / "t.jsonl", json.dumps(record), json.dumps({**record, "response": "y", "lm": True}))
+    assert sniff(path) == "jsonl"
+    lists = read(path, **NAMED)
+    assert rows(lists)[-2:] == [(7, "x", [1.0]), (7, "y", [1.0])]
+    assert lists.references is not None
+    assert (lists.references[7], (lists.sources or ())[7]) == (("r", "s"), "p")
+    assert rows(read([record, {**record, "response": "z"}], **NAMED))[-1] == (7, "z", [1.0])
+    plain = write(tmp_path / "p.jsonl", '{"id": "u", "text": "a", "features": {"lm": 1}, "tm": 2, "score": 3}')
+    assert rows(read(plain)) == [("u", "a", [1.0, 2.0])]
+
+
+def test_nested_json_lines_with_names_of_their_own(tmp_path: Path) -> None:
+    candidate = {"response": "x", "features": {"lm": 1}}
+    record = {"prompt_id": "q", "prompt": "p", "answer_1": "r", "answer_2": ["s", "t"], "candidates": [candidate]}
+    lists = read(write(tmp_path / "t.jsonl", json.dumps(record)), **{**NAMED, "ignore": ()})
+    assert (lists.ids, lists.texts(), lists.references, lists.sources) == (("q",), ["x"], (("r", "s", "t"),), ("p",))
+    assert 'no "prompt_id"' in fault(write(tmp_path / "u.jsonl", '{"candidates": []}'), id_column="prompt_id")
+    wrong = write(tmp_path / "v.jsonl", '{"candidates": [], "answer": 3}')
+    assert '"answer" is 3; expected a string or a list of strings' in fault(wrong, ref_column="answer")
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "message"),
+    [
+        (
+            ["prompt_id,text,lm", "0,a,1"],
+            {},
+            "t.csv:1: no column 'id' (columns: 'prompt_id, text, lm'); name the column that has it with --id-column",
+        ),
+        (["id,response,lm", "0,a,1"], {}, "no column 'text'"),
+        (["id,text,lm", "0,a,1"], {"id_column": "qid"}, "no column 'qid'"),
+        (["id,text,lm", "0,a,1"], {"ignore": ["meta_*"]}, "unknown column of"),
+        (["id,text,lm", "0,a,1"], {"ref_column": "anser"}, "unknown column of"),
+        (["id,text,lm", "0,a,1"], {"source_column": "prompt"}, "unknown column of"),
+        (["id,text,lm,model", "0,a,1,big"], {}, "if it is no feature, leave it out with --ignore model (ignore)"),
+    ],
+)  # fmt: skip
+def test_messages_say_which_option_helps(
+    tmp_path: Path, lines: list[str], options: dict[str, Any], message: str
+) -> None:
+    assert message in fault(write(tmp_path / "t.csv", *lines), **options)
+
+
+def test_flat_json_lines_at_fault(tmp_path: Path) -> None:
+    line = '{"id": 0, "text": "a", "lm": 1}'
+    for other, message in [
+        ('{"id": 0, "lm": 1}', ":2: no 'text'; expected an id and a text"),
+        ('{"text": "b", "lm": 1}', ":2: no 'id'; expected an id and a text"),
+        ('{"id": 0, "text": "b", "lm": [1]}', ":2: key 'lm' is [1]; expected a finite number"),
+('{"id": 0, "text": [["a"]], "lm": 1}', ":2: text is [['a']]; expected a string"),
+        ('{"id": 0, "text": "b", "lm": null}', ":2: lacks feature 'lm'"),
+        ('{"id": 0, "candidates": []}', ":2: key 'candidates' is []"),
+    ]:  # fmt: skip
+        path = write(tmp_path / "t.jsonl", line, other)
+        assert message in fault(path)
+        lists = read(path, on_error="skip")
+        assert (rows(lists), [each.line for each in lists.skipped]) == ([(0, "a", [1.0])], [2])
+    unnamed = write(tmp_path / "u.jsonl", '{"qid": 0, "text": "a", "lm": 1}')
+    assert ":1: no 'id'; expected an id and a text" in fault(unnamed)
+
+
+def test_features_of_records_that_are_ignored(tmp_path: Path) -> None:
+    candidate = {"text": "a", "features": {"lm": 1, "tm": 2, "tm2": 3}, "meta": "x", "good": 1}
+    path = write(tmp_path / "a.jsonl", json.dumps({"id": 0, "candidates": [candidate]}))
+    for found in (read(path, ignore=["tm*", "meta"]), read([{"candidates": [candidate]}], ignore=["tm*", "good"])):
+        assert found.feature_names == ("lm",)
+    assert list(read(path, ignore=["good"]).qualities) == []
+    assert "unknown column of" in fault(path, ignore=["tn*"])
+
+
+def test_names_of_columns_are_for_lists_that_have_some(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.moses", "0 ||| a ||| lm= 1 tm= 2 ||| 0")
+    assert "id_column: is for tables and JSON lines, and this is moses" in fault(path, id_column="qid")
+    assert read(path, ignore=["t*"]).feature_names == ("lm",)
+    assert "unknown column of" in fault(path, ignore=["x*"])
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (3, 3), (np.int32(3), 3), (3.0, 3), (3.5, "3.5"), (-1, "-1"), (True, "True"), ("7", 7), ("a b", "a b"),
+        ("two\nlines", "two\\nlines"), (10**30, str(10**30)), (datetime.date(2020, 1, 2), "2020-01-02"),
+        (uuid.UUID(int=1), str(uuid.UUID(int=1))), (("a", 1), "('a', 1)"), ("nan", "nan"),
+        (None, None), (math.nan, None), ("  ", None), ([1], None), ({"a": 1}, None), (np.zeros(2), None),
+    ],
+)  # fmt: skip
+def test_ids_of_any_type(value: Any, expected: Any) -> None:
+    assert json_id(value) == expected
+
+
+def test_one_name_makes_all_ids_names() -> None:
+    lists = read({"id": [0, "x", 2.0], "text": ["a", "b", "c"], "f": [1, 2, 3]})
+    assert lists.ids == ("0", "x", "2")
+
+
+def frames(columns: dict[str, list[Any]]) -> list[Any]:
+    """The columns as a frame or table of every library that is here."""
+    found: list[Any] = [columns]
+    makers: list[tuple[str, Callable[[Any], Any]]] = [
+        ("pandas", lambda module: module.DataFrame(columns)),
+        ("polars", lambda module: module.DataFrame(columns)),
+        ("polars", lambda module: module.DataFrame(columns).lazy()),
+        ("pyarrow", lambda module: module.table(columns)),
+        ("pyarrow", lambda module: module.RecordBatch.from_pydict(columns)),
+        ("datasets", lambda module: module.Dataset.from_dict(columns)),
+        ("datasets", lambda module: module.Dataset.from_dict(columns).with_format("numpy")),
+    ]
+    for library, make in makers:
+        try:
+            module = __import__(library)
+        except ImportError:
+            continue
+        found.append(make(module))
+    return found
+
+
+def test_frames_of_all_libraries() -> None:
+    columns: dict[str, list[Any]] = {
+        "q": ["a", "a", "b"], "text": ["x", "y", "z"], "lm": [1.0, 2.0, 3.0], "right": [True, False, True],
+        "refs": [["r"], ["r"], ["s", "t"]], "note": ["n", "", "m"],
+    }  # fmt: skip
+    for frame in frames(columns):
+        lists = read(frame, id_column="q", ref_column="refs", ignore="note")
+        assert rows(lists) == [("a", "x", [1.0, 1.0]), ("a", "y", [2.0, 0.0]), ("b", "z", [3.0, 1.0])], type(frame)
+        assert lists.references == (("r",), ("s", "t"))
+        with pytest.raises(InputError, match="data frame:1: no column 'id'"):
+            read(frame)
+
+
+def test_frames_of_records() -> None:
+    columns: dict[str, list[Any]] = {
+        "id": ["a", "b"],
+        "candidates": [[{"text": "x", "features": {"lm": 1.0}}], [{"text": "y", "features": {"lm": 2.0}}]],
+    }
+    for frame in frames(columns):
+        assert rows(read(frame)) == [("a", "x", [1.0]), ("b", "y", [2.0])], type(frame)
+
+
+def test_rows_with_all_candidates_of_a_sentence(tmp_path: Path) -> None:
+    columns: dict[str, list[Any]] = {
+        "id": ["p", "q"], "text": [["x", "y"], ["z"]], "lm": [[1.0, 2.0], [3.0]], "right": [[True, False], [True]],
+        "length": [7, 8], "ref": [["r", "s"], ["t"]],
+    }  # fmt: skip
+    expected = [("p", "x", [1.0, 1.0, 7.0]), ("p", "y", [2.0, 0.0, 7.0]), ("q", "z", [3.0, 1.0, 8.0])]
+    for frame in frames(columns):
+        assert rows(read(frame)) == expected, type(frame)
+        assert read(frame).references == (("r", "s"), ("t",))
+    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    path = write(tmp_path / "a.jsonl", *map(json.dumps, records), '{"id": "empty", "text": [], "ref": "u"}')
+    found = read(path)
+    assert (rows(found), found.empty_ids, (found.references or ())[2]) == (expected, ("empty",), ("u",))
+    wrong = write(tmp_path / "b.jsonl", '{"id": 0, "text": ["a", "b"], "lm": [1]}')
+    assert ":1: key 'lm' has 1 values for 2 texts; expected as many" in fault(wrong)
+    for line in ('{"text": []}', '{"id": null, "text": ["a"], "lm": [1]}'):
+        assert ":1: no id, or none that can be one" in fault(write(tmp_path / "d.jsonl", line))
+    worse = write(tmp_path / "c.jsonl", '{"id": 0, "text": ["a", null], "lm": [1, 2]}')
+    assert ":1: text is None; expected a string" in fault(worse)
+    assert rows(read(worse, on_error="skip")) == [(0, "a", [1.0])]
+
+
+def test_splits_of_a_dataset_are_named() -> None:
+    columns = {"id": [0], "text": ["a"], "f": [1.0]}
+    with pytest.raises(InputError, match=r"a frame for each of 'train', 'test'; give one of them"):
+        read({"train": columns, "test": columns})
+    with pytest.raises(InputError, match="column 'id' has 1 values, and another 2; expected as many"):
+        read({"id": [0], "text": ["a"], "f": [1.0, 2.0]})
+
+
+def test_missing_references_and_numbers_as_texts() -> None:
+    lists = read({"id": [0, 1], "text": [42, 1.5], "ref": [None, "r"], "f": [1, 2]})
+    assert (lists.texts(), lists.references) == (["42", "1.5"], ((), ("r",)))
+
+
+# Quoted cells of TSV files.
+
+
+def test_a_tsv_file_as_pandas_writes_it(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    texts = ['say "hi"', "a\tb", "two\nlines", '"', "plain", '"all"', 'x"', "", 'a\n\n"b"\n']
+    frame = pandas.DataFrame({"id": range(len(texts)), "text": texts, "f": [1.5] * len(texts)})
+    for order in (["id", "text", "f"], ["id", "f", "text"], ["text", "id", "f"]):
+        for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC):
+            frame[order].to_csv(tmp_path / "a.tsv", sep="\t", index=False, quoting=quoting)
+            assert read(tmp_path / "a.tsv").texts() == texts
+
+
+cells = st.text(alphabet='ab"\t\n ', max_size=6)
+
+
+@given(st.lists(st.tuples(cells, cells), max_size=6))
+def test_quoted_rows_are_read_as_the_csv_module_writes_them(table: list[tuple[str, str]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerows([("id", "one", "two", "f"), *((str(k), *row, "1") for k, row in enumerate(table))])
+    lines = text.getvalue().removesuffix("\n").split("\n")
+    found = [row for _, row in tsv_rows(enumerate(lines, 1))]
+    assert found[1:] == [[str(k), *row, "1"] for k, row in enumerate(table)]
+
+
+plain = st.text(alphabet='ab" ', max_size=5).map(lambda text: text.replace('""', '"a'))
+
+
+@given(st.lists(st.tuples(plain, plain), max_size=6))
+def test_rows_without_quoting_stay_as_they_are(table: list[tuple[str, str]]) -> None:
+    lines = ["one\ttwo\tf", *(f"{one}\t{two}\t1" for one, two in table)]
+    assert [row for _, row in tsv_rows(enumerate(lines, 1))][1:] == [[one, two, "1"] for one, two in table]

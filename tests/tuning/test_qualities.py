@@ -1,0 +1,259 @@
+"""Quality that is told by candidate: columns of tables, keys of JSON lines, features of any format."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hulltune import (
+    Climb,
+    Dataset,
+    Forest,
+    InputError,
+    Problem,
+    best_reachable,
+    line_search,
+    read,
+    rerank,
+    score,
+    tune,
+    write,
+)
+from hulltune.errors import Note
+from hulltune.formats import write_jsonl
+from hulltune.formats.packed import open_packed, pack
+from hulltune.metrics import Accuracy, Given, get_metric
+from tests.cli.running import run, run_json
+
+QUICK: dict[str, Any] = {"search": Climb(restarts=3), "threads": 1}
+
+
+def records(seed: int, *, whole: bool = True) -> list[dict[str, Any]]:
+    """Lists in which texts repeat, with different features and different quality."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for name in range(15):
+        candidates = []
+        for _ in range(6):
+            good = float(rng.integers(2)) if whole else float(rng.normal())
+            features = {"lm": float(rng.normal()), "reward": float(rng.normal() + good), "correct": good}
+            candidates.append({"text": f"t{rng.integers(3)}", "features": features})
+        found.append({"id": f"q{name}", "candidates": candidates})
+    return found
+
+
+def mean_of_picks(lists: list[dict[str, Any]], weights: dict[str, float]) -> float:
+    """The mean quality of the candidates with the highest sums, one by one."""
+    values = []
+    for record in lists:
+        sums = [sum(weights[name] * c["features"][name] for name in weights) for c in record["candidates"]]
+        values.append(record["candidates"][int(np.argmax(sums))]["features"]["correct"])
+    return float(np.mean(values))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_score_is_the_mean_of_the_picked_candidates(whole: bool) -> None:
+    lists = records(1, whole=whole)
+    result = tune(lists, metric=Given(column="correct"), **QUICK)
+    assert set(result.weights) == {"lm", "reward"}
+    assert result.score == pytest.approx(mean_of_picks(lists, dict(result.weights)), abs=1e-12)
+    assert result.baseline == pytest.approx(
+        np.mean([record["candidates"][0]["features"]["correct"] for record in lists]), abs=1e-12
+    )
+    best = np.mean([max(c["features"]["correct"] for c in record["candidates"]) for record in lists])
+    assert result.oracle == pytest.approx(best, abs=1e-12)
+    assert best_reachable(lists, metric=Given(column="correct")).score == pytest.approx(best, abs=1e-12)
+    assert score(lists, result, metric="mean:column=correct") == result.score
+    assert len(rerank(lists, result)) == len(lists)
+
+
+def test_lower_may_be_better_and_accuracy_is_the_mean_of_0_and_1() -> None:
+    lists = records(2)
+    worst = tune(lists, metric="mean:column=correct,higher_is_better=no", **QUICK)
+    best = tune(lists, metric="accuracy:column=correct", **QUICK)
+    assert worst.score < best.score
+    assert best.score == tune(lists, metric="mean:column=correct", **QUICK).score
+    with pytest.raises(InputError, match=r"accuracy: column 'reward' has .*; expected 0 or 1 \(mean:column=reward"):
+        tune(lists, metric=Accuracy(column="reward"))
+    with pytest.raises(InputError, match="normalize is for texts, and column says what is right"):
+        Accuracy(column="correct", normalize="lower")
+
+
+def test_equal_texts_keep_their_own_quality() -> None:
+    same = {"text": "a", "features": {"f": 1.0}}
+    lists = read([{"candidates": [{**same, "good": 0}, {**same, "good": 1}, {**same, "good": 1}]}])
+    assert lists.corpus.edges == 2  # the third is the second again
+    assert lists.qualities["good"].tolist() == [0.0, 1.0]
+    problem = Problem.of(lists, "mean:column=good")
+    rows = problem.rows(np.array([0, 1]))
+    assert problem.table[rows].tolist() == [[0, 1], [1, 1]]
+    assert problem.table.dtype == np.int64
+
+
+def test_a_sum_with_a_metric_of_texts() -> None:
+    lists = [{**record, "refs": ["t1"]} for record in records(3)]
+    problem = Problem.of(read(lists), "0.5*mean:column=correct + 0.5*accuracy")
+    numbers = problem.rows(np.arange(problem.corpus.edges))  # first: the table grows
+    rows = problem.table[numbers]
+    candidates = [c for record in lists for c in record["candidates"]]
+    assert rows[:, 0].tolist() == [c["features"]["correct"] for c in candidates]
+    assert rows[:, 2].tolist() == [int(c["text"] == "t1") for c in candidates]
+    assert problem.feature_names == ("lm", "reward")
+
+
+def test_the_certified_search_and_the_line_search_read_columns_too() -> None:
+    lists = records(4)
+    pytest.importorskip("scipy")
+    proven = tune(lists, metric="mean:column=correct", search="certified")
+    assert proven.certificate is not None
+    assert proven.score >= tune(lists, metric="mean:column=correct", **QUICK).score
+    step = line_search(lists, {"reward": 1.0}, {"lm": 1.0}, metric="mean:column=correct")
+    weights = dict(zip(("lm", "reward"), step.weights.tolist(), strict=True))
+    assert -step.loss == pytest.approx(mean_of_picks(lists, weights), abs=1e-12)
+
+
+def test_held_out_data_and_folds() -> None:
+    lists, others = records(5), records(6)
+    result = tune(lists, metric="mean:column=correct", heldout=others, **QUICK)
+    assert result.heldout is not None
+    assert result.heldout.score == pytest.approx(mean_of_picks(others, dict(result.weights)), abs=1e-12)
+    folded = tune(lists, metric="mean:column=correct", folds=3, **QUICK)
+    assert folded.heldout is not None
+    assert 0 <= folded.heldout.score <= 1
+
+
+def test_a_key_of_a_candidate_is_no_feature_and_is_kept(tmp_path: Path) -> None:
+    lists = [
+        {"id": 0, "candidates": [{"text": "a", "features": {"f": 1}, "right": True, "note": "x"}]},
+        {"id": 2, "candidates": [{"text": "b", "features": {"f": 2}, "right": False, "some": 3}]},
+    ]
+    found = read(lists)
+    assert found.feature_names == ("f",)
+    assert found.qualities["right"].tolist() == [1.0, 0.0]
+    write_jsonl(found, tmp_path / "a.jsonl")
+    pack(found, tmp_path / "a.hull")
+    for again in (read(tmp_path / "a.jsonl"), open_packed(tmp_path / "a.hull")):
+        assert again.qualities["right"].tolist() == [1.0, 0.0]
+        assert score(again, {"f": 1.0}, metric="mean:column=right") == 0.5  # the id between them has no list
+    with pytest.warns(Note, match="moses has no room for right, some, which are no features: left out"):
+        write(found, tmp_path / "a.moses")
+    assert found.take(np.array([2])).qualities["right"].tolist() == [0.0]
+    with pytest.raises(InputError, match="column 'some': the candidate 'a' of sentence 0 has no number there"):
+        tune(found, metric="mean:column=some")
+
+
+def test_the_total_score_as_quality_chooses_nothing() -> None:
+    candidates = [{"text": "a", "score": 0, "features": {"f": 1}}, {"text": "b", "score": 5, "features": {"f": 2}}]
+    lists = read([{"candidates": candidates}])
+    assert lists.first_choices.tolist() == [1]
+    moved = lists.with_qualities(["score"])
+    assert (moved.first_choices.tolist(), moved.scores, moved.qualities["score"].tolist()) == ([0], None, [0.0, 5.0])
+
+
+def test_features_of_any_list_may_be_the_quality(tmp_path: Path) -> None:
+    path = tmp_path / "a.moses"
+    path.write_text("0 ||| a ||| lm= 1 good= 0 ||| 1\n0 ||| b ||| lm= 2 good= 3 ||| 0\n")
+    assert score(path, {"lm": 1.0}, metric="mean:column=good") == 3.0
+    assert score(path, {"lm": -1.0}, metric="mean:column=good") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("mean:column=corect", "unknown column of the candidates 'corect'; did you mean 'correct'?"),
+        ("mean", "write mean:column=NAME, or given:scores=FILE"),
+        ("mean:column=correct,scores=x", "expected either a column of the candidates or a file of scores"),
+    ],
+)
+def test_mistakes(metric: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        tune(records(1), metric=metric)
+    assert message in str(caught.value)
+
+
+def test_missing_numbers_are_no_zeros(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,text,lm,good\n0,a,1,1\n0,b,2,\n")
+    with pytest.raises(InputError, match="column 'good': 1 candidate without it; expected a number for each"):
+        tune(read(path, missing=0), metric="mean:column=good")
+
+
+def test_forests_and_loops_have_no_columns() -> None:
+    forest = Forest.from_lattice([(0, 1, "a", [1.0]), (0, 1, "b", [2.0])], start=0, finals=[1], feature_names=["f"])
+    with pytest.raises(InputError, match="column 'f': belongs to the candidates of lists, and these are forests"):
+        tune([forest], metric="mean:column=f")
+    with pytest.raises(InputError, match="told by candidate, not by text"):
+        get_metric("mean:column=f").prepare([[]])
+    from hulltune import tune_loop
+
+    with pytest.raises(InputError, match="metric: reads the column 'f' of candidates"):
+        tune_loop(lambda weights: [], ["a"], metric="mean:column=f", start={"f": 1.0}, folder="nowhere")
+
+
+class TestWithoutReferences:
+    """Metrics that need no references never ask for them."""
+
+    def write(self, folder: Path) -> Path:
+        path = folder / "c.csv"
+        lines = ["id,text,lm,reward,correct"]
+        for record in records(7):
+            for c in record["candidates"]:
+                values = c["features"]
+                lines.append(f"{record['id']},{c['text']},{values['lm']},{values['reward']},{bool(values['correct'])}")
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    def test_a_column(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        path, weights = str(self.write(tmp_path)), str(tmp_path / "w.json")
+        metric = ("--metric", "mean:column=correct")
+        found = run_json(capsys, "tune", path, *metric, "--json", "-q", "-o", weights, "--restarts", "2")
+        assert set(found["weights"]) == {"lm", "reward"}
+        assert run_json(capsys, "score", path, *metric, "-w", weights, "--json")["score"] == found["score"]
+        assert run_json(capsys, "oracle", path, *metric, "--json")["score"] == found["oracle"]
+        described = run_json(capsys, "info", path, *metric, "--json")
+        assert described["scores"]["baseline"] == found["baseline"]
+        code, out, _ = run(capsys, "info", path, *metric)
+        assert "numbers that are no features, for --metric mean:column=NAME: correct\n" in out
+        code, out, _ = run(capsys, "surface", path, *metric, "-w", weights, "--feature", "lm")
+        assert (code, out.splitlines()[0]) == (0, "from,to,score")
+        code, out, _ = run(capsys, "rerank", path, "-w", weights)
+        assert len(out.splitlines()) == 15
+
+    def test_given_scores_by_id(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        path, judged = self.write(tmp_path), tmp_path / "judge.jsonl"
+        texts = [(f"q{name}", f"t{text}", text * 10.0 + name) for name in range(15) for text in range(3)]
+        lines = [json.dumps({"sentence": name, "output": text, "score": value}) for name, text, value in texts]
+        judged.write_text("\n".join(lines))
+        metric = ("--metric", f"given:scores={judged}")
+        found = run_json(capsys, "tune", str(path), *metric, "--ignore", "correct", "--json", "-q", "--restarts", "2")
+        assert found["oracle"] <= 27.0
+        assert found["score"] >= found["baseline"]
+        best = run_json(capsys, "oracle", str(path), *metric, "--ignore", "correct", "--json")
+        assert best["score"] == found["oracle"]
+
+    def test_gaps_between_ids_do_not_shift_scores(self, tmp_path: Path) -> None:
+        lists = [{"id": 1, "candidates": [{"text": "a", "features": {"f": 1}}]},
+                 {"id": 4, "candidates": [{"text": "b", "features": {"f": 1}}]}]  # fmt: skip
+        scores = tmp_path / "s.tsv"
+        scores.write_text("1\t2\ta\n4\t5\tb\n")
+        assert score(lists, {"f": 1.0}, metric=f"given:scores={scores}") == 3.5
+
+    def test_other_metrics_still_need_them(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="no references: the lists carry none"):
+            tune(self.write(tmp_path), metric="0.5*mean:column=correct + 0.5*accuracy")
+        with pytest.raises(InputError, match="no references: the lists carry none"):
+            tune(self.write(tmp_path), metric=Given(column="correct", weight="reference_tokens"))
+
+
+def test_a_dataset_by_index() -> None:
+    lists = read(records(8))
+    assert isinstance(lists[3:5], Dataset)
+    assert lists[np.array([4, 2])].ids == ("q4", "q2")
+    assert lists[np.arange(15) < 2].ids == ("q0", "q1")
+    assert lists[-1].ids == ("q14",)
+    with pytest.raises(IndexError):
+        lists[15]
