@@ -103,7 +103,9 @@ def test_components_of_moses_count_from_0(
     assert_agrees(read_forest_text, file, content, lambda: [each.build() for each in oracle.forest_text(content)])
     ours = "\n".join(line.rpartition("|||")[0] if line.count("|||") == 2 else line for line in content.splitlines()[1:])
     (named,) = read_all(read_forest_text, file, ours)  # only Moses counts from 1
-    assert set(named.forest.feature_names) == {name for field in (first, second) for name in re.findall(r"(\S+)=", field)}
+    assert set(named.forest.feature_names) == {
+        name for field in (first, second) for name in re.findall(r"(\S+)=", field)
+    }
 
 
 def test_features_are_negated_where_asked(file: Path) -> None:
