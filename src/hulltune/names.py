@@ -34,6 +34,8 @@ BUILTIN_FEATURES = {
     "log_length": "log(1 + words)",
 }
 """Features that can be computed from lists alone, and their descriptions."""
+FOREST_FEATURES = ("words",)
+"""Those of them that can be computed from forests, too: sums over edges."""
 
 METRICS: dict[str, tuple[str, dict[str, Any]]] = {
     "accuracy": ("hulltune.metrics.accuracy:Accuracy", {}),

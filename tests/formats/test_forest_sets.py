@@ -143,8 +143,8 @@ def test_no_match_and_no_forests(tmp_path: Path) -> None:
 
 def test_lists_are_not_forests_and_forests_no_lists(folder: Path, tmp_path: Path) -> None:
     assert sniff(folder) == sniff(folder / "1.hg") == "forest"
-    with pytest.raises(InputError, match="features: is for lists; forests are read as they are"):
-        read(folder / "1.hg", features=["words"])
+    with pytest.raises(InputError, match="features: chars is for lists; forests take words"):
+        read(folder / "1.hg", features=["words", "chars"])
     srilm = tmp_path / "srilm"
     srilm.mkdir()
     (srilm / "u1").write_text("-10 -2 2 a b\n-11 -2 2 a c\n")

@@ -71,7 +71,8 @@ def read(
 
     Lists: the lists of a sentence in several files are joined. ``missing=0`` takes a feature that a hypothesis lacks as
     0; otherwise it is an error. ``on_error="skip"`` leaves out lines at fault and lists them in ``skipped``. ``add``
-    gives files of further scores, each with the name of its feature; ``features`` are some of BUILTIN_FEATURES.
+    gives files of further scores, each with the name of its feature; ``features`` are some of BUILTIN_FEATURES, of
+    which forests take "words", a word penalty.
     ``dtype`` is that of the features, float64 or float32.
 
     Forests: ``ids`` says how a forest finds its sentence. "order": by its position among all forests. "name": by the
@@ -124,10 +125,10 @@ def read_with(reading: Reading, source: Any) -> Dataset:
 def _from_memory(reading: Reading, source: Any) -> Dataset:
     """The dataset of forests as they are, or of lists, perhaps with further features."""
     if isinstance(source, Dataset):
-        reading.check_for_memory("a Dataset", *(("features",) if source.is_lists else ()))
+        reading.check_for_memory("a Dataset", "features")
         return add_builtin_features(source, reading.features)
-    reading.check_for_memory("forests")
-    return from_forests([source] if isinstance(source, Forest) else source)
+    reading.check_for_memory("forests", "features")
+    return add_builtin_features(from_forests([source] if isinstance(source, Forest) else source), reading.features)
 
 
 # Files and their formats.
@@ -241,7 +242,7 @@ def _read_files(reading: Reading, paths: Sequence[Path]) -> Dataset:
             reading.check_for_lists()
             return _read_lists(reading, files.found)
         reading.check_for_forests()
-        return _as_type(_read_forests(reading, files), reading.dtype)
+        return _as_type(add_builtin_features(_read_forests(reading, files), reading.features), reading.dtype)
 
 
 # Lists.
