@@ -1,7 +1,8 @@
 """Lattices of OpenFst: binary vector (and const) FSTs, and its text format.
 
 Weights are costs by convention and are negated on reading; a state with the final weight ``Infinity`` is not final.
-Label 0 is epsilon: no word, whatever the rule, and so are the marks of HiFST (999999991 to 999999999). The words of a transducer are its output labels.
+Label 0 is epsilon: no word, whatever the rule, and so are the marks of HiFST (999999991 to 999999999). The words of a
+transducer are its output labels.
 """
 
 from __future__ import annotations
