@@ -26,6 +26,7 @@ from hulltune.formats.builtin_features import add_builtin_features
 from hulltune.formats.extra_scores import read_column
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.jsonl import RECORDS, read_records
+from hulltune.formats.mert import read_mert
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.nemo import read_nemo
 from hulltune.formats.numbers import shown
@@ -292,14 +293,17 @@ def _open_packed(reading: Reading, files: Sequence[_File]) -> Dataset:
 def _rows(reading: Reading, files: Sequence[_File], problems: Problems) -> Rows:
     """The rows of all files. The kernel reads Moses lists; other formats go through one collector."""
     formats = {file.format for file in files}
+    if formats & {"moses", "mert"} and len(formats) > 1:
+        raise InputError(f"the files are in different formats ({', '.join(sorted(formats))})")
     if "moses" in formats:
-        if len(formats) > 1:
-            raise InputError(f"the files are in different formats ({', '.join(sorted(formats))})")
         moses = MosesReader(problems=problems, missing=reading.missing, dtype=np.dtype(reading.dtype))
         for file in files:
             moses.read(file.source)
         return moses.rows()
     collector = RowCollector(missing=reading.missing)
+    if "mert" in formats:
+        read_mert([file.source for file in files], collector, problems)
+        return collector.rows()
     nemo = [file.source for file in files if file.format == "nemo"]
     if nemo:
         read_nemo(nemo, collector, problems)

@@ -20,7 +20,7 @@ from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Metric, References
 from hulltune.metrics.memory import Memory
-from hulltune.metrics.registry import get_metric
+from hulltune.metrics.statistics import for_data
 from hulltune.metrics.store import Store
 from hulltune.search.directions import some_axes
 from hulltune.search.outputs import Outputs
@@ -118,7 +118,7 @@ class Problem:
         sources = dataset.sources
         return Problem(
             dataset.corpus,
-            get_metric(metric),
+            for_data(metric, dataset),
             dataset.references,
             sources=None if sources is None or not any(sources) else [source or "" for source in sources],
             first_choices=dataset.first_choices,

@@ -16,7 +16,7 @@ from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric, References
-from hulltune.metrics.registry import get_metric
+from hulltune.metrics.statistics import for_data
 from hulltune.metrics.wer import Cer, Wer
 from hulltune.search.problem import Picks, Problem
 from hulltune.tuning.evaluation import oracle
@@ -67,7 +67,7 @@ def best_reachable(
     dataset = as_dataset(data, references)
     assert dataset.references is not None
     vector = None if weights is None else as_weights(weights)
-    return _best(dataset.corpus, dataset.references, get_metric(metric), vector, k, threads)
+    return _best(dataset.corpus, dataset.references, for_data(metric, dataset), vector, k, threads)
 
 
 def _best(corpus: Corpus, references: References, metric: Metric, weights: Any, k: int, threads: int | None) -> Oracle:

@@ -113,7 +113,8 @@ def tune(
         if heldout is not None:
             unseen = Problem.of(like(dataset, heldout), chosen, store=kept, questions=questions)
         others = [
-            Problem.of(dataset, other, outputs=problem.outputs, store=kept) for other in _other_metrics(chosen, also)
+            Problem.of(dataset, other, outputs=problem.outputs, store=kept)
+            for other in _other_metrics(problem.metric, also)
         ]
         read = time.perf_counter()
         first = None if start is None else as_weights(start)
