@@ -49,13 +49,13 @@ def test_fields_without_numbers_are_ignored_with_a_note(file: Path, change: type
         (named,) = read_all(read_slf, file)
         assert named.forest.feature_names == plain.forest.feature_names == ("acoustic", "language", "words")
         assert forest_paths(named.forest) == forest_paths(plain.forest)
-        assert dict(named.ignored) == {"i": "0.0,0.0", "how": "fast"}
+        assert list(named.notes.values()) == ["'0.0,0.0'", "'fast'"]
         assert named.model == {"acoustic": 1.0, "language": 2.0, "words": 0.5}
         with pytest.warns(Note) as notes:
             read(file)
         assert [str(note.message) for note in notes] == [
-            f"the field i= holds no numbers ('0.0,0.0' in {file}), and is ignored",
-            f"the field how= holds no numbers ('fast' in {file}), and is ignored",
+            f"the field i= holds no numbers, and is ignored ('0.0,0.0' in {file})",
+            f"the field how= holds no numbers, and is ignored ('fast' in {file})",
         ]
 
 
@@ -65,7 +65,7 @@ def test_one_note_for_many_files(tmp_path: Path) -> None:
     with pytest.warns(Note) as notes:
         read(tmp_path)
     assert len(notes) == 2
-    assert "0.slf, and in 2 other files)" in str(notes[0].message)
+    assert str(notes[0].message).endswith("0.slf, and 2 more)")
 
 
 @pytest.mark.parametrize(
@@ -119,14 +119,16 @@ def test_search_graphs_of_moses_have_no_lines_for_nodes(file: Path, line_end: st
         assert named.forest.feature_names == ("x1", "x2", "words")
         assert {words for words, _ in forest_paths(named.forest)} == {("it", "is", "cold"), ("it", "was", "freezing")}
         assert named.model == {"x1": 0.3, "x2": 0.5, "words": 0.0}
-    assert read(file).provenance[0].format == "slf"
+    with pytest.warns(Note, match="its scores are those of the whole path up to a link, and do not add up"):
+        assert read(file).provenance[0].format == "slf"
 
 
 def test_links_alone_may_begin_and_end_anywhere(file: Path) -> None:
-    lines = "VERSION=1.0\nN=3 L=2\nJ=0 S=2 E=0 W=a l=1\nJ=1 S=0 E=1 W=b l=2\n"
+    lines = "VERSION=1.0\nN=3 L=3\nJ=0 S=2 E=0 W=a l=1\nJ=1 S=0 E=1 W=b l=2\nJ=2 S=2 E=0 W=c l=1\n"
     for content in (lines, lines.replace("N=3", "start=2 end=1\nN=3")):
         (named,) = read_all(read_slf, file, content)
-        assert {words for words, _ in forest_paths(named.forest)} == {("a", "b")}
+        assert {words for words, _ in forest_paths(named.forest)} == {("a", "b"), ("c", "b")}
+        assert not named.notes
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,8 @@ class NamedForest:
     name: str | None = None
     model: Mapping[str, float] | None = field(default=None, repr=False)
     """The weights by which the decoder ranked, where the file has them (the scales in a header of SLF)."""
-    ignored: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """The fields that hold no numbers and are ignored, each with a value of it."""
+    notes: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What the caller should know of the file, each with an example."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,6 @@ from hulltune.formats.jsonl import RECORDS, read_records
 from hulltune.formats.mert import read_mert
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.nemo import read_nemo
-from hulltune.formats.numbers import shown
 from hulltune.formats.packed import open_packed
 from hulltune.formats.reading import Reading
 from hulltune.formats.references import ReferencesLike, as_references
@@ -324,7 +323,7 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
     vocabulary = Vocabulary()
     pieces: list[Piece] = []
     models: list[Mapping[str, float] | None] = []
-    ignored: dict[str, list[str]] = {}
+    notes: dict[str, list[str]] = {}
     list_files = [file for file in files.found if not file.has_forests]
     lists: Dataset | None = None
     for file in files.found:
@@ -332,8 +331,8 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
             forests = list(_forests_of(file, options, vocabulary))
             for number, forest in enumerate(forests):
                 models.append(_model(file.format, forest))
-                for name, value in forest.ignored.items():
-                    ignored.setdefault(name, []).append(f"{shown(value)} in {file.source.name}")
+                for text, example in forest.notes.items():
+                    notes.setdefault(text, []).append(f"{example} in {file.source.name}")
                 sentence = names.sentence(file.source, forest, len(forests))
                 pieces.append(Piece(sentence, forest.forest, Member(file.source.name, forest.name or f"{number}")))
         elif lists is None:  # all lists at once: the lists of a sentence are joined
@@ -341,9 +340,9 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
             pieces += pieces_of(lists, vocabulary)
     if not pieces:
         raise InputError(f"{', '.join(file.source.name for file in files.found)}: no forests")
-    for name, places in ignored.items():
-        others = f", and in {counted(len(places) - 1, 'other file')}" if len(places) > 1 else ""
-        warnings.warn(f"the field {name}= holds no numbers ({places[0]}{others}), and is ignored", Note, stacklevel=2)
+    for text, places in notes.items():
+        others = f", and {len(places) - 1:,} more" if len(places) > 1 else ""
+        warnings.warn(f"{text} ({places[0]}{others})", Note, stacklevel=2)
     dataset = joined(
         pieces, lists=lists, ids_by=names.kind, left_out=files.left_out,
         provenance=[Provenance(file.source.name, file.format) for file in files.found],

@@ -1,7 +1,7 @@
 """Lattices in HTK's standard lattice format (SLF), one a file; words on nodes (PocketSphinx) or on links (HTK, Kaldi).
 
 ``a=`` becomes the feature acoustic, ``l=`` language, ``n=`` ngram, ``r=`` pronunciation, ``ds=`` duration; any other
-field of links with numbers in it keeps its name, and one with anything else in it is ignored (NamedForest.ignored).
+field of links with numbers in it keeps its name, and one with anything else in it is ignored (NamedForest.notes).
 They are log-likelihoods, converted to natural logarithms if ``base=`` says so. The feature words counts the words of
 the output. Scales and penalties of the header are no features: they are the weights to be tuned. The nodes of a file
 without ``I=`` lines (Moses) are those from 0 to ``N=`` − 1.
@@ -55,6 +55,10 @@ _OF_LATTICES = {"V": "VERSION", "U": "UTTERANCE", "S": "SUBLAT", "N": "NODES", "
 RESERVED_KEYS = _IGNORED_KEYS | {"I", "J", "S", "E", "W", "L", "START", "END", "WORD"}
 """The fields of nodes and links that are no features."""
 _MOST_KEYS = 256
+PATH_SCORES = (
+    "links without I= lines that form a tree, as Moses writes them: its scores are those of the whole path up to a "
+    "link, and do not add up; tune on -output-search-graph-extended"
+)
 MOST_FEATURES = 200
 """The most features that are written: readers take _MOST_KEYS fields in all."""
 BYTES_PER_LINE = 300
@@ -106,7 +110,7 @@ class _SlfFile:
         self._bytes = np.frombuffer(data, dtype=np.uint8)
         self._header: dict[str, str] = {}
         self._columns: list[str] = []
-        self._ignored: dict[str, str] = {}
+        self._notes: dict[str, str] = {}
         self._implied = False
         """Whether the file has links alone, and its nodes follow from the header."""
         self._check_utf8()
@@ -245,7 +249,7 @@ class _SlfFile:
         for column, found in odd.items():
             if 2 * len(found) <= np.count_nonzero(~np.isnan(self._rows.values[:rows, column])):
                 raise self._bad_value(found[0][0], column, found[0][1])  # most are numbers: this one is a fault
-            self._ignored[self._columns[column]] = found[0][1]
+            self._notes[f"the field {self._columns[column]}= holds no numbers, and is ignored"] = shown(found[0][1])
         if odd:
             self._rows = self._rows._replace(values=np.delete(self._rows.values, list(odd), axis=1))
             self._columns = [name for column, name in enumerate(self._columns) if column not in odd]
@@ -293,6 +297,8 @@ class _SlfFile:
         numbers = self._nodes.source
         sources, targets = (self._places(column, numbers) for column in (self._links.source, self._links.target))
         start, end = self._ends(numbers, sources, targets)
+        if self._implied and np.bincount(targets[targets != end], minlength=1).max() <= 1:
+            self._notes[PATH_SCORES] = f"{len(numbers)} nodes"
         words, start_word = self._output(options, vocabulary, start, targets)
         self._data, self._bytes, self._words = b"", self._bytes[:0].copy(), self._interning.empty_texts(1)
         of_node = sources if self._header.get("dir", "f").startswith("b") else targets
@@ -314,7 +320,7 @@ class _SlfFile:
             arcs, vocabulary, where=self._file, describe_row=lambda row: f"{self._file}:{lines[row - 1]}"
         )
         model = header_weights(self._header, names)
-        return NamedForest(forest, self._header.get("UTTERANCE") or None, model, self._ignored)
+        return NamedForest(forest, self._header.get("UTTERANCE") or None, model, self._notes)
 
     def _implied_nodes(self) -> slf.Rows:
         """Nodes without a word, as many as the header says, for links that stand alone."""
