@@ -407,6 +407,8 @@ def test_what_looks_like_no_lattice() -> None:
         b"3 4\n2\nthe ||| lm=-1\n",
         b"u1 12:30\nu2 12:31\n",
         b"utt1\n-1200.5 -20.25 3 it is cold\n",
+        b"5\n3 7 2\n1 2 3 4\n",  # references that are numbers
+        b"John wrote 3:16\nMark wrote 1:2\n",
     ):
         assert not looks_like(head)
         assert not kaldi.looks_like_list(head)

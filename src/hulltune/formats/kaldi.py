@@ -66,7 +66,9 @@ def _looks_like_text(head: bytes) -> bool:
         weight = _WEIGHT.fullmatch(fields[-1]) if len(fields) in (2, 4, 5) else None
         pairs = pairs or (weight is not None and weight[1] is not None)
         alignments = alignments or (weight is not None and weight[2] is not None)
-    clearly_key = has_key and (len(lines[0].split()) == 1 or lines[0].rstrip(b"\r").endswith((b" ", b"\t")))
+    # Without pairs, columns of numbers below a number are no archive, unless a blank ends the key as Kaldi writes it.
+    key = lines[0].rstrip(b"\r\n")
+    clearly_key = has_key and (key.endswith((b" ", b"\t")) or (len(key.split()) == 1 and not key.isdigit()))
     return alignments or (has_key and pairs) or (clearly_key and arcs)
 
 
@@ -202,7 +204,7 @@ def _read_text(
 
 LIST_SUFFIX = ".scp"
 _LISTED = re.compile(rb"(\S+)[ \t]+(\S.*?)(?::([0-9]{1,18}))?[ \t\r]*")
-_PLACED = re.compile(rb"\S+[ \t]+\S.*[^0-9:\s].*:[0-9]{1,18}[ \t\r]*")
+_PLACED = re.compile(rb"\S+[ \t]+\S*[^0-9:\s]\S*:[0-9]{1,18}[ \t\r]*")
 
 
 def looks_like_list(head: bytes) -> bool:

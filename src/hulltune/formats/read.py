@@ -408,7 +408,7 @@ class _Names:
 
     def __init__(self, ids: str | os.PathLike[str]) -> None:
         self._ids = os.fspath(ids)
-        self.listed = None if self._ids in ("order", "name", "name1") else _listed_names(ids)
+        self.listed = None if self._ids in ("order", "name", "name1") else _Listed(ids)
         self.kind = self._ids if self.listed is None else "name"
         self._position = -1
 
@@ -437,30 +437,52 @@ class _Names:
             number -= 1
         return number
 
-    def _line(self, file: Source, forest: NamedForest, count: int, places: dict[str, int]) -> int:
+    def _line(self, file: Source, forest: NamedForest, count: int, listed: _Listed) -> int:
         """The line with the name of a forest or of its file."""
         stem = without_suffix(FilePath(file)).stem
         names = [forest.name] if count > 1 else [stem, FilePath(file).name, forest.name]
-        place = next((places[name] for name in names if name in places), None)
+        place = listed.place(names)
         if place is None:
             name = forest.name if count > 1 else stem
             raise InputError(f"{file.name}: {self._ids} has no line for {name!r}; expected the names of all forests")
         return place
 
 
-def _listed_names(path: Path) -> dict[str, int]:
-    """The line number, from 0, of every name in a file: the first word of each line."""
-    places: dict[str, int] = {}
-    with open_bytes(path) as stream:
-        for number, line in enumerate(stream.read().decode("utf-8", errors="replace").splitlines()):
-            words = line.split()
-            if not words:
-                raise InputError(f"{os.fspath(path)}:{number + 1}: an empty line; expected the name of a forest")
-            if words[0] in places:
-                first = places[words[0]] + 1
-                raise InputError(f"{os.fspath(path)}:{number + 1}: {words[0]!r} again, after line {first}")
-            places[words[0]] = number
-    return places
+class _Listed:
+    """The lines of a file of names: a name is the first word of a line, or all of it (a name with blanks)."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.fspath(path)
+        with open_bytes(path) as stream:
+            self._lines = [line.strip() for line in stream.read().decode("utf-8", errors="replace").splitlines()]
+        if "" in self._lines:
+            number = self._lines.index("") + 1
+            raise InputError(f"{self._file}:{number}: an empty line; expected the name of a forest")
+        self._whole: dict[str, int] = {}
+        self._words: dict[str, int] = {}
+        self._fault: InputError | None = None
+        """The first word that two lines begin with: a fault unless names have blanks, and are whole lines."""
+        for number, line in enumerate(self._lines):
+            word = line.split()[0]
+            first = self._words.setdefault(word, number)
+            if first != number:
+                again = InputError(f"{self._file}:{number + 1}: {word!r} again, after line {first + 1}")
+                if line in self._whole:
+                    raise again
+                self._fault = self._fault or again
+            self._whole[line] = number
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def place(self, names: Sequence[str | None]) -> int | None:
+        """The line, from 0, of the first of these names that there is, or None."""
+        for name in names:
+            if name is not None and name in self._whole and " " in name:
+                return self._whole[name]
+        if self._fault is not None:
+            raise self._fault
+        return next((self._words[name] for name in names if name in self._words), None)
 
 
 def _last_number(name: str) -> int | None:
