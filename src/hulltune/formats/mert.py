@@ -13,6 +13,7 @@ Moses numbers the values of every feature (``LM0_0``); here the only one of a fe
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import Counter
@@ -241,6 +242,12 @@ class _File:
 
     def _row(self, line: bytes, width: int) -> Row | str:
         """The values on a line, or what is wrong with it."""
+        try:
+            plain = list(map(float, line.split()))
+            if len(plain) == width and math.isfinite(sum(plain)) and b"_" not in line:  # Python reads 1_0 as 10
+                return self._line, plain, {}
+        except ValueError:
+            pass  # sparse features, or a fault
         values: list[float] = []
         sparse: dict[str, float] = {}
         try:

@@ -94,24 +94,32 @@ def _from_lines(file: str, text: str) -> dict[str, float]:
     """The weights of lines, each with a name and a value. Of the dense weights of Moses, ``Name= v``, a name may have
     several values, on one line or on several: Name_0, Name_1, … as in lists.
     """
-    found: dict[str, list[tuple[str, str]]] = {}
+    found: dict[str, list[float]] = {}
     repeatable: set[str] = set()
+    places: dict[str, str] = {}
     for line, content in enumerate(text.split("\n"), start=1):
         content, where = content.strip(), f"{file}:{line}"
         if not content or content.startswith("#"):
             continue
-        name, values, dense = _named_values(content)
-        if not name or (len(values) != 1 and not dense):
+        name, tokens, dense = _named_values(content)
+        if not name or (len(tokens) != 1 and not dense):
             raise InputError(f"{where}: got {shown(content)}; expected 'name value' or 'name=value'")
         if name not in found and dense:
             repeatable.add(name)
         elif name in found and not (dense and name in repeatable):
             raise InputError(f"{where}: a second weight for {name!r}")
-        found.setdefault(name, []).extend((value, where) for value in values)
+        values = found.setdefault(name, [])
+        places.setdefault(name, where)
+        for token in tokens:
+            full = f"{name}_{len(values)}" if values or len(tokens) > 1 else name
+            values.append(_number(token, full, where))
     weights: dict[str, float] = {}
-    for name, given in found.items():
-        for place, (token, where) in enumerate(given):
-            _set(weights, name if len(given) == 1 else f"{name}_{place}", token, where)
+    for name, values in found.items():
+        for place, value in enumerate(values):
+            full = name if len(values) == 1 else f"{name}_{place}"
+            if full in weights:
+                raise InputError(f"{places[name]}: a second weight for {full!r}")
+            weights[full] = value
     return weights
 
 
@@ -129,12 +137,17 @@ def _named_values(content: str) -> tuple[str, list[str], bool]:
 
 
 def _set(weights: dict[str, float], name: str, token: str, where: str) -> None:
-    value = plain_number(token)
-    if value is None or not math.isfinite(value):
-        raise InputError(f"{where}: the weight of {name!r} is {token!r}; expected a finite number")
+    value = _number(token, name, where)
     if name in weights:
         raise InputError(f"{where}: a second weight for {name!r}")
     weights[name] = value
+
+
+def _number(token: str, name: str, where: str) -> float:
+    value = plain_number(token)
+    if value is None or not math.isfinite(value):
+        raise InputError(f"{where}: the weight of {name!r} is {token!r}; expected a finite number")
+    return value
 
 
 def write_weights(
