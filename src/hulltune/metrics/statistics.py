@@ -57,7 +57,7 @@ class GivenBleu(Bleu):
     """BLEU as Moses computes it from its statistics: the corpus's, of order 4, without smoothing; 0 to 100."""
 
     name: ClassVar[str] = "given_bleu"
-    needs_references: ClassVar[bool] = False
+    needs_references = False
 
     smooth_method: str = "none"
     tokenize: str = "none"
@@ -81,7 +81,7 @@ class GivenRate(Metric):
     """An error rate, TER or WER, from its errors and the length of references; 0 where that is 0."""
 
     name: ClassVar[str] = "given_rate"
-    needs_references: ClassVar[bool] = False
+    needs_references = False
     higher_is_better = False
     columns = ("errors", "reference_length")
 
