@@ -68,7 +68,8 @@ def all_kinds(folder: Path) -> dict[str, Kind]:
     kinds = {name: Kind(seeds, use_format(name)) for name, seeds in _seeds_by_format(folder).items()}
     for name, data in VARIANTS:
         kinds[name].seeds.append(data)
-    kinds["mert, features"] = Kind([FEATURES, FEATURES.replace(b"-0.5 \n", b"-0.5 pp_a=1\n")], partial(_use_mert, STATISTICS))
+    sparse = FEATURES.replace(b"-0.5 \n", b"-0.5 pp_a=1\n")
+    kinds["mert, features"] = Kind([FEATURES, sparse], partial(_use_mert, STATISTICS))
     kinds["mert, statistics"] = Kind([STATISTICS], partial(_use_mert, FEATURES))
     kinds["kaldi, list"] = Kind([b"u1 lat.ark:3\nu2 lat.ark:26\n"], _use_kaldi_list)
     moses = kinds["moses"].seeds
