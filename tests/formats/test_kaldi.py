@@ -281,6 +281,16 @@ def test_keys_that_hold_blanks(file: Path, kind: str) -> None:
         assert all(forest_paths(named.forest) == PATHS for named in forests)
 
 
+def test_blanks_at_the_ends_of_all_lines_make_no_key(file: Path) -> None:
+    for end in (" \n", "\t\n", " \r\n"):
+        content = COMPACT_TEXT.replace("\n", end)
+        assert looks_like(content.encode())
+        (named,) = read_all(read_kaldi, file, content)
+        assert (named.name, forest_paths(named.forest)) == (None, PATHS)
+        (named,) = read_all(read_kaldi, file, f"u1{end}{content}")
+        assert (named.name, forest_paths(named.forest)) == ("u1", PATHS)
+
+
 PLAIN_TEXT = "0\t1\t5\t7\t0.5\n0\t2\t5\t6\n1\t2\t0\t0\t1\n2\t0.25\n"
 PLAIN_PATHS = {(("7",), ((-0.5,), (-1.0,), (-0.25,))): 1, (("6",), ((-0.25,),)): 1}
 

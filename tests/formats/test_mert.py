@@ -122,6 +122,7 @@ def test_several_runs_are_joined(tmp_path: Path) -> None:
     )
     assert same(read(whole), joined)
     assert same(read([first[0], second[0], first[1], second[1]]), joined)
+    assert same(read([str(tmp_path / "run*.features.dat"), str(tmp_path / "run*.scores.dat")]), joined)
 
 
 def test_sparse_features(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def _looks_like_text(head: bytes) -> bool:
         return False
     lines = head.removeprefix(BYTE_ORDER_MARK).lstrip().split(b"\n")
     lines = lines[:-1] if len(lines) > 1 else lines
-    has_key = is_key(lines[0])
+    has_key = is_key(lines[0], lines[1] if len(lines) > 1 else b"")
     pairs, alignments, arcs = False, False, False
     for line in lines[has_key : _MOST_LINES + has_key]:
         fields = line.split()
@@ -72,12 +72,14 @@ def _looks_like_text(head: bytes) -> bool:
     return alignments or (has_key and pairs) or (clearly_key and arcs)
 
 
-def is_key(line: bytes) -> bool:
+def is_key(line: bytes, following: bytes) -> bool:
     """Whether the first line of a lattice is its key: one word, or no arc or state, or with a blank at its end, as
-    Kaldi writes it.
+    Kaldi writes it, while the line after it has none.
     """
     fields = line.split()
-    return len(fields) == 1 or (bool(fields) and (not _is_line(fields) or line.rstrip(b"\r").endswith(b" ")))
+    if len(fields) <= 1 or not _is_line(fields):
+        return bool(fields)
+    return line.rstrip(b"\r").endswith(b" ") and not following.rstrip(b"\r").endswith((b" ", b"\t"))
 
 
 def _is_line(fields: list[bytes]) -> bool:
@@ -174,7 +176,7 @@ def _read_text(
     has_pairs = _PAIR.search(head) is not None
     for first_line, lines in _pieces(stream, head):
         first, _, rest = lines.partition(b"\n")
-        has_key = is_key(first) if has_keys is not False else False
+        has_key = has_keys is not False and is_key(first, rest.partition(b"\n")[0])
         if has_keys is None:
             has_keys = has_key
             has_pairs = has_pairs or not has_keys
