@@ -379,12 +379,20 @@ def _model(format_name: str, named: NamedForest) -> Mapping[str, float] | None:
 
 
 def _common_model(models: Sequence[Mapping[str, float] | None]) -> Mapping[str, float] | None:
-    """The weights of all forests, or None if they disagree."""
+    """The weights of all forests, or None if one has none, or if they disagree, which a note tells."""
     common: dict[str, float] = {}
     for model in models:
-        if model is None or any(common.get(name, weight) != weight for name, weight in model.items()):
+        if model is None:
             return None
-        common |= model
+        for name, weight in model.items():
+            if common.setdefault(name, weight) != weight:
+                warnings.warn(
+                    f"the files have different scales ({common[name]} and {weight} for {name}): none is taken for the "
+                    "choice of the decoder, nor written",
+                    Note,
+                    stacklevel=2,
+                )
+                return None
     return common if any(common.values()) else None
 
 
