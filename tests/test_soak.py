@@ -38,6 +38,7 @@ def test_mutated_inputs_of_every_kind_are_answered_or_refused(fuzzer: Fuzzer) ->
     assert len(answered) > len(fuzzer.kinds) / 2
 
 
+@pytest.mark.filterwarnings("ignore::hulltune.errors.Note")
 def test_good_inputs_are_answered(fuzzer: Fuzzer, tmp_path: Path) -> None:
     """What is mutated must be worth mutating."""
     for name, kind in fuzzer.kinds.items():

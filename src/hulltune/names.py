@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 LIST_FORMATS = (
-    "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "packed",
+    "moses", "jsonl", "csv", "tsv", "parquet", "fairseq", "nemo", "sockeye", "score-folder", "srilm", "mert", "packed",
 )  # fmt: skip
 """Formats of lists, the common ones first; a packed file holds any dataset."""
 FOREST_FORMATS = (
@@ -34,6 +34,8 @@ BUILTIN_FEATURES = {
     "log_length": "log(1 + words)",
 }
 """Features that can be computed from lists alone, and their descriptions."""
+FOREST_FEATURES = ("words",)
+"""Those of them that can be computed from forests, too: sums over edges."""
 
 METRICS: dict[str, tuple[str, dict[str, Any]]] = {
     "accuracy": ("hulltune.metrics.accuracy:Accuracy", {}),

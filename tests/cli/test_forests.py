@@ -132,7 +132,7 @@ def test_lists_beside_forests(folder: Path, capsys: pytest.CaptureFixture[str]) 
     [
         (["info", "lists.txt", "--ids", "name"], "--ids: is for forests"),
         (["info", "forests", "--ids", "nane"], "did you mean 'name'"),
-        (["info", "forests", "--features", "words"], "--features: is for lists"),
+        (["info", "forests", "--features", "words,rank"], "--features: rank is for lists; forests take words"),
         (["info", "forests", "--on-error", "skip"], "--on-error: is for lists"),
         (["info", "forests", "--negate", "lmm"], "did you mean 'lm'"),
         (["info", "forests", "--format", "slf"], r"1\.hg\.gz"),

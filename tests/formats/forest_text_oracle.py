@@ -43,18 +43,38 @@ def forest_text(content: str) -> list[PlainForest]:
     while lines.lines:
         nodes, edges = header(lines.next())
         forest = PlainForest(max(nodes, 1), max(nodes, 1) - 1, name=name)
+        spelled: list[str] = []
         for node in range(nodes):
             while lines.lines and lines.lines[0].startswith("#"):
                 lines.next()
-            forest.edges += [edge(lines.next(), node, nodes) for _ in range(number(lines.next()))]
+            of_node = [lines.next() for _ in range(number(lines.next()))]
+            forest.edges += [edge(line, node, nodes) for line in of_node]
+            spelled += of_node
         if len(forest.edges) != edges:
             raise FaultError
+        if any(line.count("|||") > 1 for line in spelled):
+            shift_components(forest)
         forest.add_leaves()
         forests.append(forest)
         name = lines.skip_to_header()
     if not forests:
         raise FaultError
     return forests
+
+
+def shift_components(forest: PlainForest) -> None:
+    """Number the components of Moses' features from 0."""
+    filled = [edge.features for edge in forest.edges if edge.features]
+    names = {name for features in filled for name in features}
+    components = [match for match in map(re.compile("(.+)_(0|[1-9][0-9]{0,8})").fullmatch, sorted(names)) if match]
+    renamed: dict[str, str] = {}
+    for stem in {match[1] for match in components}:
+        numbers = sorted(int(match[2]) for match in components if match[1] == stem)
+        everywhere = all(f"{stem}_{k}" in features for features in filled for k in numbers)
+        if numbers[0] > 0 and (everywhere or (numbers == list(range(1, len(numbers) + 1)) and len(numbers) > 1)):
+            renamed |= {f"{stem}_{k}": f"{stem}_{k - 1}" for k in numbers}
+    for each in forest.edges:
+        each.features = {renamed.get(name, name): value for name, value in each.features.items()}
 
 
 def joshua(content: str) -> PlainForest:

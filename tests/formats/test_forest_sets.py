@@ -144,8 +144,8 @@ def test_no_match_and_no_forests(tmp_path: Path) -> None:
 
 def test_lists_are_not_forests_and_forests_no_lists(folder: Path, tmp_path: Path) -> None:
     assert sniff(folder) == sniff(folder / "1.hg") == "forest"
-    with pytest.raises(InputError, match="features: is for lists; forests are read as they are"):
-        read(folder / "1.hg", features=["words"])
+    with pytest.raises(InputError, match="features: chars is for lists; forests take words"):
+        read(folder / "1.hg", features=["words", "chars"])
     srilm = tmp_path / "srilm"
     srilm.mkdir()
     (srilm / "u1").write_text("-10 -2 2 a b\n-11 -2 2 a c\n")
@@ -242,11 +242,23 @@ def test_ids_from_a_file_of_names(folder: Path, tmp_path: Path) -> None:
         found.matched((("ten",), ("none",), ("two",)))
 
 
+def test_names_with_blanks(tmp_path: Path) -> None:
+    (tmp_path / "lat").write_text("".join(f"spk {n} \n0\t1\t{n}\t1,-10,3_4\n1\n\n" for n in (3, 1, 2)))
+    (tmp_path / "names").write_text("spk 1\nspk 2\nnobody\nspk 3\n")
+    found = read(tmp_path / "lat", ids=tmp_path / "names")
+    assert found.ids == (0, 1, 3)
+    assert [outputs(found, i) for i in range(3)] == [["1"], ["2"], ["3"]]
+    (tmp_path / "names").write_text("spk 1\nspk 1\nspk 3\n")
+    with pytest.raises(InputError, match="names:2: 'spk' again, after line 1"):
+        read(tmp_path / "lat", ids=tmp_path / "names")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("10\n2\n", r"1\.hg: .*names has no line for '1'"),
         ("10\n2\n10\n", r"names:3: '10' again, after line 1"),
+        ("10 a\n2\n10 b\n", r"names:3: '10' again, after line 1"),
         ("10\n\n2\n", r"names:2: an empty line"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import read
+from hulltune import read, read_weights, rerank, write
 from hulltune.data.features import SparseFeatures
 from hulltune.formats.forest_files import ForestOptions
 from hulltune.formats.forest_text import read_forest_text
@@ -39,12 +40,72 @@ def test_a_small_forest(file: Path) -> None:
 def test_comments_and_the_third_column_of_moses_are_passed_over(file: Path) -> None:
     (named,) = read_all(read_forest_text, file, MOSES, ForestOptions())
     assert list(outputs(named.forest)) == [("#", "big", "house")]
-    assert named.forest.feature_names == ("LM0", "TM0_1", "TM0_2")
+    assert named.forest.feature_names == ("LM0", "TM0_0", "TM0_1")
     (whole,) = read_all(read_forest_text, file, MOSES)
     assert list(outputs(whole.forest)) == [("<s>", "#", "big", "house", "</s>")]
     (other,) = read_all(read_forest_text, file, MOSES, ForestOptions(drop=frozenset({"big", "nowhere"})))
     assert list(outputs(other.forest)) == [("<s>", "#", "house", "</s>")]
     assert "big" not in other.forest.vocabulary
+
+
+SHIFTED = """# target ||| features ||| source-covered
+2 3
+# node 0
+1
+<s> |||  ||| 0
+# node 1
+2
+[0] good </s> ||| TM0_1=1 TM0_2=0 ||| 1
+[0] bad </s> ||| TM0_1=0 TM0_2=1 ||| 1
+"""
+
+
+def decoded(path: Path, weights: str) -> str:
+    path.with_name("moses.ini").write_text(f"[weight]\n{weights}\n")
+    found = read_weights(path.with_name("moses.ini"))
+    (text,) = rerank(path, found)
+    return text
+
+
+def test_weights_of_moses_ini_fit_its_hypergraphs_and_what_is_written_of_them(file: Path) -> None:
+    file.write_text(SHIFTED)
+    assert read(file).feature_names == ("TM0_0", "TM0_1")
+    assert (decoded(file, "TM0= 0.1 1"), decoded(file, "TM0= 1 0.1")) == ("bad", "good")
+    for name in ("again.hg", "again.hull"):
+        write(read(file), file.with_name(name), "forest" if name.endswith("hg") else None)
+        assert read(file.with_name(name)).feature_names == ("TM0_0", "TM0_1")
+        assert (decoded(file.with_name(name), "TM0= 0.1 1"), decoded(file.with_name(name), "TM0= 1 0.1")) == (
+            "bad",
+            "good",
+        )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "names"),
+    [
+        ("T_1=1 T_2=2 T_3=3", "T_1=1 T_2=2 T_3=3", ("T_0", "T_1", "T_2")),
+        ("T_1=1", "T_2=2", ("T_0", "T_1")),  # zeros left out
+        ("T_2=1 U=1", "T_2=2 U=1", ("T_1", "U")),
+        ("T_1=1 U=1", "U=1", ("T_1", "U")),  # a sparse feature whose name ends in a number
+        ("T_0=1 T_1=1", "T_0=1 T_1=1", ("T_0", "T_1")),
+        ("T_1=1 T_3=1 U=2", "U=1", ("T_1", "T_3", "U")),
+        ("T_01=1 _1=2", "T_01=1 _1=2", ("T_01", "_1")),
+        ("a_b_1=1 a_b_2=3 a=1", "a_b_1=1 a_b_2=3 a=1", ("a_b_0", "a_b_1", "a")),
+    ],
+)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_components_of_moses_count_from_0(
+    file: Path, first: str, second: str, names: tuple[str, ...], line_end: str
+) -> None:
+    content = SHIFTED.replace("TM0_1=1 TM0_2=0", first).replace("TM0_1=0 TM0_2=1", second).replace("\n", line_end)
+    (named,) = read_all(read_forest_text, file, content)
+    assert named.forest.feature_names == names
+    assert_agrees(read_forest_text, file, content, lambda: [each.build() for each in oracle.forest_text(content)])
+    ours = "\n".join(line.rpartition("|||")[0] if line.count("|||") == 2 else line for line in content.splitlines()[1:])
+    (named,) = read_all(read_forest_text, file, ours)  # only Moses counts from 1
+    assert set(named.forest.feature_names) == {
+        name for field in (first, second) for name in re.findall(r"(\S+)=", field)
+    }
 
 
 def test_features_are_negated_where_asked(file: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gzip
 import re
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hulltune.data.vocabulary import Vocabulary
 from hulltune.formats import moses_graph, plf
 from hulltune.formats.forest_files import ForestOptions, ForestReader
 from hulltune.formats.forest_text import read_forest_text
@@ -190,6 +192,69 @@ def test_confusion_networks_and_words_that_are_not_output(file: Path) -> None:
     assert set(outputs(named.forest)) == {("a", "b"), ("a",), ("b",), ()}
     (whole,) = read_all(read_plf, file, network)
     assert ("*EPS*",) in set(outputs(whole.forest))
+
+
+DICTS = "((('a',{'F1':0.5,'F2':-1e3},1),('b',{\"F2\":2},2),),(('c',{},1),),)\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        DICTS,
+        DICTS.replace("\n", "\r\n"),
+        DICTS.replace(",", " ,\t").replace(":", " : ").replace("{", " { ").replace("}", " } "),
+        DICTS.replace("'F1'", "u'F1'").replace("'F2'", "F2"),
+        DICTS.replace("2}", "2, }").replace("}, 2)", "}, 2, )"),
+        DICTS.replace("'F1':0.5,", "").replace("{'F2':-1e3}", "{'F1':0.5},{'F2':-1e3}"),
+    ],
+)
+def test_arcs_of_cdec_with_a_dict_of_features(file: Path, content: str) -> None:
+    for pack in (bytes, gzip.compress):
+        file.write_bytes(pack(content.encode()))
+        assert plf.looks_like(content.encode())
+        (named,) = read_plf(file, ForestOptions(), Vocabulary())
+        assert named.forest.feature_names == ("F1", "F2")
+        assert named.forest.features.toarray().tolist() == [[0, 0], [0.5, -1000], [0, 2], [0, 0]]
+        assert sorted(outputs(named.forest)) == [("a", "c"), ("b",)]
+
+
+def test_dicts_beside_scores_and_names(file: Path) -> None:
+    lines = "((('a',0.5,x=3,{'F':1},1),('b',0.25,{'F':2,'x':4},1),),)\n((('a',0.5,{'it\\'s{}':1}),),)\n"
+    both, network = read_all(read_plf, file, lines)
+    assert both.forest.feature_names == ("score", "x", "F")
+    assert both.forest.features.toarray().tolist() == [[0, 0, 0], [0.5, 3, 1], [0.25, 4, 2]]
+    assert network.forest.feature_names == ("score", "it's{}")
+    assert network.forest.features.toarray().tolist() == [[0, 0], [0.5, 1]]
+
+
+def test_dicts_cut_off_at_any_character(file: Path) -> None:
+    for length in range(1, len(DICTS) - 1):
+        assert refusal(partial(read_all, read_plf, file, DICTS[:length])) is not None
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("((('a',{'F':1,'F':2},1),),)", "feature 'F' occurs twice in arc 1"),
+        ("((('a',F=1,{'F':2},1),),)", "feature 'F' occurs twice in arc 1"),
+        ("((('a',1,{'score':2},1),),)", "feature 'score' is also the name that an unnamed score gets"),
+        ("((('a',{'F':nan},1),),)", "feature 'F' is 'nan'; expected a finite number"),
+        ("((('a',{'F':},1),),)", "feature 'F' is ''; expected a finite number"),
+        ("((('a',{'F':1_0},1),),)", "feature 'F' is '1_0'; expected a finite number"),
+        ("((('a',{'F'},1),),)", "expected the features {'name': value, …} at character 15"),
+        ("((('a',{'F':1 2},1),),)", "expected the features {'name': value, …}"),
+        ("((('a',{'':1},1),),)", "expected a name without blanks for every feature"),
+        ("((('a',{'F G':1},1),),)", "expected a name without blanks for every feature"),
+        ("((('a',{'F':1},0),),)", "expected the distance to a later node, a whole number from 1 at character 16"),
+        ("((('a',{'F':1,1),),)", "expected ',' or ')' at character 8"),
+        ("((('a',{'F':1}{'G':1},1),),)", "expected ',' or ')' at character 15"),
+        ("((('a',{{'F':1}},1),),)", "expected ',' or ')' at character 8"),
+        ("((('a',{__import__('os'):1},1),),)", "expected the features {'name': value, …}"),
+        ("((('a',1,1),('b',{'F':1},1)),)", "arc 2 has 0 score(s), unlike the 1 of the first arc"),
+    ],
+)
+def test_what_is_wrong_with_a_dict(file: Path, line: str, message: str) -> None:
+    assert_refused(lambda: read_all(read_plf, file, f"{LATTICE}{line}\n{LATTICE}"), f"{file}:2: {message}")
 
 
 @pytest.mark.parametrize(

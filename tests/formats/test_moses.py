@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from functools import partial
 from pathlib import Path
@@ -311,6 +312,59 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory,
     for on_error in ("raise", "skip"):
         message = refusal(partial(read, path, format="moses", on_error=on_error))
         assert message is None or str(path) in message
+
+
+MARIAN = [("ein Haus", "F0= -1.5 F1= 2", "-0.75"), ("", "F0= -3 F1= 1", "-1.5"), ("Häuser", "F0= -2.5 F1= 0", "-1.25")]
+HARD = ["0-0 1-1 2-2", "", "0-0"]
+SOFT = ["0.9,0.1 0.25,0.75", "1,0", "1e-05,0.99999"]
+SCORES = ["WordScores= -0.5 -0.25 -0.75", "WordScores= -3.00000", "WordScores="]
+COUNTS = ["WordCounts=2,2", "WordCounts=2,0", "WordCounts=2,1"]
+
+
+def marian(*further: list[str], line_end: str = "\n") -> str:
+    """A list of Marian with further fields between text and features."""
+    rows = zip(MARIAN, *further, strict=True)
+    lines = [" ||| ".join(["0", text, *fields, values, score]) for (text, values, score), *fields in rows]
+    return "".join(line + line_end for line in lines)
+
+
+@pytest.mark.parametrize(
+    "further",
+    [[HARD], [SOFT], [SCORES], [HARD, SCORES], [SOFT, SCORES], [COUNTS], [COUNTS, HARD, SCORES], [HARD[::-1]]],
+)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_alignments_and_word_scores_of_marian_are_passed_over(
+    file: Path, further: list[list[str]], line_end: str
+) -> None:
+    plain = lists(file, marian())
+    for pack in (bytes, gzip.compress):
+        read = lists(file, pack(marian(*further, line_end=line_end).encode()))
+        assert read.feature_names == ("F0", "F1")
+        assert all_texts(read) == all_texts(plain) == [text for text, _, _ in MARIAN]
+        assert read.corpus.features.matrix().tolist() == plain.corpus.features.matrix().tolist()
+        assert read.scores is not None
+        assert read.scores.tolist() == [-0.75, -1.5, -1.25]
+    sparse = lists(file, marian(*further).replace("F0= ", "F0=").replace(" F1= ", " F1="))
+    assert sparse.corpus.features.matrix().tolist() == plain.corpus.features.matrix().tolist()
+
+
+def test_lists_of_marian_in_blocks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for block in (1, 30, 100):
+        monkeypatch.setattr("hulltune.formats.streams.BLOCK", block)
+        assert all_texts(lists(file, marian(HARD, SCORES))) == [text for text, _, _ in MARIAN]
+
+
+def test_lines_of_marian_that_lack_a_field(file: Path) -> None:
+    content = marian(HARD) + "0 ||| x ||| F0= 1 F1= 2 ||| -1\n"
+    with pytest.raises(InputError, match=r"nbest\.txt:4: "):
+        lists(file, content)
+    read = lists(file, content, on_error="skip")
+    assert (len(all_texts(read)), [fault.line for fault in read.skipped]) == (3, [4])
+
+
+def test_fields_after_the_score_are_still_passed_over(file: Path) -> None:
+    read = lists(file, "0 ||| a ||| F0= 1 ||| -1 ||| 0-0 1-1 ||| x=3\n0 ||| b ||| F0= 2 ||| -1 ||| 0-0 ||| x=4\n")
+    assert (read.feature_names, all_texts(read)) == (("F0",), ["a", "b"])
 
 
 @pytest.mark.parametrize(

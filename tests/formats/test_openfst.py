@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import InputError
+from hulltune import Forest, InputError, read
 from hulltune.data import SparseFeatures
 from hulltune.formats.openfst import looks_like, looks_like_text, read_openfst
 from tests.formats.lattice_oracles import (
@@ -251,3 +251,44 @@ def test_which_files_look_like_it() -> None:
     assert not looks_like_text(b"0 ||| a ||| x=1 ||| 2\n")
     assert not looks_like_text(small())
     assert not looks_like_text(b"")
+
+
+SPECIAL = [str(label) for label in range(999_999_991, 1_000_000_000)]
+
+
+@pytest.mark.parametrize("arc_type", ["standard", "tropicalsparsetuple", "tropical_LT_tropical"])
+def test_the_marks_of_hifst_are_no_words(file: Path, tmp_path: Path, arc_type: str) -> None:
+    weights = {
+        "standard": (floats(0), floats(INFINITY)),
+        "tropicalsparsetuple": (sparse_tuple({}), sparse_tuple({}, INFINITY)),
+        "tropical_LT_tropical": (floats(0, 0), floats(INFINITY, INFINITY)),
+    }
+    zero, nowhere = weights[arc_type]
+    labels = [999_999_990, *map(int, SPECIAL), 1_000_000_000]
+    states = [BinaryState(nowhere, [BinaryArc(label, zero, k + 1)]) for k, label in enumerate(labels)]
+    content = binary_fst(arc_type, [*states, BinaryState(zero)])
+    assert segment_words(binary(file, content)) == {("999999990", "1000000000")}
+    assert segment_words(binary(file, content, drop=frozenset())) == {("999999990", "1000000000")}
+    (tmp_path / "words.txt").write_text("a 999999990\nb 1000000000\n<dr> 999999999\n")
+    assert segment_words(binary(file, content, symbols=tmp_path / "words.txt")) == {("a", "<dr>", "b")}
+
+
+def segment_words(forest: Forest) -> set[tuple[str, ...]]:
+    return {words for words, _ in forest_paths(forest)}
+
+
+def test_archives_and_compact_fsts_get_a_hint(file: Path) -> None:
+    for magic, kind in ((2125656924, "sttable"), (5656924, "stlist")):
+        content = struct.pack("<iii", magic, 1, 0) + b"u1" + small()
+        for pack in (bytes, gzip.compress):
+            file.write_bytes(pack(content))
+            with pytest.raises(InputError, match=rf"a\.fst: an archive of OpenFst \(FAR, {kind}\).*farextract"):
+                read(file)
+        file.write_bytes(content[:4])
+        with pytest.raises(InputError, match="farextract"):
+            read(file)
+    for kind in ("compact_acceptor", "compact8_weighted_string", "ngram", "edit"):
+        vector = struct.pack("<i", 6) + b"vector"
+        file.write_bytes(patched(small(), vector, struct.pack("<i", len(kind)) + kind.encode()))
+        with pytest.raises(InputError, match=rf"an FST of type '{kind}'; .*fstconvert --fst_type=vector"):
+            read(file)

@@ -127,3 +127,14 @@ def test_the_same_paths_as_a_slow_reader(
     file = tmp_path_factory.mktemp("fst") / "a.txt"
     slow = slow_fst_text(content, transducer=transducer, width=width, nothing="<eps>")
     assert forest_paths(text(file, content)) == slow.paths()
+
+
+def test_the_marks_of_hifst_are_no_words(file: Path, tmp_path: Path) -> None:
+    lines = "".join(f"{k} {k + 1} {999_999_990 + k} 0.5\n" for k in range(11)) + "11\n"
+    for content in (lines, lines.replace("\n", "\r\n"), lines.replace(" 0.5", " 0,3,0.5")):
+        assert {words for words, _ in forest_paths(text(file, content))} == {("999999990", "1000000000")}
+    (tmp_path / "words.txt").write_text("a 999999990\nb 1000000000\n")
+    forest = text(file, lines, symbols=tmp_path / "words.txt")
+    assert {words for words, _ in forest_paths(forest)} == {("a", "b")}
+    spelled = text(file, lines.replace("999999990", "word"))  # where labels are words, so are these
+    assert len(next(words for words, _ in forest_paths(spelled))) == 11

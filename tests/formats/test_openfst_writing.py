@@ -53,8 +53,17 @@ def test_other_features_are_numbered(tmp_path: Path) -> None:
     assert forest_paths(named.forest) == forest_paths(forest)
 
 
+def test_words_that_look_like_marks_of_hifst(tmp_path: Path) -> None:
+    forest = Forest.from_lattice(
+        [(0, 1, "999999991", [1.0]), (1, 2, None, [2.0])], start=0, finals=[2], feature_names=("score",)
+    )
+    write_openfst_text(tmp_path / "a.txt", [NamedForest(forest)])
+    (named,) = read_all(read_openfst_text, tmp_path / "a.txt")
+    assert {words for words, _ in forest_paths(named.forest)} == {("999999991",)}
+
+
 def test_words_that_cannot_be_written(tmp_path: Path) -> None:
-    for words in (["two words"], ["<eps>", "a"], ["0"]):
+    for words in (["two words"], ["<eps>", "a"], ["0"], ["7", "999999991"]):
         forest = Forest.from_nbest([words], [[1.0]], feature_names=("score",))
         with pytest.raises(InputError, match=r"a\.txt: (the word .* cannot be written|all labels are numbers)"):
             write_openfst_text(tmp_path / "a.txt", [NamedForest(forest)])

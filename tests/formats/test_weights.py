@@ -28,6 +28,12 @@ def read(tmp_path: Path, content: str) -> dict[str, float]:
             "[feature]\nDistortion\n\n[weight]\nLM0= 0.5\nTM0= 1 2 # two\n[other]\nx= y\n",
             {"LM0": 0.5, "TM0_0": 1, "TM0_1": 2},
         ),
+        (  # the dense weights that mert-moses.pl writes for kbmira
+            "Distortion0= 0.3\nTM0= 1\nTM0= 2\r\nLM0= 0.5\nTM0=  -3e-1\n",
+            {"Distortion0": 0.3, "TM0_0": 1, "TM0_1": 2, "TM0_2": -0.3, "LM0": 0.5},
+        ),
+        ("TM0= 1 2\nLM0= 3\n", {"TM0_0": 1, "TM0_1": 2, "LM0": 3}),  # as moses -show-weights
+        ("a=b= 1\na=b= 2\n", {"a=b_0": 1, "a=b_1": 2}),
     ],
 )
 def test_reading(tmp_path: Path, content: str, expected: dict[str, float]) -> None:
@@ -49,6 +55,13 @@ def test_reading(tmp_path: Path, content: str, expected: dict[str, float]) -> No
         ("lm 1\ntm x\n", "w:2: the weight of 'tm' is 'x'"),
         ("lm inf\n", "'lm' is 'inf'"),
         ("=3\n", "w:1: got '=3'"),
+        ("lm= 1\nlm 2\n", "w:2: a second weight for 'lm'"),
+        ("lm 1\nlm= 2\n", "w:2: a second weight for 'lm'"),
+        ("lm=1\nlm=2\n", "w:2: a second weight for 'lm'"),
+        ("lm= 1\nlm_1 3\nlm= 2\n", "w:2: a second weight for 'lm_1'"),
+        ("lm= 1\nlm= x\n", "w:2: the weight of 'lm_1' is 'x'"),
+        ("lm 1 2\n", "w:1: got 'lm 1 2'"),
+        ("[weight]\nLM0= 1\nLM0= 2\n", "w:3: a second weight for 'LM0'"),
         ("[weight]\nLM0 1\n", "w:2: got 'LM0 1'"),
         ("[weight]\nLM0= 1 x\n", "w:2: the weight of 'LM0_1' is 'x'"),
     ],

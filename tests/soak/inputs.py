@@ -15,6 +15,7 @@ import warnings
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,12 @@ def all_kinds(folder: Path) -> dict[str, Kind]:
     """Every kind by name; good inputs are made in a folder."""
     write_all(folder)
     kinds = {name: Kind(seeds, use_format(name)) for name, seeds in _seeds_by_format(folder).items()}
+    for name, data in VARIANTS:
+        kinds[name].seeds.append(data)
+    sparse = FEATURES.replace(b"-0.5 \n", b"-0.5 pp_a=1\n")
+    kinds["mert, features"] = Kind([FEATURES, sparse], partial(_use_mert, STATISTICS))
+    kinds["mert, statistics"] = Kind([STATISTICS], partial(_use_mert, FEATURES))
+    kinds["kaldi, list"] = Kind([b"u1 lat.ark:3\nu2 lat.ark:26\n"], _use_kaldi_list)
     moses = kinds["moses"].seeds
     kinds["compressed"] = Kind([pack(data) for data in moses for pack in PACKERS], use_format("moses"))
     packed = _packed_files(folder, kinds)
@@ -96,6 +103,26 @@ def _use_named_references(path: Path, dice: random.Random) -> object:
 
 
 # Formats.
+
+FEATURES = b"""FEATURES_TXT_BEGIN_0 0 2 3 LM0_0 TM0_0 TM0_1 \n1 2 -0.5 \n0.25 -2 3 \nFEATURES_TXT_END_0
+FEATURES_BIN_BEGIN_0 2 1 3 LM0_0 TM0_0 TM0_1 \n\0\0\x80\x3f\0\0\0\x40\0\0\0\xbfFEATURES_BIN_END_0\n"""
+STATISTICS = b"""SCORES_TXT_BEGIN_0 0 2 2 WER\n3 4 \n1 4 \nSCORES_TXT_END_0
+SCORES_BIN_BEGIN_0 2 1 2 WER\n\1\0\0\0\5\0\0\0SCORES_BIN_END_0\n"""
+ARCHIVE = b"u1 \n0\t1\t6\t1,-10,3_4\n1\n\nu2 \n0\t1\t7\t2,-1,\n1\t0.5,0.25,\n\n"
+VARIANTS = [
+    ("plf", b"((('a',{'F1':0.5,'F2':-1e3},1),('b',{\"F2\":2},2),),(('c',{},1),),)\n"),
+    ("slf", b"VERSION=1.1\nNODES=4\nLINKS=3\nx1scale=0.3\nJ=0 S=0 E=1 W=it x1=1\nJ=1 S=1 E=3\nJ=2 S=0 E=2 x1=2\n"),
+    ("slf", b"VERSION=1.0\nN=2 L=1\nI=0 i=0.0,0.0\nI=1 i=0.1,0\nJ=0 S=0 E=1 W=a l=1 how=fast\n"),
+    ("kaldi", ARCHIVE),
+    ("kaldi", b"spk 1 \n0\t1\t5\t7\t0.5\n1\t0.25\n\nspk 2 \n0\t1\t5\t8\t1\n1\n\n"),
+    (
+        "moses",
+        b"0 ||| a ||| 0-0 1-1 ||| WordScores= -0.5 ||| F0= -1 ||| 0\n0 ||| c ||| ||| WordScores= ||| F0= 1 ||| 2\n",
+    ),
+    ("forest", b"2 3\n1\n<s> |||  ||| 0\n2\n[0] a ||| TM0_1=1 TM0_2=0 ||| 1\n[0] b ||| TM0_1=0 TM0_2=1 ||| 1\n"),
+    ("openfst-text", b"0 1 5 0.5\n0 1 999999998 0.5\n1 2 6 1\n2\n"),
+]
+"""What other programs write in a format."""
 
 PACKERS: list[Callable[[bytes], bytes]] = [gzip.compress, bz2.compress, lzma.compress]
 
@@ -160,6 +187,21 @@ def use_format(name: str) -> Use:
     return use
 
 
+def _use_mert(other: bytes, path: Path, dice: random.Random) -> object:
+    """Read a file of features or statistics along with its other half, and score it."""
+    path.with_name("other.dat").write_bytes(other)
+    dataset = read([path, path.with_name("other.dat")])
+    if dice.random() < 0.3:
+        hulltune.score(dataset, [1.0] * len(dataset.feature_names), metric="wer")
+    return examine(dataset, dice)
+
+
+def _use_kaldi_list(path: Path, dice: random.Random) -> object:
+    """Read the lattices that a list names."""
+    path.with_name("lat.ark").write_bytes(ARCHIVE)
+    return examine(read(path, format="kaldi" if dice.random() < 0.6 else None), dice)
+
+
 def examine(dataset: Dataset, dice: random.Random) -> str:
     """A digest of a dataset, whose features must be finite; now and then it is packed and opened again, or decoded."""
     found = digest(dataset)
@@ -205,7 +247,9 @@ def _packed_files(folder: Path, kinds: dict[str, Kind]) -> list[bytes]:
             path = folder / f"to-pack-{number}"
             path.write_bytes(data)
             try:
-                dataset = read(path, format=name)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", Note)
+                    dataset = read(path, format=name)
             except InputError:  # cut off at a place where it cannot be
                 continue
             stream = io.BytesIO()

@@ -24,6 +24,7 @@ from hulltune import (
     score,
     tune,
 )
+from hulltune.errors import Note
 from hulltune.formats import pack
 from hulltune.lines.kbest import kbest
 from hulltune.search.strategies import STRATEGIES
@@ -322,7 +323,8 @@ def test_the_baseline_of_lattices_is_what_their_header_picks(
 def test_files_that_do_not_agree_have_no_weights_in_common(tmp_path: Path) -> None:
     for number in range(2):
         (tmp_path / f"{number}.slf").write_text(SLF.format(scale=number + 1, penalty=0))
-    assert read(tmp_path).model is None
+    with pytest.warns(Note, match=r"the files have different scales \(1\.0 and 2\.0 for language\)"):
+        assert read(tmp_path).model is None
     assert read(tmp_path / "1.slf").model == {"acoustic": 1.0, "language": 2.0, "words": 0.0}
     assert read(tmp_path / "1.slf", negate=True).model is None
     (tmp_path / "1.slf").write_text(SLF.format(scale="loud", penalty=0))

@@ -227,7 +227,7 @@ def data_options(metavar: str = "LISTS…", *, judged: bool = False) -> Decorato
         option(
             DATA,
             "--features NAME,…",
-            f"Features to compute from the texts of lists: {', '.join(BUILTIN_FEATURES)}.",
+            f"Features to compute from the texts of lists: {', '.join(BUILTIN_FEATURES)}. Of forests: words.",
             type=SomeOf("built-in feature", BUILTIN_FEATURES),
             default=(),
         ),

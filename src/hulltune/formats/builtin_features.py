@@ -1,16 +1,17 @@
-"""Features that are computed from the lists alone."""
+"""Features that are computed from the words of lists and forests alone."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset
-from hulltune.errors import unknown_name
-from hulltune.names import BUILTIN_FEATURES
+from hulltune.errors import InputError, unknown_name
+from hulltune.names import BUILTIN_FEATURES, FOREST_FEATURES
 
 
 def check_builtin_features(names: Sequence[str]) -> None:
@@ -20,10 +21,46 @@ def check_builtin_features(names: Sequence[str]) -> None:
             raise unknown_name("built-in feature", name, BUILTIN_FEATURES)
 
 
-def add_builtin_features(lists: Dataset, names: Sequence[str]) -> Dataset:
-    """The lists with some of BUILTIN_FEATURES added; linear in the texts, but for "consensus", which sorts them."""
+def add_builtin_features(dataset: Dataset, names: Sequence[str]) -> Dataset:
+    """The dataset with some of BUILTIN_FEATURES added; linear in the texts, but for "consensus", which sorts them.
+
+    Of these, forests take those of FOREST_FEATURES, which are sums over edges.
+    """
     check_builtin_features(names)
-    return lists.with_more_features(names, [_column(lists, name) for name in names]) if names else lists
+    if not names:
+        return dataset
+    if dataset.is_lists:
+        return dataset.with_more_features(names, [_column(dataset, name) for name in names])
+    for name in names:
+        if name not in FOREST_FEATURES:
+            raise InputError(
+                f"features: {name!r} is no sum over the edges of forests; they take {', '.join(FOREST_FEATURES)}"
+            )
+        if name in dataset.feature_names:
+            raise InputError(f"features: the forests have a feature {name!r} already, as SLF does; leave it out")
+    with_words = dataset.with_more_features(names, [_words_of_edges(dataset) for _ in names])
+    model = None if dataset.model is None else {**dataset.model, **dict.fromkeys(names, 0.0)}
+    return replace(with_words, model=model)
+
+
+def _words_of_edges(dataset: Dataset) -> Floats:
+    """The number of words that each edge puts out itself; the text of a list's hypothesis may have several.
+
+    An edge that does not put out each of its tails once is refused: there the words of an output are no sum.
+    """
+    from hulltune.kernels import texts
+
+    corpus = dataset.corpus
+    of_tails = corpus.labels < 0
+    edges = np.repeat(np.arange(corpus.edges), np.diff(corpus.label_offsets))[of_tails]
+    tails = corpus.tail_offsets[edges] - 1 - corpus.labels[of_tails]
+    if len(tails) != len(corpus.tails) or len(np.unique(tails)) != len(tails):
+        raise InputError(
+            "features: an edge does not put out each of its tails once, so that 'words' is no sum of edges"
+        )
+    sizes = np.append(texts.count_words_and_characters(*corpus.vocabulary.as_packed())[0], 0)
+    counts = np.concatenate([[0], np.cumsum(sizes[np.maximum(corpus.labels, -1)])])  # −1: a tail
+    return np.diff(counts[corpus.label_offsets]).astype(np.float64)
 
 
 def _column(lists: Dataset, name: str) -> Floats:

@@ -23,6 +23,8 @@ class NamedForest:
     name: str | None = None
     model: Mapping[str, float] | None = field(default=None, repr=False)
     """The weights by which the decoder ranked, where the file has them (the scales in a header of SLF)."""
+    notes: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """What the caller should know of the file, each with an example."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ A forest is a line ``nodes edges``, then for each node, bottom-up, a line with i
 for each of them: ``words [tail] words ||| name=value …``, where ``[k]`` is the output of node k and a name left out
 is 0. The last node is the root; any other node without edges is a leaf without output. ``0 0`` is a forest without a
 derivation: the decoder found nothing, and the sentence counts as an empty output. Moses writes comments
-(``# …``) before the counts and a third column, the number of source words covered: both are passed over. Values are
-scores (larger is better) and are taken as they are. The words ``<s>`` and ``</s>`` are not output.
+(``# …``) before the counts and a third column, the number of source words covered: both are passed over. It counts the
+components of a feature from 1 here, and from 0 in its lists and ini files; here they count from 0. Values are scores
+(larger is better) and are taken as they are. The words ``<s>`` and ``</s>`` are not output.
 
 The writer puts the name of a forest, if it has one, into a comment ``# name …``. Reading gives back what was written:
 the same nodes, edges, tails, words, feature names and values, to the bit.
@@ -42,6 +43,7 @@ _NAME = b"# name "
 _EMPTY = (b"0", b"0")
 """The only line of a forest without nodes."""
 _TAIL = re.compile(r"\[[0-9]+\]")
+_COMPONENT = re.compile(r"(.+)_(0|[1-9][0-9]{0,8})")
 _COUNT = re.compile(rb"[ \t\r]*\d{1,18}[ \t\r]*")
 
 Lines = Iterator[tuple[int, bytes]]
@@ -90,7 +92,10 @@ def read_forest_text(path: Path, options: ForestOptions, vocabulary: Vocabulary)
     lines = source.lines()
     header: Header | None = first_header(source, lines)
     while header is not None:
-        edges = _read_edges(TextForest(source, header, header.nodes), lines)
+        forest = TextForest(source, header, header.nodes)
+        edges = _read_edges(forest, lines)
+        if forest.has_covered:
+            count_from_0(edges)
         nodes = max(header.nodes, 1)  # "0 0" has a root without edges
         edges.add_leaves(nodes, nodes - 1)
         where = partial(source.at, header.place)
@@ -183,6 +188,8 @@ class TextForest:
         self.source = source
         self.header = header
         self.edges = RawEdges()
+        self.has_covered = False
+        """Whether an edge has a third column, the source words covered: then Moses wrote the forest."""
         self._limit = limit
 
     def add_edge(self, place: int, line: bytes, head: int) -> None:
@@ -191,7 +198,9 @@ class TextForest:
         output, bars, rest = line.partition(b"|||")
         if not bars:
             raise self.source.fault(place, "no '|||'; expected 'words [tail] words ||| name=value …'")
-        features = [token.rpartition(b"=") for token in split(rest.partition(b"|||")[0])]
+        spelled, covered, _ = rest.partition(b"|||")
+        self.has_covered = self.has_covered or bool(covered)
+        features = [token.rpartition(b"=") for token in split(spelled)]
         tails: list[int] = []
         labels: list[int] = []
         try:
@@ -239,6 +248,29 @@ class TextForest:
         """The error for a forest that is cut off."""
         found = f"after {len(self.edges.heads)} of {counted(self.header.edges, 'edge')}"
         return self.source.fault(len(self.source.data), f"the file ends within a forest, {found}")
+
+
+def count_from_0(edges: RawEdges) -> None:
+    """Number the components of Moses' features from 0, like its lists and its ini files: TM0_1 becomes TM0_0.
+
+    Moses writes all components of a feature on every edge that has features. So names ``stem_k`` are components if
+    all edges with features have all of them, or if they are stem_1, stem_2, … without a gap; the others, and those
+    with a stem_0 beside them, are sparse features, whose names end in a number by chance.
+    """
+    names = edges.names.texts
+    groups: dict[str, dict[int, int]] = {}
+    for column, name in enumerate(names):
+        if (match := _COMPONENT.fullmatch(name)) is not None:
+            groups.setdefault(match[1], {})[int(match[2])] = column
+    if not groups:
+        return
+    uses = np.bincount(np.array(edges.columns), minlength=len(names))
+    filled = np.count_nonzero(np.diff(np.array(edges.value_offsets)))
+    for stem, columns in groups.items():
+        complete = len(columns) > 1 and set(columns) == set(range(1, len(columns) + 1))
+        if 0 not in columns and (complete or all(uses[column] == filled for column in columns.values())):
+            for number, column in columns.items():
+                names[column] = f"{stem}_{number - 1}"
 
 
 def write_forest_text(path: Path, forests: Iterable[NamedForest]) -> None:

@@ -20,7 +20,7 @@ from hulltune.formats.fst_binary import KALDI, PAIR, SINGLE
 from hulltune.formats.lattices import Arcs, lattice_forest, negated, tuple_features
 from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.streams import not_utf8
-from hulltune.formats.symbols import read_symbols, words_of
+from hulltune.formats.symbols import is_word, read_symbols, words_of
 from hulltune.formats.word_rules import WordRule, number_words, word_rule
 
 EPSILON = "<eps>"
@@ -202,14 +202,16 @@ class _TextFst:
             line = self._line_of(labels.index(word))
             reason = f"label {shown(word)} is no number; leave out the symbol table of a file that has words already"
             raise self._piece.error(line, reason)
-        nothing = "0" if are_numbers else EPSILON
-        words = [label for label in labels if label != nothing]
-        if options.symbols is not None:
-            words = words_of([int(label) for label in words], read_symbols(options.symbols), self._piece.what)
+        symbols = None if options.symbols is None else read_symbols(options.symbols)
+        nothing = {"0" if are_numbers else EPSILON}
+        if are_numbers:
+            nothing.update(label for label in labels if int(label) and not is_word(int(label), symbols))
+        places = [place for place, label in enumerate(labels) if label not in nothing]
+        words = [labels[place] for place in places]
+        if symbols is not None:
+            words = words_of([int(label) for label in words], symbols, self._piece.what)
         numbers = np.full(count, -1, dtype=np.int32)
-        numbers[[place for place, label in enumerate(labels) if label != nothing]] = number_words(
-            words, word_rule(options, rule), vocabulary
-        )
+        numbers[places] = number_words(words, word_rule(options, rule), vocabulary)
         return numbers
 
     def _line_of(self, label: int) -> int:

@@ -1,4 +1,5 @@
-"""Lattices of Kaldi: Lattice and CompactLattice, text or binary, alone or in archives (``ark``, ``ark,t``).
+"""Lattices of Kaldi: Lattice and CompactLattice, text or binary, alone, in archives (``ark``, ``ark,t``) or in lists of
+places in them (``scp``). Archives of plain FSTs are read like those of OpenFst: one cost, the feature score.
 
 The two costs of an arc become the features graph (language model, pronunciation and transitions together) and
 acoustic, negated. Transition ids and alignments are passed over. A forest is named by its utterance.
@@ -9,25 +10,32 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path as FilePath
 from typing import IO, cast
 
+from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
-from hulltune.formats.fst_binary import MAGIC, CutOff, parse_fst, parse_header
+from hulltune.formats.fst_binary import MAGIC, SINGLE, CutOff, parse_fst, parse_header
 from hulltune.formats.fst_text import text_forest
 from hulltune.formats.numbers import shown
 from hulltune.formats.openfst import KALDI_ARCS, fst_forest
-from hulltune.formats.streams import BLOCK, blocks, not_utf8, open_bytes
-from hulltune.formats.word_rules import SPEECH
+from hulltune.formats.streams import BLOCK, BYTE_ORDER_MARK, blocks, not_utf8, open_bytes, open_bytes_at
+from hulltune.formats.word_rules import MARKS, SPEECH
 
 _BINARY_MARK = b"\0B"
-_KEY = re.compile(rb"[^\s\0]{1,4096}")
 _LONGEST_KEY = 4096
+_KEYED = re.compile(rb"([^\s\0][^\n\r\0]{0,4095}?)[ \t](?:\0B)?(?=" + re.escape(MAGIC) + rb")")
 _BLANK_LINE = re.compile(rb"\n[ \t\r]*\n")
 _NUMBER = rb"[-+]?(?:[0-9][-+0-9.eE]*|[iI]nf(?:inity)?)"
-_PAIR = _NUMBER + rb"," + _NUMBER
-_LINE = re.compile(rb"[0-9]+(?:\s+[0-9]+\s+\S+(?:\s+[0-9]+|\s+\S+)?)?(?:\s+(" + _PAIR + rb")(,[0-9_]*)?)?\s*")
+_WEIGHT = re.compile(_NUMBER + rb"(," + _NUMBER + rb"(,[0-9_]*)?)?")
+_PAIR = re.compile(rb"[ \t]" + _NUMBER + rb"," + _NUMBER + rb"(?:,[0-9_]*)?[ \t\r]*$", re.MULTILINE)
+_LISTED_STEP = 1 << 16
+"""The bytes of an archive that are read at first for one lattice of a list."""
+_MOST_LINES = 50
+"""The lines that are looked at to recognise a file."""
 
 
 def looks_like(head: bytes) -> bool:
@@ -41,31 +49,51 @@ def looks_like(head: bytes) -> bool:
 
 
 def _looks_like_text(head: bytes) -> bool:
-    """Whether the first lines are arcs with pairs of costs, below a key or with alignments after the pairs."""
+    """Whether the first lines are arcs: below a key, or with alignments after pairs of costs."""
     if b"\0" in head:
         return False
-    lines = head.lstrip().split(b"\n")
+    lines = head.removeprefix(BYTE_ORDER_MARK).lstrip().split(b"\n")
     lines = lines[:-1] if len(lines) > 1 else lines
-    has_key = len(lines[0].split()) == 1
-    found = False
-    for line in lines[has_key : 50 + has_key]:
-        if not line.strip():
+    has_key = is_key(lines[0], lines[1] if len(lines) > 1 else b"")
+    pairs, alignments, arcs = False, False, False
+    for line in lines[has_key : _MOST_LINES + has_key]:
+        fields = line.split()
+        if not fields:
             break
-        match = _LINE.fullmatch(line)
-        if match is None:
+        if not _is_line(fields):
             return False
-        found = found or (match[1] is not None and (has_key or match[2] is not None))
-    return found
+        arcs = arcs or len(fields) > 2
+        weight = _WEIGHT.fullmatch(fields[-1]) if len(fields) in (2, 4, 5) else None
+        pairs = pairs or (weight is not None and weight[1] is not None)
+        alignments = alignments or (weight is not None and weight[2] is not None)
+    # Without pairs, columns of numbers below a number are no archive, unless a blank ends the key as Kaldi writes it.
+    key = lines[0].rstrip(b"\r\n")
+    clearly_key = has_key and (key.endswith((b" ", b"\t")) or (len(key.split()) == 1 and not key.isdigit()))
+    return alignments or (has_key and pairs) or (clearly_key and arcs)
+
+
+def is_key(line: bytes, following: bytes) -> bool:
+    """Whether the first line of a lattice is its key: one word, or no arc or state, or with a blank at its end, as
+    Kaldi writes it, while the line after it has none.
+    """
+    fields = line.split()
+    if len(fields) <= 1 or not _is_line(fields):
+        return bool(fields)
+    return line.rstrip(b"\r").endswith(b" ") and not following.rstrip(b"\r").endswith((b" ", b"\t"))
+
+
+def _is_line(fields: list[bytes]) -> bool:
+    """Whether these fields are an arc or a final state."""
+    count = len(fields)
+    if not fields[0].isdigit() or count > 5 or (count > 2 and not fields[1].isdigit()):
+        return False
+    return count in (1, 3, 4) or _WEIGHT.fullmatch(fields[-1]) is not None
 
 
 def _fst_after_key(data: bytes, position: int = 0) -> tuple[str, int] | None:
     """The key of the archive entry here and the place of the binary FST after it; None for anything else."""
-    key = _KEY.match(data, position)
-    if key is None or data[key.end() : key.end() + 1] not in (b" ", b"\t"):
-        return None
-    place = key.end() + 1
-    place += len(_BINARY_MARK) * data.startswith(_BINARY_MARK, place)
-    return (key[0].decode("utf-8", errors="replace"), place) if data.startswith(MAGIC, place) else None
+    key = _KEYED.match(data, position)
+    return None if key is None else (key[1].strip().decode("utf-8", errors="replace"), key.end())
 
 
 def read_kaldi(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
@@ -74,15 +102,27 @@ def read_kaldi(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> It
         head = stream.read(_LONGEST_KEY + 16)
         if not head.strip():
             raise InputError(f"{os.fspath(path)}: the file is empty; expected lattices")
-        is_binary = head.startswith((MAGIC, _BINARY_MARK)) or _fst_after_key(head) is not None
-        reader = _read_binary if is_binary else _read_text
+        listed = FilePath(path).suffix == LIST_SUFFIX or looks_like_list(head)
+        reader = _read_listed if listed else _read_binary if _is_binary(head) else _read_text
         yield from reader(stream, head, os.fspath(path), options, vocabulary)
 
 
+def _is_binary(head: bytes) -> bool:
+    return head.startswith((MAGIC, _BINARY_MARK)) or _fst_after_key(head) is not None
+
+
 def _read_binary(
-    stream: IO[bytes], data: bytes, file: str, options: ForestOptions, vocabulary: Vocabulary
+    stream: IO[bytes],
+    data: bytes,
+    file: str,
+    options: ForestOptions,
+    vocabulary: Vocabulary,
+    *,
+    base: int = 0,
+    step: int | None = None,
 ) -> Iterator[NamedForest]:
-    position, base, at_end = 0, 0, False
+    """The lattices of bytes that begin at byte ``base`` of the file, of which ``step`` are read at first."""
+    position, at_end = 0, False
     while not at_end or position < len(data):
         try:
             name, place = _entry(data, position, file, base)
@@ -92,13 +132,18 @@ def _read_binary(
             if at_end:
                 reason = "the file ends within a lattice; is it cut off?"
                 raise InputError(f"{file}: byte {base + len(data)}: {reason}") from None
-            more = stream.read(max(BLOCK, 2 * len(data)))
+            more = stream.read(max(BLOCK if step is None else step, 2 * len(data)))
             at_end = not more
             data = data[position:] + more
             position, base = 0, base + position
             continue
-        yield NamedForest(fst_forest(fst, options, vocabulary, where), name)
+        yield _named(fst_forest(fst, options, vocabulary, where), name)
         position = fst.end
+
+
+def _named(forest: Forest, name: str | None) -> NamedForest:
+    """A forest and its key; the score of a plain FST is that of the decoder."""
+    return NamedForest(forest, name, dict.fromkeys(SINGLE, 1.0) if forest.feature_names == SINGLE else None)
 
 
 def _entry(data: bytes, position: int, file: str, base: int) -> tuple[str | None, int]:
@@ -119,35 +164,115 @@ def _entry(data: bytes, position: int, file: str, base: int) -> tuple[str | None
 
 
 def _read_text(
-    stream: IO[bytes], head: bytes, file: str, options: ForestOptions, vocabulary: Vocabulary
+    stream: IO[bytes],
+    head: bytes,
+    file: str,
+    options: ForestOptions,
+    vocabulary: Vocabulary,
+    *,
+    has_keys: bool | None = None,
 ) -> Iterator[NamedForest]:
-    has_keys: bool | None = None
+    """The lattices of lines, with or without keys; the first line tells if None does."""
+    has_pairs = _PAIR.search(head) is not None
     for first_line, lines in _pieces(stream, head):
-        first = lines[: lines.index(b"\n")].split()
-        is_key = len(first) == 1
+        first, _, rest = lines.partition(b"\n")
+        has_key = has_keys is not False and is_key(first, rest.partition(b"\n")[0])
         if has_keys is None:
-            has_keys = is_key
-        if is_key != has_keys:
-            got = shown(b" ".join(first).decode("utf-8", errors="replace"))
+            has_keys = has_key
+            has_pairs = has_pairs or not has_keys
+        if has_key != has_keys:
+            got = shown(first.strip().decode("utf-8", errors="replace"))
             raise InputError(f"{file}:{first_line}: expected an utterance id after a blank line, got {got}")
+        has_pairs = has_pairs or _PAIR.search(lines) is not None
         name = None
-        if is_key:
+        if has_key:
             try:
-                name = first[0].decode("utf-8")
+                name = first.strip().decode("utf-8")
             except UnicodeDecodeError as error:
                 raise InputError(f"{file}:{first_line}: {not_utf8(error)}") from None
-            lines, first_line = lines[lines.index(b"\n") + 1 :], first_line + 1
+            lines, first_line = rest, first_line + 1
         forest = text_forest(
             lines,
             options,
             vocabulary,
             file=file,
-            rule=SPEECH,
-            kaldi=True,
+            rule=SPEECH if has_pairs else MARKS,
+            kaldi=has_pairs,
             first_line=first_line,
             name=name,
         )
-        yield NamedForest(forest, name)
+        yield _named(forest, name)
+
+
+LIST_SUFFIX = ".scp"
+_LISTED = re.compile(rb"(\S+)[ \t]+(\S.*?)(?::([0-9]{1,18}))?[ \t\r]*")
+_PLACED = re.compile(rb"\S+[ \t]+\S*[^0-9:\s]\S*:[0-9]{1,18}[ \t\r]*")
+
+
+def looks_like_list(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is a list of places in archives: lines ``key archive:offset``."""
+    lines = [line for line in head.split(b"\n")[: -1 if head.count(b"\n") else None] if line.strip()]
+    return b"\0" not in head and bool(lines) and all(_PLACED.fullmatch(line) for line in lines)
+
+
+def _read_listed(
+    stream: IO[bytes], head: bytes, file: str, options: ForestOptions, vocabulary: Vocabulary
+) -> Iterator[NamedForest]:
+    """The lattices that the lines of an scp file name: ``key file``, or ``key archive:offset``."""
+    keys: set[str] = set()
+    for number, line in enumerate((head + stream.read()).removeprefix(BYTE_ORDER_MARK).split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{file}:{number}"
+        match = _LISTED.fullmatch(line.strip())
+        if match is None:
+            got = shown(line.strip().decode("utf-8", errors="replace"))
+            raise InputError(f"{where}: got {got}; expected 'key file' or 'key archive:offset'")
+        try:
+            key, target = match[1].decode("utf-8"), match[2].decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{where}: {not_utf8(error)}") from None
+        if key in keys:
+            raise InputError(f"{where}: {key!r} again; expected every utterance once")
+        keys.add(key)
+        if target.endswith(("|", "]")):
+            what = "a command" if target.endswith("|") else "a range"
+            hint = "write the lattices to an archive first (lattice-copy scp:… ark:lat.ark)"
+            raise InputError(f"{where}: {what}, {shown(target)}, which hulltune does not run; {hint}")
+        found = target if os.path.exists(target) else os.path.join(os.path.dirname(file), target)
+        if not os.path.exists(found):
+            raise InputError(f"{where}: {target}: no such file, neither here nor beside {file}")
+        forest = _listed(found, None if match[3] is None else int(match[3]), options, vocabulary, where)
+        yield NamedForest(forest.forest, key, forest.model)
+    if not keys:
+        raise InputError(f"{file}: the file is empty; expected lines 'key file' or 'key archive:offset'")
+
+
+def _listed(target: str, offset: int | None, options: ForestOptions, vocabulary: Vocabulary, where: str) -> NamedForest:
+    """The lattice at an offset of an archive, or the only one of a file."""
+    if offset is None:
+        with open_bytes(target) as stream:
+            head = stream.read(_LISTED_STEP)
+            if FilePath(target).suffix == LIST_SUFFIX or looks_like_list(head):
+                raise InputError(f"{where}: {target} is a list itself; expected a lattice")
+            reader = _read_binary if _is_binary(head) else _read_text
+            forests = list(islice(reader(stream, head, target, options, vocabulary), 2))
+        if len(forests) != 1:
+            several = "several lattices" if forests else "no lattice"
+            raise InputError(f"{where}: {target} has {several}; expected one, or an offset (archive:offset)")
+        return forests[0]
+    with open_bytes_at(target, offset) as stream:
+        head = stream.read(_LISTED_STEP)
+        if head.startswith((MAGIC, _BINARY_MARK)):
+            return next(_read_binary(stream, head, target, options, vocabulary, base=offset, step=_LISTED_STEP))
+        if head.split(b"\n", 1)[0].strip():  # Kaldi ends the line of the key before a lattice as text
+            got = shown(head[:20])
+            raise InputError(f"{where}: {target}: byte {offset}: expected a lattice there, got {got}")
+        try:
+            part = f"{target} (from byte {offset} on)"
+            return next(_read_text(stream, head, part, options, vocabulary, has_keys=False))
+        except StopIteration:
+            raise InputError(f"{where}: {target}: byte {offset}: expected a lattice there, got nothing") from None
 
 
 def _pieces(stream: IO[bytes], head: bytes) -> Iterator[tuple[int, bytes]]:

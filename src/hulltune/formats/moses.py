@@ -1,8 +1,9 @@
 """Moses n-best lists: ``id ||| text ||| features [||| score [||| anything]]``, one hypothesis a line.
 
 Features are written ``name= v v v`` (dense: Moses, Marian; several values become name_0, name_1, …) or ``name=v``
-(sparse: cdec, Travatar, Joshua; a name left out means 0), also both on one line. A kernel reads the bytes; this module
-answers its requests (a new name, more room) and writes the messages.
+(sparse: cdec, Travatar, Joshua; a name left out means 0), also both on one line. The alignments and word scores that
+Marian writes between text and features (``--alignment``, ``--word-scores``) are passed over. A kernel reads the bytes;
+this module answers its requests (a new name, more room) and writes the messages.
 """
 
 from __future__ import annotations
@@ -34,6 +35,24 @@ def looks_like(head: bytes) -> bool:
     """Whether a file that begins with these bytes is a Moses list."""
     first = first_line(head)
     return "|||" in first and not first.lstrip().startswith("{")
+
+
+_PASSED_OVER = re.compile(
+    rb"\s*(?:Word(?:Scores|Counts)=.*|(?:[0-9]+-[0-9]+\s*)*|(?:[-+.0-9eE]+(?:,[-+.0-9eE]+)+\s*)+)", re.DOTALL
+)
+"""What Marian writes between text and features: counts, alignments (hard ``0-1`` or soft ``0.9,0.1``), word scores."""
+
+
+def _further_fields(first: bytes) -> re.Pattern[bytes] | None:
+    """A pattern of lines that have further fields between text and features, like this first line of a file; its
+    groups are what is before them and after them. None where the line has no such fields, as in most lists.
+    """
+    fields = first.split(b"|||")[2:]
+    count = next((k for k, field in enumerate(fields) if not _PASSED_OVER.fullmatch(field)), len(fields))
+    if not 0 < count < len(fields) or b"=" not in fields[count]:
+        return None
+    field = rb"(?:(?!\|\|\|)[^\n])*"
+    return re.compile(rb"^(%b\|\|\|%b)(?:\|\|\|%b){%d}(\|\|\|.*)$" % (field, field, field, count), re.MULTILINE)
 
 
 def _has_no_id(line: bytes) -> bool:
@@ -99,9 +118,12 @@ class MosesReader:
         """Take all hypotheses of a file; linear in its size."""
         self._file = os.fspath(path)
         self._state[self._kernel.LINE] = 1
+        further: re.Pattern[bytes] | None = None
         with open_bytes(path) as stream:
-            for block in blocks(stream):
-                self._read_utf8(block)
+            for number, block in enumerate(blocks(stream)):
+                if number == 0:
+                    further = _further_fields(block[: block.index(b"\n")])
+                self._read_utf8(block if further is None else further.sub(rb"\1\2", block))
 
     def _read_utf8(self, block: bytes) -> None:
         """Read the lines of a block that are UTF-8; report the others."""

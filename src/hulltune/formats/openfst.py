@@ -1,13 +1,15 @@
 """Lattices of OpenFst: binary vector (and const) FSTs, and its text format.
 
 Weights are costs by convention and are negated on reading; a state with the final weight ``Infinity`` is not final.
-Label 0 is epsilon: no word, whatever the rule. The words of a transducer are its output labels.
+Label 0 is epsilon: no word, whatever the rule, and so are the marks of HiFST (999999991 to 999999999). The words of a
+transducer are its output labels.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -21,7 +23,7 @@ from hulltune.formats.fst_text import EPSILON, is_number, text_forest
 from hulltune.formats.lattice_writing import plain_lattice, write_each
 from hulltune.formats.lattices import Arcs, lattice_forest, negated
 from hulltune.formats.streams import BYTE_ORDER_MARK, open_bytes
-from hulltune.formats.symbols import read_symbols, words_of
+from hulltune.formats.symbols import SPECIAL, is_word, read_symbols, words_of
 from hulltune.formats.word_rules import MARKS, MARKS_1_2, SPEECH, WordRule, number_words, word_rule
 
 _ALIGNMENT = re.compile(rb",[-+.0-9eE]+,(?:[0-9]+_[0-9_]+)?\s*$")  # the weights of Kaldi's CompactLattice
@@ -29,8 +31,14 @@ _LINE = re.compile(rb"\s*[0-9]+(?:\s+[0-9]+(?:\s+\S+){1,3}|\s+[-+]?[0-9iI.]\S*)?
 KALDI_ARCS = frozenset({"lattice4", "lattice8", "compactlattice44", "compactlattice84"})
 
 
+ARCHIVES = {struct.pack("<i", 2125656924): "sttable", struct.pack("<i", 5656924): "stlist"}
+"""The first bytes of OpenFst's archives (FAR), and their types."""
+
+
 def looks_like(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is a binary FST, but no lattice of Kaldi."""
+    """Whether a file that begins with these bytes is a binary FST, but no lattice of Kaldi; or an archive of FSTs."""
+    if head[:4] in ARCHIVES:
+        return True  # the reader says how to read it
     try:
         return head.startswith(MAGIC) and parse_header(head, 0, "").arc_type not in KALDI_ARCS
     except (CutOff, InputError):
@@ -44,6 +52,11 @@ def read_openfst(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> 
         data = stream.read()
     if not data:
         raise InputError(f"{file}: the file is empty; expected an FST")
+    if data[:4] in ARCHIVES:
+        raise InputError(
+            f"{file}: an archive of OpenFst (FAR, {ARCHIVES[data[:4]]}), which is not read; unpack it with "
+            "farextract --filename_suffix=.fst, and give the folder of FSTs"
+        )
     position = 0
     while position < len(data):
         try:
@@ -84,7 +97,8 @@ def fst_forest(fst: BinaryFst, options: ForestOptions, vocabulary: Vocabulary, w
     rule = word_rule(options, default_rule(fst.header, numbers=symbols is None))
     distinct, places = number_distinct(fst.labels)
     numbers = np.full(len(distinct), -1, dtype=np.int32)
-    numbers[distinct != 0] = number_words(words_of(distinct[distinct != 0].tolist(), symbols, where), rule, vocabulary)
+    are_words = np.array([is_word(label, symbols) for label in distinct.tolist()], dtype=bool)
+    numbers[are_words] = number_words(words_of(distinct[are_words].tolist(), symbols, where), rule, vocabulary)
     arcs = Arcs(
         states=fst.states,
         start=fst.header.start,
@@ -128,9 +142,13 @@ def _text(named: NamedForest) -> str:
     weights = [_weight(row, keys) for row in rows]
     no_weight = _weight([0.0] * len(forest.feature_names), keys)
     words = {arc.word for arc in lattice.arcs if arc.word is not None}
-    nothing = "0" if "0" not in words and all(map(is_number, words)) else EPSILON
-    if "0" in words and all(map(is_number, words)) and all(arc.word is not None for arc in lattice.arcs):
-        raise InputError("all labels are numbers, so that the word '0' would be epsilon; expected another word too")
+    numbers = all(map(is_number, words))
+    misread = sorted(word for word in words if word == "0" or int(word) in SPECIAL) if numbers else []
+    nothing = "0" if numbers and not misread else EPSILON
+    if misread and all(arc.word is not None for arc in lattice.arcs):
+        raise InputError(
+            f"all labels are numbers, so that the word {misread[0]!r} would be epsilon; expected another word too"
+        )
     lines: list[str] = []
     for source, target, word, edge in lattice.arcs:
         label = nothing if word is None else _label(word, nothing)

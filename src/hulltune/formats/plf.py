@@ -2,8 +2,9 @@
 
 A lattice is a tuple of nodes, a node a tuple of arcs, an arc ``('word', score, …, distance)``: it leads to the node
 ``distance`` places later. The last arcs lead to the node after the last one written. Several scores become
-``score_0``, ``score_1``, …; a single one is ``score``; ``name=value`` after them is a feature of that name. An arc with
-one number has no distance and leads to the next node (a confusion network). ``()`` is the lattice of an empty sentence.
+``score_0``, ``score_1``, …; a single one is ``score``; ``name=value`` after them (Moses) is a feature of that name, and
+so is every entry of a dict (cdec): ``('word', {'name': value, …}, distance)``. An arc with one number has no distance
+and leads to the next node (a confusion network). ``()`` is the lattice of an empty sentence.
 
 Scores are taken as they are, and add up along a path: where a file has probabilities, write their logarithms. The
 words ``*EPS*`` and ``<eps>``, the empty word, and ``<s>`` and ``</s>`` are not output. A small parser reads the tuples;
@@ -34,7 +35,12 @@ _BLANKS = b" \t\r"
 _OPEN, _CLOSE, _COMMA, _NEWLINE = b"(),\n"
 _WORD = re.compile(rb"""u?(?:'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|"([^"\\\n]*(?:\\.[^"\\\n]*)*)")[ \t\r]*""")
 """A word in quotes, where a backslash protects the character after it. Python 2 writes a ``u`` before the quotes."""
-_NUMBERS = re.compile(rb"(?:,[ \t\r]*[^\x00-\x20,)]*[ \t\r]*)*")
+_QUOTED = rb"""'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*\""""
+_DICT = re.compile(rb",[ \t\r]*\{((?:[^{}'\"\n]|" + _QUOTED + rb")*)\}[ \t\r]*")
+_ENTRY = re.compile(
+    rb"[ \t\r]*(?:u?(" + _QUOTED + rb")|([^\x00-\x20,:='\"]+))[ \t\r]*[:=][ \t\r]*([^\x00-\x20,]*)[ \t\r]*(,|$)"
+)
+_NUMBERS = re.compile(rb"(?:" + _DICT.pattern + rb"|,[ \t\r]*[^\x00-\x20,){]*[ \t\r]*)*")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)")
 
 
@@ -116,24 +122,49 @@ class _Lattice:
         end = numbers.end()
         if self._data[end] != _CLOSE:
             raise self._fault(end, "expected ',' or ')'")
-        tokens = numbers[0].translate(None, _BLANKS).split(b",")[1:]
+        entries, plain, has_distance = (
+            self._take_dicts(numbers[0], end) if b"{" in numbers[0] else ([], numbers[0], False)
+        )
+        tokens = plain.translate(None, _BLANKS).split(b",")[1:]
         if tokens and not tokens[-1]:  # after a last comma
             tokens.pop()
-        if not tokens:
+        if not tokens and plain is numbers[0]:
             raise self._fault(end, "expected a score and a distance after the word")
         distance = 1  # in a confusion network every arc leads to the next node
-        if len(tokens) > 1:
+        if len(tokens) > 1 or (tokens and has_distance):
             digits = tokens.pop()
             distance = whole_number(digits) if digits.isdigit() else 0
             if not distance:
                 place = self._place_of(len(tokens), numbers.start())
                 raise self._fault(place, "expected the distance to a later node, a whole number from 1")
-        names = self._take_names(tokens, numbers.start()) if b"=" in numbers[0] else []
-        columns = self._columns(len(tokens) - len(names), names)
+        names = self._take_names(tokens, numbers.start()) if b"=" in plain else []
+        columns = self._columns(len(tokens) - len(names), names + [name for name, _ in entries])
+        tokens += [value for _, value in entries]
         values = self._edges.numbers(self._source, 0, tokens, columns)
         label = self._edges.words[word[1] if word[2] is None else word[2]]
         self._edges.add(self._nodes + distance, [self._nodes], [-1, label], columns, values)
         return end + 1
+
+    def _take_dicts(self, text: bytes, end: int) -> tuple[list[tuple[bytes, bytes]], bytes, bool]:
+        """The names and values in the dicts of an arc, its other fields, and whether the last of them is a distance.
+
+        The arc ends at ``end``, for messages.
+        """
+        entries: list[tuple[bytes, bytes]] = []
+        for found in _DICT.finditer(text):
+            place, content = 0, found[1].rstrip(_BLANKS)
+            while place < len(content):
+                entry = _ENTRY.match(content, place)
+                if entry is None:
+                    raise self._fault(end, "expected the features {'name': value, …}")
+                name = entry[2] if entry[1] is None else entry[1][1:-1]
+                if b"\\" in name:
+                    name = self._unescaped(name.decode()).encode()
+                if not name or any(blank in name for blank in _BLANKS):
+                    raise self._fault(end, "expected a name without blanks for every feature")
+                entries.append((name, entry[3]))
+                place = entry.end()
+        return entries, _DICT.sub(b"", text), not text.rstrip(_BLANKS + b",").endswith(b"}")
 
     def _take_names(self, tokens: list[bytes], start: int) -> list[bytes]:
         """Take the names off the named scores, which must come last. The first comma is at ``start``."""
@@ -166,9 +197,9 @@ class _Lattice:
         return self._unnamed + [known[name] for name in names]
 
     def _place_of(self, slot: int, start: int) -> int:
-        """The place of a score or distance; the comma before the first one is at ``start``."""
-        commas = re.compile(rb",[ \t\r]*").finditer(self._data, start)
-        return next(islice(commas, slot, None)).end()
+        """The place of a score or distance; the comma before the first one is at ``start``. Dicts do not count."""
+        commas = re.compile(_DICT.pattern + rb"|(,[ \t\r]*)").finditer(self._data, start)
+        return next(islice((comma for comma in commas if comma[2] is not None), slot, None)).end()
 
     def _fault(self, place: int, expected: str) -> InputError:
         """The error for a breach of the grammar at this place of the line."""

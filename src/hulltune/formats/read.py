@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -21,12 +22,13 @@ from hulltune.data.joining import Piece, from_forests, joined, pieces_of
 from hulltune.data.matching import matched_aloud
 from hulltune.data.packed import LISTS, packed_kind
 from hulltune.data.vocabulary import Vocabulary
-from hulltune.errors import InputError, unknown_name
+from hulltune.errors import InputError, Note, unknown_name
 from hulltune.formats.builtin_features import add_builtin_features
 from hulltune.formats.columns import Columns
 from hulltune.formats.extra_scores import read_column
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.jsonl import RECORDS, read_records
+from hulltune.formats.mert import read_mert
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.nemo import read_nemo
 from hulltune.formats.packed import open_packed
@@ -79,7 +81,8 @@ def read(
 
     Lists: the lists of a sentence in several files are joined. ``missing=0`` takes a feature that a hypothesis lacks as
     0; otherwise it is an error. ``on_error="skip"`` leaves out lines at fault and lists them in ``skipped``. ``add``
-    gives files of further scores, each with the name of its feature; ``features`` are some of BUILTIN_FEATURES.
+    gives files of further scores, each with the name of its feature; ``features`` are some of BUILTIN_FEATURES, of
+    which forests take "words", a word penalty.
     ``dtype`` is that of the features, float64 or float32. ``id_column``, ``text_column``, ``ref_column`` and
     ``source_column`` name the columns of tables, or keys of JSON lines, with this meaning; ``ignore`` names columns
     that are no features. References and columns to ignore may be several, or patterns (``meta_*``).
@@ -143,10 +146,10 @@ def read_with(reading: Reading, source: Any) -> Dataset:
 def _from_memory(reading: Reading, source: Any) -> Dataset:
     """The dataset of forests as they are, or of lists, perhaps with further features."""
     if isinstance(source, Dataset):
-        reading.check_for_memory("a Dataset", *(("features",) if source.is_lists else ()))
+        reading.check_for_memory("a Dataset", "features")
         return add_builtin_features(source, reading.features)
-    reading.check_for_memory("forests")
-    return from_forests([source] if isinstance(source, Forest) else source)
+    reading.check_for_memory("forests", "features")
+    return add_builtin_features(from_forests([source] if isinstance(source, Forest) else source), reading.features)
 
 
 # Files and their formats.
@@ -261,7 +264,7 @@ def _read_files(reading: Reading, paths: Sequence[Path]) -> Dataset:
             reading.check_for_lists()
             return _read_lists(reading, files.found)
         reading.check_for_forests()
-        return _as_type(_read_forests(reading, files), reading.dtype)
+        return _as_type(add_builtin_features(_read_forests(reading, files), reading.features), reading.dtype)
 
 
 # Lists.
@@ -321,14 +324,17 @@ def _open_packed(reading: Reading, files: Sequence[_File]) -> Dataset:
 def _rows(reading: Reading, files: Sequence[_File], problems: Problems) -> Rows:
     """The rows of all files. The kernel reads Moses lists; other formats go through one collector."""
     formats = {file.format for file in files}
+    if formats & {"moses", "mert"} and len(formats) > 1:
+        raise InputError(f"the files are in different formats ({', '.join(sorted(formats))})")
     if "moses" in formats:
-        if len(formats) > 1:
-            raise InputError(f"the files are in different formats ({', '.join(sorted(formats))})")
         moses = MosesReader(problems=problems, missing=reading.missing, dtype=np.dtype(reading.dtype))
         for file in files:
             moses.read(file.source)
         return moses.rows()
     collector = reading.collector()
+    if "mert" in formats:
+        read_mert([file.source for file in files], collector, problems)
+        return collector.rows()
     nemo = [file.source for file in files if file.format == "nemo"]
     if nemo:
         read_nemo(nemo, collector, problems)
@@ -349,6 +355,7 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
     vocabulary = Vocabulary()
     pieces: list[Piece] = []
     models: list[Mapping[str, float] | None] = []
+    notes: dict[str, list[str]] = {}
     list_files = [file for file in files.found if not file.has_forests]
     lists: Dataset | None = None
     for file in files.found:
@@ -356,6 +363,8 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
             forests = list(_forests_of(file, options, vocabulary))
             for number, forest in enumerate(forests):
                 models.append(_model(file.format, forest))
+                for text, example in forest.notes.items():
+                    notes.setdefault(text, []).append(f"{example} in {file.source.name}")
                 sentence = names.sentence(file.source, forest, len(forests))
                 pieces.append(Piece(sentence, forest.forest, Member(file.source.name, forest.name or f"{number}")))
         elif lists is None:  # all lists at once: the lists of a sentence are joined
@@ -363,6 +372,9 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
             pieces += pieces_of(lists, vocabulary)
     if not pieces:
         raise InputError(f"{', '.join(file.source.name for file in files.found)}: no forests")
+    for text, places in notes.items():
+        others = f", and {len(places) - 1:,} more" if len(places) > 1 else ""
+        warnings.warn(f"{text} ({places[0]}{others})", Note, stacklevel=2)
     dataset = joined(
         pieces, lists=lists, ids_by=names.kind, left_out=files.left_out,
         provenance=[Provenance(file.source.name, file.format) for file in files.found],
@@ -399,12 +411,20 @@ def _model(format_name: str, named: NamedForest) -> Mapping[str, float] | None:
 
 
 def _common_model(models: Sequence[Mapping[str, float] | None]) -> Mapping[str, float] | None:
-    """The weights of all forests, or None if they disagree."""
+    """The weights of all forests, or None if one has none, or if they disagree, which a note tells."""
     common: dict[str, float] = {}
     for model in models:
-        if model is None or any(common.get(name, weight) != weight for name, weight in model.items()):
+        if model is None:
             return None
-        common |= model
+        for name, weight in model.items():
+            if common.setdefault(name, weight) != weight:
+                warnings.warn(
+                    f"the files have different scales ({common[name]} and {weight} for {name}): none is taken for the "
+                    "choice of the decoder, nor written",
+                    Note,
+                    stacklevel=2,
+                )
+                return None
     return common if any(common.values()) else None
 
 
@@ -428,7 +448,7 @@ class _Names:
 
     def __init__(self, ids: str | os.PathLike[str]) -> None:
         self._ids = os.fspath(ids)
-        self.listed = None if self._ids in ("order", "name", "name1") else _listed_names(ids)
+        self.listed = None if self._ids in ("order", "name", "name1") else _Listed(ids)
         self.kind = self._ids if self.listed is None else "name"
         self._position = -1
 
@@ -457,30 +477,52 @@ class _Names:
             number -= 1
         return number
 
-    def _line(self, file: Source, forest: NamedForest, count: int, places: dict[str, int]) -> int:
+    def _line(self, file: Source, forest: NamedForest, count: int, listed: _Listed) -> int:
         """The line with the name of a forest or of its file."""
         stem = without_suffix(FilePath(file)).stem
         names = [forest.name] if count > 1 else [stem, FilePath(file).name, forest.name]
-        place = next((places[name] for name in names if name in places), None)
+        place = listed.place(names)
         if place is None:
             name = forest.name if count > 1 else stem
             raise InputError(f"{file.name}: {self._ids} has no line for {name!r}; expected the names of all forests")
         return place
 
 
-def _listed_names(path: Path) -> dict[str, int]:
-    """The line number, from 0, of every name in a file: the first word of each line."""
-    places: dict[str, int] = {}
-    with open_bytes(path) as stream:
-        for number, line in enumerate(stream.read().decode("utf-8", errors="replace").splitlines()):
-            words = line.split()
-            if not words:
-                raise InputError(f"{os.fspath(path)}:{number + 1}: an empty line; expected the name of a forest")
-            if words[0] in places:
-                first = places[words[0]] + 1
-                raise InputError(f"{os.fspath(path)}:{number + 1}: {words[0]!r} again, after line {first}")
-            places[words[0]] = number
-    return places
+class _Listed:
+    """The lines of a file of names: a name is the first word of a line, or all of it (a name with blanks)."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.fspath(path)
+        with open_bytes(path) as stream:
+            self._lines = [line.strip() for line in stream.read().decode("utf-8", errors="replace").splitlines()]
+        if "" in self._lines:
+            number = self._lines.index("") + 1
+            raise InputError(f"{self._file}:{number}: an empty line; expected the name of a forest")
+        self._whole: dict[str, int] = {}
+        self._words: dict[str, int] = {}
+        self._fault: InputError | None = None
+        """The first word that two lines begin with: a fault unless names have blanks, and are whole lines."""
+        for number, line in enumerate(self._lines):
+            word = line.split()[0]
+            first = self._words.setdefault(word, number)
+            if first != number:
+                again = InputError(f"{self._file}:{number + 1}: {word!r} again, after line {first + 1}")
+                if line in self._whole:
+                    raise again
+                self._fault = self._fault or again
+            self._whole[line] = number
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def place(self, names: Sequence[str | None]) -> int | None:
+        """The line, from 0, of the first of these names that there is, or None."""
+        for name in names:
+            if name is not None and name in self._whole and " " in name:
+                return self._whole[name]
+        if self._fault is not None:
+            raise self._fault
+        return next((self._words[name] for name in names if name in self._words), None)
 
 
 def _last_number(name: str) -> int | None:

@@ -18,7 +18,7 @@ from hulltune.formats.registry import get_format
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import Problems
 from hulltune.memory import memory_left, size_text
-from hulltune.names import IDS
+from hulltune.names import FOREST_FEATURES, IDS
 
 
 def _does_not_fit(source: Any) -> str:
@@ -141,9 +141,12 @@ class Reading:
 
     def check_for_forests(self) -> None:
         """Refuse options for lists."""
-        for name in ("add", "features", "on_error", *COLUMNS):
+        for name in ("add", "on_error", *COLUMNS):
             if self._differs(name):
                 raise OptionError(name, "is for lists; forests are read as they are, whole or not at all")
+        for name in self.features:
+            if name not in FOREST_FEATURES:
+                raise OptionError("features", f"{name} is for lists; forests take {', '.join(FOREST_FEATURES)}")
 
     def check_for_columns(self, formats: Collection[str]) -> None:
         """Refuse names of columns for lists that have none."""

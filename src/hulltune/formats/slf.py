@@ -1,9 +1,10 @@
 """Lattices in HTK's standard lattice format (SLF), one a file; words on nodes (PocketSphinx) or on links (HTK, Kaldi).
 
 ``a=`` becomes the feature acoustic, ``l=`` language, ``n=`` ngram, ``r=`` pronunciation, ``ds=`` duration; any other
-field of links with numbers in it keeps its name. They are log-likelihoods, converted to natural logarithms if
-``base=`` says so. The feature words counts the words of the output. Scales and penalties of the header are no features:
-they are the weights to be tuned.
+field of links with numbers in it keeps its name, and one with anything else in it is ignored (NamedForest.notes).
+They are log-likelihoods, converted to natural logarithms if ``base=`` says so. The feature words counts the words of
+the output. Scales and penalties of the header are no features: they are the weights to be tuned. The nodes of a file
+without ``I=`` lines (Moses) are those from 0 to ``N=`` − 1.
 
 A kernel reads nodes and links; this module reads the header and what the kernel cannot, and writes the messages.
 Lattices are written with words on links.
@@ -54,6 +55,10 @@ _OF_LATTICES = {"V": "VERSION", "U": "UTTERANCE", "S": "SUBLAT", "N": "NODES", "
 RESERVED_KEYS = _IGNORED_KEYS | {"I", "J", "S", "E", "W", "L", "START", "END", "WORD"}
 """The fields of nodes and links that are no features."""
 _MOST_KEYS = 256
+PATH_SCORES = (
+    "links without I= lines that form a tree, as Moses writes them: its scores are those of the whole path up to a "
+    "link, and do not add up; tune on -output-search-graph-extended"
+)
 MOST_FEATURES = 200
 """The most features that are written: readers take _MOST_KEYS fields in all."""
 BYTES_PER_LINE = 300
@@ -105,6 +110,9 @@ class _SlfFile:
         self._bytes = np.frombuffer(data, dtype=np.uint8)
         self._header: dict[str, str] = {}
         self._columns: list[str] = []
+        self._notes: dict[str, str] = {}
+        self._implied = False
+        """Whether the file has links alone, and its nodes follow from the header."""
         self._check_utf8()
         self._state = np.zeros(slf.STATE_SIZE, dtype=np.int64)
         self._state[slf.LINE] = 1
@@ -227,13 +235,28 @@ class _SlfFile:
 
     def _settle_pending(self) -> None:
         """Let Python read the numbers that the kernel left to it."""
+        odd: dict[int, list[tuple[int, str]]] = {}
         for row, column, start, stop in self._pending[: self._state[self._kernel.PENDING]].tolist():
             token = self._data[start:stop].decode("utf-8")
             value = plain_number(token)
-            if value is None or not math.isfinite(value):
-                line, name = int(self._rows.line[row]), self._columns[column]
-                raise self._error(line, f"feature {name!r} is {token!r}; expected a finite number")
-            self._rows.values[row, column] = value
+            if value is None and not _is_score(self._columns[column]):
+                odd.setdefault(column, []).append((row, token))
+            elif value is None or not math.isfinite(value):
+                raise self._bad_value(row, column, token)
+            else:
+                self._rows.values[row, column] = value
+        rows = self._state[self._kernel.ROWS]
+        for column, found in odd.items():
+            if 2 * len(found) <= np.count_nonzero(~np.isnan(self._rows.values[:rows, column])):
+                raise self._bad_value(found[0][0], column, found[0][1])  # most are numbers: this one is a fault
+            self._notes[f"the field {self._columns[column]}= holds no numbers, and is ignored"] = shown(found[0][1])
+        if odd:
+            self._rows = self._rows._replace(values=np.delete(self._rows.values, list(odd), axis=1))
+            self._columns = [name for column, name in enumerate(self._columns) if column not in odd]
+
+    def _bad_value(self, row: int, column: int, token: str) -> InputError:
+        reason = f"feature {self._columns[column]!r} is {token!r}; expected a finite number"
+        return self._error(int(self._rows.line[row]), reason)
 
     def _complaint(self, line: str) -> str:
         """The fault of a line of a node or link that the kernel could not read."""
@@ -267,11 +290,15 @@ class _SlfFile:
         """The forest of the lines read."""
         is_link = self._rows.target[: self._state[self._kernel.ROWS]] >= 0
         self._links, self._nodes = self._chosen(is_link), self._chosen(~is_link)
+        if not len(self._nodes.line) and len(self._links.line):
+            self._nodes = self._implied_nodes()
         self._check_counts()
         self._rows = self._links  # large lattices need the memory of all lines for what follows
         numbers = self._nodes.source
         sources, targets = (self._places(column, numbers) for column in (self._links.source, self._links.target))
         start, end = self._ends(numbers, sources, targets)
+        if self._implied and np.bincount(targets[targets != end], minlength=1).max() <= 1:
+            self._notes[PATH_SCORES] = f"{len(numbers)} nodes"
         words, start_word = self._output(options, vocabulary, start, targets)
         self._data, self._bytes, self._words = b"", self._bytes[:0].copy(), self._interning.empty_texts(1)
         of_node = sources if self._header.get("dir", "f").startswith("b") else targets
@@ -292,7 +319,22 @@ class _SlfFile:
         forest = lattice_forest(
             arcs, vocabulary, where=self._file, describe_row=lambda row: f"{self._file}:{lines[row - 1]}"
         )
-        return NamedForest(forest, self._header.get("UTTERANCE") or None, header_weights(self._header, names))
+        model = header_weights(self._header, names)
+        return NamedForest(forest, self._header.get("UTTERANCE") or None, model, self._notes)
+
+    def _implied_nodes(self) -> slf.Rows:
+        """Nodes without a word, as many as the header says, for links that stand alone."""
+        spelled = self._header.get("NODES", "")
+        is_number = spelled.isascii() and spelled.isdigit() and len(spelled) < 18
+        if not is_number or not 0 < int(spelled) <= 2 * len(self._links.line) + 2:
+            return self._nodes  # refused with the counts
+        count = int(spelled)
+        self._implied = True
+        nothing = np.full(count, -1, dtype=np.int64)
+        values = np.full((count, self._links.values.shape[1]), np.nan)
+        return self._links._replace(
+            source=np.arange(count, dtype=np.int64), target=nothing, word=nothing, line=nothing, values=values
+        )
 
     def _chosen(self, mask: Bools) -> slf.Rows:
         rows = self._rows
@@ -358,6 +400,8 @@ class _SlfFile:
                 ends.append(int(place[0]))
                 continue
             free = np.flatnonzero(np.bincount(touched, minlength=len(numbers)) == 0)
+            if self._implied and len(free) > 1:  # Moses also writes paths that end early, where they were recombined
+                free = np.intersect1d(free, [0 if key == "start" else len(numbers) - 1])
             if len(free) != 1:
                 got = f"{len(free)} nodes ({', '.join(map(str, numbers[free[:5]]))}, …)" if len(free) else "no node"
                 raise InputError(
@@ -433,14 +477,26 @@ def _word(text: str) -> str:
     return text
 
 
+def _is_score(name: str) -> bool:
+    """Whether a feature has a field of its own in SLF, which must hold numbers."""
+    return name in FEATURE_OF_KEY.values() or name == WORDS or re.fullmatch("x[0-9]+", name) is not None
+
+
+def scale_of(name: str) -> tuple[str, str | None]:
+    """The header field that scales a feature, and its usual value, if it has one."""
+    return SCALES.get(name, (f"{name}scale", None))
+
+
 def header_weights(header: Mapping[str, str], names: Sequence[str]) -> dict[str, float] | None:
     """The weight of each feature by the scales of the header, or None if the header does not determine it.
 
-    It does not if a field is no number, if scores are probabilities (base=0), or if no field scales a feature.
+    It does not if it has no scale of any feature, or lacks one without a usual value, if a field is no number, or if
+    scores are probabilities (base=0).
     """
-    if not SCALES.keys() >= set(names):
+    keys = [scale_of(name) for name in names]
+    if not any(key in header for key, _ in keys) or any(usual is None and key not in header for key, usual in keys):
         return None
-    scales = {name: plain_number(header.get(key, usual)) for name, (key, usual) in SCALES.items()}
+    scales = {name: plain_number(header.get(key, usual or "")) for name, (key, usual) in zip(names, keys, strict=True)}
     base = plain_number(header.get("base", "2.71828182845905"))
     if not base or any(scale is None or not math.isfinite(scale) for scale in scales.values()):
         return None
@@ -460,7 +516,8 @@ def write_slf(path: str | os.PathLike[str], forests: Iterable[NamedForest]) -> N
     """Write a lattice to a file, or several into a folder (``name.slf``); see docs/speech-formats.md.
 
     The feature words is left out if it counts the words, as readers count them again. A feature without a field in SLF
-    is written under its own name. Floats are read back to the bit.
+    is written under its own name. The header has the scales of the decoder, if they are known (``NamedForest.model``).
+    Floats are read back to the bit.
     """
     write_each(path, forests, ".slf", _spelled)
 
@@ -479,6 +536,7 @@ def _spelled(named: NamedForest) -> str:
     lines = ["VERSION=1.0"]
     if named.name is not None:
         lines.append(f"UTTERANCE={_quoted(named.name)}")
+    lines += _scales(named)
     lines.append(f"start={lattice.start} end={next(iter(lattice.finals))}")
     lines.append(f"N={lattice.states} L={len(lattice.arcs)}")
     lines += [f"I={state}" for state in range(lattice.states)]
@@ -489,6 +547,15 @@ def _spelled(named: NamedForest) -> str:
         fields = "".join(f" {keys[column]}={row[column]!r}" for column in columns)
         lines.append(f"J={number} S={source} E={target} W={NULL if word is None else _escaped(word)}{fields}")
     return "\n".join(lines) + "\n"
+
+
+def _scales(named: NamedForest) -> list[str]:
+    """The header line with the scales of the decoder, if they are known; none where two features share a field."""
+    names = named.forest.feature_names
+    keys = [scale_of(name)[0] for name in names]
+    if named.model is None or len(set(keys)) < len(keys):
+        return []
+    return [" ".join(f"{key}={named.model.get(name, 0.0)!r}" for name, key in zip(names, keys, strict=True))]
 
 
 def _key(name: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hulltune.errors import InputError
 from hulltune.formats.columns import Columns
+from hulltune.formats.kaldi import LIST_SUFFIX, looks_like_list
 from hulltune.formats.registry import by_suffix, recognised, recognised_forests
 from hulltune.formats.score_folder import NBEST
 from hulltune.formats.streams import Source, first_line, head, without_suffix
@@ -23,6 +24,8 @@ def sniff(path: str | os.PathLike[str], columns: Columns | None = None) -> str:
     if file.is_dir():
         return _sniff_directory(file)
     data = path.head() if isinstance(path, Source) else head(path)
+    if data.strip() and (file.suffix == LIST_SUFFIX or looks_like_list(data)):
+        return "kaldi"  # not among others of a folder, as the archives beside it hold the same lattices
     found = (table_with(data, columns) if columns is not None and columns.named else None) or recognised(data)
     if found is not None:
         return found

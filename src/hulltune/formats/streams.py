@@ -253,6 +253,20 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         yield stream
 
 
+@contextmanager
+def open_bytes_at(path: str | os.PathLike[str], offset: int) -> Iterator[IO[bytes]]:
+    """The bytes of a file from ``offset`` on, as they are stored."""
+    name = os.fspath(path)
+    with ExitStack() as files:
+        with _faults(name):
+            file = files.enter_context(open(path, "rb"))
+            size = file.seek(0, os.SEEK_END)
+            file.seek(offset)
+        if offset >= size:
+            raise InputError(f"{name}: byte {offset} is asked for, but the file has {size}; is it cut off?")
+        yield cast(IO[bytes], _Stream(name, file))
+
+
 def _unpacked(file: IO[bytes], kind: str, name: str) -> IO[bytes]:
     if kind == "gz":
         return cast(IO[bytes], gzip.GzipFile(fileobj=file))

@@ -105,6 +105,15 @@ def _string(data: bytes, position: int, where: str, base: int) -> tuple[bytes, i
     return data[position : position + length], position + length
 
 
+SPECIAL = range(999_999_991, 1_000_000_000)
+"""The labels that HiFST gives to its own marks (of rules, deletions, unknown words): no words."""
+
+
+def is_word(label: int, symbols: Mapping[int, str] | None) -> bool:
+    """Whether a label is a word by its number: not epsilon (0), and no mark of HiFST, unless the table has it."""
+    return label != 0 and (label not in SPECIAL or (symbols is not None and label in symbols))
+
+
 def words_of(labels: list[int], symbols: Mapping[int, str] | None, where: str) -> list[str]:
     """The words of labels, or the numbers themselves without a table."""
     if symbols is None:

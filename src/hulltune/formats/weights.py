@@ -1,4 +1,4 @@
-"""Weights files: JSON, the ``[weight]`` section of a Moses ini, and lines ``name value``."""
+"""Weights files: JSON, the ``[weight]`` section of a Moses ini, its dense weights, and lines ``name value``."""
 
 from __future__ import annotations
 
@@ -91,32 +91,63 @@ def _from_moses(file: str, text: str) -> dict[str, float]:
 
 
 def _from_lines(file: str, text: str) -> dict[str, float]:
-    weights: dict[str, float] = {}
+    """The weights of lines, each with a name and a value. Of the dense weights of Moses, ``Name= v``, a name may have
+    several values, on one line or on several: Name_0, Name_1, … as in lists.
+    """
+    found: dict[str, list[float]] = {}
+    repeatable: set[str] = set()
+    places: dict[str, str] = {}
     for line, content in enumerate(text.split("\n"), start=1):
-        content = content.strip()
+        content, where = content.strip(), f"{file}:{line}"
         if not content or content.startswith("#"):
             continue
-        fields = content.split()
-        if len(fields) == 1:
-            name, equals, value = content.rpartition("=")
-            fields = [name, value] if equals else fields
-        if len(fields) == 3 and fields[1] == "=":
-            fields = [fields[0], fields[2]]
-        if len(fields) == 2 and len(fields[0]) > 1:
-            fields[0] = fields[0].removesuffix("=")
-        if len(fields) != 2 or not fields[0]:
-            raise InputError(f"{file}:{line}: got {shown(content)}; expected 'name value' or 'name=value'")
-        _set(weights, fields[0], fields[1], f"{file}:{line}")
+        name, tokens, dense = _named_values(content)
+        if not name or (len(tokens) != 1 and not dense):
+            raise InputError(f"{where}: got {shown(content)}; expected 'name value' or 'name=value'")
+        if name not in found and dense:
+            repeatable.add(name)
+        elif name in found and not (dense and name in repeatable):
+            raise InputError(f"{where}: a second weight for {name!r}")
+        values = found.setdefault(name, [])
+        places.setdefault(name, where)
+        for token in tokens:
+            full = f"{name}_{len(values)}" if values or len(tokens) > 1 else name
+            values.append(_number(token, full, where))
+    weights: dict[str, float] = {}
+    for name, values in found.items():
+        for place, value in enumerate(values):
+            full = name if len(values) == 1 else f"{name}_{place}"
+            if full in weights:
+                raise InputError(f"{places[name]}: a second weight for {full!r}")
+            weights[full] = value
     return weights
 
 
+def _named_values(content: str) -> tuple[str, list[str], bool]:
+    """The name on a line ("" for none), its values, and whether they are written ``Name= v``, like dense ones."""
+    fields = content.split()
+    if len(fields) == 1:
+        name, _, value = content.rpartition("=")
+        return name, [value], False
+    if len(fields) == 3 and fields[1] == "=":
+        return fields[0], [fields[2]], False
+    if len(fields[0]) > 1 and fields[0].endswith("="):
+        return fields[0].removesuffix("="), fields[1:], True
+    return fields[0], fields[1:], False
+
+
 def _set(weights: dict[str, float], name: str, token: str, where: str) -> None:
-    value = plain_number(token)
-    if value is None or not math.isfinite(value):
-        raise InputError(f"{where}: the weight of {name!r} is {token!r}; expected a finite number")
+    value = _number(token, name, where)
     if name in weights:
         raise InputError(f"{where}: a second weight for {name!r}")
     weights[name] = value
+
+
+def _number(token: str, name: str, where: str) -> float:
+    value = plain_number(token)
+    if value is None or not math.isfinite(value):
+        raise InputError(f"{where}: the weight of {name!r} is {token!r}; expected a finite number")
+    return value
 
 
 def write_weights(

@@ -17,6 +17,7 @@ from hulltune.errors import InputError
 from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric, References
 from hulltune.metrics.registry import get_metric
+from hulltune.metrics.statistics import for_data
 from hulltune.metrics.wer import Cer, Wer
 from hulltune.search.problem import Picks, Problem
 from hulltune.tuning.evaluation import oracle
@@ -67,6 +68,7 @@ def best_reachable(
     chosen = get_metric(metric)
     dataset = as_dataset(data, references, chosen)
     assert dataset.references is not None
+    chosen = for_data(chosen, dataset)
     if not chosen.needs_references:  # its scores belong to ids and candidates, not to texts alone
         problem = Problem.of(dataset, chosen)
         if problem.is_lists:

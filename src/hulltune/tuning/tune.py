@@ -114,7 +114,10 @@ def tune(
         unseen = None
         if heldout is not None:
             unseen = Problem.of(like(dataset, heldout, chosen), chosen, store=kept, questions=questions)
-        others = [Problem.of(dataset, other, outputs=problem.outputs, store=kept) for other in shown]
+        others = [
+            Problem.of(dataset, other, outputs=problem.outputs, store=kept)
+            for other in _other_metrics(problem.metric, also)
+        ]
         read = time.perf_counter()
         first = None if start is None else as_weights(start)
         result = run.tune(
