@@ -124,7 +124,6 @@ def tune(
     if heldout_ref and not heldout:
         raise InputError("--heldout-ref: got references, but no held-out data; give --heldout, too")
     began = time.perf_counter()
-    from hulltune.report.summary import summary
     from hulltune.tuning import tune as tune_weights
 
     dataset = read_scored(data, ref, quiet=quiet)
@@ -161,7 +160,7 @@ def tune(
     with uninterrupted():
         timings = {**result.timings, "reading": reading + result.timings["reading"]}
         result = replace(result, seconds=time.perf_counter() - began, timings=timings)
-        give_result(result, outputs, summary=summary, as_json=as_json)
+        give_result(result, outputs, as_json=as_json)
     if result.interrupted:
         written = f"the best so far is in {', '.join(map(str, outputs))}" if outputs else "this is the best so far"
         note(f"interrupted; {written}")
