@@ -57,7 +57,8 @@ def _without_output(result: LoopResult) -> list[Block]:
     if result.heldout is not None:
         counts["held out"] = (result.heldout.start_empty, result.heldout.tuned_empty)
     rows = [(name, f"{start:,}", f"{tuned:,}") for name, (start, tuned) in counts.items() if start or tuned]
-    return [Table([("sentences without output, which count as empty", "start", "tuned"), *rows], "<>>")] if rows else []
+    note = "no output: sentences without output of the decoder, which count as empty"
+    return [Table([("no output", "start", "tuned"), *rows], "<>>", [note])] if rows else []
 
 
 def _weights(result: LoopResult) -> Table:

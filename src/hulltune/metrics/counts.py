@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from hulltune.arrays import Int64s
 from hulltune.metrics.base import Metric, Statistics
 from hulltune.wording import counted
 
@@ -56,43 +58,45 @@ class ErrorCounts:
         return f"{counted(self.errors, 'error')} for {words}{kinds}; {wrong}"
 
 
+def errors_by_sentence(metric: Metric, statistics: Statistics) -> Int64s | None:
+    """The errors of each output, from a row of statistics each; None if the metric is no error rate."""
+    from hulltune.metrics.ter import Ter
+    from hulltune.metrics.wer import EditRate
+
+    rows = np.asarray(statistics)
+    if isinstance(metric, EditRate):
+        return np.asarray(rows[:, 1:].sum(axis=1), dtype=np.int64)
+    return rows[:, 0].astype(np.int64) if isinstance(metric, Ter) else None
+
+
 def error_counts(metric: Metric, statistics: Statistics) -> ErrorCounts | None:
     """The counts of outputs with these statistics, a row for each sentence; None if the metric is no error rate.
 
     WER, CER, MER and TER are error rates; sums of metrics are not.
     """
-    from hulltune.metrics.ter import Ter
     from hulltune.metrics.wer import EditRate
 
     rows = np.asarray(statistics)
+    errors = errors_by_sentence(metric, rows)
+    if errors is None:
+        return None
+    whole = {"errors": int(errors.sum()), "sentences": len(rows), "sentence_errors": int(np.count_nonzero(errors))}
     if isinstance(metric, EditRate):
         total = rows.sum(axis=0, dtype=np.int64)
         hits, substitutions, deletions, insertions = total.tolist()
         return ErrorCounts(
             unit=metric.unit,
             percent=100.0 * float(metric.score(total)),
-            errors=substitutions + deletions + insertions,
             reference_length=hits + substitutions + deletions,
-            sentences=len(rows),
-            sentence_errors=int(np.count_nonzero(rows[:, 1:].any(axis=1))),
             substitutions=substitutions,
             deletions=deletions,
             insertions=insertions,
             hits=hits,
+            **whole,
         )
-    if isinstance(metric, Ter):
-        from math import fsum
-
-        edits, length = fsum(rows[:, 0].tolist()), fsum(rows[:, 1].tolist())
-        return ErrorCounts(
-            unit="word",
-            percent=float(metric.score(np.array([edits, length]))),
-            errors=int(edits),
-            reference_length=length,
-            sentences=len(rows),
-            sentence_errors=int(np.count_nonzero(rows[:, 0])),
-        )
-    return None
+    length = math.fsum(rows[:, 1].tolist())
+    percent = float(metric.score(np.array([float(whole["errors"]), length])))
+    return ErrorCounts(unit="word", percent=percent, reference_length=length, **whole)
 
 
 def percent_of(signature: str, score: float) -> float | None:

@@ -15,6 +15,7 @@ from hulltune.formats.read import read
 from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric
+from hulltune.metrics.counts import ErrorCounts, error_counts
 from hulltune.search.problem import Problem
 from hulltune.search.shards import runner_of
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights
@@ -44,6 +45,25 @@ def rank(dataset: Dataset, weights: WeightsLike, *, best: int | None = None) -> 
     check_most("best", best, MOST_BEST)
     vector = feature_vector(as_weights(weights), dataset.feature_names, "weights")
     return kbest(dataset.corpus, vector, best)
+
+
+def count_errors(
+    data: DataLike,
+    weights: WeightsLike,
+    references: ReferencesLike = None,
+    *,
+    metric: str | Metric = "wer",
+    threads: int | None = None,
+) -> ErrorCounts:
+    """The errors of the data reranked with ``weights``, by kind, and the number of sentences with errors: the counts
+    behind a WER, CER, MER or TER.
+    """
+    problem = Problem.of(as_dataset(data, references), metric)
+    vector = feature_vector(as_weights(weights), problem.feature_names, "weights")
+    found = error_counts(problem.metric, problem.picks(vector, runner=runner_of(threads)).statistics)
+    if found is None:
+        raise InputError(f"metric: {problem.metric.name} counts no errors; expected wer, cer, mer or ter")
+    return found
 
 
 def score(
