@@ -19,7 +19,7 @@ FOREST_FORMATS = (
 FORMATS = (*LIST_FORMATS, *FOREST_FORMATS)
 WRITERS = ("packed", "moses", "jsonl", "forest", "openfst-text", "slf")
 """Formats that lists or forests can be written in."""
-RANKED_FORMATS = ("text", "moses", "jsonl")
+RANKED_FORMATS = ("text", "moses", "jsonl", "tsv")
 """Formats for lists of the best outputs."""
 CHANGE_ORDERS = ("data", "best", "worst")
 """Orders of the changes of a comparison: as in the data, or the best or worst first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.answers import DONE
@@ -110,9 +111,10 @@ class _Scored:
     def show(self, after: str = "", *, before: str = "") -> None:
         """Print the score, in percent, too, where it is a fraction, and the counts below."""
         from hulltune.metrics.counts import percent_of
+        from hulltune.tuning.blocks import WIDTH
 
         percent = percent_of(self.metric, self.score)
         in_percent = "" if percent is None else f" = {percent:.2f} %"
         print(f"{score_text(self.score)}{in_percent}  {before}{self.metric}{after}")
         if self.counts is not None:
-            print(f"  {self.counts}")
+            print("\n".join(wrap(str(self.counts), WIDTH, initial_indent="  ", subsequent_indent="  ")))
