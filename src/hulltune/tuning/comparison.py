@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -304,6 +305,6 @@ def _reasons(
 
 
 def _shares(parts: Floats) -> Floats:
-    whole = np.abs(parts).sum()
+    whole = math.fsum(np.abs(parts).tolist())  # rounded once: the order of additions would change the last bit
     shares: Floats = parts / whole if whole else parts
     return shares
