@@ -19,6 +19,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 import hulltune
 from hulltune import Climb, Comparison, InputError, compare, read, rerank, score, tune
+from hulltune.metrics import Store
 from hulltune.tuning.comparison import COLUMNS
 from tests.tuning.corpora import random_forests, random_lists, random_records
 
@@ -63,10 +64,10 @@ def test_changes_gains_and_reasons_by_hand(seed: int) -> None:
         for name, (one, two) in change.reasons.items():
             assert one == pytest.approx(float(before[name]), abs=1e-15)
             assert two == pytest.approx(float(after[name]), abs=1e-15)
-        grown = [two - (one or 0.0) for one, two in change.reasons.values()]
+        grown = [(two or 0.0) - (one or 0.0) for one, two in change.reasons.values()]
         assert grown == sorted(grown, reverse=True)
         assert sum(one or 0.0 for one, _ in change.reasons.values()) <= 1e-15  # the old weights prefer the old pick
-        assert sum(two for _, two in change.reasons.values()) >= -1e-15
+        assert sum(two or 0.0 for _, two in change.reasons.values()) >= -1e-15
     gains = [change.gain or 0.0 for change in found.changes]
     assert (found.better, found.worse) == (sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains))
     assert found.better + found.worse > 0
@@ -126,6 +127,9 @@ def test_the_baseline_is_the_first_choice_and_has_no_weights() -> None:
     assert found.counts["new"] == result.counts["tuned"]
     back = compare(records, result, "baseline", metric="wer")
     assert back.gain == -(found.gain or 0.0)
+    assert {share for change in back.changes for _, share in change.reasons.values()} == {None}
+    assert "why" not in back.summary()
+    assert "why" in found.summary()
 
 
 def test_forests_by_text_and_their_baseline() -> None:
@@ -167,6 +171,15 @@ def test_without_a_metric_no_references_are_needed() -> None:
     assert "sentence" in found.summary()
     with pytest.raises(InputError, match="no references"):
         compare(records, OLD, NEW)
+
+
+def test_a_store_keeps_the_statistics(tmp_path: Path) -> None:
+    lists = random_lists(2)
+    first = compare(lists, OLD, NEW, metric="wer", store=tmp_path / "s.sqlite")
+    with Store(tmp_path / "s.sqlite") as store:
+        assert first.metric is not None
+        assert store.count(first.metric) > 0
+        assert compare(lists, OLD, NEW, metric="wer", store=store) == first == compare(lists, OLD, NEW, metric="wer")
 
 
 def test_another_candidate_with_the_same_text_is_no_change() -> None:

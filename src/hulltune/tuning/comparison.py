@@ -8,7 +8,9 @@ import io
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.formats.read import read
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import ErrorCounts, errors_by_sentence
+from hulltune.metrics.store import Store
 from hulltune.names import CHANGE_ORDERS
 from hulltune.search.problem import Problem, exact_sum
 from hulltune.tuning.evaluation import Interval, paired_bootstrap
@@ -51,9 +54,9 @@ class Change:
     """
     errors: tuple[int, int] | None
     """The errors of the old and of the new pick; None if the metric is no error rate."""
-    reasons: Mapping[str, tuple[float | None, float]]
+    reasons: Mapping[str, tuple[float | None, float | None]]
     """For each feature that differs, the share of the evidence that it gives for the new pick, under the old weights
-    (None for the baseline, which has none) and under the new ones: its part in the difference of the model scores,
+    and under the new ones (None for a baseline without weights): its part in the difference of the model scores,
     divided by the sum of all parts without their signs. Negative shares speak for the old pick. The features whose
     share grew most come first: these decided.
     """
@@ -152,8 +155,9 @@ COLUMNS = (
 """The headings of ``Comparison.tsv``."""
 
 
-def _reason(old: float | None, new: float) -> str:
-    return f"{new:.4f}" if old is None else f"{old:.4f}>{new:.4f}"
+def _reason(*shares: float | None) -> str:
+    """The shares of a feature under the old and the new weights: "-0.2500>0.5000", or one of them."""
+    return ">".join(f"{share:.4f}" for share in shares if share is not None)
 
 
 def compare(
@@ -164,17 +168,21 @@ def compare(
     *,
     metric: str | Metric | None = "bleu",
     threads: int | None = None,
+    store: Store | str | Path | None = None,
 ) -> Comparison:
     """Compare what two sets of weights pick: the sentences whose picks differ, what that does to the metric, and which
     features decided it.
 
     ``old`` or ``new`` may be "baseline": the lists' own first choices (of forests, what the decoder's weights in the
     files pick). Without a ``metric`` (None) no references are needed, and picks are compared without judging them.
+    ``store`` keeps statistics across runs.
     """
     dataset = read(data) if metric is None else as_dataset(data, references)
     sides = [_Side.of(dataset, weights, name, threads) for weights, name in ((old, OLD), (new, NEW))]
-    problem = None if metric is None else Problem.of(dataset, metric)
-    return _compared(dataset, problem, *sides)
+    with ExitStack() as stack:
+        kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
+        problem = None if metric is None else Problem.of(dataset, metric, store=kept)
+        return _compared(dataset, problem, *sides)
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +295,7 @@ def _errors(metric: Metric, before: NDArray[Any], after: NDArray[Any]) -> list[t
 
 def _reasons(
     old: Pick, new: Pick, names: Sequence[str], before: Floats | None, after: Floats | None
-) -> dict[str, tuple[float | None, float]]:
+) -> dict[str, tuple[float | None, float | None]]:
     """The shares of the evidence for the new pick, by feature, those that grew most first; see Change."""
     places = {name: place for place, name in enumerate(names)}
     differences = {
@@ -296,12 +304,14 @@ def _reasons(
     found = {name: difference for name, difference in differences.items() if difference}
     columns = np.array([places[name] for name in found], dtype=np.int64)
     steps = np.array(list(found.values()))
-    first = None if before is None else _shares(before[columns] * steps)
-    last = np.zeros(len(steps)) if after is None else _shares(after[columns] * steps)
-    grown = last if first is None else last - first
-    order = np.lexsort((columns, -grown)).tolist()
+    nothing = np.zeros(len(steps))
+    first, last = (nothing if weights is None else _shares(weights[columns] * steps) for weights in (before, after))
+    order = np.lexsort((columns, first - last)).tolist()
     listed = list(found)
-    return {listed[k]: (None if first is None else float(first[k]), float(last[k])) for k in order}
+    return {
+        listed[k]: (None if before is None else float(first[k]), None if after is None else float(last[k]))
+        for k in order
+    }
 
 
 def _shares(parts: Floats) -> Floats:

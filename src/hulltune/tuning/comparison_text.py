@@ -61,8 +61,8 @@ def html_summary(comparison: Comparison, *, most: int = 20) -> str:
 
 def _legend(changes: Sequence[Change]) -> list[str]:
     """The explanation of signs and reasons, in lines."""
-    old = [share for change in changes for share, _ in change.reasons.values()]
-    reasons = wrap(REASONS if old[0] is not None else REASONS_ALONE, WIDTH) if old else []
+    shares = [pair for change in changes if _why(change) for pair in change.reasons.values()]
+    reasons = wrap(REASONS_ALONE if shares[0][0] is None else REASONS, WIDTH) if shares else []
     return [SIGNS, *reasons] if changes else []
 
 
@@ -140,14 +140,14 @@ def _places(change: Change) -> str:
 
 
 def _why(change: Change) -> str:
-    """The features that decided: those whose share grew, the most first."""
-    grown = [
-        f"{name} {_percent(new)}" if old is None else f"{name} {_percent(old)} → {_percent(new)}"
+    """The features that decided: those whose share grew, the most first. A baseline without weights has no reasons."""
+    named = [
+        f"{name} " + " → ".join(_percent(share) for share in (old, new) if share is not None)
         for name, (old, new) in change.reasons.items()
-        if new - (old or 0.0) > 0
+        if new is not None and new > (old or 0.0)
     ]
-    more = f", … {len(grown) - MOST_REASONS} more" if len(grown) > MOST_REASONS else ""
-    return ", ".join(grown[:MOST_REASONS]) + more
+    more = f", … {len(named) - MOST_REASONS} more" if len(named) > MOST_REASONS else ""
+    return ", ".join(named[:MOST_REASONS]) + more
 
 
 def _percent(share: float) -> str:

@@ -28,7 +28,7 @@ from hulltune.cli.options import (
     threads_option,
 )
 from hulltune.cli.reading import read, read_references, weights_for, with_references
-from hulltune.cli.values import COUNT, NameOrFile, OneOf
+from hulltune.cli.values import COUNT, WRITTEN, NameOrFile, OneOf
 from hulltune.errors import InputError
 from hulltune.names import CHANGE_ORDERS
 
@@ -72,6 +72,12 @@ _WEIGHTS = NameOrFile((BASELINE,))
 @out_option(
     "Write all changes to FILE.json, FILE.tsv or, as they are shown, to FILE.txt. Can be repeated.", multiple=True
 )
+@option(
+    ANSWER,
+    "--store FILE",
+    "Use the statistics of earlier runs in this SQLite file, and keep new ones there.",
+    type=WRITTEN,
+)
 @threads_option
 @quiet_option("Do not say that kernels are being compiled.")
 def compare(
@@ -85,6 +91,7 @@ def compare(
     as_json: bool,
     as_tsv: bool,
     out: tuple[str, ...],
+    store: str | None,
     threads: int | None,
     quiet: bool,
 ) -> int:
@@ -108,7 +115,7 @@ def compare(
     else:
         dataset = with_references(dataset, references)
     sides = [_weights(dataset, name, data.missing) for name in (old, new)]
-    found = compare_weights(dataset, sides[0], sides[1], metric=judged, threads=threads)
+    found = compare_weights(dataset, sides[0], sides[1], metric=judged, threads=threads, store=store)
     found = replace(found.sorted(sort), old=old, new=new)
     for name in out:
         write_lines([_written(found, Path(name).suffix)], name)
