@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune.tuning.marks import marked, wrapped
+from hulltune.tuning.marks import columns, marked, wrapped
 
 texts = st.lists(st.sampled_from(["a", "b", "c", "dd", "eee"]), max_size=12).map(" ".join)
 
@@ -57,6 +57,12 @@ def test_html_escapes_texts() -> None:
     before, after = marked("a <b> & c", "a <i> & c")
     assert before.html() == "a <del>[-&lt;b&gt;-]</del> &amp; c"
     assert after.html() == "a <ins>{+&lt;i&gt;+}</ins> &amp; c"
+
+
+def test_wide_characters_take_two_columns() -> None:
+    assert columns("ab猫") == 4
+    assert columns("e\u0301") == 1
+    assert marked("彼は猫だ", "彼は犬だ")[0].lines(10) == ["彼は[-猫-]", "だ"]
 
 
 def test_plain_texts_are_wrapped() -> None:

@@ -91,7 +91,11 @@ def test_a_copy_has_the_picks_and_not_the_data() -> None:
     packed = pickle.dumps(found)
     assert pickle.loads(packed).picks == found.picks == copy.deepcopy(found).picks
     assert len(packed) < lists.corpus.features.nbytes / 4
-    assert rerank(lists, WEIGHTS) == list(found)
+    changed = rerank(lists, WEIGHTS)
+    assert changed == list(found)
+    changed.reverse()
+    changed.append("more")
+    assert changed.picks == found.picks  # a list is its owner's to change, the picks are not
 
 
 def test_the_result_of_tuning_has_the_picks() -> None:

@@ -56,13 +56,19 @@ def html_summary(comparison: Comparison, *, most: int = 20) -> str:
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     left = len(comparison.changes) - len(rows)
     more = f"<div>… and {counted(left, 'more sentence')}</div>" if left else ""
-    return as_html(_head(comparison)) + (f"<table><tr>{heads}</tr>{body}</table>{more}" if rows else "")
+    legend = "".join(f"<div><small>{escape(line)}</small></div>" for line in _explained(comparison.changes[:most]))
+    return as_html(_head(comparison)) + (f"<table><tr>{heads}</tr>{body}</table>{more}{legend}" if rows else "")
 
 
 def _legend(changes: Sequence[Change]) -> list[str]:
     """The explanation of signs and reasons, in lines."""
+    return [line for text in _explained(changes) for line in wrap(text, WIDTH)]
+
+
+def _explained(changes: Sequence[Change]) -> list[str]:
+    """The explanation of signs and, if there are any, of reasons."""
     shares = [pair for change in changes if _why(change) for pair in change.reasons.values()]
-    reasons = wrap(REASONS_ALONE if shares[0][0] is None else REASONS, WIDTH) if shares else []
+    reasons = [REASONS_ALONE if shares[0][0] is None else REASONS] if shares else []
     return [SIGNS, *reasons] if changes else []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -41,13 +42,23 @@ class Marked:
                 before, after = SIGNS[kind]
                 shown = (before if place == 0 else "") + word + (after if place == len(words) - 1 else "")
                 gap = self.space if used else ""
-                if used and used + len(gap) + len(shown) > width:
+                if used and used + len(gap) + columns(shown) > width:
                     lines.append(line)
                     line, used, gap = "", 0, ""
                 on, off = _COLOURS[kind] if colour else ("", "")
                 line += f"{gap}{on}{shown}{off}"
-                used += len(gap) + len(shown)
+                used += len(gap) + columns(shown)
         return [*lines, line]
+
+
+def columns(text: str) -> int:
+    """The columns of a terminal that a text takes: two for a wide character of East Asian scripts, none for a mark that
+    is combined with the character before it.
+    """
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
 
 
 def marked(old: str, new: str) -> tuple[Marked, Marked]:

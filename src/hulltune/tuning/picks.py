@@ -52,6 +52,7 @@ class Reranked(list[str]):
     ) -> None:
         """Make a list of texts. ``chosen`` tells the sentences with a pick; index −1 and score NaN stand for none."""
         super().__init__(texts)
+        self._texts = tuple(texts)  # the list itself may be changed by its owner
         self._ids, self._chosen, self._indices, self._scores = ids, chosen, indices, scores
         self._features, self._names = features, feature_names
 
@@ -70,7 +71,7 @@ class Reranked(list[str]):
                 score=None if math.isnan(score) else score,
                 features=row if chosen else {},
             )
-            for name, text, row, chosen, index, score in zip(self._ids, self, rows, *columns, strict=True)
+            for name, text, row, chosen, index, score in zip(self._ids, self._texts, rows, *columns, strict=True)
         )
 
     @staticmethod
