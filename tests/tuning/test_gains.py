@@ -12,7 +12,7 @@ import pytest
 
 from hulltune import Constraints, TuneResult, count_errors, rerank, score, tune
 from hulltune.errors import InputError
-from hulltune.metrics import get_metric
+from hulltune.metrics import Wer, get_metric
 from hulltune.search.problem import Problem, exact_sum
 from hulltune.tuning.evaluation import paired_bootstrap
 from hulltune.tuning.validation import _by_content
@@ -163,3 +163,18 @@ def test_the_totals_of_counts_are_the_statistics_of_the_score() -> None:
     total = exact_sum(problem.picks(np.array(list(result.weights.values()))).statistics)
     counts = result.counts["tuned"]
     assert total.tolist() == [counts.hits, counts.substitutions, counts.deletions, counts.insertions]
+
+
+class Waiting(Wer):
+    """A metric that may answer later, so that nothing is asked of it that a search can do without."""
+
+    waits = True
+
+
+@pytest.mark.parametrize("how", [{"heldout": random_lists(14)}, {"folds": 2}])
+def test_a_metric_that_waits_is_not_asked_for_the_start(how: dict[str, Any]) -> None:
+    result = tune(random_lists(13), **{**QUICK, "metric": Waiting()}, **how)
+    assert result.heldout is not None
+    assert (result.heldout.start, result.heldout.gain_over_start) == (None, None)
+    assert list(result.heldout.counts) == ["baseline", "tuned"]
+    assert "as well as" not in result.summary()
