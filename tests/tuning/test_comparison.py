@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 import hulltune
-from hulltune import Climb, Comparison, InputError, compare, read, rerank, score, tune
+from hulltune import Climb, Comparison, InputError, Reading, compare, read, rerank, score, tune
 from hulltune.metrics import Store
 from hulltune.tuning.comparison import COLUMNS
 from tests.tuning.corpora import random_forests, random_lists, random_records
@@ -157,6 +158,36 @@ def test_the_baseline_of_forests_with_weights_in_their_files(tmp_path: Path) -> 
     assert [change.old.text for change in found.changes] == ["good", "bad"]
     assert [change.new.text for change in found.changes] == ["bad", "good"]
     assert found.changes[0].reasons["language"] == (-1.0, 1.0)
+
+
+def test_the_baseline_of_lists_beside_forests(tmp_path: Path) -> None:
+    (tmp_path / "0.nbest").write_text("0 ||| bad ||| acoustic=0 language=-9 words=1 ||| 5\n"
+                                      "0 ||| good ||| acoustic=0 language=-1 words=1 ||| 1\n")  # fmt: skip
+    (tmp_path / "1.slf").write_text(
+        "VERSION=1.0\nlmscale=2.0\nacscale=1.0\nwdpenalty=0.0\nN=2 L=2\nI=0\nI=1\n"
+        "J=0 S=0 E=1 W=good a=-1.0 l=-3.0\nJ=1 S=0 E=1 W=bad a=-1.0 l=-1.0\n"
+    )
+    both = Reading(ids="name").read([str(tmp_path / "0.nbest"), str(tmp_path / "1.slf")])
+    weights = dict.fromkeys(both.feature_names, 0.0) | {"acoustic": 1e-3, "language": 1.0}
+    assert both.model is None  # the files disagree, or one of them has none
+    with pytest.raises(InputError, match="give the decoder's weights instead"):
+        compare(both, "baseline", weights, ["good", "good"], metric="wer")
+    both = replace(both, model={"acoustic": 1.0, "language": 2.0, "words": 0.0})
+    found = compare(both, "baseline", {**weights, "language": -1.0}, ["good", "good"], metric="wer")
+    assert [(change.old.text, change.new.text) for change in found.changes] == [("bad", "good")]
+    assert found.changes[0].reasons["language"] == (-1.0, 1.0)  # decided by the decoder's weights
+    found = compare(both, "baseline", weights, ["good", "good"], metric="wer")
+    assert [(change.old.text, change.new.text) for change in found.changes] == [("bad", "good")]
+    assert found.changes[0].reasons["language"] == (None, 1.0)  # a first choice of a list
+
+
+def test_a_file_of_weights_may_be_called_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("baseline").write_text("f0 1\nf1 0.25\nf2 -0.5\n")
+    lists = random_lists(1)
+    assert compare(lists, Path("baseline"), NEW, metric="wer").old_score == score(lists, OLD, metric="wer")
+    assert compare(lists, "./baseline", NEW, metric="wer").changes == compare(lists, OLD, NEW, metric="wer").changes
+    assert compare(lists, "baseline", NEW, metric="wer").old_score != score(lists, OLD, metric="wer")
 
 
 def test_without_a_metric_no_references_are_needed() -> None:

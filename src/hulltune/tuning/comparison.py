@@ -187,11 +187,12 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """One side of a comparison: its name, its weights (None for first choices), and its picks."""
+    """One side of a comparison: its name, its weights (None for first choices alone), and its picks."""
 
     name: str
     weights: Floats | None
     picks: Sequence[Pick]
+    is_baseline: bool = False
 
     @staticmethod
     def of(dataset: Dataset, weights: WeightsLike, side: str, threads: int | None) -> _Side:
@@ -207,23 +208,26 @@ class _Side:
 
     def statistics(self, problem: Problem) -> NDArray[Any]:
         """The statistics of the picks, a row for each sentence."""
-        if self.name != BASELINE:
-            assert self.weights is not None
-            return problem.picks(self.weights).statistics
-        return problem.baseline(self.weights).statistics
+        if self.is_baseline or self.weights is None:
+            return problem.baseline(self.weights).statistics
+        return problem.picks(self.weights).statistics
+
+    def deciding(self, dataset: Dataset, sentence: int) -> Floats | None:
+        """The weights that decided the pick of a sentence; None for a first choice of a list."""
+        return None if self.is_baseline and dataset.first_choices[sentence] >= 0 else self.weights
 
 
 def _baseline(dataset: Dataset, threads: int | None) -> _Side:
     own = Reranked.first_choices(dataset).picks
     are_forests = (dataset.first_choices < 0) & (np.diff(dataset.corpus.sentence_edges) > 0)
     if not are_forests.any():
-        return _Side(BASELINE, None, own)
+        return _Side(BASELINE, None, own, is_baseline=True)
     if dataset.model is None:
         raise InputError(f"{BASELINE}: forests have no first choice of their own; give the decoder's weights instead")
     model = np.array([dataset.model.get(name, 0.0) for name in dataset.feature_names])
     decoded = Reranked.of(dataset, model, threads=threads).picks
     picks = [best if is_forest else first for is_forest, best, first in zip(are_forests, decoded, own, strict=True)]
-    return _Side(BASELINE, model, picks)
+    return _Side(BASELINE, model, picks, is_baseline=True)
 
 
 def _compared(dataset: Dataset, problem: Problem | None, old: _Side, new: _Side) -> Comparison:
@@ -238,6 +242,7 @@ def _compared(dataset: Dataset, problem: Problem | None, old: _Side, new: _Side)
         gains, errors = _gains(problem.metric, before, after), _errors(problem.metric, before, after)
         scored = _scores(problem.metric, before, after)
     changes = []
+    places = {name: place for place, name in enumerate(dataset.feature_names)}
     for sentence in np.flatnonzero(differ).tolist():
         one, other = pairs[sentence]
         changes.append(
@@ -248,7 +253,7 @@ def _compared(dataset: Dataset, problem: Problem | None, old: _Side, new: _Side)
                 new=other,
                 gain=None if gains is None else gains[sentence],
                 errors=None if errors is None else errors[sentence],
-                reasons=_reasons(one, other, dataset.feature_names, old.weights, new.weights),
+                reasons=_reasons(one, other, places, *(side.deciding(dataset, sentence) for side in (old, new))),
                 references=() if dataset.references is None else dataset.references[sentence],
             )
         )
@@ -294,10 +299,11 @@ def _errors(metric: Metric, before: NDArray[Any], after: NDArray[Any]) -> list[t
 
 
 def _reasons(
-    old: Pick, new: Pick, names: Sequence[str], before: Floats | None, after: Floats | None
+    old: Pick, new: Pick, places: Mapping[str, int], before: Floats | None, after: Floats | None
 ) -> dict[str, tuple[float | None, float | None]]:
-    """The shares of the evidence for the new pick, by feature, those that grew most first; see Change."""
-    places = {name: place for place, name in enumerate(names)}
+    """The shares of the evidence for the new pick, by feature, those that grew most first; see Change. ``places`` are
+    those of the features in the weights.
+    """
     differences = {
         name: new.features.get(name, 0.0) - old.features.get(name, 0.0) for name in {**old.features, **new.features}
     }
