@@ -222,7 +222,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"skipped: {reason}")
         return 0
     from hulltune import read, score, tune
-    from hulltune.report.summary import summary
 
     sentences = (HERE / "sentences.txt").read_text().splitlines()[: options.sentences]
     voices = (FLITE_VOICES if shutil.which("flite") else ESPEAK_VOICES)[: options.voices]
@@ -243,7 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         also=(),
     )
     result.save(folder / "weights.json")
-    print(summary(result))
+    print(result.summary())
     for name, (lattices, references) in sets.items():
         own = score(lattices, DEFAULTS, references, metric="wer")
         print(f"{name}: PocketSphinx's own weights, which its makers chose by hand, score {own:.4f} on these lattices")

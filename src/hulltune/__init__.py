@@ -43,7 +43,19 @@ if TYPE_CHECKING:
         prune,
     )
     from hulltune.surface import ErrorSurface
-    from hulltune.tuning import Progress, Reranker, TuneResult, best_reachable, rerank, score, tune
+    from hulltune.tuning import (
+        Comparison,
+        Pick,
+        Progress,
+        Reranker,
+        TuneResult,
+        best_reachable,
+        compare,
+        count_errors,
+        rerank,
+        score,
+        tune,
+    )
 
 _ROOMS = {
     "hulltune.lines": (
@@ -77,7 +89,19 @@ _ROOMS = {
     "hulltune.surface": ("ErrorSurface",),
     "hulltune.formats": ("Reading", "read", "read_references", "read_weights", "write", "write_weights"),
     "hulltune.loop": ("CommandDecoder", "DecoderError", "LoopProgress", "LoopResult", "tune_loop"),
-    "hulltune.tuning": ("Progress", "Reranker", "TuneResult", "best_reachable", "rerank", "score", "tune"),
+    "hulltune.tuning": (
+        "Comparison",
+        "Pick",
+        "Progress",
+        "Reranker",
+        "TuneResult",
+        "best_reachable",
+        "compare",
+        "count_errors",
+        "rerank",
+        "score",
+        "tune",
+    ),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -86,6 +110,7 @@ __all__ = [
     "Certified",
     "Climb",
     "CommandDecoder",
+    "Comparison",
     "Constraints",
     "Coordinate",
     "Corpus",
@@ -103,6 +128,7 @@ __all__ = [
     "LineSearch",
     "LoopProgress",
     "LoopResult",
+    "Pick",
     "Policy",
     "Powell",
     "Problem",
@@ -114,6 +140,8 @@ __all__ = [
     "Vocabulary",
     "__version__",
     "best_reachable",
+    "compare",
+    "count_errors",
     "decode",
     "envelope",
     "envelopes",

@@ -19,8 +19,10 @@ FOREST_FORMATS = (
 FORMATS = (*LIST_FORMATS, *FOREST_FORMATS)
 WRITERS = ("packed", "moses", "jsonl", "forest", "openfst-text", "slf")
 """Formats that lists or forests can be written in."""
-RANKED_FORMATS = ("text", "moses", "jsonl")
+RANKED_FORMATS = ("text", "moses", "jsonl", "tsv")
 """Formats for lists of the best outputs."""
+CHANGE_ORDERS = ("data", "best", "worst")
+"""Orders of the changes of a comparison: as in the data, or the best or worst first."""
 WEIGHT_FORMATS = ("json", "moses", "lines")
 IDS = ("order", "name", "name1")
 """Ways to find the sentence of a forest: by its place, or by the number in its name, counted from 0 or from 1."""

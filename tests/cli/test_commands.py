@@ -133,8 +133,10 @@ def test_rerank_and_score_agree(data: Path, capsys: pytest.CaptureFixture[str]) 
     assert (data / "best.txt").read_text(encoding="utf-8") == out
     code, text, _ = run(capsys, "score", "lists.jsonl", "--weights", "w.txt", "--metric", "wer", "--also", "cer,bleu")
     assert code == 0
-    assert text.startswith(f"{found['score']:.4f}  wer|")
-    assert [line.split()[1].partition("|")[0] for line in text.splitlines()[:3]] == ["wer", "cer", "bleu"]
+    score = found["score"]
+    assert text.startswith(f"{score:.4f} = {100 * score:.2f} %  wer|")
+    named = [word.partition("|")[0] for line in text.splitlines() for word in line.split() if "|version:" in word]
+    assert named == ["wer", "cer", "bleu", "wer"]
 
 
 def test_k_best_lists_can_be_read_again(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -163,7 +163,7 @@ def test_shells_complete_commands_options_and_choices(shell: str) -> None:
     assert set(completions(shell, "hulltune", "")) == set(COMMANDS)
     assert completions(shell, "hulltune", "tune", "--me") == ["--metric"]
     assert completions(shell, "hulltune", "tune", "x", "--metric", "chr") == ["chrf", "chrf++"]
-    assert completions(shell, "hulltune", "rerank", "--as", "") == ["text", "moses", "jsonl"]
+    assert completions(shell, "hulltune", "rerank", "--as", "") == ["text", "moses", "jsonl", "tsv"]
     assert completions(shell, "hulltune", "tune", "--features", "words,ch") == ["words,chars"]
     assert completions(shell, "hulltune", "completion", "z") == ["zsh"]
 

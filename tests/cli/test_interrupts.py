@@ -89,7 +89,7 @@ def test_an_interrupt_while_describing_keeps_the_weights(
     assert any(result.weights.values())
 
 
-@pytest.mark.parametrize("stage", ["hulltune.tuning.tune._check_reranking", "hulltune.search.problem.Problem.picks"])
+@pytest.mark.parametrize("stage", ["hulltune.tuning.tune._checked_outputs", "hulltune.search.problem.Problem.picks"])
 def test_an_interrupt_after_the_search_keeps_the_weights(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:

@@ -392,7 +392,7 @@ def test_sentences_without_a_forest_are_counted_and_told(tmp_path: Path, capsys:
     said = capsys.readouterr()
     assert "3 sentences without output" in said.err
     assert "no output for up to 3 of 12 sentences; that counts as empty output" in said.err
-    assert "sentences without output, which count as empty:\ntuning set         3         3\nheld out" in said.out
+    assert "no output   start  tuned\ntuning set      3      3\nheld out        3      3\nno output: " in said.out
     assert main([*given, "--json", "--quiet"]) == 0
     said = capsys.readouterr()
     found = json.loads(said.out)

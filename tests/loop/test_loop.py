@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -220,6 +221,27 @@ def test_a_result_survives_a_file(tmp_path: Path) -> None:
     (tmp_path / "part.json").write_text('{"format": "hulltune loop result 1", "weights": {}}')
     with pytest.raises(InputError, match="not the result of a loop of this version; expected 'score' in it"):
         LoopResult.load(tmp_path / "part.json")
+
+
+def test_the_summary_tells_gains_that_are_positive_when_better() -> None:
+    result = tune_loop(
+        shown, references(), start=START, iterations=2, heldout=shown, heldout_references=references(), **QUICK
+    )
+    assert not result.higher_is_better
+    assert result.score < result.start_score
+    gain = f"{result.start_score - result.score:+.4f}"
+    lines = result.summary().splitlines()
+    assert ["", "start", "tuned", "gain"] in [line.split("  ")[:1] + line.split() for line in lines]
+    row = next(line.split() for line in lines if line.startswith("tuning set"))
+    assert row[2:] == [f"{result.start_score:.4f}", f"{result.score:.4f}", gain]
+    assert repr(result) == (
+        f"LoopResult(wer {result.start_score:.4f} → {result.score:.4f}, 3 iterations, 12 sentences, "
+        f"stopped: {result.stopped})"
+    )
+    tree = ElementTree.fromstring(f"<div>{result._repr_html_().replace('<br>', '<br/>')}</div>")
+    cells = [["".join(cell.itertext()) for cell in row] for row in tree.iter("tr")]
+    assert ["tuning set", f"{result.start_score:.4f}", f"{result.score:.4f}", gain] in cells
+    assert [row[0] for row in cells[-len(result.weights) :]] == list(result.weights)
 
 
 def test_features_come_and_go() -> None:

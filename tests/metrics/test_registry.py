@@ -45,6 +45,9 @@ def own_names(monkeypatch: pytest.MonkeyPatch) -> None:
         ("hulltune.metrics.aer:Aer:output_offset=1", Aer(output_offset=1)),
         ("1*(meteor)", Meteor()),
         ("--aer", Aer()),
+        ("AER", Aer()),
+        ("Meteor:alpha=.85", Meteor(alpha=0.85)),
+        ("Exact_Match", Accuracy()),
     ],
 )
 def test_names_and_options(text: str, expected: Metric) -> None:
@@ -192,6 +195,25 @@ def test_your_own_metric_by_name() -> None:
     assert metric.columns[:2] == ("length.characters", "length.count")
     with pytest.raises(InputError, match="unknown metric 'lenght'; did you mean 'length'"):
         get_metric("lenght")
+
+
+@pytest.mark.parametrize(("written", "name"), [("WER", "wer"), ("chrF", "chrf"), ("ChrF++", "chrf++"), ("Ter", "ter")])
+def test_names_in_any_case_have_one_signature(written: str, name: str) -> None:
+    assert get_metric(written).signature == get_metric(name).signature
+    assert get_metric(f"1 - 2*{written}").signature == get_metric(f"1 - 2*{name}").signature
+
+
+def test_a_name_as_it_is_written_comes_before_one_in_another_case() -> None:
+    register_metric(Length)
+    register_metric(Options, name="Length")
+    try:
+        assert isinstance(get_metric("Length"), Options)
+        assert isinstance(get_metric("length"), Length)
+        with pytest.raises(InputError, match="unknown metric 'LENGTH'"):  # which of both is not clear
+            get_metric("LENGTH")
+    finally:
+        registry._registered.pop("Length")
+    assert isinstance(get_metric("LENGTH"), Length)
 
 
 def test_names_are_taken_once() -> None:

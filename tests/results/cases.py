@@ -36,6 +36,7 @@ _ENDINGS = {
     "oracle": "--threads {threads} --json --quiet",
     "kbest": "--threads {threads} --quiet",
     "score": "--json --quiet",
+    "compare": "--threads {threads} --json --quiet",
     "surface": "--quiet",
     "rerank": "--quiet",
     "convert": "--quiet",
@@ -200,6 +201,9 @@ def _list_tools() -> Iterator[Case]:
     yield _case("rerank lists", "rerank lists.moses --weights lists.w")
     yield _case("rerank lists, three best", "rerank lists.moses --weights lists.w --best 3")
     yield _case("rerank lists, as records", "rerank lists.moses --weights other.w --best 2 --as jsonl")
+    yield _case("rerank lists, as a table", "rerank lists.moses --weights lists.w --as tsv")
+    yield _case("compare lists", f"compare lists.w other.w {PAIRS}")
+    yield _case("compare lists with their own choice", f"compare baseline lists.w {LISTS} --metric wer")
     yield _case("rerank ties", "rerank lists.moses --weights ties.w --best 4")
     yield _case("score lists", f"score {PAIRS} --weights lists.w --also chrf,ter,meteor,wer")
     yield _case("score lists by other weights", f"score {LISTS} --weights other.w --metric cer --also mer")
@@ -318,6 +322,8 @@ def _forest_tools() -> Iterator[Case]:
             f"rerank {data} --weights {weights}",
             f"rerank {data} --weights {weights} --best 4 --as jsonl",
         )
+        other, reference = ("sphinx.w", "lattices.ref") if data == "slf" else ("other.w", "hypergraphs.ref")
+        yield _case(f"compare {data}", f"compare {other} {weights} {data} --ref {reference} --metric wer")
         yield _case(f"info on {data}", f"info {data}")
         yield _case(f"convert {data}", f"convert {data} {weights}.forest --to forest", files=f"{weights}.forest")
         for how in ("beam 4", "density 3"):

@@ -35,7 +35,6 @@ from hulltune.metrics.meteor import read_synonyms
 from hulltune.metrics.pending import Question
 from hulltune.metrics.store import output_ids
 from hulltune.names import FORMATS, LIST_FORMATS
-from hulltune.report.summary import summary
 from tests.results.files import write_all
 from tests.soak.mutations import changed_value, flipped, json_text, mutated
 
@@ -340,7 +339,7 @@ def _result(folder: Path) -> bytes:
 def _use_result(path: Path, dice: random.Random) -> object:
     try:
         read_weights(path)
-        return summary(TuneResult.load(path))
+        return TuneResult.load(path).summary()
     except InputError:
         return LoopResult.load(path)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from hulltune.errors import InputError
 from hulltune.wording import counted
@@ -14,8 +14,6 @@ from hulltune.wording import counted
 if TYPE_CHECKING:
     from hulltune.loop import LoopResult
     from hulltune.tuning import TuneResult
-
-Result = TypeVar("Result", "TuneResult", "LoopResult")
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 """Exit codes. A metric that waits for answers has its own one (3)."""
@@ -56,11 +54,11 @@ def _checked_output(name: str) -> Path:
     return path
 
 
-def give_result(result: Result, outputs: Sequence[Path], *, summary: Callable[[Result], str], as_json: bool) -> None:
+def give_result(result: TuneResult | LoopResult, outputs: Sequence[Path], *, as_json: bool) -> None:
     """Write the result to files, and print it as JSON or as a summary."""
     for path in outputs:
         _write_result(result, path)
-    print(json.dumps(result.to_dict(), ensure_ascii=False) if as_json else summary(result))
+    print(json.dumps(result.to_dict(), ensure_ascii=False) if as_json else result.summary())
 
 
 def _write_result(result: TuneResult | LoopResult, path: Path) -> None:

@@ -18,7 +18,6 @@ from hulltune.formats.streams import written_atomically
 from hulltune.loop import LoopProgress, LoopResult, tune_loop
 from hulltune.loop.folder import outputs
 from hulltune.loop.hypotheses import Hypotheses
-from hulltune.report.summary import loop_summary, summary
 from hulltune.search.climb import Climb
 from hulltune.search.problem import Problem
 from hulltune.simulate import simulated_task
@@ -84,7 +83,7 @@ def tune_decoder(
         progress=progress,
     )
     weights = result.save(folder / "demo.weights.json")
-    told = [loop_summary(result)]
+    told = [result.summary()]
     if result.heldout is not None:
         told += _made_right(unseen, run_folder, result)
     told += ["", f"the sentences are in {folder}, what the decoder found in {run_folder},", f"the weights in {weights}"]
@@ -128,7 +127,7 @@ def tune_lists(
     known = score(task.lists, task.optimum, metric="wer")
     share = (result.baseline - result.score) / (result.baseline - known) if result.baseline != known else 1.0
     told = [
-        summary(result),
+        result.summary(),
         "",
         f"known optimum {score_text(known)}: tuning found {share:.1%} of the possible gain",
         f"the lists are in {folder / 'demo.jsonl'}, the weights in {weights}",

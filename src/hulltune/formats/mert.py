@@ -127,7 +127,7 @@ class _Reader:
         names = self._names or _plain_names(found.names, found.width)
         self._names = names
         sentence = sentence_id(found.sentence)
-        self._collector.declare(sentence, references=("",))
+        self._collector.declare(sentence)
         kind = self._first[SCORES].names[0]
         if len(statistics) < len(found.rows):
             return  # told when the whole file is read, with both numbers

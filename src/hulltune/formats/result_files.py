@@ -16,10 +16,18 @@ from hulltune.formats.streams import open_bytes, written_atomically
 
 T = TypeVar("T")
 
+NOT_SAVED = {"saved": False}
+"""The metadata of a field that no file has: it is known only where the result was made."""
+
 
 def as_record(result: Any, kind: str) -> dict[str, Any]:
-    """The fields of a dataclass for JSON, with its kind first: a name and version such as "hulltune result 1"."""
-    return {"format": kind, **dataclasses.asdict(result)}
+    """The fields of a dataclass for JSON, with its kind first: a name and version such as "hulltune result 1".
+
+    Fields with ``NOT_SAVED`` as their metadata are left out; they have a default.
+    """
+    left_out = {field.name: field.default for field in dataclasses.fields(result) if field.metadata == NOT_SAVED}
+    record = dataclasses.asdict(dataclasses.replace(result, **left_out))
+    return {"format": kind, **{name: value for name, value in record.items() if name not in left_out}}
 
 
 def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
@@ -43,7 +51,7 @@ def load_record(
     found = record.pop("format", None) if isinstance(record, dict) else None
     if found != kind:
         raise InputError(f'{file}: not {what} of this version; expected "format": "{kind}", got {json.dumps(found)}')
-    known = [field.name for field in dataclasses.fields(cast(Any, made))]
+    known = [field.name for field in dataclasses.fields(cast(Any, made)) if field.metadata != NOT_SAVED]
     for name in (*(name for name in known if name not in record), *(name for name in record if name not in known)):
         raise InputError(f"{file}: not {what} of this version; {'expected' if name in known else 'got'} {name!r} in it")
     try:

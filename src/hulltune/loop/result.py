@@ -9,6 +9,7 @@ from typing import Any
 
 from hulltune.formats.result_files import as_record, load_record, save_record
 from hulltune.tuning.tune import Progress
+from hulltune.wording import counted, score_text
 
 FORMAT = "hulltune loop result 1"
 
@@ -80,7 +81,7 @@ class HeldOutScores:
     tuned_empty: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LoopResult:
     """The best weights that the decoder was run with, and the iterations of the loop.
 
@@ -112,6 +113,22 @@ class LoopResult:
     def interrupted(self) -> bool:
         """Whether the loop was interrupted before it was done."""
         return self.stopped == INTERRUPTED
+
+    def summary(self) -> str:
+        """The result as text: scores and weights before and after."""
+        from hulltune.loop.summary import loop_summary
+
+        return loop_summary(self)
+
+    def __repr__(self) -> str:
+        scores = f"{score_text(self.start_score)} → {score_text(self.score)}"
+        size = f"{counted(len(self.iterations), 'iteration')}, {counted(self.sentences, 'sentence')}"
+        return f"LoopResult({self.metric.partition('|')[0]} {scores}, {size}, stopped: {self.stopped})"
+
+    def _repr_html_(self) -> str:
+        from hulltune.loop.summary import html_loop_summary
+
+        return html_loop_summary(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as a dictionary that JSON can hold."""

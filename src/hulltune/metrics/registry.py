@@ -61,11 +61,21 @@ def _from_text(text: str, options: Mapping[str, Any]) -> Metric:
         )
 
     def make(name: str, written: Mapping[str, str]) -> Metric:
+        name = _known_name(name)
         cls, implied = _find(name)
         converted = {key: convert_option(name, cls, key, value) for key, value in written.items()}
         return _make(name, cls, {**implied, **converted, **options})
 
     return parse_metric(text, make)
+
+
+def _known_name(name: str) -> str:
+    """The name as it is known, in whatever case it is written; a name that nobody has stays as it is."""
+    if name in METRICS or ":" in name:
+        return name
+    names = metric_names()
+    alike = [known for known in names if known.lower() == name.lower()]
+    return alike[0] if len(alike) == 1 and name not in names else name
 
 
 def _find(name: str) -> tuple[type[Metric], dict[str, Any]]:

@@ -1,18 +1,26 @@
 """Tuning: weights from data and a metric, and a result that describes them."""
 
+from hulltune.tuning.comparison import Change, Comparison, compare
 from hulltune.tuning.oracle import Oracle, best_reachable
+from hulltune.tuning.picks import Pick, Reranked
 from hulltune.tuning.reranker import Reranker
-from hulltune.tuning.reranking import rerank, score
+from hulltune.tuning.reranking import count_errors, rerank, score
 from hulltune.tuning.result import TuneResult
 from hulltune.tuning.tune import Progress, Run, tune
 
 __all__ = [
+    "Change",
+    "Comparison",
     "Oracle",
+    "Pick",
     "Progress",
+    "Reranked",
     "Reranker",
     "Run",
     "TuneResult",
     "best_reachable",
+    "compare",
+    "count_errors",
     "rerank",
     "score",
     "tune",

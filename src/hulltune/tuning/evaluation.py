@@ -20,7 +20,7 @@ BLOCK = 1 << 23
 
 @dataclass(frozen=True)
 class Interval:
-    """A 95% interval, from ``samples`` bootstrap samples."""
+    """A 95% interval of a gain, positive where the score is better, from ``samples`` bootstrap samples."""
 
     low: float
     high: float
@@ -39,7 +39,8 @@ def _most_removed(features: int) -> int:
 def paired_bootstrap(
     metric: Metric, baseline: NDArray[Any], tuned: NDArray[Any], *, samples: int = 1000, seed: int = 1
 ) -> Interval:
-    """The 95% interval of score(tuned) − score(baseline) over resampled sentences (Koehn 2004).
+    """The 95% interval of the gain of ``tuned`` over ``baseline`` for resampled sentences (Koehn 2004). The gain is
+    the difference of their scores, positive where ``tuned`` is better, whatever the direction of the metric.
 
     ``baseline`` and ``tuned`` are (sentences, statistics). O(samples × sentences × statistics). Sentences are taken in
     the order of their statistics, so that the interval does not depend on their order in the data: those with equal
@@ -54,7 +55,7 @@ def paired_bootstrap(
     block = max(1, BLOCK // sentences)
     for start in range(0, samples, block):
         counts = rng.multinomial(sentences, chances, size=min(block, samples - start))
-        gains += (metric.score(_sums(counts, tuned)) - metric.score(_sums(counts, baseline))).tolist()
+        gains += (metric.loss(_sums(counts, baseline)) - metric.loss(_sums(counts, tuned))).tolist()
     return Interval(_percentile(gains, 0.025), _percentile(gains, 0.975), samples, seed)
 
 
@@ -113,15 +114,16 @@ def baseline_kind(problem: Problem, *, by_model: bool = False) -> str:
 
 
 def without_each_feature(problem: Problem, weights: Floats, units: Floats) -> dict[str, float]:
-    """The change in score when the weight of one feature is set to 0 and all others stay. Each is a decoding of the
-    corpus, so of more than MOST_REMOVED features it is done for those with the largest weights over scaled features.
+    """The gain, positive where the score is better, when the weight of one feature is set to 0 and all others stay.
+    Each is a decoding of the corpus, so of more than MOST_REMOVED features it is done for those with the largest
+    weights over scaled features.
     """
-    full = problem.score(weights)
-    changes = {}
+    full = problem.loss(weights)
+    gains = {}
     chosen = np.argsort(-np.abs(weights * units), kind="stable")[: _most_removed(len(weights))]
     for k in np.sort(chosen).tolist():
         name = problem.feature_names[k]
         reduced = weights.copy()
         reduced[k] = 0.0
-        changes[name] = problem.score(reduced) - full if weights[k] != 0.0 else 0.0
-    return changes
+        gains[name] = full - problem.loss(reduced) if weights[k] != 0.0 else 0.0
+    return gains

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -24,12 +26,16 @@ def derivation_lines(
     ids: Sequence[SentenceId], found: DerivationLists, output: str, *, unique: bool = False
 ) -> Iterator[tuple[str, bool]]:
     """Lines of ranked derivations, a sentence at a time, each with a flag: False if a line break in its text became a
-    space. ``output`` is a format of n-best lists, "moses" or "jsonl", or "text".
+    space. ``output`` is a format of n-best lists, "moses" or "jsonl", or "tsv", a table with headings, or "text".
 
     As text, only the best of each sentence is written, and an empty line for a sentence without derivations, so that
-    line i is sentence i. Sparse features that are 0 in all derivations of a sentence are left out. With ``unique``,
-    only the first of the derivations with equal outputs is written.
+    line i is sentence i. Sparse features that are 0 in all derivations of a sentence (of all sentences in a table) are
+    left out. With ``unique``, only the first of the derivations with equal outputs is written. Records and tables tell
+    the index of a hypothesis: its place in the list as written, from 0.
     """
+    if output == "tsv":
+        yield from ((line, True) for line in _table(ids, found, unique=unique))
+        return
     for sentence, name in enumerate(ids):
         first, last = int(found.offsets[sentence]), int(found.offsets[sentence + 1])
         texts = found.texts[first:last]
@@ -48,8 +54,46 @@ def derivation_lines(
             for row in rows:
                 yield moses_line(name, *row), True
         else:
-            candidates = [{"text": text, "features": features, "score": score} for text, features, score in rows]
+            indices = [_index(found, sentence, first + place) for place in places]
+            candidates = [
+                {"text": text, **({} if index is None else {"index": index}), "features": features, "score": score}
+                for (text, features, score), index in zip(rows, indices, strict=True)
+            ]
             yield json.dumps({"id": name, "candidates": candidates}, ensure_ascii=False), True
+
+
+def _table(ids: Sequence[SentenceId], found: DerivationLists, *, unique: bool) -> Iterator[str]:
+    """Derivations as lines with tabs, headings first: id, index, score, text and a column for each feature.
+
+    Fields with tabs, quotes or line breaks are quoted, as spreadsheets and pandas do. A sentence without derivations
+    has a line with nothing but its id.
+    """
+    names, sums = _used_features(found.features, found.corpus.feature_names)
+    yield _fields(["id", "index", "score", "text", *names])
+    for sentence, name in enumerate(ids):
+        first, last = int(found.offsets[sentence]), int(found.offsets[sentence + 1])
+        places = _first_places(found.texts[first:last]) if unique else range(last - first)
+        if first == last:
+            yield _fields([name, None, None, "", *[None] * len(names)])
+        for d in (first + place for place in places):
+            row = [float(found.scores[d]), found.texts[d], *sums.rows(d, d + 1).toarray()[0].tolist()]
+            yield _fields([name, _index(found, sentence, d), *row])
+
+
+def _fields(row: Sequence[Any]) -> str:
+    """A line of a table."""
+    text = io.StringIO()
+    csv.writer(text, delimiter="\t", lineterminator="").writerow(row)
+    return text.getvalue()
+
+
+def _index(found: DerivationLists, sentence: int, derivation: int) -> int | None:
+    """The place of a hypothesis in its list as written; None for a derivation of a forest."""
+    corpus = found.corpus
+    if corpus.node_offsets[sentence + 1] - corpus.node_offsets[sentence] != 1:
+        return None
+    edge = found.edges[found.edge_offsets[derivation]]
+    return int(corpus.edge_ids[corpus.sentence_edges[sentence] + edge])
 
 
 def _first_places(texts: Sequence[str]) -> Sequence[int]:

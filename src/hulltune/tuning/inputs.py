@@ -12,6 +12,7 @@ from hulltune.formats.read import DataLike, read
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.weights import read_weights
 from hulltune.metrics.base import Metric
+from hulltune.metrics.statistics import for_data
 from hulltune.tuning.result import TuneResult
 
 WeightsLike: TypeAlias = Mapping[str, float] | Sequence[float] | str | os.PathLike[str] | TuneResult
@@ -37,8 +38,9 @@ def as_dataset(data: DataLike, references: ReferencesLike = None, *metrics: Metr
 
 def judged(dataset: Dataset, references: References | None, *metrics: Metric) -> Dataset:
     """The dataset with these references, or its own, as metrics need it (see ``as_dataset``)."""
-    qualities = [name for metric in metrics for name in metric.reads]
-    needed = not metrics or any(metric.needs_references for metric in metrics)
+    applied = [for_data(metric, dataset) for metric in metrics]
+    qualities = [name for metric in applied for name in metric.reads]
+    needed = not applied or any(metric.needs_references for metric in applied)
     return matched_aloud(dataset.with_qualities(qualities), references, needed=needed)
 
 

@@ -12,24 +12,24 @@ from hulltune.data.forest import feature_vector
 from hulltune.defaults import MOST_BEST
 from hulltune.errors import InputError, check_most
 from hulltune.formats.read import read
-from hulltune.lines.compute import decode
 from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric
+from hulltune.metrics.counts import ErrorCounts, error_counts
 from hulltune.metrics.registry import get_metric
 from hulltune.search.problem import Problem
 from hulltune.search.shards import runner_of
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights
+from hulltune.tuning.picks import Reranked
 
 
-def rerank(data: DataLike, weights: WeightsLike) -> list[str]:
-    """The best text of every sentence under ``weights``, or "" where there is nothing to choose from. Of equally good
-    ones the first of a list wins, and in a forest the first by the order of edges, from the root down.
-    O(edges × features).
+def rerank(data: DataLike, weights: WeightsLike) -> Reranked:
+    """The best text of every sentence under ``weights``, or "" where there is nothing to choose from, as a list whose
+    ``picks`` tell the index, the score and the features of each. Of equally good ones the first of a list wins, and in
+    a forest the first by the order of edges, from the root down. O(edges × features).
     """
     dataset = read(data)
-    found = decode(dataset.corpus, feature_vector(as_weights(weights), dataset.feature_names, "weights"))
-    return [texts[0] if texts else "" for texts in found.outputs()]
+    return Reranked.of(dataset, feature_vector(as_weights(weights), dataset.feature_names, "weights"))
 
 
 def rank(dataset: Dataset, weights: WeightsLike, *, best: int | None = None) -> DerivationLists:
@@ -46,6 +46,26 @@ def rank(dataset: Dataset, weights: WeightsLike, *, best: int | None = None) -> 
     check_most("best", best, MOST_BEST)
     vector = feature_vector(as_weights(weights), dataset.feature_names, "weights")
     return kbest(dataset.corpus, vector, best)
+
+
+def count_errors(
+    data: DataLike,
+    weights: WeightsLike,
+    references: ReferencesLike = None,
+    *,
+    metric: str | Metric = "wer",
+    threads: int | None = None,
+) -> ErrorCounts:
+    """The errors of the data reranked with ``weights``, by kind, and the number of sentences with errors: the counts
+    behind a WER, CER, MER or TER.
+    """
+    chosen = get_metric(metric)
+    problem = Problem.of(as_dataset(data, references, chosen), chosen)
+    vector = feature_vector(as_weights(weights), problem.feature_names, "weights")
+    found = error_counts(problem.metric, problem.picks(vector, runner=runner_of(threads)).statistics)
+    if found is None:
+        raise InputError(f"metric: {problem.metric.name} counts no errors; expected wer, cer, mer or ter")
+    return found
 
 
 def score(

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hulltune.formats.result_files import as_record, load_record, save_record
+from hulltune.formats.result_files import NOT_SAVED, as_record, load_record, save_record
+from hulltune.metrics.counts import ErrorCounts
 from hulltune.search.certified.certificate import Certificate
 from hulltune.tuning.evaluation import Interval
+from hulltune.tuning.picks import Pick, Reranked
+from hulltune.wording import counted, score_text
 
 FORMAT = "hulltune result 1"
 
@@ -25,6 +28,15 @@ class HeldOut:
     baseline: float
     score: float
     gain: Interval
+    """The interval of the gain over the baseline, positive where the tuned weights are better."""
+    start: float | None = None
+    """The score of the start weights, in folds of those that each fold started from; None if the metric waits for
+    answers, which is not asked for more outputs.
+    """
+    gain_over_start: Interval | None = None
+    """The interval of the gain over the start weights."""
+    counts: Mapping[str, ErrorCounts] = dataclasses.field(default_factory=dict)
+    """The error counts of "baseline", "start" and "tuned", where the metric is an error rate."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +50,13 @@ class Replicates:
     heldout_scores: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TuneResult:
-    """Tuned weights, their scores and their history. Scores are in the metric's own unit and direction."""
+    """Tuned weights, their scores and their history.
+
+    Scores are in the metric's own unit and direction; gains are positive where the score is better, whatever the
+    direction. ``summary`` tells it all as text, and notebooks show it as tables.
+    """
 
     weights: Mapping[str, float]
     start: Mapping[str, float]
@@ -65,9 +81,10 @@ class TuneResult:
     """The time that all took, reading included; ``timings`` has its parts."""
     version: str
     gain: Interval | None = None
+    """The 95% interval of the gain over the baseline."""
     without: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    """For each feature, the change in score if its weight is set to 0; of more than 1,000 features, for the hundred
-    with the largest weights over scaled features.
+    """For each feature, the gain if its weight is set to 0, negative where the feature helps; of more than 1,000
+    features, for the hundred with the largest weights over scaled features.
     """
     others: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     """Other metrics by signature: the scores of the baseline and of the tuned weights."""
@@ -88,6 +105,37 @@ class TuneResult:
     """
     timings: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """The seconds spent on reading, searching and describing."""
+    start_kind: str = "equal weights over scaled features"
+    """The description of the start: "the weights given", or how they were made."""
+    counts: Mapping[str, ErrorCounts] = dataclasses.field(default_factory=dict)
+    """The error counts of "baseline", "start" and "tuned", where the metric is an error rate."""
+    outputs: Reranked | None = dataclasses.field(default=None, compare=False, metadata=NOT_SAVED)
+    """The texts of the tuning data that the weights pick; files do not keep them, so it is None after ``load``."""
+
+    @property
+    def picks(self) -> tuple[Pick, ...]:
+        """The picks of the tuning data with their indices, scores and features; none after ``load``."""
+        return () if self.outputs is None else self.outputs.picks
+
+    def summary(self) -> str:
+        """The result as text: scores, gains, error counts, and what each feature is worth."""
+        from hulltune.tuning.summary import summary
+
+        return summary(self)
+
+    def __repr__(self) -> str:
+        name = self.metric.partition("|")[0]
+        scores = f"{score_text(self.baseline)} → {score_text(self.score)}"
+        if self.heldout is not None:
+            unseen = f"{score_text(self.heldout.baseline)} → {score_text(self.heldout.score)}"
+            scores += f", {'held out' if self.heldout.how == 'file' else 'folds'} {unseen}"
+        size = f"{counted(self.sentences, 'sentence')}, {counted(len(self.weights), 'weight')}"
+        return f"TuneResult({name} {scores}, {size}{', interrupted' if self.interrupted else ''})"
+
+    def _repr_html_(self) -> str:
+        from hulltune.tuning.summary import html_summary
+
+        return html_summary(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The result as a dictionary that JSON can hold."""
@@ -109,7 +157,15 @@ def _from_dict(data: dict[str, Any]) -> TuneResult:
     gain, heldout, replicates = data.pop("gain"), data.pop("heldout"), data.pop("replicates")
     certificate = data.pop("certificate")
     if heldout is not None:
-        heldout = HeldOut(**{**heldout, "gain": Interval(**heldout["gain"])})
+        over_start = heldout["gain_over_start"]
+        heldout = HeldOut(
+            **{
+                **heldout,
+                "gain": Interval(**heldout["gain"]),
+                "gain_over_start": None if over_start is None else Interval(**over_start),
+                "counts": _counts(heldout["counts"]),
+            }
+        )
     if replicates is not None:
         lists = {key: tuple(value) for key, value in replicates.items() if isinstance(value, list)}
         replicates = Replicates(**{**replicates, **lists})
@@ -122,5 +178,10 @@ def _from_dict(data: dict[str, Any]) -> TuneResult:
             "certificate": None if certificate is None else Certificate.from_dict(certificate),
             "history": tuple(data["history"]),
             "others": {name: tuple(pair) for name, pair in data["others"].items()},
+            "counts": _counts(data["counts"]),
         }
     )
+
+
+def _counts(data: Mapping[str, Any]) -> dict[str, ErrorCounts]:
+    return {name: ErrorCounts(**counts) for name, counts in data.items()}

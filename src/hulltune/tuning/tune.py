@@ -17,21 +17,25 @@ from hulltune.arrays import Floats, as_whole, take_plain_numbers
 from hulltune.data.dataset import Dataset
 from hulltune.defaults import MOST_RUNS
 from hulltune.errors import InputError, check_most
+from hulltune.formats.read import read
 from hulltune.interrupts import interrupts_set, is_interrupt
 from hulltune.lines.compute import check_threads
 from hulltune.metrics.base import Metric
+from hulltune.metrics.counts import error_counts
 from hulltune.metrics.registry import get_metric
+from hulltune.metrics.statistics import for_data
 from hulltune.metrics.store import Store
 from hulltune.search.constraints import Constraints
 from hulltune.search.problem import Picks, Problem
 from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Found, Report, Setting, Start, Status, Strategy
 from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
-from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights, like
+from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_references, as_weights, judged, like
 from hulltune.tuning.oracle import oracle_around
+from hulltune.tuning.picks import Reranked
 from hulltune.tuning.reranking import rerank
 from hulltune.tuning.result import Replicates, TuneResult
-from hulltune.tuning.validation import check_folds, cross_validate, held_out
+from hulltune.tuning.validation import check_folds, counts_by_name, cross_validate, held_out
 
 TEXT_METRICS = ("bleu", "chrf", "ter", "wer")
 """Metrics that are shown beside each other: tuning for one of them may harm the rest."""
@@ -108,17 +112,15 @@ def tune(
     chosen = get_metric(metric)
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
-        shown = _other_metrics(chosen, also)
-        dataset = as_dataset(data, references, chosen, *shown)
+        found = read(data)
+        shown = _other_metrics(for_data(chosen, found), also)
+        dataset = judged(found, as_references(references), chosen, *shown)
         problem = Problem.of(dataset, chosen, store=kept, questions=questions)
         unseen = None
         if heldout is not None:
             unseen = Problem.of(like(dataset, heldout, chosen), chosen, store=kept, questions=questions)
-        others = [
-            Problem.of(dataset, other, outputs=problem.outputs, store=kept)
-            for other in _other_metrics(problem.metric, also)
-        ]
-        read = time.perf_counter()
+        others = [Problem.of(dataset, other, outputs=problem.outputs, store=kept) for other in shown]
+        taken = time.perf_counter()
         first = None if start is None else as_weights(start)
         result = run.tune(
             problem, start=first, model=dataset.model, heldout=unseen, folds=folds, others=others,
@@ -126,14 +128,14 @@ def tune(
         )  # fmt: skip
         stop = threading.Event()
         with interrupts_set(stop):  # an interrupt must not skip the check, nor lose the weights during it
-            _check_reranking(dataset, problem, result)
+            result = replace(result, outputs=_checked_outputs(dataset, problem, result))
         if stop.is_set():
             result = replace(result, interrupted=True)
         if replicates > 1 and not result.interrupted:
             result = run.replicate(
                 result, problem, replicates, start=first, model=dataset.model, heldout=unseen, progress=progress
             )
-    reading = read - began
+    reading = taken - began
     return replace(result, seconds=time.perf_counter() - began, timings={"reading": reading, **result.timings})
 
 
@@ -144,17 +146,19 @@ def _other_metrics(metric: Metric, also: Sequence[str | Metric] | None) -> list[
     return [other for other in map(get_metric, also) if other.signature != metric.signature]
 
 
-def _check_reranking(dataset: Dataset, problem: Problem, result: TuneResult) -> None:
-    """Rerank the data anew with the weights of the result: the outputs must be those of the search."""
+def _checked_outputs(dataset: Dataset, problem: Problem, result: TuneResult) -> Reranked:
+    """The data reranked anew with the weights of the result: the outputs must be those of the search."""
     picks = problem.picks(np.array(list(result.weights.values()))).outputs
     texts = np.full(len(picks), "", dtype=object)
     texts[picks >= 0] = problem.outputs.described(picks[picks >= 0])[1]
-    for sentence, (again, text) in enumerate(zip(rerank(dataset, result.weights), texts.tolist(), strict=True)):
+    outputs = rerank(dataset, result.weights)
+    for sentence, (again, text) in enumerate(zip(outputs, texts.tolist(), strict=True)):
         if again != text:
             raise RuntimeError(
                 f"reranking with the tuned weights picks {again[:80]!r} for sentence {sentence}, "
                 f"but the search had {text[:80]!r}"
             )
+    return outputs
 
 
 def _whole(name: str, value: Any, least: int) -> int:
@@ -219,14 +223,16 @@ class Run:
             setting = replace(self.setting(problem, start, model), stop=stop)
             baseline = problem.baseline(setting.compared)
             found = self.find(setting, _reporter(problem.metric, baseline, progress, began))
-            tuned, result = self._result(setting, baseline, found)
+            tuned, result = self._result(setting, start, baseline, found)
         if stop.is_set():
             result = replace(result, interrupted=True)
         searched = time.perf_counter()
         try:  # an interrupt from here on loses the description, never the weights
             result = self._described(result, problem, baseline, tuned, others, setting.units)
             if heldout is not None:
-                unseen = held_out(heldout, found.weights, setting.compared, samples=self.samples, seed=self.seed)
+                unseen = held_out(
+                    heldout, found.weights, found.start, setting.compared, samples=self.samples, seed=self.seed
+                )
                 result = replace(result, heldout=unseen)
             if folds and not result.interrupted:
                 result = replace(result, heldout=cross_validate(self, problem, folds, start=start, model=model))
@@ -270,7 +276,7 @@ class Run:
         mean, deviation = float(np.mean(scores)), float(np.std(scores, ddof=1))
         return replace(result, replicates=Replicates(tuple(seeds), tuple(scores), mean, deviation, unseen))
 
-    def _result(self, setting: Setting, baseline: Picks, found: Found) -> tuple[Picks, TuneResult]:
+    def _result(self, setting: Setting, start: Start, baseline: Picks, found: Found) -> tuple[Picks, TuneResult]:
         """The picks of the weights, and the result without its description."""
         problem = setting.problem
         tuned = problem.picks(found.weights)
@@ -278,6 +284,8 @@ class Run:
         if float(problem.metric.loss(tuned.total)) != found.loss:  # every search must report the loss of decoding
             raise AssertionError(f"reranking scores {score}, but the search saw {found.loss}")
         names = problem.feature_names
+        is_rate = error_counts(problem.metric, tuned.statistics) is not None
+        started = problem.picks(found.start).statistics if is_rate else None
         return tuned, TuneResult(
             weights=dict(zip(names, found.weights.tolist(), strict=True)),
             start=dict(zip(names, found.start.tolist(), strict=True)),
@@ -285,6 +293,7 @@ class Run:
             baseline=float(problem.metric.score(baseline.total)),
             baseline_kind=baseline_kind(problem, by_model=setting.model is not None),
             start_score=problem.metric.score_of(found.start_loss),
+            start_kind=TuneResult.start_kind if start is None else "the weights given",
             oracle=None,
             metric=problem.metric.signature,
             higher_is_better=problem.metric.higher_is_better,
@@ -297,6 +306,7 @@ class Run:
             history=found.history,
             interrupted=found.interrupted,
             certificate=found.certificate,
+            counts=counts_by_name(problem.metric, baseline=baseline.statistics, start=started, tuned=tuned.statistics),
         )
 
     def _described(

@@ -12,6 +12,7 @@ from hulltune.arrays import Floats
 from hulltune.data.features import as_sparse
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric
+from hulltune.metrics.counts import ErrorCounts, error_counts
 from hulltune.search.problem import Problem, exact_sum
 from hulltune.search.strategy import Start
 from hulltune.tuning.evaluation import paired_bootstrap
@@ -21,14 +22,16 @@ if TYPE_CHECKING:
     from hulltune.tuning.tune import Run
 
 
-def held_out(problem: Problem, weights: Floats, compared: Floats, *, samples: int, seed: int) -> HeldOut:
-    """The scores of weights on held-out sentences, and of their baseline (see Problem.baseline)."""
+def held_out(problem: Problem, weights: Floats, start: Floats, compared: Floats, *, samples: int, seed: int) -> HeldOut:
+    """The scores of weights on held-out sentences, of the start weights, and of the baseline (see Problem.baseline)."""
     baseline, tuned = problem.baseline(compared).statistics, problem.picks(weights).statistics
-    return _compared(problem.metric, baseline, tuned, "file", samples, seed)
+    started = None if problem.metric.waits else problem.picks(start).statistics
+    return _compared(problem.metric, baseline, started, tuned, "file", samples, seed)
 
 
 def cross_validate(run: Run, problem: Problem, folds: int, *, start: Start = None, model: Any = None) -> HeldOut:
-    """Scores of every sentence with weights tuned on the other folds. The seed draws the folds at random.
+    """Scores of every sentence with weights tuned on the other folds, and with those that this tuning started from.
+    The seed draws the folds at random.
 
     The fold of a sentence follows from its content, not from its place in the data.
     """
@@ -38,13 +41,17 @@ def cross_validate(run: Run, problem: Problem, folds: int, *, start: Start = Non
     fold_of[_by_content(problem)] = np.random.default_rng([run.seed, 7]).permutation(sentences) % folds
     baseline = problem.baseline(run.setting(problem, start, model).compared).statistics
     tuned = baseline.copy()
+    started = None if problem.metric.waits else baseline.copy()
     for fold in range(folds):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         found = run.find(run.setting(problem.subset(inside), start))
         if found.interrupted:  # a part of the folds is no estimate
             raise KeyboardInterrupt
-        tuned[outside] = problem.subset(outside).picks(found.weights).statistics
-    return _compared(problem.metric, baseline, tuned, "folds", run.samples, run.seed)
+        unseen = problem.subset(outside)
+        tuned[outside] = unseen.picks(found.weights).statistics
+        if started is not None:
+            started[outside] = unseen.picks(found.start).statistics
+    return _compared(problem.metric, baseline, started, tuned, "folds", run.samples, run.seed)
 
 
 def _by_content(problem: Problem) -> list[int]:
@@ -76,7 +83,13 @@ def check_folds(folds: int, sentences: int) -> None:
 
 
 def _compared(
-    metric: Metric, baseline: NDArray[Any], tuned: NDArray[Any], how: str, samples: int, seed: int
+    metric: Metric,
+    baseline: NDArray[Any],
+    started: NDArray[Any] | None,
+    tuned: NDArray[Any],
+    how: str,
+    samples: int,
+    seed: int,
 ) -> HeldOut:
     return HeldOut(
         how=how,
@@ -84,4 +97,15 @@ def _compared(
         baseline=float(metric.score(exact_sum(baseline))),
         score=float(metric.score(exact_sum(tuned))),
         gain=paired_bootstrap(metric, baseline, tuned, samples=samples, seed=seed),
+        start=None if started is None else float(metric.score(exact_sum(started))),
+        gain_over_start=None
+        if started is None
+        else paired_bootstrap(metric, started, tuned, samples=samples, seed=seed),
+        counts=counts_by_name(metric, baseline=baseline, start=started, tuned=tuned),
     )
+
+
+def counts_by_name(metric: Metric, **statistics: NDArray[Any] | None) -> dict[str, ErrorCounts]:
+    """The error counts of several picks by name, from the statistics of each sentence; none for other metrics."""
+    found = {name: error_counts(metric, rows) for name, rows in statistics.items() if rows is not None}
+    return {name: counts for name, counts in found.items() if counts is not None}

@@ -5,6 +5,7 @@ COMMANDS = (
     "loop",
     "rerank",
     "score",
+    "compare",
     "surface",
     "oracle",
     "answers",

@@ -48,7 +48,8 @@ BEST = 100
 @option(
     ANSWER,
     "--as FORMAT",
-    "What to write: lists with features and scores (moses or jsonl), or only the text of the best (text, for --k 1).",
+    "What to write: lists with features and scores (moses or jsonl), a table of them (tsv), or only the text of the "
+    "best (text, for --k 1).",
     name="output",
     type=OneOf("output", RANKED_FORMATS),
     default="moses",
@@ -76,7 +77,9 @@ def kbest(
         if given is not None and sample is None:
             raise InputError(f"--{name}: only for random derivations; give --sample, too")
     if output == "text" and (k or sample or BEST) > 1:
-        raise InputError("--as text: only for one derivation a sentence (--k 1); for more, give --as moses or jsonl")
+        raise InputError(
+            "--as text: only for one derivation a sentence (--k 1); for more, give --as moses, jsonl or tsv"
+        )
     from hulltune import lines
     from hulltune.tuning.extraction import derivation_lines
 

@@ -166,7 +166,6 @@ def loop(
     if heldout:
         _check_lines("--heldout", heldout, "--heldout-ref", unseen_references)
     from hulltune.loop import DecoderError, tune_loop
-    from hulltune.report.summary import loop_summary
 
     worked = False
     weights_format = _weights_format(how)
@@ -204,7 +203,7 @@ def loop(
         note(f"everything found before is in {folder}; the same command goes on from there")
         return FAILED
     with uninterrupted():
-        give_result(result, outputs, summary=loop_summary, as_json=as_json)
+        give_result(result, outputs, as_json=as_json)
     if not quiet:
         if not worked:
             note(f"nothing left to do in {folder}, the decoder was not run")

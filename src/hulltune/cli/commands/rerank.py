@@ -15,6 +15,7 @@ from hulltune.wording import counted
 
 EXAMPLES = """\
 hulltune rerank test.nbest.gz --weights w.json --out test.best.txt
+hulltune rerank test.nbest.gz -w w.json --as tsv --out picks.tsv
 hulltune rerank forests/ -w w.json --best 10 --as jsonl > test.10best"""
 
 
@@ -25,7 +26,8 @@ hulltune rerank forests/ -w w.json --best 10 --as jsonl > test.10best"""
 @option(
     ANSWER,
     "--as FORMAT",
-    "What to write: only the text of the best (text), or lists with features and scores (moses or jsonl). "
+    "What to write: only the text of the best (text), lists with features and scores (moses or jsonl), or a table of "
+    "them (tsv). Records and tables also tell the index in the list, from 0. "
     "[default: text, or moses if --best is more than 1]",
     name="output",
     type=OneOf("output", RANKED_FORMATS),
@@ -36,7 +38,9 @@ def rerank(data: DataOptions, weights: str, best: int, output: str | None, out: 
     """Write the best candidates of lists or forests, by given weights."""
     output = output or ("text" if best == 1 else "moses")
     if output == "text" and best > 1:
-        raise InputError("--as text: only for the best candidate of each sentence; give --as moses or jsonl for more")
+        raise InputError(
+            "--as text: only for the best candidate of each sentence; give --as moses, jsonl or tsv for more"
+        )
     from hulltune.tuning.extraction import derivation_lines
     from hulltune.tuning.reranking import rank
 

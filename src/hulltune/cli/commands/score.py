@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from hulltune.cli.answers import ANSWERS, DONE, QUESTIONS
@@ -24,10 +26,11 @@ from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
     from hulltune.metrics import Metric
+    from hulltune.metrics.counts import ErrorCounts
 
 EXAMPLES = """\
 hulltune score test.nbest.gz --ref test.en --weights w.json
-hulltune score test.nbest.gz -r test.en -w w.json -m wer --also cer"""
+hulltune score test.nbest.gz -r test.en -w w.json -m WER --also cer"""
 
 
 @command(group="use weights", examples=EXAMPLES)
@@ -52,7 +55,10 @@ def score(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Score what given weights pick from lists or forests."""
+    """Score what given weights pick from lists or forests.
+
+    For an error rate (WER, CER, MER, TER) the answer has the errors by kind, too, and the sentences with errors.
+    """
     from hulltune.metrics import Store
     from hulltune.search.problem import Problem
 
@@ -65,23 +71,52 @@ def score(
         problem = Problem.of(dataset, metric, store=kept, questions=QUESTIONS if metric.waits else None)
         tuned = problem.picks(vector)
         baseline = problem.baseline() if problem.has_own_choice else None
-        report: dict[str, Any] = {
-            "score": float(problem.metric.score(tuned.total)),
-            "metric": problem.metric.signature,
-            "baseline": None if baseline is None else float(problem.metric.score(baseline.total)),
-            "sentences": len(problem.corpus),
-            "others": {},
-        }
         others = [Problem.of(dataset, other, outputs=problem.outputs, store=kept) for other in also or []]
-        report["others"] = {
-            other.metric.signature: float(other.metric.score(other.picked(tuned.outputs).total)) for other in others
-        }
+        found = _Scored.of(problem.metric, tuned.statistics)
+        first = None if baseline is None else _Scored.of(problem.metric, baseline.statistics)
+        further = [_Scored.of(other.metric, other.picked(tuned.outputs).statistics) for other in others]
     if as_json:
+        report = {
+            "score": found.score,
+            "metric": found.metric,
+            "baseline": None if first is None else first.score,
+            "sentences": len(problem.corpus),
+            "others": {other.metric: other.score for other in further},
+            "counts": {each.metric: asdict(each.counts) for each in (found, *further) if each.counts is not None},
+            "baseline_counts": None if first is None or first.counts is None else asdict(first.counts),
+        }
         print(json.dumps(report, ensure_ascii=False))
         return DONE
-    print(f"{score_text(report['score'])}  {report['metric']}  ({counted(report['sentences'], 'sentence')})")
-    for signature, value in report["others"].items():
-        print(f"{score_text(value)}  {signature}")
-    if report["baseline"] is not None:
-        print(f"{score_text(report['baseline'])}  the lists' own first choice, {report['metric']}")
+    found.show(f"  ({counted(len(problem.corpus), 'sentence')})")
+    for other in further:
+        other.show()
+    if first is not None:
+        first.show(before="the lists' own first choice, ")
     return DONE
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """The score of some picks under a metric, by its signature, and the error counts of an error rate."""
+
+    metric: str
+    score: float
+    counts: ErrorCounts | None
+
+    @staticmethod
+    def of(metric: Metric, statistics: Any) -> _Scored:
+        from hulltune.metrics.counts import error_counts
+        from hulltune.search.problem import exact_sum
+
+        return _Scored(metric.signature, float(metric.score(exact_sum(statistics))), error_counts(metric, statistics))
+
+    def show(self, after: str = "", *, before: str = "") -> None:
+        """Print the score, in percent, too, where it is a fraction, and the counts below."""
+        from hulltune.metrics.counts import percent_of
+        from hulltune.tuning.blocks import WIDTH
+
+        percent = percent_of(self.metric, self.score)
+        in_percent = "" if percent is None else f" = {percent:.2f} %"
+        print(f"{score_text(self.score)}{in_percent}  {before}{self.metric}{after}")
+        if self.counts is not None:
+            print("\n".join(wrap(str(self.counts), WIDTH, initial_indent="  ", subsequent_indent="  ")))

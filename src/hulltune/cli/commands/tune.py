@@ -132,7 +132,6 @@ def tune(
         if not quiet:
             note(f"answers are kept in {store} (--store names another file)")
     began = time.perf_counter()
-    from hulltune.report.summary import summary
     from hulltune.tuning import tune as tune_weights
 
     dataset = read_scored(data, ref, metric, *(also or []), quiet=quiet)
@@ -169,7 +168,7 @@ def tune(
     with uninterrupted():
         timings = {**result.timings, "reading": reading + result.timings["reading"]}
         result = replace(result, seconds=time.perf_counter() - began, timings=timings)
-        give_result(result, outputs, summary=summary, as_json=as_json)
+        give_result(result, outputs, as_json=as_json)
     if result.interrupted:
         written = f"the best so far is in {', '.join(map(str, outputs))}" if outputs else "this is the best so far"
         note(f"interrupted; {written}")

@@ -1,0 +1,148 @@
+"""``hulltune compare``: the sentences that two sets of weights pick differently for, and why."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+from click.core import ParameterSource
+
+from hulltune.cli.answers import DONE, note, write_lines
+from hulltune.cli.help import command
+from hulltune.cli.options import (
+    ANSWER,
+    WEIGHTS,
+    DataOptions,
+    argument,
+    data_options,
+    json_option,
+    not_together,
+    option,
+    out_option,
+    quiet_option,
+    threads_option,
+)
+from hulltune.cli.reading import read, read_references, weights_for, with_references
+from hulltune.cli.values import COUNT, WRITTEN, NameOrFile, OneOf
+from hulltune.errors import InputError
+from hulltune.names import CHANGE_ORDERS
+
+if TYPE_CHECKING:
+    from hulltune.data.dataset import Dataset
+    from hulltune.metrics import Metric
+    from hulltune.tuning.comparison import Comparison
+
+EXAMPLES = """\
+hulltune compare old.json new.json test.nbest.gz --ref test.en
+hulltune compare baseline w.json test.nbest -r test.txt -m wer --sort worst
+hulltune compare baseline w.json lattices/ -r test.txt -m wer -o c.tsv"""
+BASELINE = "baseline"
+SUFFIXES = (".json", ".tsv", ".txt")
+_WEIGHTS = NameOrFile((BASELINE,))
+
+
+@command(group="use weights", examples=EXAMPLES)
+@argument(
+    WEIGHTS,
+    "old",
+    "OLD",
+    "Weights to compare with: a file, or 'baseline', which is the lists' own first choice (of forests, what the scales "
+    "in the files pick).",
+    type=_WEIGHTS,
+)
+@argument(WEIGHTS, "new", "NEW", "The weights that are compared with them: a file, or 'baseline'.", type=_WEIGHTS)
+@data_options(judged=True)
+@option(
+    ANSWER,
+    "--sort NAME",
+    "The order of the sentences: as in the data (data), the best changes first (best), or the worst (worst).",
+    type=OneOf("order", CHANGE_ORDERS),
+    default="data",
+)
+@option(
+    ANSWER, "--most N", "The number of sentences to show. JSON, TSV and files have all of them.", type=COUNT, default=20
+)
+@json_option
+@option(ANSWER, "--tsv", "Print a table with a line for each sentence whose pick changed.", name="as_tsv")
+@out_option(
+    "Write all changes to FILE.json, FILE.tsv or, as they are shown, to FILE.txt. Can be repeated.", multiple=True
+)
+@option(
+    ANSWER,
+    "--store FILE",
+    "Use the statistics of earlier runs in this SQLite file, and keep new ones there.",
+    type=WRITTEN,
+)
+@threads_option
+@quiet_option("Do not say that kernels are being compiled.")
+def compare(
+    old: str,
+    new: str,
+    data: DataOptions,
+    ref: tuple[str, ...],
+    metric: Metric,
+    sort: str,
+    most: int,
+    as_json: bool,
+    as_tsv: bool,
+    out: tuple[str, ...],
+    store: str | None,
+    threads: int | None,
+    quiet: bool,
+) -> int:
+    """Compare what two sets of weights pick.
+
+    The answer lists the sentences whose picks differ, with both texts and their differences, what each change does to
+    the metric, and the features that decided it. References are needed only for the metric.
+    """
+    not_together(("--json", as_json), ("--tsv", as_tsv))
+    for name in out:
+        if Path(name).suffix not in SUFFIXES:
+            raise InputError(f"--out: {name!r} has no known suffix; expected {', '.join(SUFFIXES)}")
+    from hulltune.tuning.comparison import compare as compare_weights
+
+    references = read_references(ref)
+    dataset = read(data, quiet=quiet)
+    judged: Metric | None = metric
+    if references is None and dataset.references is None and metric.needs_references and not _is_given("metric"):
+        judged = None
+        note("no references: picks are compared without a metric; --ref gives some")
+    else:
+        dataset = with_references(dataset, references, metric)
+    sides = [_weights(dataset, name, data.missing) for name in (old, new)]
+    found = compare_weights(dataset, sides[0], sides[1], metric=judged, threads=threads, store=store)
+    found = replace(found.sorted(sort), old=old, new=new)
+    for name in out:
+        write_lines([_written(found, Path(name).suffix)], name)
+    if as_json or as_tsv:
+        print(_written(found, ".json" if as_json else ".tsv"))
+    else:
+        print(found.summary(most=most, colour=_colours()))
+    return DONE
+
+
+def _weights(dataset: Dataset, name: str, missing: float | None) -> str | dict[str, float]:
+    """The weights of a file, or the word for the baseline."""
+    return name if name == BASELINE else weights_for(dataset, name, missing=missing)
+
+
+def _written(found: Comparison, suffix: str) -> str:
+    """The whole comparison in the format that a suffix stands for."""
+    if suffix == ".json":
+        return json.dumps(found.to_dict(), ensure_ascii=False)
+    return found.tsv().removesuffix("\n") if suffix == ".tsv" else found.summary(most=None)
+
+
+def _is_given(option_name: str) -> bool:
+    context = click.get_current_context()
+    return context is not None and context.get_parameter_source(option_name) is not ParameterSource.DEFAULT
+
+
+def _colours() -> bool:
+    """Whether standard output shows colours: a terminal does, unless NO_COLOR or a dumb terminal says otherwise."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

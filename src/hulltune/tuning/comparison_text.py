@@ -1,0 +1,161 @@
+"""A comparison as text for a terminal, with marked differences, and as HTML for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from hulltune.metrics.counts import percent_of
+from hulltune.tuning.blocks import WIDTH, Block, Table, as_html, as_text
+from hulltune.tuning.marks import marked, wrapped
+from hulltune.tuning.summary import count_table
+from hulltune.wording import counted
+
+if TYPE_CHECKING:
+    from hulltune.tuning.comparison import Change, Comparison
+
+MOST_REASONS = 4
+MARGIN = 6
+"""The columns before the texts of a change, for what they are."""
+SIGNS = "[-only in the old text-] {+only in the new text+}"
+REASONS = (
+    "why: the features that speak more for the new text than before, each with its share of the difference of the "
+    "model scores under the old and under the new weights; negative shares speak for the old text"
+)
+REASONS_ALONE = (
+    "why: the features that speak for the new text, each with its share of the difference of the model scores"
+)
+
+
+def summary(comparison: Comparison, *, most: int | None, colour: bool) -> str:
+    """A comparison as text; of many changes, the first ``most``."""
+    shown = comparison.changes[:most]
+    blocks = [*_head(comparison), _legend(shown), *(_change(each, colour) for each in shown)]
+    left = len(comparison.changes) - len(shown)
+    if left:
+        blocks.append([f"… and {counted(left, 'more sentence')}"])
+    return as_text(blocks)
+
+
+def html_summary(comparison: Comparison, *, most: int = 20) -> str:
+    """A comparison as tables in HTML."""
+    rows = []
+    for change in comparison.changes[:most]:
+        old, new = marked(change.old.text, change.new.text)
+        cells = [
+            escape(str(change.id)),
+            escape(_judged(change)),
+            f"{old.html()}<br>{new.html()}"
+            + "".join(f"<br><small>{escape(text)}</small>" for text in change.references),
+            escape(_why(change)),
+        ]
+        rows.append("".join(f'<td style="text-align: left">{cell}</td>' for cell in cells))
+    heads = "".join(f'<th style="text-align: left">{name}</th>' for name in ("sentence", "gain", "old, new", "why"))
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    left = len(comparison.changes) - len(rows)
+    more = f"<div>… and {counted(left, 'more sentence')}</div>" if left else ""
+    legend = "".join(f"<div><small>{escape(line)}</small></div>" for line in _explained(comparison.changes[:most]))
+    return as_html(_head(comparison)) + (f"<table><tr>{heads}</tr>{body}</table>{more}{legend}" if rows else "")
+
+
+def _legend(changes: Sequence[Change]) -> list[str]:
+    """The explanation of signs and reasons, in lines."""
+    return [line for text in _explained(changes) for line in wrap(text, WIDTH)]
+
+
+def _explained(changes: Sequence[Change]) -> list[str]:
+    """The explanation of signs and, if there are any, of reasons."""
+    shares = [pair for change in changes if _why(change) for pair in change.reasons.values()]
+    reasons = [REASONS_ALONE if shares[0][0] is None else REASONS] if shares else []
+    return [SIGNS, *reasons] if changes else []
+
+
+def _head(comparison: Comparison) -> list[Block]:
+    changed = f"{len(comparison.changes):,} of {counted(comparison.sentences, 'sentence')} changed"
+    if comparison.metric is not None and comparison.changes:
+        equal = len(comparison.changes) - comparison.better - comparison.worse
+        changed += f": {comparison.better:,} better, {comparison.worse:,} worse, {equal:,} as good as before"
+    if comparison.same_text:
+        changed += f"; {comparison.same_text:,} more with the same text by another candidate"
+    blocks: list[Block] = [_scores(comparison)]
+    if comparison.counts:
+        blocks.append(count_table(comparison.counts))
+    return [*blocks, [changed]]
+
+
+def _scores(comparison: Comparison) -> Block:
+    if comparison.metric is None or comparison.old_score is None or comparison.new_score is None:
+        return [f"old: {comparison.old}", f"new: {comparison.new}"]
+    digits = 4 if max(abs(comparison.old_score), abs(comparison.new_score)) < 2 else 2
+    in_percent = percent_of(comparison.metric, 0.0) is not None
+    gain, interval = comparison.gain, comparison.interval
+    assert gain is not None
+    assert interval is not None
+    rows: list[tuple[str, ...]] = [("", "score", *(("%",) if in_percent else ()), "gain", "")]
+    for side, name, score in (
+        ("old", comparison.old, comparison.old_score),
+        ("new", comparison.new, comparison.new_score),
+    ):
+        percent = percent_of(comparison.metric, score)
+        cells = (f"{score:.{digits}f}", *(() if percent is None else (f"{percent:.2f}",)))
+        change = f"{gain:+.{digits}f}" if side == "new" else ""
+        rows.append((side, *cells, change, name))
+    better = "higher" if comparison.higher_is_better else "lower"
+    notes = [
+        f"{comparison.metric} ({better} is better)",
+        f"gain: by how much the score is better, negative if it is worse; 95%: {interval.low:+.{digits}f} to "
+        f"{interval.high:+.{digits}f} ({interval.samples:,} paired bootstrap samples)",
+    ]
+    return Table(rows, "<>>><" if in_percent else "<>><", notes)
+
+
+def _change(change: Change, colour: bool) -> list[str]:
+    old, new = marked(change.old.text, change.new.text)
+    lines = [f"sentence {change.id}{_judged(change, ': ')}{_places(change)}"]
+    room = WIDTH - MARGIN
+    for number, reference in enumerate(change.references):
+        lines += _labelled("ref" if len(change.references) == 1 else f"ref{number + 1}", wrapped(reference, room))
+    lines += _labelled("old", old.lines(room, colour=colour))
+    lines += _labelled("new", new.lines(room, colour=colour))
+    why = _why(change)
+    return [*lines, *_labelled("why", wrapped(why, room))] if why else lines
+
+
+def _labelled(label: str, lines: Sequence[str]) -> list[str]:
+    return [f"{label if not place else '':>{MARGIN - 1}} {line}".rstrip() for place, line in enumerate(lines)]
+
+
+def _judged(change: Change, before: str = "") -> str:
+    """The gain of a change in words: "better by 0.0034 (3 → 0 errors)"."""
+    if change.gain is None:
+        return ""
+    if change.gain == 0:
+        how = "as good as before"
+    else:
+        how = f"{'better' if change.gain > 0 else 'worse'} by {abs(change.gain):.2g}"
+    errors = "" if change.errors is None else f" ({change.errors[0]:,} → {change.errors[1]:,} errors)"
+    return f"{before}{how}{errors}"
+
+
+def _places(change: Change) -> str:
+    if change.old.index is None or change.new.index is None:
+        return ""
+    return f", candidate {change.old.index} → {change.new.index}"
+
+
+def _why(change: Change) -> str:
+    """The features that decided: those whose share grew, the most first. A baseline without weights has no reasons."""
+    named = [
+        f"{name} " + " → ".join(_percent(share) for share in (old, new) if share is not None)
+        for name, (old, new) in change.reasons.items()
+        if new is not None and new > (old or 0.0)
+    ]
+    more = f", … {len(named) - MOST_REASONS} more" if len(named) > MOST_REASONS else ""
+    return ", ".join(named[:MOST_REASONS]) + more
+
+
+def _percent(share: float) -> str:
+    number = round(100 * share)
+    return f"{number:+d} %" if number else "0 %"

@@ -1,0 +1,221 @@
+"""The result of tuning as text for a terminal, aligned and at most 100 columns wide, and as HTML for a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import mean, stdev
+from textwrap import wrap
+
+from hulltune.metrics.counts import ErrorCounts, percent_of
+from hulltune.tuning.blocks import WIDTH, Block, Table, as_html, as_text, short
+from hulltune.tuning.evaluation import Interval
+from hulltune.tuning.result import HeldOut, TuneResult
+from hulltune.wording import counted
+
+MOST_FEATURES = 30
+
+
+def summary(result: TuneResult) -> str:
+    """A result of tuning as text, with the metric's signature and the seed."""
+    return as_text(_blocks(result))
+
+
+def html_summary(result: TuneResult) -> str:
+    """A result of tuning as tables in HTML."""
+    return as_html(_blocks(result))
+
+
+def _blocks(result: TuneResult) -> list[Block]:
+    return [
+        _header(result),
+        _scores(result),
+        _verdict(result),
+        *_counts(result),
+        *_certificate(result),
+        _features(result),
+        *_others(result),
+    ]
+
+
+def _header(result: TuneResult) -> list[str]:
+    better = "higher" if result.higher_is_better else "lower"
+    per_second = result.line_searches / searching if (searching := result.timings.get("searching", 0.0)) > 0 else 0.0
+    return [
+        f"hulltune {result.version}, seed {result.seed}"
+        + (", interrupted: the best so far" if result.interrupted else ""),
+        f"{result.metric} ({better} is better)",
+        f"{counted(result.sentences, 'sentence')}, {_of_what(result)}, {counted(len(result.weights), 'feature')}; "
+        f"{counted(result.line_searches, 'line search')} ({per_second:,.0f}/s), {result.seconds:.2f} s in all",
+    ]
+
+
+def _oracle_remark(result: TuneResult) -> str:
+    among = f" ({result.oracle_kind})" if result.oracle_kind not in (None, "all candidates") else ""
+    return f"the best picks found, sentence by sentence{among}"
+
+
+def _scores(result: TuneResult) -> Table:
+    digits = _digits(result)
+    in_percent = percent_of(result.metric, 0.0) is not None
+
+    def cells(score: float) -> tuple[str, ...]:
+        percent = percent_of(result.metric, score)
+        return (f"{score:.{digits}f}", *(() if percent is None else (f"{percent:.2f}",)))
+
+    def row(name: str, score: float, since: float | None, remark: str) -> tuple[str, ...]:
+        gain = "" if since is None else f"{gain_of(result, since, score):+.{digits}f}"
+        return name, *cells(score), gain, remark
+
+    rows = [("", "score", *(("%",) if in_percent else ()), "gain", "")]
+    rows.append(row("baseline", result.baseline, None, result.baseline_kind))
+    rows.append(row("start", result.start_score, result.baseline, result.start_kind))
+    rows.append(row("tuned", result.score, result.baseline, _interval(result.gain, digits)))
+    if result.oracle is not None:
+        rows.append(row("oracle", result.oracle, result.baseline, _oracle_remark(result)))
+    if result.heldout is not None:
+        unseen, name = result.heldout, _name(result.heldout)
+        how_many = f"{counted(unseen.sentences, 'sentence')} not tuned on"
+        rows.append(row(f"{name}, baseline", unseen.baseline, None, how_many))
+        if unseen.start is not None:
+            rows.append(row(f"{name}, start", unseen.start, unseen.baseline, ""))
+        rows.append(row(f"{name}, tuned", unseen.score, unseen.baseline, _interval(unseen.gain, digits)))
+    if result.replicates is not None:
+        runs = result.replicates
+        remark = f"mean ± standard deviation, seeds {runs.seeds[0]} to {runs.seeds[-1]}"
+        name = f"{len(runs.seeds)} runs"
+        rows.append((name, *cells(runs.mean), f"± {runs.deviation:.{digits}f}", remark))
+        if runs.heldout_scores:
+            centre, spread = mean(runs.heldout_scores), stdev(runs.heldout_scores)
+            rows.append((f"{name}, held out", *cells(centre), f"± {spread:.{digits}f}", remark))
+    note = "gain: by how much the score is better than that of the baseline, negative if it is worse"
+    if result.gain is not None:
+        samples = f"{counted(result.gain.samples, 'paired bootstrap sample')} of the sentences, seed {result.gain.seed}"
+        note = f"{note}; 95%: interval of the gain over {samples}"
+    return Table(rows, "<>>><" if in_percent else "<>><", [note])
+
+
+def gain_of(result: TuneResult, before: float, after: float) -> float:
+    """The difference of two scores, positive where the second is better."""
+    return after - before if result.higher_is_better else before - after
+
+
+def _name(unseen: HeldOut) -> str:
+    return "held out" if unseen.how == "file" else "folds"
+
+
+def _verdict(result: TuneResult) -> list[str]:
+    """A sentence for a start that does as well as the tuned weights on sentences that were not tuned on."""
+    unseen = result.heldout
+    if unseen is None or unseen.start is None or unseen.gain_over_start is None or unseen.gain_over_start.low > 0:
+        return []
+    digits = _digits(result)
+    over = unseen.gain_over_start
+    gain = gain_of(result, unseen.start, unseen.score)
+    which = "equal weights" if result.start_kind == TuneResult.start_kind else "the start weights"
+    if over.high < 0:
+        how, why = "do better than", "lose"
+    elif gain <= 0:
+        how, why = "do as well as", "gain nothing"
+    else:
+        how, why = "may do as well as", "gain no more than noise"
+    numbers = f"{gain:+.{digits}f}, 95%: {over.low:+.{digits}f} to {over.high:+.{digits}f}"
+    return wrap(f"On sentences not tuned on, {which} {how} the tuned ones, which {why} ({numbers}).", WIDTH)
+
+
+def _counts(result: TuneResult) -> list[Block]:
+    """Errors by kind, if the metric is an error rate."""
+    named: dict[str, ErrorCounts] = dict(result.counts)
+    if result.heldout is not None:
+        named |= {f"{_name(result.heldout)}, {name}": counts for name, counts in result.heldout.counts.items()}
+    return [count_table(named)] if named else []
+
+
+def count_table(named: Mapping[str, ErrorCounts]) -> Table:
+    """The error counts of several picks: errors by kind, and sentences with errors."""
+    first = next(iter(named.values()))
+    kinds = () if first.hits is None else ("substitutions", "deletions", "insertions", "hits")
+    rows: list[tuple[str, ...]] = [("", "errors", *kinds, f"{first.unit}s", "wrong sentences")]
+    for name, counts in named.items():
+        rows.append(
+            (
+                name,
+                f"{counts.errors:,}",
+                *(f"{getattr(counts, kind):,}" for kind in kinds),
+                f"{counts.reference_length:,.10g}",
+                f"{counts.sentence_errors:,} ({counts.sentence_percent:.2f} %)",
+            )
+        )
+    note = f"{first.unit}s: of the references; wrong sentences: those with at least one error"
+    return Table(rows, "<" + ">" * (len(rows[0]) - 1), [note])
+
+
+def _certificate(result: TuneResult) -> list[Block]:
+    """The proven bound, and the range in which each free weight may move."""
+    proof = result.certificate
+    if proof is None:
+        return []
+    digits = _digits(result) + 2
+    better = "more" if result.higher_is_better else "less"
+    if proof.is_optimal:
+        verdict = f"proven: no weights of the region score {better} than {proof.value:.{digits}f}"
+    else:
+        verdict = (
+            f"proven: no weights of the region score {better} than {proof.bound:.{digits}f}; "
+            f"{proof.value:.{digits}f} is reached, gap {proof.gap:.2g}"
+        )
+    why = "" if proof.stopped == "gap" else f", stopped by {proof.stopped}"
+    rows: list[tuple[str, ...]] = [("weight", "region from", "to", "cell from", "to")]
+    for name, cell in proof.cell.items():
+        ends = [*proof.region[name], *cell]
+        rows.append((short(name, 40), *("any" if end is None else f"{end:.6g}" for end in ends)))
+    effort = f"{counted(proof.boxes, 'box')} of weights in {proof.seconds:.2f} s{why}"
+    note = "region: where the proof holds; cell: where no pick changes, the others as they are"
+    return [[verdict, effort], Table(rows, "<>>>>", [note])]
+
+
+def _interval(gain: Interval | None, digits: int) -> str:
+    return "" if gain is None else f"95%: {gain.low:+.{digits}f} to {gain.high:+.{digits}f}"
+
+
+def _features(result: TuneResult) -> Table:
+    """Weights before and after, and the worth of each feature; of very many features, those worth most."""
+    digits = _digits(result)
+    names = list(result.weights)
+    if len(names) > MOST_FEATURES:
+        names = sorted(names, key=lambda name: -abs(result.without.get(name, result.weights[name])))[:MOST_FEATURES]
+    rows = [("feature", "start", "tuned", "removed")]
+    for name in names:
+        gain = f"{result.without[name]:+.{digits}f}" if name in result.without else ""
+        rows.append((short(name, 48), f"{result.start[name]:.5g}", f"{result.weights[name]:.5g}", gain))
+    left = len(result.weights) - len(names)
+    notes = [f"… and {counted(left, 'more feature')}, in the JSON result"] if left else []
+    if result.without:
+        notes.append("removed: the gain if this weight is set to 0 and the others stay; negative if the feature helps")
+    return Table(rows, "<>>>", notes)
+
+
+def _others(result: TuneResult) -> list[Block]:
+    if not result.others:
+        return []
+    rows: list[tuple[str, ...]] = [("not tuned on", "baseline", "tuned")]
+    for signature, (before, after) in result.others.items():
+        digits = 4 if max(abs(before), abs(after)) < 2 else 2
+        scores = [
+            f"{score:.{digits}f}" + ("" if (percent := percent_of(signature, score)) is None else f" ({percent:.2f} %)")
+            for score in (before, after)
+        ]
+        rows.append((signature, *scores))
+    room = WIDTH - sum(2 + max(len(row[k]) for row in rows) for k in (1, 2))
+    return [Table([(short(row[0], room), *row[1:]) for row in rows], "<>>")]
+
+
+def _digits(result: TuneResult) -> int:
+    """The number of decimals: four for a metric between 0 and 1, two for one up to 100."""
+    return 4 if max(abs(result.score), abs(result.baseline), abs(result.oracle or 0.0)) < 2 else 2
+
+
+def _of_what(result: TuneResult) -> str:
+    """The size of the data: the candidates of lists, the candidates and edges of forests."""
+    if result.baseline_kind == TuneResult.baseline_kind:
+        return counted(result.candidates, "candidate")
+    return f"{result.candidates:,} candidates and edges"
