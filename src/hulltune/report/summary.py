@@ -69,12 +69,15 @@ def _header(result: TuneResult) -> list[str]:
         f"{result.metric} ({better} is better)",
         f"{counted(result.sentences, 'sentence')}, {_of_what(result)}, {counted(len(result.weights), 'feature')}; "
         f"{counted(result.line_searches, 'line search')} ({per_second:,.0f}/s), {result.seconds:.2f} s in all",
+        *([f"ended early: {result.ended}"] if result.ended is not None else []),
     ]
 
 
-def _oracle_remark(result: TuneResult) -> str:
-    among = f" ({result.oracle_kind})" if result.oracle_kind not in (None, "all candidates") else ""
-    return f"the best picks found, sentence by sentence{among}"
+def _oracle_remark(result: TuneResult, digits: int) -> str:
+    among = f" ({result.oracle_kind})" if result.oracle_kind is not None else ""
+    bound = result.oracle_bound
+    limit = "" if bound is None or bound == result.oracle else f"; none can beat {bound:.{digits}f}"
+    return f"the best picks found, sentence by sentence{among}{limit}"
 
 
 def _scores(result: TuneResult) -> list[str]:
@@ -89,7 +92,7 @@ def _scores(result: TuneResult) -> list[str]:
     rows.append(row("start", result.start_score, result.baseline, "the weights that tuning started from"))
     rows.append(row("tuned", result.score, result.baseline, _interval(result.gain, digits)))
     if result.oracle is not None:
-        rows.append(row("oracle", result.oracle, result.baseline, _oracle_remark(result)))
+        rows.append(row("oracle", result.oracle, result.baseline, _oracle_remark(result, digits)))
     if result.heldout is not None:
         unseen = result.heldout
         name = "held out" if unseen.how == "file" else "folds"

@@ -1,4 +1,4 @@
-"""Oracles: the best score that any choice of outputs reaches, exact for WER and CER, greedy for other metrics."""
+"""Oracles: the best score that any choice of outputs reaches, a property of the data, with a bound beside it."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int64s
+from hulltune.arrays import Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric, References
-from hulltune.metrics.registry import get_metric
 from hulltune.metrics.wer import Cer, Wer
-from hulltune.search.problem import Picks, Problem
-from hulltune.tuning.evaluation import oracle
+from hulltune.search.constraints import Constraints
+from hulltune.search.directions import feature_units
+from hulltune.search.problem import Problem, exact_sum
+from hulltune.tuning.choices import best_choice
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights
 from hulltune.tuning.nearest import Nearest, nearest_outputs
 from hulltune.wording import counted
@@ -58,50 +59,95 @@ def best_reachable(
 ) -> Oracle:
     """The best score that one output for each sentence can reach, over all outputs of its list or forest.
 
-    WER and CER are exact, by dynamic programming over all derivations (see nearest_outputs). With several references of
-    different lengths the chosen outputs decide on the length, too; then the result may miss the best, and ``bound``
-    limits by how much. Other metrics, MER included (its length depends on the alignment), have the n-best oracle: a
-    greedy search over the ``k`` best distinct outputs under ``weights``, or over all candidates if all sentences are
-    lists.
+    It is exact for lists with a metric that is a ratio of sums (WER, CER, TER, AER, F, accuracy and others), and for WER
+    and CER over all derivations of forests, by dynamic programming (see nearest_outputs). Other metrics over lists have
+    the best choice that a greedy search finds, with a ``bound`` beside it. Of forests, they search the outputs nearest
+    to the references, and the ``k`` best distinct ones under ``weights`` (equal ones over scaled features by default).
+    With several references of different lengths, the outputs chosen from forests decide on the length of WER and CER,
+    too; then the result may miss the best, and ``bound`` limits by how much.
+
+    Nothing is random: the result depends on the data and the metric alone, and on ``weights`` and ``k`` if given.
     """
     dataset = as_dataset(data, references)
-    assert dataset.references is not None
     vector = None if weights is None else as_weights(weights)
-    return _best(dataset.corpus, dataset.references, get_metric(metric), vector, k, threads)
+    return oracle_of(Problem.of(dataset, metric), weights=vector, k=k, threads=threads)
 
 
-def _best(corpus: Corpus, references: References, metric: Metric, weights: Any, k: int, threads: int | None) -> Oracle:
-    if isinstance(metric, (Wer, Cer)):
-        return _error_rate(corpus, references, metric, weights, k, threads)
-    candidates = _Candidates(corpus, weights, k, threads)
-    problem = _problem(candidates.of(np.arange(len(corpus))), metric, references)
-    best = oracle(problem, problem.baseline())
+def oracle_of(problem: Problem, *, weights: Any = None, k: int = NBEST, threads: int | None = None) -> Oracle:
+    """The best score that one output for each sentence of a problem can reach; see ``best_reachable``."""
+    if not problem.corpus.edges:
+        raise InputError("corpus: no sentence has a derivation, so there is nothing to choose from")
+    if weights is None:
+        names = problem.feature_names
+        weights = Constraints().compile(names).start(feature_units(problem.corpus))
+    if isinstance(problem.metric, (Wer, Cer)) and not problem.is_lists:
+        return _error_rate(problem.corpus, problem.references, problem.metric, weights, k, threads)
+    pool = _Pool.of(problem, weights, k, threads)
+    filled = np.diff(pool.offsets) > 0
+    starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])
+    empty = np.where(filled, pool.outputs[np.minimum(pool.offsets[:-1], len(pool.outputs) - 1)], -1)
+    others = exact_sum(problem.picked(empty).statistics[~filled])
+    choice = best_choice(problem.metric, problem.table[pool.rows], starts, others)
+    texts = np.full(len(filled), "", dtype=object)
+    texts[filled] = [pool.text(problem, place) for place in choice.candidates.tolist()]
+    complete = problem.is_lists
     return Oracle(
-        score=float(metric.score(best.total)),
-        metric=metric.signature,
-        kind=f"greedy, {'all candidates' if candidates.are_all else f'the {k} best distinct outputs'}",
-        exact=False,
-        bound=None,
-        texts=tuple(problem.text(output) for output in best.outputs.tolist()),
+        score=problem.metric.score_of(choice.loss),
+        metric=problem.metric.signature,
+        kind=f"{'exact' if complete and choice.exact else 'greedy'}, {pool.kind}",
+        exact=complete and choice.exact,
+        bound=problem.metric.score_of(choice.bound) if complete and choice.bound is not None else None,
+        texts=tuple(texts.tolist()),
     )
 
 
-def oracle_around(problem: Problem, tuned: Picks, weights: Floats, *, threads: int) -> tuple[float, str]:
-    """The best score of picks that is found from the ``tuned`` ones on, and a description of the outputs searched.
+@dataclass(frozen=True, eq=False)
+class _Pool:
+    """Outputs to choose from: their offsets by sentence, their rows in the problem's table, and a description."""
 
-    For lists these are all candidates. For forests they are the outputs met in the search and the NBEST best distinct
-    ones under ``weights``; for WER and CER over lattices, all derivations.
-    """
-    kind = "all candidates"
-    if not problem.is_lists:
-        is_lattices = int(np.diff(problem.corpus.tail_offsets).max(initial=0)) <= 1
-        if isinstance(problem.metric, (Wer, Cer)) and is_lattices:
-            found = _best(problem.corpus, problem.references, problem.metric, weights, NBEST, threads)
-            if found.exact:
-                return found.score, found.kind
-        problem.meet(weights, k=NBEST, threads=threads)
-        kind = f"outputs met in the search, and the {NBEST} best"
-    return float(problem.metric.score(oracle(problem, tuned).total)), kind
+    offsets: Int64s
+    rows: Int64s
+    outputs: Int64s
+    """The number of each output; −1 − i for number i of ``texts``."""
+    texts: list[str]
+    kind: str
+
+    @staticmethod
+    def of(problem: Problem, weights: Any, k: int, threads: int | None) -> _Pool:
+        """Every hypothesis of a list; of a forest, the k best distinct outputs and those nearest to its references."""
+        offsets, outputs = problem.pool(weights, k=k, threads=threads)
+        rows = problem.rows(outputs)
+        if problem.is_lists:
+            return _Pool(offsets, rows, outputs, [], "all candidates")
+        sentences, texts = _near(problem, threads)
+        rows = np.concatenate([rows, problem.memory.ask(sentences, texts)])
+        outputs = np.concatenate([outputs, -1 - np.arange(len(texts))])
+        sentences = np.concatenate([np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), sentences])
+        order = np.argsort(sentences, kind="stable")
+        sizes = np.bincount(sentences, minlength=len(offsets) - 1)
+        near = "those nearest to the references and " if texts else ""
+        return _Pool(
+            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            rows=rows[order],
+            outputs=outputs[order],
+            texts=texts,
+            kind=f"{near}the {k} best distinct outputs",
+        )
+
+    def text(self, problem: Problem, place: int) -> str:
+        """The text of an output."""
+        number = int(self.outputs[place])
+        return problem.text(number) if number >= 0 else self.texts[-1 - number]
+
+
+def _near(problem: Problem, threads: int | None) -> tuple[Int64s, list[str]]:
+    """The outputs of forests with the fewest edits from a reference: their sentences and texts, each text once."""
+    if not all(problem.references):
+        return np.empty(0, dtype=np.int64), []
+    forests = np.flatnonzero(np.diff(problem.corpus.node_offsets) > 1)
+    found = nearest_outputs(problem.corpus, Wer().prepare(problem.references), forests, threads=threads)
+    pairs = dict.fromkeys((sentence, each.text) for sentence, near in enumerate(found) for each in near)
+    return np.array([sentence for sentence, _ in pairs], dtype=np.int64), [text for _, text in pairs]
 
 
 def _error_rate(
@@ -189,7 +235,6 @@ class _Candidates:
     def __init__(self, corpus: Corpus, weights: Any, k: int, threads: int | None) -> None:
         self._corpus, self._weights, self._k, self._threads = corpus, weights, k, threads
         self._is_list = np.diff(corpus.node_offsets) == 1
-        self.are_all = bool(self._is_list.all())
 
     def of(self, sentences: Int64s) -> list[Sequence[str]]:
         """The texts of each of some sentences."""
@@ -205,11 +250,6 @@ class _Candidates:
         weights, k = self._weights, self._k
         if lists:  # weights of 0 keep the order of the list
             weights, k = np.zeros(len(part.feature_names)), max(int(np.diff(part.sentence_edges).max()), 1)
-        elif weights is None:
-            raise InputError(
-                f"weights: sentence {int(sentences[0])} is a forest, and the {k} best outputs of a forest depend on "
-                "the weights; give some"
-            )
         found = kbest(part, weights, k, distinct=True, threads=self._threads)
         bounds = found.offsets.tolist()
         return [found.texts[first:last] for first, last in pairwise(bounds)]

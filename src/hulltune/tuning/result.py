@@ -52,7 +52,9 @@ class TuneResult:
     """
     start_score: float
     oracle: float | None
-    """The score of the best picks found among ``oracle_kind``; None if they were not looked for."""
+    """The score of the best picks found among ``oracle_kind``, a property of the data and the metric alone; None if they
+    were not looked for.
+    """
     metric: str
     """The metric's signature."""
     higher_is_better: bool
@@ -83,9 +85,13 @@ class TuneResult:
     scales"; lists among them keep their own first choice.
     """
     oracle_kind: str | None = None
-    """The outputs among which the best picks were looked for: "all candidates" of lists; for forests the outputs met in
-    the search and the best under the tuned weights (better picks may exist), or all derivations where "exact".
+    """How the best picks were looked for, and among which outputs: "exact, all candidates" or "exact, all derivations"
+    where no picks are better, and otherwise "greedy, …".
     """
+    oracle_bound: float | None = None
+    """A score that no picks can beat, the oracle itself where it is exact; None if none is known."""
+    ended: str | None = None
+    """The reason why the search ended before all of its climbs were done; None if it did not."""
     timings: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """The seconds spent on reading, searching and describing."""
 

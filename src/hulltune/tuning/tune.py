@@ -28,7 +28,7 @@ from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Found, Report, Setting, Start, Status, Strategy
 from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights, like
-from hulltune.tuning.oracle import oracle_around
+from hulltune.tuning.oracle import Oracle, oracle_of
 from hulltune.tuning.reranking import rerank
 from hulltune.tuning.result import Replicates, TuneResult
 from hulltune.tuning.validation import check_folds, cross_validate, held_out
@@ -208,12 +208,14 @@ class Run:
             raise InputError("lists: the candidates have no features, so there is nothing to weigh; add some")
         if folds:
             check_folds(folds, len(problem.corpus))
-        early = self.oracle and not self.strategy.asks_by_the_clock
-        if early and not problem.metric.waits and problem.is_lists:
-            problem.rows(problem.choices()[1])  # the oracle needs all of them, and all at once is far faster
+        best = None
+        if self.oracle and not problem.metric.waits and not self.strategy.asks_by_the_clock:
+            best = oracle_of(problem, threads=self.threads)  # its bound may end the search
         stop = threading.Event()
         with interrupts_set(stop):
             setting = replace(self.setting(problem, start, model), stop=stop)
+            if best is not None and best.bound is not None:
+                setting = replace(setting, least_loss=problem.metric.score_of(best.bound))
             baseline = problem.baseline(setting.compared)
             found = self.find(setting, _reporter(problem.metric, baseline, progress, began))
             tuned, result = self._result(setting, baseline, found)
@@ -221,7 +223,9 @@ class Run:
             result = replace(result, interrupted=True)
         searched = time.perf_counter()
         try:  # an interrupt from here on loses the description, never the weights
-            result = self._described(result, problem, baseline, tuned, others, setting.units)
+            if self.oracle and not problem.metric.waits and best is None:
+                best = oracle_of(problem, threads=self.threads)
+            result = self._described(_with_oracle(result, best), problem, baseline, tuned, others, setting.units)
             if heldout is not None:
                 unseen = held_out(heldout, found.weights, setting.compared, samples=self.samples, seed=self.seed)
                 result = replace(result, heldout=unseen)
@@ -294,6 +298,7 @@ class Run:
             history=found.history,
             interrupted=found.interrupted,
             certificate=found.certificate,
+            ended=found.ended,
         )
 
     def _described(
@@ -307,16 +312,11 @@ class Run:
     ) -> TuneResult:
         """The result with its description. A metric that waits for answers is not asked for more outputs."""
         weights = np.array(list(result.weights.values()))
-        best, kind = None, None
-        if self.oracle and not problem.metric.waits:
-            best, kind = oracle_around(problem, tuned, weights, threads=self.threads)
         return replace(
             result,
             gain=paired_bootstrap(
                 problem.metric, baseline.statistics, tuned.statistics, samples=self.samples, seed=self.seed
             ),
-            oracle=best,
-            oracle_kind=kind,
             without={} if problem.metric.waits else without_each_feature(problem, weights, units),
             others={
                 other.metric.signature: (
@@ -326,6 +326,16 @@ class Run:
                 for other in others
             },
         )
+
+
+def _with_oracle(result: TuneResult, best: Oracle | None) -> TuneResult:
+    """The result with the best picks; where those of the tuned weights are better than a greedy search's, with these."""
+    if best is None:
+        return result
+    score, kind = best.score, best.kind
+    if (result.score > score) if result.higher_is_better else (result.score < score):
+        score, kind = result.score, f"the tuned picks, which are better than those of a search: {kind}"
+    return replace(result, oracle=score, oracle_kind=kind, oracle_bound=best.bound)
 
 
 def _reporter(metric: Metric, baseline: Picks, progress: ShowProgress | None, began: float) -> Report | None:

@@ -147,28 +147,18 @@ def describe_forests(forests: Dataset) -> dict[str, Any]:
 
 
 def _scores(lists: Dataset, ref: Sequence[str], metric: Metric) -> dict[str, Any]:
-    import numpy as np
-
-    from hulltune.search.directions import feature_units, inverse_units, some_axes
     from hulltune.search.problem import Problem
-    from hulltune.tuning.oracle import oracle_around
+    from hulltune.tuning.oracle import oracle_of
 
     problem = Problem.of(with_references(lists, read_references(ref)), metric)
-    units = feature_units(problem.corpus)
-    weights = inverse_units(units)
-    if problem.has_own_choice:
-        start = problem.baseline()
-    else:  # forests have no first choice: meet some outputs by a search along every feature, from equal weights
-        lines = some_axes(units)
-        if lines:
-            problem.search(weights, np.array(lines), np.tile([-np.inf, np.inf], (len(lines), 1)))
-        start = problem.picks(weights)
-    best, kind = oracle_around(problem, start, weights, threads=1)
+    best = oracle_of(problem)
+    own = float(problem.metric.score(problem.baseline().total)) if problem.has_own_choice else None
     return {
-        "metric": problem.metric.signature,
-        "baseline": float(problem.metric.score(start.total)) if problem.has_own_choice else None,
-        "oracle": best,
-        "oracle_kind": kind,
+        "metric": best.metric,
+        "baseline": own,
+        "oracle": best.score,
+        "oracle_kind": best.kind,
+        "oracle_bound": best.bound,
     }
 
 
