@@ -24,9 +24,7 @@ OTHERS = ("bleu", "chrf", "meteor", "mer", "bleu - ter")
 def chosen(metric: Metric, corpus: list[tuple[str, list[str]]]) -> tuple[Any, np.ndarray[Any, Any], float]:
     """The choice, all statistics, and the smallest loss of all choices."""
     prepared = metric.prepare([[reference] for reference, _ in corpus])
-    tables = [
-        prepared.statistics(np.full(len(texts), number), texts) for number, (_, texts) in enumerate(corpus)
-    ]
+    tables = [prepared.statistics(np.full(len(texts), number), texts) for number, (_, texts) in enumerate(corpus)]
     statistics = np.concatenate(tables)
     offsets = np.concatenate([[0], np.cumsum([len(table) for table in tables])])
     lowest = min(float(metric.loss(np.sum(rows, axis=0))) for rows in itertools.product(*tables))

@@ -33,7 +33,7 @@ NEAR = (0.33, 0.1)
 FAR = 5
 """One restart in FAR is from random weights; the others look around the best of these."""
 LAST, ALIKE = 8, 6
-"""A search ends when ALIKE of the LAST climbs have ended at the best loss. That changed no result of 91 runs over eleven
+"""A search ends when ALIKE of the LAST climbs have ended at the best loss. That changed no result of 91 runs on eleven
 real sets (ten seeds of each set of lists), and with up to three free weights it saved half of the lines or more.
 """
 MOST_ROUNDS = 8

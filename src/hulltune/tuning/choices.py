@@ -119,7 +119,9 @@ class _Search:
         forms = [np.rint(form) for form in (ratio.numerator, ratio.denominator)]
         rows = self.statistics
         unit = 1.0 if rows.dtype.kind in "biu" else _PART  # averages over two, four … references are no whole numbers
-        if np.any(rows / unit != np.rint(rows / unit)) or np.any(forms != np.array([ratio.numerator, ratio.denominator])):
+        if np.any(rows / unit != np.rint(rows / unit)) or np.any(
+            forms != np.array([ratio.numerator, ratio.denominator])
+        ):
             return False
         top, bottom = (row_sums(rows, form) for form in forms)
         more_top, more_bottom = (float(np.dot(self.others, form)) for form in forms)

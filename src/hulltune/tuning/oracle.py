@@ -59,7 +59,7 @@ def best_reachable(
 ) -> Oracle:
     """The best score that one output for each sentence can reach, over all outputs of its list or forest.
 
-    It is exact for lists with a metric that is a ratio of sums (WER, CER, TER, AER, F, accuracy and others), and for WER
+    It is exact for lists with a metric that is a ratio of sums (WER, CER, TER, AER, accuracy and others), and for WER
     and CER over all derivations of forests, by dynamic programming (see nearest_outputs). Other metrics over lists have
     the best choice that a greedy search finds, with a ``bound`` beside it. Of forests, they search the outputs nearest
     to the references, and the ``k`` best distinct ones under ``weights`` (equal ones over scaled features by default).

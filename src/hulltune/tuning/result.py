@@ -52,7 +52,7 @@ class TuneResult:
     """
     start_score: float
     oracle: float | None
-    """The score of the best picks found among ``oracle_kind``, a property of the data and the metric alone; None if they
+    """The score of the best picks found among ``oracle_kind``, a property of the data and the metric; None if they
     were not looked for.
     """
     metric: str

@@ -329,7 +329,7 @@ class Run:
 
 
 def _with_oracle(result: TuneResult, best: Oracle | None) -> TuneResult:
-    """The result with the best picks; where those of the tuned weights are better than a greedy search's, with these."""
+    """The result with the best picks: those of a search, or of the tuned weights in case they are better."""
     if best is None:
         return result
     score, kind = best.score, best.kind
