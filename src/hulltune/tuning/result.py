@@ -11,6 +11,7 @@ from typing import Any
 from hulltune.formats.result_files import as_record, load_record, save_record
 from hulltune.search.certified.certificate import Certificate
 from hulltune.tuning.evaluation import Interval
+from hulltune.tuning.sensitivity import Sensitivity
 
 FORMAT = "hulltune result 1"
 
@@ -92,6 +93,10 @@ class TuneResult:
     """A score that no picks can beat, the oracle itself where it is exact; None if none is known."""
     ended: str | None = None
     """The reason why the search ended before all of its climbs were done; None if it did not."""
+    sensitivity: Sensitivity | None = None
+    """For each free weight, the range in which the score stays within a tolerance of the tuned one; None for a metric
+    that waits for answers. Of more than 1,000 features, for those of ``without``.
+    """
     timings: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """The seconds spent on reading, searching and describing."""
 
@@ -113,7 +118,10 @@ def _from_dict(data: dict[str, Any]) -> TuneResult:
     if data["weights"].keys() != data["start"].keys():
         raise ValueError("weights and start have other names")
     gain, heldout, replicates = data.pop("gain"), data.pop("heldout"), data.pop("replicates")
-    certificate = data.pop("certificate")
+    certificate, sensitivity = data.pop("certificate"), data.pop("sensitivity")
+    if sensitivity is not None:
+        ranges = {name: tuple(ends) for name, ends in sensitivity["ranges"].items()}
+        sensitivity = Sensitivity(**{**sensitivity, "ranges": ranges})
     if heldout is not None:
         heldout = HeldOut(**{**heldout, "gain": Interval(**heldout["gain"])})
     if replicates is not None:
@@ -125,6 +133,7 @@ def _from_dict(data: dict[str, Any]) -> TuneResult:
             "gain": None if gain is None else Interval(**gain),
             "heldout": heldout,
             "replicates": replicates,
+            "sensitivity": sensitivity,
             "certificate": None if certificate is None else Certificate.from_dict(certificate),
             "history": tuple(data["history"]),
             "others": {name: tuple(pair) for name, pair in data["others"].items()},

@@ -31,6 +31,7 @@ from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dat
 from hulltune.tuning.oracle import Oracle, oracle_of
 from hulltune.tuning.reranking import rerank
 from hulltune.tuning.result import Replicates, TuneResult
+from hulltune.tuning.sensitivity import checked_tolerance, sensitivity, usual_tolerance
 from hulltune.tuning.validation import check_folds, cross_validate, held_out
 
 TEXT_METRICS = ("bleu", "chrf", "ter", "wer")
@@ -71,6 +72,7 @@ def tune(
     replicates: int = 1,
     also: Sequence[str | Metric] | None = None,
     oracle: bool = True,
+    tolerance: float | None = None,
     store: Store | str | Path | None = None,
     questions: str | Path | None = None,
     progress: ShowProgress | None = None,
@@ -88,8 +90,9 @@ def tune(
     Result: ``heldout`` data (with their own references) are scored with the weights; ``folds`` cross-validates.
     ``replicates`` is the number of seeds to run, from ``seed`` on; the result is that of the first, and
     ``result.replicates`` has the scores of all. ``also`` are metrics that are shown but not tuned on (None: the common
-    text metrics, if ``metric`` is one of them). Without ``oracle`` the best picks are not looked for. ``store`` keeps
-    statistics across runs. ``questions`` is the file for the questions of a metric that waits for answers. Ctrl-C ends
+    text metrics, if ``metric`` is one of them). Without ``oracle`` the best picks are not looked for. ``tolerance``
+    is how much worse than tuned the score may be in the ranges of ``result.sensitivity`` (None: a tenth of a percent).
+    ``store`` keeps statistics across runs. ``questions`` is the file for the questions of a metric that waits for answers. Ctrl-C ends
     the search with the best weights so far (``result.interrupted``).
     """
     began = time.perf_counter()
@@ -103,6 +106,7 @@ def tune(
         seed=seed,
         threads=check_threads(threads),
         oracle=oracle,
+        tolerance=tolerance,
     )
     chosen = get_metric(metric)
     with ExitStack() as stack:
@@ -173,11 +177,15 @@ class Run:
     """Whether to look for the best picks, which needs the statistics of every candidate."""
     samples: int = 1000
     """The number of bootstrap samples."""
+    tolerance: float | None = None
+    """The tolerance of the sensitivity; see Sensitivity."""
 
     def __post_init__(self) -> None:
         take_plain_numbers(self)
         if self.seed < 0:
             raise InputError(f"seed: expected a whole number of at least 0, got {self.seed}")
+        if self.tolerance is not None:
+            object.__setattr__(self, "tolerance", checked_tolerance(self.tolerance))
 
     def setting(self, problem: Problem, start: Start, model: Any = None) -> Setting:
         """The setting in which the strategy searches a problem."""
@@ -225,7 +233,7 @@ class Run:
         try:  # an interrupt from here on loses the description, never the weights
             if self.oracle and not problem.metric.waits and best is None:
                 best = oracle_of(problem, threads=self.threads)
-            result = self._described(_with_oracle(result, best), problem, baseline, tuned, others, setting.units)
+            result = self._described(_with_oracle(result, best), setting, baseline, tuned, others)
             if heldout is not None:
                 unseen = held_out(heldout, found.weights, setting.compared, samples=self.samples, seed=self.seed)
                 result = replace(result, heldout=unseen)
@@ -304,20 +312,29 @@ class Run:
     def _described(
         self,
         result: TuneResult,
-        problem: Problem,
+        setting: Setting,
         baseline: Picks,
         tuned: Picks,
         others: Sequence[Problem],
-        units: Floats,
     ) -> TuneResult:
         """The result with its description. A metric that waits for answers is not asked for more outputs."""
-        weights = np.array(list(result.weights.values()))
+        problem, weights = setting.problem, np.array(list(result.weights.values()))
+        without, ranges = dict[str, float](), None
+        if not problem.metric.waits:
+            without = without_each_feature(problem, weights, setting.units)
+            groups = [
+                group for group in setting.constraints.free_groups if problem.feature_names[int(group[0])] in without
+            ]
+            ranges = sensitivity(
+                problem, weights, usual_tolerance(result.score, result.baseline) if self.tolerance is None else self.tolerance, constraints=setting.constraints, groups=groups
+            )
         return replace(
             result,
             gain=paired_bootstrap(
                 problem.metric, baseline.statistics, tuned.statistics, samples=self.samples, seed=self.seed
             ),
-            without={} if problem.metric.waits else without_each_feature(problem, weights, units),
+            without=without,
+            sensitivity=ranges,
             others={
                 other.metric.signature: (
                     float(other.metric.score(other.picked(baseline.outputs).total)),

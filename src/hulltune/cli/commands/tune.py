@@ -79,6 +79,12 @@ hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
 )
 @also_option("Other metrics to report. [default: the common text metrics]")
 @option(ANSWER, "--no-oracle", "Do not compute the oracle, which is the best score that any choice can reach.")
+@option(
+    ANSWER,
+    "--tolerance X",
+    "Show for each weight the range in which the score is at most X worse. [default: 0.1 %]",
+    type=Number(0),
+)
 @option(ANSWER, "--store FILE", "Keep the statistics of the metric in this SQLite file, for later runs.", type=WRITTEN)
 @option(
     ANSWER,
@@ -106,6 +112,7 @@ def tune(
     replicates: int,
     also: list[Metric] | None,
     no_oracle: bool,
+    tolerance: float | None,
     store: str | None,
     questions: str | None,
     out: tuple[str, ...],
@@ -154,6 +161,7 @@ def tune(
             replicates=replicates,
             also=also,
             oracle=not no_oracle,
+            tolerance=tolerance,
             store=store,
             questions=questions or ("questions.jsonl" if re.search(r"\bask\b", metric.signature) else None),
             progress=progress,
