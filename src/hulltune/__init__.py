@@ -43,7 +43,24 @@ if TYPE_CHECKING:
         prune,
     )
     from hulltune.surface import ErrorSurface
-    from hulltune.tuning import Progress, Reranker, TuneResult, best_reachable, rerank, score, tune
+    from hulltune.tuning import (
+        MetricPlane,
+        MetricSurface,
+        Progress,
+        Reranker,
+        Sensitivity,
+        TuneResult,
+        best_reachable,
+        metric_plane,
+        metric_surface,
+        rerank,
+        score,
+        tune,
+    )
+
+if TYPE_CHECKING:  # after tuning: before it, mypy would take the function ``tune`` for the module of this name
+    from hulltune.report.figures import plot_plane, plot_sensitivity, plot_surface
+    from hulltune.report.teaching import plot_envelope, plot_inside, plot_plus, plot_times
 
 _ROOMS = {
     "hulltune.lines": (
@@ -77,7 +94,22 @@ _ROOMS = {
     "hulltune.surface": ("ErrorSurface",),
     "hulltune.formats": ("Reading", "read", "read_references", "read_weights", "write", "write_weights"),
     "hulltune.loop": ("CommandDecoder", "DecoderError", "LoopProgress", "LoopResult", "tune_loop"),
-    "hulltune.tuning": ("Progress", "Reranker", "TuneResult", "best_reachable", "rerank", "score", "tune"),
+    "hulltune.report.figures": ("plot_plane", "plot_sensitivity", "plot_surface"),
+    "hulltune.report.teaching": ("plot_envelope", "plot_inside", "plot_plus", "plot_times"),
+    "hulltune.tuning": (
+        "MetricPlane",
+        "MetricSurface",
+        "Sensitivity",
+        "metric_plane",
+        "metric_surface",
+        "Progress",
+        "Reranker",
+        "TuneResult",
+        "best_reachable",
+        "rerank",
+        "score",
+        "tune",
+    ),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -103,6 +135,8 @@ __all__ = [
     "LineSearch",
     "LoopProgress",
     "LoopResult",
+    "MetricPlane",
+    "MetricSurface",
     "Policy",
     "Powell",
     "Problem",
@@ -110,6 +144,7 @@ __all__ = [
     "Reading",
     "Reranker",
     "Segment",
+    "Sensitivity",
     "TuneResult",
     "Vocabulary",
     "__version__",
@@ -120,7 +155,16 @@ __all__ = [
     "inside",
     "kbest",
     "line_search",
+    "metric_plane",
+    "metric_surface",
     "outside",
+    "plot_envelope",
+    "plot_inside",
+    "plot_plane",
+    "plot_plus",
+    "plot_sensitivity",
+    "plot_surface",
+    "plot_times",
     "prune",
     "read",
     "read_references",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import inf
+from collections.abc import Sequence
 from statistics import mean, stdev
 from typing import TYPE_CHECKING
 
 from hulltune.tuning.evaluation import Interval
 from hulltune.tuning.result import TuneResult
-from hulltune.tuning.sensitivity import Range, Sensitivity
+from hulltune.tuning.sensitivity import range_table
 from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
@@ -21,7 +20,14 @@ WIDTH = 100
 
 def summary(result: TuneResult) -> str:
     """A result of tuning as text, with the metric's signature and the seed."""
-    blocks = [_header(result), _scores(result), _certificate(result), _features(result), _ranges(result), _others(result)]
+    blocks = [
+        _header(result),
+        _scores(result),
+        _certificate(result),
+        _features(result),
+        _ranges(result),
+        _others(result),
+    ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
@@ -165,30 +171,10 @@ def _features(result: TuneResult) -> list[str]:
 
 
 def _ranges(result: TuneResult) -> list[str]:
-    """For each free weight, the range in which the score is hardly worse; of very many, the narrowest."""
     if result.sensitivity is None or not result.sensitivity.ranges:
         return []
-    return range_lines(result.sensitivity, result.weights)
-
-
-def range_lines(found: Sensitivity, weights: Mapping[str, float]) -> list[str]:
-    """The ranges of a Sensitivity around these weights as a table below a sentence that explains it."""
-    names = list(found.ranges)
-    if len(names) > MOST_FEATURES:
-        names = sorted(names, key=lambda name: _width(found.ranges[name]))[:MOST_FEATURES]
-    rows = [("weight", "from", "now", "to")]
-    for name in names:
-        low, high = ("any" if end is None else f"{end:.5g}" for end in found.ranges[name])
-        rows.append((_short(name, 48), low, f"{weights[name]:.5g}", high))
-    lines = _table(rows, "<>>>")
-    left = len(found.ranges) - len(names)
-    more = [f"… and {counted(left, 'wider range')}, in the JSON result"] if left else []
-    return [f"the score stays within {found.tolerance:.4g} while one weight moves", *lines, *more]
-
-
-def _width(ends: Range) -> float:
-    low, high = ends
-    return inf if low is None or high is None else high - low
+    title, rows, more = range_table(result.sensitivity, result.weights, MOST_FEATURES)
+    return [title, *_table(rows, "<>>>"), *more]
 
 
 def _others(result: TuneResult) -> list[str]:

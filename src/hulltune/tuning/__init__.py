@@ -1,18 +1,26 @@
 """Tuning: weights from data and a metric, and a result that describes them."""
 
 from hulltune.tuning.oracle import Oracle, best_reachable
+from hulltune.tuning.planes import MetricPlane, metric_plane
 from hulltune.tuning.reranker import Reranker
 from hulltune.tuning.reranking import rerank, score
 from hulltune.tuning.result import TuneResult
+from hulltune.tuning.sensitivity import Sensitivity
+from hulltune.tuning.surfaces import MetricSurface, metric_surface
 from hulltune.tuning.tune import Progress, Run, tune
 
 __all__ = [
+    "MetricPlane",
+    "MetricSurface",
     "Oracle",
     "Progress",
     "Reranker",
     "Run",
+    "Sensitivity",
     "TuneResult",
     "best_reachable",
+    "metric_plane",
+    "metric_surface",
     "rerank",
     "score",
     "tune",

@@ -6,10 +6,16 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
+from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset
+from hulltune.data.forest import feature_vector
 from hulltune.formats.read import DataLike, read
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.weights import read_weights
+from hulltune.metrics.base import Metric
+from hulltune.search.problem import Problem
 from hulltune.tuning.result import TuneResult
 
 WeightsLike: TypeAlias = Mapping[str, float] | Sequence[float] | str | os.PathLike[str] | TuneResult
@@ -19,15 +25,22 @@ __all__ = [
     "ReferencesLike",
     "WeightsLike",
     "as_dataset",
+    "as_problem",
     "as_references",
     "as_weights",
     "like",
+    "weight_vector",
 ]
 
 
 def as_dataset(data: DataLike, references: ReferencesLike = None) -> Dataset:
     """The dataset with a reference for each sentence: the references given, or those that the data carry."""
     return read(data).matched(as_references(references))
+
+
+def as_problem(data: Problem | DataLike, references: ReferencesLike = None, metric: str | Metric = "bleu") -> Problem:
+    """The problem itself, or that of data with references and a metric."""
+    return data if isinstance(data, Problem) else Problem.of(as_dataset(data, references), metric)
 
 
 def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
@@ -37,6 +50,12 @@ def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
     if isinstance(weights, (str, os.PathLike)):
         return read_weights(weights)
     return weights
+
+
+def weight_vector(problem: Problem, weights: WeightsLike | Floats, what: str = "weights") -> Floats:
+    """Weights as a vector in the order of the features; messages call them ``what``."""
+    given = weights if isinstance(weights, np.ndarray) else as_weights(weights)
+    return feature_vector(given, problem.feature_names, what)
 
 
 def like(dataset: Dataset, heldout: DataLike) -> Dataset:

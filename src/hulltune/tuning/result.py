@@ -10,6 +10,7 @@ from typing import Any
 
 from hulltune.formats.result_files import as_record, load_record, save_record
 from hulltune.search.certified.certificate import Certificate
+from hulltune.tuning.drawn import Drawn
 from hulltune.tuning.evaluation import Interval
 from hulltune.tuning.sensitivity import Sensitivity
 
@@ -40,7 +41,7 @@ class Replicates:
 
 
 @dataclass(frozen=True)
-class TuneResult:
+class TuneResult(Drawn):
     """Tuned weights, their scores and their history. Scores are in the metric's own unit and direction."""
 
     weights: Mapping[str, float]

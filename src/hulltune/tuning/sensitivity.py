@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,11 +16,13 @@ from hulltune.errors import InputError
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.problem import Problem
 from hulltune.search.steps import AT_ONCE, LEAST_AT_ONCE
-from hulltune.surface import ErrorSurface
-from hulltune.tuning.surfaces import SLIVER
+from hulltune.surface import SLIVER, ErrorSurface
+from hulltune.wording import counted
 
 Range = tuple[float | None, float | None]
 """The ends of a range of weights; None where it has no end."""
+WIDEST = 48
+"""The most characters of a name in the table."""
 ROUNDING = 2.0**-40
 """A score that is worse than allowed by less than this share counts as allowed: 0.3 − 0.2 is not quite 0.1."""
 
@@ -33,6 +37,11 @@ class Sensitivity:
 
     tolerance: float
     ranges: Mapping[str, Range]
+
+    def narrowest(self, most: int) -> list[str]:
+        """The names of all weights in their order; of more than ``most``, those with the narrowest ranges."""
+        names = list(self.ranges)
+        return names if len(names) <= most else sorted(names, key=lambda name: _width(self.ranges[name]))[:most]
 
 
 def usual_tolerance(*scores: float) -> float:
@@ -105,3 +114,33 @@ def _around(surface: ErrorSurface, weight: float, good: Bools, bounds: list[floa
     low = weight + float(steps[left - 1]) if left > 0 else bounds[0]
     high = weight + float(steps[right]) if right < len(steps) else bounds[1]
     return low if math.isfinite(low) else None, high if math.isfinite(high) else None
+
+
+def range_table(
+    found: Sensitivity, weights: Mapping[str, float], most: int
+) -> tuple[str, list[tuple[str, ...]], list[str]]:
+    """The ranges as a title, rows of cells, and a remark on those left out: of more than ``most``, the widest."""
+    names = found.narrowest(most)
+    rows: list[tuple[str, ...]] = [("weight", "from", "now", "to")]
+    for name in names:
+        low, high = ("any" if end is None else f"{end:.5g}" for end in found.ranges[name])
+        rows.append((name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…", low, f"{weights[name]:.5g}", high))
+    left = len(found.ranges) - len(names)
+    remark = [f"… and {counted(left, 'wider range')}, in the JSON result"] if left else []
+    return f"the score stays within {found.tolerance:.4g} while one weight moves", rows, remark
+
+
+def range_csv(found: Sensitivity, weights: Mapping[str, float]) -> str:
+    """The ranges as CSV lines ``weight,from,now,to``; −inf and inf where a range has no end."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["weight", "from", "now", "to"])
+    for name, (low, high) in found.ranges.items():
+        ends = -math.inf if low is None else low, weights[name], math.inf if high is None else high
+        writer.writerow([name, *map(repr, ends)])
+    return text.getvalue()
+
+
+def _width(ends: Range) -> float:
+    low, high = ends
+    return math.inf if low is None or high is None else high - low

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hulltune._version import __version__
-from hulltune.arrays import Floats, as_whole, take_plain_numbers
+from hulltune.arrays import as_whole, take_plain_numbers
 from hulltune.data.dataset import Dataset
 from hulltune.defaults import MOST_RUNS
 from hulltune.errors import InputError, check_most
@@ -92,8 +92,8 @@ def tune(
     ``result.replicates`` has the scores of all. ``also`` are metrics that are shown but not tuned on (None: the common
     text metrics, if ``metric`` is one of them). Without ``oracle`` the best picks are not looked for. ``tolerance``
     is how much worse than tuned the score may be in the ranges of ``result.sensitivity`` (None: a tenth of a percent).
-    ``store`` keeps statistics across runs. ``questions`` is the file for the questions of a metric that waits for answers. Ctrl-C ends
-    the search with the best weights so far (``result.interrupted``).
+    ``store`` keeps statistics across runs. ``questions`` is the file for the questions of a metric that waits for
+    answers. Ctrl-C ends the search with the best weights so far (``result.interrupted``).
     """
     began = time.perf_counter()
     replicates, folds = _whole("replicates", replicates, 1), _whole("folds", folds, 0)
@@ -135,7 +135,8 @@ def tune(
                 result, problem, replicates, start=first, model=dataset.model, heldout=unseen, progress=progress
             )
     reading = read - began
-    return replace(result, seconds=time.perf_counter() - began, timings={"reading": reading, **result.timings})
+    result = replace(result, seconds=time.perf_counter() - began, timings={"reading": reading, **result.timings})
+    return result.with_problem(problem)
 
 
 def _other_metrics(metric: Metric, also: Sequence[str | Metric] | None) -> list[Metric]:
@@ -325,9 +326,9 @@ class Run:
             groups = [
                 group for group in setting.constraints.free_groups if problem.feature_names[int(group[0])] in without
             ]
-            ranges = sensitivity(
-                problem, weights, usual_tolerance(result.score, result.baseline) if self.tolerance is None else self.tolerance, constraints=setting.constraints, groups=groups
-            )
+            usual = usual_tolerance(result.score, result.baseline)
+            tolerance = usual if self.tolerance is None else self.tolerance
+            ranges = sensitivity(problem, weights, tolerance, constraints=setting.constraints, groups=groups)
         return replace(
             result,
             gain=paired_bootstrap(
