@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from hulltune.metrics.base import Statistics
 
 if TYPE_CHECKING:
     from hulltune.metrics.store import Store
+
+STANDARD_OUTPUT = "-"
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,8 @@ class Unanswered(Exception):  # noqa: N818  # the run is not wrong, it waits
         self.questions = tuple(questions)
         self.path = path
         count = f"{len(questions)} output{'s have' if len(questions) != 1 else ' has'} no answer yet"
-        where = f"; the questions are in {path}: put in each answer" if path is not None else "; export the questions"
+        place = "on standard output" if path == STANDARD_OUTPUT else f"in {path}"
+        where = f"; the questions are {place}: put in each answer" if path is not None else "; export the questions"
         then = "import the answers into the store and run again" if stored else "run again with a store to keep them"
         super().__init__(f"{count}{where}, {then}")
 
@@ -92,8 +96,13 @@ class Unanswered(Exception):  # noqa: N818  # the run is not wrong, it waits
 def export_questions(questions: Iterable[Question], path: str | Path, *, store: Store | None = None) -> int:
     """Write the questions as JSON lines and return how many; the file appears whole or not at all.
 
-    An existing file is replaced, unless it has answers that are not in ``store``: they are somebody's work.
+    An existing file is replaced, unless it has answers that are not in ``store``: they are somebody's work. The path
+    "-" is standard output.
     """
+    if path == STANDARD_OUTPUT:
+        asked = list(questions)
+        sys.stdout.write("".join(f"{question.to_json()}\n" for question in asked))
+        return len(asked)
     target = Path(path)
     if target.exists():
         _refuse_to_lose_answers(target, store)

@@ -11,7 +11,7 @@ from hulltune.cli.help import command
 from hulltune.cli.options import ANSWER, DataOptions, data_options, json_option, option
 from hulltune.cli.reading import read, read_references, with_references
 from hulltune.errors import InputError
-from hulltune.wording import counted, score_text
+from hulltune.wording import counted, listed, score_text
 
 if TYPE_CHECKING:
     from hulltune.arrays import Floats
@@ -173,7 +173,7 @@ def _forest_lines(found: dict[str, Any]) -> list[str]:
         f"({each['least']} to {each['most']} a sentence, {each['mean']:.1f} on average)",
     ]
     if empty:
-        lines.append(f"without derivations: {', '.join(empty[:MOST_SHOWN])}{' …' if len(empty) > MOST_SHOWN else ''}")
+        lines.append(f"without derivations: {listed(empty, MOST_SHOWN)}")
     lines += ["", *_feature_table(found, "in a forest")] if found["features"] else []
     if "scores" in found:
         scores = found["scores"]
@@ -191,7 +191,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"({each['least']} to {each['most']} a sentence, {each['mean']:.1f} on average)",
         f"{counted(found['duplicates'], 'duplicate')} (same text and features) counted once, "
         f"{counted(found['empty_texts'], 'empty text')}",
-        counted(len(empty), "empty list") + (f": {', '.join(empty[:MOST_SHOWN])}" if empty else "")
+        counted(len(empty), "empty list") + (f": {listed(empty, MOST_SHOWN)}" if empty else "")
         + (" …" if len(empty) > MOST_SHOWN else ""),
         f"first choice by {'their own total score' if found['own_scores'] else 'their order'}; "
         f"{'with' if found['own_references'] else 'no'} references in the lists",

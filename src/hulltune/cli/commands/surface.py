@@ -78,7 +78,9 @@ def surface(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Draw the metric along a line or over a plane of weights, or tell how far each weight may move.
+    """Draw the metric along a line or over a plane of weights.
+
+    --sensitivity tells how far each weight may move before the metric is worse.
 
     As .csv, a line has its intervals, a plane the intervals of each of its rows: exact scores, with the ends between
     which they hold.

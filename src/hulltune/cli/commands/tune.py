@@ -89,7 +89,7 @@ hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
 @option(
     ANSWER,
     "--questions FILE",
-    "Where to write the questions of a metric that asks people. [default: questions.jsonl]",
+    "Where to write the questions of a metric that asks people; - is standard output. [default: questions.jsonl]",
     type=WRITTEN,
 )
 @results_option

@@ -18,7 +18,7 @@ EXAMPLES = "hulltune warm"
 @command(group="get help", examples=EXAMPLES)
 @quiet_option()
 def warm(quiet: bool) -> int:
-    """Compile all kernels for the CPU of this machine, once and ahead of time.
+    """Compile all kernels for the CPU of this machine, ahead of time.
 
     Kernels come compiled with the package for all CPUs of the last ten years. Those made for the very CPU are a tenth
     faster. They are kept with the package if you can write there (as when you build an image), and otherwise in your
