@@ -47,7 +47,8 @@ SOURCES = Path(__file__).parents[1] / "src" / "hulltune"
 def test_hints_name_packages_that_can_be_installed_from_anywhere() -> None:
     """An extra of hulltune itself cannot be: in a checkout, pip would look for a package of this name."""
     project = tomllib.loads((SOURCES.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    known = " ".join([*project["dependencies"], *sum(project["optional-dependencies"].values(), [])])
+    extras = [name for extra in project["optional-dependencies"].values() for name in extra]
+    known = " ".join([*project["dependencies"], *extras])
     hints = []
     for path in SOURCES.rglob("*.py"):
         text = path.read_text(encoding="utf-8")

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hulltune import Climb, InputError, read_weights, tune_loop
 from hulltune.cli import main
 from hulltune.formats import Reading
-from hulltune.loop import CommandDecoder, DecoderError, WeightsFormat, command
+from hulltune.loop import CommandDecoder, DecoderError, WeightsFormat
+from hulltune.loop import command as command_room
 from hulltune.loop.weights_template import fill_template
 from tests.loop.decoders import START, references
 
@@ -37,7 +38,7 @@ def decode(tmp_path: Path, command: str, **options: Any) -> list[Path]:
 def test_on_windows_it_says_at_once_that_it_needs_posix(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "RUNS_COMMANDS", False)
+    monkeypatch.setattr(command_room, "RUNS_COMMANDS", False)
     monkeypatch.chdir(tmp_path)
     for name in ("in", "ref"):
         Path(name).write_text("a\n")

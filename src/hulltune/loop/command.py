@@ -70,8 +70,8 @@ class CommandDecoder:
     def __post_init__(self) -> None:
         if not RUNS_COMMANDS:
             raise InputError(
-                "decoder: a command needs a POSIX system, where all its processes can be stopped; on Windows, use WSL, or "
-                "write the lists with the decoder and give them to tune"
+                "decoder: a command needs a POSIX system, where all its processes can be stopped; on Windows, use WSL, "
+                "or write the lists with the decoder and give them to tune"
             )
         places = self.places
         for name in places:
