@@ -55,7 +55,13 @@ SURFACE = MetricSurface(
 def test_the_best_interval_is_bounded_if_it_can_be() -> None:
     assert SURFACE.best == (7.0, 0.0, 1.0)
     lower = MetricSurface("x", np.array([0.0, 1.0]), np.array([1.0, 1.0, 3.0]), (), "wer|x", False)
-    assert lower.best == (1.0, 0.0, 1.0)
+    assert lower.best == (1.0, -math.inf, 1.0)
+    level = MetricSurface("x", np.array([0.0, 1.0, 1.5, 9.0]), np.array([2.0, 1.0, 1.0, 3.0, 1.0]), (), "wer|x", False)
+    assert level.best == (1.0, 0.0, 1.5)  # two intervals with one score; the one without end is wider
+    split = MetricSurface(
+        "x", np.array([1.0, 2.0, 2.0 + 2.0**-50, 3.0]), np.array([2.0, 1, 5, 1, 2]), (), "wer|x", False
+    )
+    assert split.best == (1.0, 1.0, 3.0)  # a sliver between them does not part them
     assert MetricSurface("x", np.array([0.0]), np.array([1.0, 2.0]), (), "wer|x", False).best == (1.0, -math.inf, 0.0)
     sliver = MetricSurface("x", np.array([1.0, 1.0 + 2.0**-50]), np.array([2.0, 0.0, 3.0]), (), "wer|x", False)
     assert sliver.best == (2.0, -math.inf, 1.0)

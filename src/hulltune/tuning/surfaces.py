@@ -45,20 +45,23 @@ class MetricSurface:
 
     @property
     def best(self) -> tuple[float, float, float]:
-        """The best score and the ends of the widest interval that has it, a bounded one if there is any.
+        """The best score and the ends of the widest stretch that has it, a bounded one if there is any.
 
-        Slivers do not count: rounding leaves them where several sentences change at one place, and no weights lie in
-        them.
+        Neighbouring intervals with the best score are one stretch. Slivers do not count: rounding leaves them where
+        several sentences change at one place, and no weights lie in them.
         """
         values = self.scores if self.higher_is_better else -self.scores
         ends = np.concatenate([[-math.inf], self.breakpoints, [math.inf]])
-        widths = ends[1:] - ends[:-1]
-        real = ~(widths < SLIVER * np.minimum(np.abs(ends[1:]), np.abs(ends[:-1])))
-        at_best = np.flatnonzero(real & (values == values[real].max()))
-        bounded = at_best[np.isfinite(widths[at_best])]
-        chosen = bounded if len(bounded) else at_best
-        widest = int(chosen[np.argmax(widths[chosen])])
-        return float(self.scores[widest]), float(ends[widest]), float(ends[widest + 1])
+        sliver = ends[1:] - ends[:-1] < SLIVER * np.minimum(np.abs(ends[1:]), np.abs(ends[:-1]))
+        real = np.flatnonzero(~sliver)
+        at_best = values[real] == values[real].max()
+        starts = np.flatnonzero(at_best & ~np.concatenate([[False], at_best[:-1]]))
+        lasts = np.flatnonzero(at_best & ~np.concatenate([at_best[1:], [False]]))
+        lefts, rights = ends[real[starts]], ends[real[lasts] + 1]
+        bounded = np.flatnonzero(np.isfinite(rights - lefts))
+        chosen = bounded if len(bounded) else np.arange(len(lefts))
+        widest = int(chosen[np.argmax((rights - lefts)[chosen])])
+        return float(self.scores[real[starts[widest]]]), float(lefts[widest]), float(rights[widest])
 
     def view(self) -> tuple[float, float]:
         """The ends of a range around the best interval: with the marks, and with half of the breakpoints.
