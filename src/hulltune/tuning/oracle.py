@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hulltune.arrays import Int64s
+from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
@@ -18,14 +18,19 @@ from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric, References
 from hulltune.metrics.wer import Cer, Wer
 from hulltune.search.constraints import Constraints
-from hulltune.search.directions import feature_units
+from hulltune.search.directions import feature_units, some_axes
+from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem, exact_sum
+from hulltune.search.shards import runner_of
+from hulltune.search.steps import search_lines
 from hulltune.tuning.choices import best_choice
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights
 from hulltune.tuning.nearest import Nearest, nearest_outputs
 from hulltune.wording import counted
 
 NBEST = 100
+STEPS, AXES = 3, 24
+"""The most steps of a short search for outputs of forests, and the most axes that it searches for each."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,8 @@ def best_reachable(
     It is exact for lists with a metric that is a ratio of sums (WER, CER, TER, AER, accuracy and others), and for WER
     and CER over all derivations of forests, by dynamic programming (see nearest_outputs). Other metrics over lists have
     the best choice that a greedy search finds, with a ``bound`` beside it. Of forests, they search the outputs nearest
-    to the references, and the ``k`` best distinct ones under ``weights`` (equal ones over scaled features by default).
+    to the references, and the ``k`` best distinct ones under ``weights``; without weights, those that win on the lines of
+    a short search from equal weights over scaled features, and the ``k`` best where it ends.
     With several references of different lengths, the outputs chosen from forests decide on the length of WER and CER,
     too; then the result may miss the best, and ``bound`` limits by how much.
 
@@ -77,11 +83,8 @@ def oracle_of(problem: Problem, *, weights: Any = None, k: int = NBEST, threads:
     """The best score that one output for each sentence of a problem can reach; see ``best_reachable``."""
     if not problem.corpus.edges:
         raise InputError("corpus: no sentence has a derivation, so there is nothing to choose from")
-    if weights is None:
-        names = problem.feature_names
-        weights = Constraints().compile(names).start(feature_units(problem.corpus))
     if isinstance(problem.metric, (Wer, Cer)) and not problem.is_lists:
-        return _error_rate(problem.corpus, problem.references, problem.metric, weights, k, threads)
+        return _error_rate(problem, weights, k, threads)
     pool = _Pool.of(problem, weights, k, threads)
     filled = np.diff(pool.offsets) > 0
     starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])
@@ -114,30 +117,63 @@ class _Pool:
 
     @staticmethod
     def of(problem: Problem, weights: Any, k: int, threads: int | None) -> _Pool:
-        """Every hypothesis of a list; of a forest, the k best distinct outputs and those nearest to its references."""
-        offsets, outputs = problem.pool(weights, k=k, threads=threads)
-        rows = problem.rows(outputs)
+        """Every hypothesis of a list. Of a forest, the outputs nearest to its references, and the k best distinct ones
+        under the weights; without weights, the outputs of a short search, and the k best under the weights it ends with.
+        """
         if problem.is_lists:
-            return _Pool(offsets, rows, outputs, [], "all candidates")
-        sentences, texts = _near(problem, threads)
-        rows = np.concatenate([rows, problem.memory.ask(sentences, texts)])
-        outputs = np.concatenate([outputs, -1 - np.arange(len(texts))])
-        sentences = np.concatenate([np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), sentences])
-        order = np.argsort(sentences, kind="stable")
-        sizes = np.bincount(sentences, minlength=len(offsets) - 1)
-        near = "those nearest to the references and " if texts else ""
+            offsets, outputs = problem.choices()
+            return _Pool(offsets, problem.rows(outputs), outputs, [], "all candidates")
+        met: Int64s = np.empty(0, dtype=np.int64)
+        among = f"the {k} best distinct outputs"
+        if weights is None:
+            met, weights = _short_search(problem, threads)
+            among = f"outputs of a short search and {among}"
+        offsets, best = problem.pool(weights, k=k, threads=threads)
+        places = np.concatenate(
+            [np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), problem.outputs.sentences(met)]
+        )
+        outputs, firsts = np.unique(np.concatenate([best, met]), return_index=True)
+        firsts = np.sort(firsts)  # in the order of arrival: the numbers of outputs depend on what was met before
+        outputs, places = np.concatenate([best, met])[firsts], places[firsts]
+        near, texts = _near(problem, threads)
+        rows = np.concatenate([problem.rows(outputs), problem.memory.ask(near, texts)])
+        places = np.concatenate([places, near])
+        order = np.argsort(places, kind="stable")
+        sizes = np.bincount(places, minlength=len(offsets) - 1)
         return _Pool(
             offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             rows=rows[order],
-            outputs=outputs[order],
+            outputs=np.concatenate([outputs, -1 - np.arange(len(texts))])[order],
             texts=texts,
-            kind=f"{near}the {k} best distinct outputs",
+            kind=f"those nearest to the references, {among}" if texts else among,
         )
 
     def text(self, problem: Problem, place: int) -> str:
         """The text of an output."""
         number = int(self.outputs[place])
         return problem.text(number) if number >= 0 else self.texts[-1 - number]
+
+
+def _short_search(problem: Problem, threads: int | None) -> tuple[Int64s, Floats]:
+    """The outputs that win somewhere along the axes, from equal weights over scaled features and from the best of some
+    steps on; and the last weights. Nothing of it is random, and no constraints or starts of a run matter.
+    """
+    units, runner = feature_units(problem.corpus), runner_of(threads)
+    free = Constraints().compile(problem.feature_names)
+    weights = free.start(units)
+    axes = some_axes(units)
+    lines = axes[:: -(-len(axes) // AXES)] if axes else []
+    met: list[Int64s] = [np.empty(0, dtype=np.int64)]
+    loss = problem.loss(weights, runner=runner)
+    for _ in range(STEPS if lines else 0):
+        found = problem.search(weights, np.array(lines), np.tile([-np.inf, np.inf], (len(lines), 1)), runner=runner)
+        met += [line.outputs.astype(np.int64) for line in found]
+        moves = search_lines(problem, weights, loss, lines, free, Policy(), runner=runner)
+        best = min(moves, key=lambda move: move.loss, default=None)
+        if best is None or not best.loss < loss:
+            break
+        weights, loss = best.weights, problem.loss(best.weights, runner=runner)
+    return np.concatenate(met), weights
 
 
 def _near(problem: Problem, threads: int | None) -> tuple[Int64s, list[str]]:
@@ -150,9 +186,11 @@ def _near(problem: Problem, threads: int | None) -> tuple[Int64s, list[str]]:
     return np.array([sentence for sentence, _ in pairs], dtype=np.int64), [text for _, text in pairs]
 
 
-def _error_rate(
-    corpus: Corpus, references: References, metric: Wer | Cer, weights: Any, k: int, threads: int | None
-) -> Oracle:
+def _error_rate(problem: Problem, weights: Any, k: int, threads: int | None) -> Oracle:
+    corpus, references, metric = problem.corpus, problem.references, problem.metric
+    assert isinstance(metric, (Wer, Cer))
+    if weights is None:
+        weights = Constraints().compile(corpus.feature_names).start(feature_units(corpus))
     is_list = np.diff(corpus.node_offsets) == 1
     prepared = metric.prepare(references)
     nearest = nearest_outputs(corpus, prepared, np.flatnonzero(~is_list), threads=threads)
