@@ -67,8 +67,9 @@ def best_reachable(
     It is exact for lists with a metric that is a ratio of sums (WER, CER, TER, AER, accuracy and others), and for WER
     and CER over all derivations of forests, by dynamic programming (see nearest_outputs). Other metrics over lists have
     the best choice that a greedy search finds, with a ``bound`` beside it. Of forests, they search the outputs nearest
-    to the references, and the ``k`` best distinct ones under ``weights``; without weights, those that win on the lines of
-    a short search from equal weights over scaled features, and the ``k`` best where it ends.
+    to the references, and the ``k`` best distinct ones under ``weights``; without weights, those that win on lines of a
+    short search from equal weights over scaled features, and the ``k`` best where it ends.
+
     With several references of different lengths, the outputs chosen from forests decide on the length of WER and CER,
     too; then the result may miss the best, and ``bound`` limits by how much.
 
@@ -118,7 +119,7 @@ class _Pool:
     @staticmethod
     def of(problem: Problem, weights: Any, k: int, threads: int | None) -> _Pool:
         """Every hypothesis of a list. Of a forest, the outputs nearest to its references, and the k best distinct ones
-        under the weights; without weights, the outputs of a short search, and the k best under the weights it ends with.
+        under the weights; without weights, the outputs of a short search, and the k best under its last weights.
         """
         if problem.is_lists:
             offsets, outputs = problem.choices()
@@ -129,12 +130,11 @@ class _Pool:
             met, weights = _short_search(problem, threads)
             among = f"outputs of a short search and {among}"
         offsets, best = problem.pool(weights, k=k, threads=threads)
-        places = np.concatenate(
-            [np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), problem.outputs.sentences(met)]
-        )
-        outputs, firsts = np.unique(np.concatenate([best, met]), return_index=True)
-        firsts = np.sort(firsts)  # in the order of arrival: the numbers of outputs depend on what was met before
-        outputs, places = np.concatenate([best, met])[firsts], places[firsts]
+        of_best = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        outputs, places = np.concatenate([best, met]), np.concatenate([of_best, problem.outputs.sentences(met)])
+        # In the order of arrival: the numbers of outputs depend on what was met before.
+        firsts = np.sort(np.unique(outputs, return_index=True)[1])
+        outputs, places = outputs[firsts], places[firsts]
         near, texts = _near(problem, threads)
         rows = np.concatenate([problem.rows(outputs), problem.memory.ask(near, texts)])
         places = np.concatenate([places, near])
