@@ -46,7 +46,7 @@ bleu|order:4|tok:13a|version:x (higher is better)
 baseline          18.66          the lists' own first choice
 start             17.00   -1.66  the weights that tuning started from
 tuned             21.46   +2.80  95%: +1.90 to +3.60 (1000 paired bootstrap samples, seed 7)
-oracle            29.40  +10.74  the best picks found, sentence by sentence
+oracle            29.40  +10.74  the best picks
 folds, baseline   18.66          1,000 sentences not tuned on
 folds, tuned      20.01   +1.35  95%: -0.50 to +2.00 (1000 paired bootstrap samples, seed 7)
 3 runs            21.45  ± 0.05  mean ± sd, seeds 7 to 9

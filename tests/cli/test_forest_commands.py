@@ -127,11 +127,11 @@ def test_the_oracle_of_other_metrics_says_what_it_is(data: Path, capsys: pytest.
     assert (found["exact"], found["bound"], found["kind"]) == (
         False,
         None,
-        "greedy, those nearest to the references, the 50 best distinct outputs",
+        "greedy, near the references, the 50 best",
     )
     code, out, _ = run(capsys, "oracle", "dev.forest", "--ref", "refs", "--metric", "chrf", "--quiet")
     assert code == 0
-    assert "greedy, those nearest to the references, outputs of a short search and the 100 best distinct outputs" in out
+    assert "greedy, near the references, a short search and its 100 best" in out
     (data / "lists").write_text("0 ||| the hat ||| x=1\n1 ||| she slept well ||| x=1\n1 ||| she ||| x=2\n")
     _, out, _ = run(capsys, "oracle", "lists", "--ref", "refs", "--metric", "wer", "--json", "--quiet")
     assert (json.loads(out)["score"], json.loads(out)["kind"]) == (1 / 6, "exact, all candidates")

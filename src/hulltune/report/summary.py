@@ -85,7 +85,7 @@ def _oracle_remark(result: TuneResult, digits: int) -> str:
     among = f" ({result.oracle_kind})" if result.oracle_kind is not None else ""
     bound = result.oracle_bound
     limit = "" if bound is None or bound == result.oracle else f"; none can beat {bound:.{digits}f}"
-    return f"the best picks found, sentence by sentence{among}{limit}"
+    return f"the best picks{among}{limit}"
 
 
 def _scores(result: TuneResult) -> list[str]:

@@ -125,10 +125,10 @@ class _Pool:
             offsets, outputs = problem.choices()
             return _Pool(offsets, problem.rows(outputs), outputs, [], "all candidates")
         met: Int64s = np.empty(0, dtype=np.int64)
-        among = f"the {k} best distinct outputs"
+        among = f"the {k} best"
         if weights is None:
             met, weights = _short_search(problem, threads)
-            among = f"outputs of a short search and {among}"
+            among = f"a short search and its {k} best"
         offsets, best = problem.pool(weights, k=k, threads=threads)
         of_best = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         outputs, places = np.concatenate([best, met]), np.concatenate([of_best, problem.outputs.sentences(met)])
@@ -145,7 +145,7 @@ class _Pool:
             rows=rows[order],
             outputs=np.concatenate([outputs, -1 - np.arange(len(texts))])[order],
             texts=texts,
-            kind=f"those nearest to the references, {among}" if texts else among,
+            kind=f"near the references, {among}" if texts else among,
         )
 
     def text(self, problem: Problem, place: int) -> str:

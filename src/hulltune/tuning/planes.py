@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 10_000
 """The most rows of a picture, or columns or rows of a grid: each row is a line search, each point a decoding."""
+CLOSER = 0.6
+"""The view of a plane is so much closer to the optimum than that of a line, because colours show more than one line."""
 View = tuple[float, float, float, float]
 """Left, right, bottom, top."""
 
@@ -190,6 +192,7 @@ def _view_around(
     ends: list[float] = []
     for k in (0, 1):
         low, high = along_feature(problem, at_best, problem.feature_names[columns[k]]).view()
+        low, high = best[k] - CLOSER * (best[k] - low), best[k] + CLOSER * (high - best[k])
         low, high = min(low, now[k], best[k]), max(high, now[k], best[k])
         room = 0.05 * (high - low)
         ends += [low - room, high + room]
