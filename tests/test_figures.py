@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation
 
 from hulltune import (
@@ -24,6 +25,7 @@ from hulltune import (
     plot_times,
 )
 from hulltune.report.figure_data import (
+    Steps,
     candidate_lines,
     edge_words,
     four_candidates,
@@ -31,7 +33,7 @@ from hulltune.report.figure_data import (
     surface_steps,
     view_around,
 )
-from hulltune.report.teaching import duality_figure, envelope_figure, labels_of, spread_labels
+from hulltune.report.teaching import best_stretches, duality_figure, envelope_figure, labels_of, spread_labels
 from hulltune.semirings import Hull
 from tests.strategies import counts, forests
 
@@ -234,6 +236,13 @@ def test_envelope_figure_shows_lines_envelope_and_surface_on_one_axis() -> None:
     assert np.array_equal(etas, [-2.0, *found.breakpoints, 2.0])
     assert scores == pytest.approx(np.array([found.at(eta) for eta in np.asarray(etas)]))
     assert below.get_ylabel() == "errors"
+    (band,) = [patch for patch in below.patches if isinstance(patch, Rectangle)]
+    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx(tuple(found.breakpoints))
+
+
+def test_the_best_stretches_join_neighbours() -> None:
+    steps = Steps(np.arange(7.0), np.array([1.0, 1.0, 2.0, 3.0, 1.0, 2.0]))
+    assert best_stretches(steps) == [(0.0, 2.0), (4.0, 5.0)]
 
 
 def test_duality_figure_names_every_point_and_breakpoint() -> None:

@@ -89,7 +89,7 @@ def test_a_weight_that_makes_no_difference_may_be_anything() -> None:
     assert low == pytest.approx(0.0, abs=1e-12)
 
 
-def test_it_is_kept_in_files_and_left_out_where_the_metric_waits(tmp_path: Path) -> None:
+def test_it_is_kept_in_files(tmp_path: Path) -> None:
     result = tune(random_lists(2), **QUICK)
     path = result.save(tmp_path / "w.json")
     assert TuneResult.load(path).sensitivity == result.sensitivity

@@ -49,6 +49,8 @@ def envelope_figure(
     above.set_ylabel("model score")
     above.set_title("Lines, upper envelope and error surface")
     below.stairs(steps.values, steps.edges, baseline=None, color="black", linewidth=2)
+    for left, right in best_stretches(steps):
+        below.axvspan(left, right, color=COLOURS[2], alpha=0.35, linewidth=0, zorder=0)
     below.set_ylabel(loss_label)
     below.set_xlabel("η  (step along the direction)")
     below.margins(y=0.25)
@@ -60,6 +62,14 @@ def envelope_figure(
         axes.spines[["top", "right"]].set_visible(False)
     below.set_xlim(low, high)
     return figure
+
+
+def best_stretches(steps: Steps) -> list[tuple[float, float]]:
+    """The ends of the stretches with the least value."""
+    least = np.concatenate([[False], steps.values == steps.values.min(), [False]]).astype(np.int8)
+    changes = np.diff(least)
+    starts, ends = np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)
+    return [(float(steps.edges[a]), float(steps.edges[b])) for a, b in zip(starts, ends, strict=True)]
 
 
 def plot_envelope(
