@@ -78,8 +78,13 @@ def test_a_metric_with_options_must_be_given_again() -> None:
     assert result.surface("f0", data=data, metric="bleu:tokenize=none").higher_is_better
 
 
-def test_names_that_are_not_features() -> None:
+def test_names_that_are_not_features_and_views_that_are_none() -> None:
     result = tune(random_lists(1), **QUICK)
+    for view in ((1.0, -1.0), (0.0, float("inf")), (2.0, 2.0)):
+        with pytest.raises(InputError, match="view: expected finite numbers"):
+            result.plot_surface("f1", view=view)
+    with pytest.raises(InputError, match="view: expected finite numbers"):
+        result.plane("f0", "f1", view=(0.0, 1.0, 2.0, 1.0))
     with pytest.raises(InputError, match="unknown feature 'lm'"):
         result.plot_surface("lm")
     with pytest.raises(InputError, match="expected two different features"):

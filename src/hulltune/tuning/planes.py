@@ -20,7 +20,7 @@ from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, weight_vector
-from hulltune.tuning.surfaces import along_feature, drawn
+from hulltune.tuning.surfaces import along_feature, check_view, drawn
 
 if TYPE_CHECKING:
     from hulltune.report.picture import Picture
@@ -112,6 +112,8 @@ def metric_plane(
     """
     check_most("rows", rows, MOST_POINTS)
     check_most("grid", max(grid or (0,)), MOST_POINTS)
+    if view is not None:
+        check_view(view)
     problem = as_problem(data, references, metric)
     return _plane(
         problem, weight_vector(problem, weights), features,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 
 REACH = 1.4
 """A view reaches this many times as far from the best as the breakpoint in the middle, by distance."""
+
+
+def check_view(ends: Sequence[float]) -> None:
+    """Refuse a view whose ends, two for each axis, are not finite numbers in order."""
+    if not all(map(math.isfinite, ends)) or any(low >= high for low, high in zip(ends[::2], ends[1::2], strict=True)):
+        raise InputError(
+            f"view: expected finite numbers, the low end of each axis before its high end, got {tuple(ends)}"
+        )
 
 
 def drawn(name: str, *arguments: Any, **options: Any) -> Picture:
@@ -90,6 +99,7 @@ class MetricSurface:
 
     def within(self, low: float, high: float) -> tuple[Floats, Floats]:
         """The steps of a range: its ends with the breakpoints in between, and the scores between these."""
+        check_view((low, high))
         first = int(np.searchsorted(self.breakpoints, low, side="right"))
         last = int(np.searchsorted(self.breakpoints, high, side="left"))
         return np.concatenate([[low], self.breakpoints[first:last], [high]]), self.scores[first : last + 1]
