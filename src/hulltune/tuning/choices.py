@@ -50,7 +50,10 @@ def best_choice(metric: Metric, statistics: NDArray[Any], offsets: Int64s, other
     search = _Search(metric, statistics, offsets, others)
     search.change_all()
     search.change_singly()
-    bound = search.bound()  # first, as it may find a better choice
+    found = search.loss
+    bound = search.bound()
+    if search.loss < found:  # a better choice was met on the way to the bound
+        search.change_singly()
     return Choice(search.chosen, search.loss, bound)
 
 
