@@ -74,3 +74,12 @@ def test_statistics_that_every_choice_has_count() -> None:
     assert (alone.candidates.tolist(), alone.loss) == ([1], 2 / 3)
     beside = best_choice(metric, statistics, np.array([0, 2]), np.array([8, 0, 0, 0]))
     assert (beside.candidates.tolist(), beside.loss, beside.exact) == ([0], 1 / 9, True)
+
+
+@pytest.mark.parametrize("name", RATIOS)
+def test_references_without_a_word(name: str) -> None:
+    metric = get_metric(name)
+    for texts in (["a", "a b"], ["a b", ""], ["a"]):
+        choice, _, lowest = chosen(metric, [("", texts), ("", ["a"])])
+        assert choice.loss == lowest
+        assert choice.exact

@@ -245,3 +245,17 @@ def test_as_many_references_as_sentences() -> None:
     forest = Forest.from_nbest(["a"], [[1.0]])
     with pytest.raises(InputError, match="1 sentence, but 2 reference lines; expected a line for each"):
         best_reachable(Corpus.pack([forest]), [["a"], ["b"]], "wer")
+
+
+def test_an_empty_reference_beside_another_one() -> None:
+    """The fewest edits, 1, may come with the empty reference, whose length of 0 makes the rate worse than 1 of 2."""
+    texts = ["a a a", "a"]
+    listed = Forest.from_nbest(texts, np.zeros((2, 1)))
+    arcs = [(0, 1, text, [0.0]) for text in texts]
+    lattice = Forest.from_lattice(arcs, start=0, finals=[1], feature_names=["x"])
+    for forest in (listed, lattice):
+        found = best_reachable(Corpus.pack([forest]), [["", "a a"]], "wer")
+        assert found.score == 0.5
+        assert found.texts == ("a a a",)
+        assert found.bound is not None
+        assert found.bound <= 0.5

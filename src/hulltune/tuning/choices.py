@@ -128,7 +128,12 @@ class _Search:
             return False
         top, bottom = (row_sums(rows, form) for form in forms)
         more_top, more_bottom = (float(np.dot(self.others, form)) for form in forms)
-        if not np.minimum.reduceat(bottom, self.starts).sum() + more_bottom > 0.0:
+        least, most = (end.reduceat(bottom, self.starts).sum() + more_bottom for end in (np.minimum, np.maximum))
+        if least == most == 0.0:  # references without a word: whatever the loss is, it does not fall as N grows
+            fewest = self._first_lowest(top)
+            self._take(fewest)
+            return self._loss(fewest) == self.loss
+        if not least > 0.0:
             return False
         for _ in range(ROUNDS):
             n, d = top[self.chosen].sum() + more_top, bottom[self.chosen].sum() + more_bottom

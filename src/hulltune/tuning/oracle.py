@@ -203,7 +203,8 @@ def _error_rate(problem: Problem, weights: Any, k: int, threads: int | None) -> 
     rows = problem.rows(np.arange(problem.corpus.edges))  # before reading the table: asking for rows may grow it
     edits, lengths = problem.table[rows, 1:].sum(axis=1), problem.table[rows, :3].sum(axis=1)
     offsets = problem.corpus.sentence_edges
-    best = problem.picked(_lowest_ratio(offsets, edits, lengths))
+    tried = [problem.picked(chosen) for chosen in _lowest_ratios(offsets, edits, lengths)]
+    best = min(tried, key=lambda picks: float(metric.score(picks.total)))
     score = float(metric.score(best.total))
     bound = None
     if np.all(searched | is_list):
@@ -237,34 +238,40 @@ def _bound(
         pairs.append([(each.edits, each.length) for each in found] or candidates)
     ends = np.concatenate([[0], np.cumsum([len(each) for each in pairs])]).astype(np.int64)
     flat = np.array([pair for each in pairs for pair in each], dtype=np.int64).reshape(-1, 2)
-    chosen = flat[_lowest_ratio(ends, flat[:, 0], flat[:, 1])].sum(axis=0)
-    hits = max(int(chosen[1] - chosen[0]), 0)  # any statistics with these sums will do: the rate uses only the sums
-    return float(metric.score(np.array([hits, min(chosen[0], chosen[1]), 0, max(chosen[0] - chosen[1], 0)])))
+    rates = []
+    for places in _lowest_ratios(ends, flat[:, 0], flat[:, 1]):
+        chosen = flat[places].sum(axis=0)
+        hits = max(int(chosen[1] - chosen[0]), 0)  # any statistics with these sums will do: the rate uses only the sums
+        rates.append(float(metric.score(np.array([hits, min(chosen[0], chosen[1]), 0, max(chosen[0] - chosen[1], 0)]))))
+    return min(rates)
 
 
-def _lowest_ratio(offsets: Int64s, edits: Int64s, lengths: Int64s) -> Int64s:
+def _lowest_ratios(offsets: Int64s, edits: Int64s, lengths: Int64s) -> list[Int64s]:
     """The candidate of each sentence (−1 where it has none) such that Σ edits / Σ lengths is lowest (Dinkelbach 1967).
 
-    At the lowest rate λ, every sentence takes the least of edits − λ · length; λ falls in each round.
+    At the lowest rate λ, every sentence takes the least of edits − λ · length; λ falls in each round. Where the fewest
+    edits come with a length of 0, these candidates come first: what their rate is, the metric decides.
     """
     filled = np.flatnonzero(np.diff(offsets) > 0)
     chosen = np.full(len(offsets) - 1, -1, dtype=np.int64)
     if not len(filled):
-        return chosen
+        return [chosen]
     chosen[filled] = offsets[:-1][filled]
     starts, sizes = offsets[:-1][filled], np.diff(offsets)[filled]
-    top, bottom, rate = 0, 1, None  # the first round goes by the edits alone
+    top, bottom, is_ratio = 0, 1, False  # the first round goes by the edits alone
+    without_length: list[Int64s] = []
     while True:
         costs = edits * bottom - lengths * top  # whole numbers: no rounding
         lowest = np.flatnonzero(costs == np.repeat(np.minimum.reduceat(costs, starts), sizes))
         best = lowest[np.searchsorted(lowest, starts)]
         total, length = int(edits[best].sum()), int(lengths[best].sum())
-        if rate is not None and total * bottom >= top * length:
-            return chosen
+        if is_ratio and total * bottom >= top * length:
+            return [*without_length, chosen]
         chosen[filled] = best
         if length == 0:
-            return chosen
-        top, bottom, rate = total, length, total / length
+            without_length = [chosen.copy()]
+        top, bottom = (total, length) if length else (1, 0)  # a rate of ∞: next, the longest references
+        is_ratio = True
 
 
 class _Candidates:
