@@ -86,6 +86,7 @@ bench-large: bench-setup      ## memory and time of very large inputs, each in i
 examples: kernels  ## the figures of the documentation
 	$(BIN)/python examples/error_surface.py
 	$(BIN)/python examples/duality.py
+	$(BIN)/python examples/pictures.py
 	$(BIN)/python examples/pocketsphinx/run.py
 
 clean:           ## caches and the environment

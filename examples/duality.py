@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 
 from hulltune.report.figure_data import four_candidates
-from hulltune.report.figures import duality_figure, save
+from hulltune.report.teaching import duality_figure
 
 
 def main(path: Path) -> Path:
     _, lines = four_candidates()
     path.parent.mkdir(parents=True, exist_ok=True)
-    return save(duality_figure(lines), path)
+    return duality_figure(lines).save(path)
 
 
 if __name__ == "__main__":

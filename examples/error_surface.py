@@ -12,7 +12,7 @@ import numpy as np
 
 from hulltune import ErrorSurface
 from hulltune.report.figure_data import four_candidates, surface_steps, view_around
-from hulltune.report.figures import envelope_figure, save
+from hulltune.report.teaching import envelope_figure
 
 ERRORS = {"y1": 3, "y2": 1, "y3": 0, "y4": 2}  # of each candidate, against a reference
 
@@ -24,7 +24,7 @@ def main(path: Path) -> Path:
     losses = surface.losses(lambda statistics: statistics[:, 0].astype(float))
     steps = surface_steps(surface, losses, view_around(lines.breakpoints))
     path.parent.mkdir(parents=True, exist_ok=True)
-    return save(envelope_figure(lines, steps, loss_label="errors"), path)
+    return envelope_figure(lines, steps, loss_label="errors").save(path)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ bleu|order:4|tok:13a|version:x (higher is better)
 baseline          18.66          the lists' own first choice
 start             17.00   -1.66  equal weights over scaled features
 tuned             21.46   +2.80  95%: +1.90 to +3.60
-oracle            29.40  +10.74  the best picks found, sentence by sentence
+oracle            29.40  +10.74  the best picks
 folds, baseline   18.66          1,000 sentences not tuned on
 folds, start      19.00   +0.34
 folds, tuned      20.01   +1.35  95%: -0.50 to +2.00

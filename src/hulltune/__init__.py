@@ -45,17 +45,26 @@ if TYPE_CHECKING:
     from hulltune.surface import ErrorSurface
     from hulltune.tuning import (
         Comparison,
+        MetricPlane,
+        MetricSurface,
         Pick,
         Progress,
         Reranker,
+        Sensitivity,
         TuneResult,
         best_reachable,
         compare,
         count_errors,
+        metric_plane,
+        metric_surface,
         rerank,
         score,
         tune,
     )
+
+if TYPE_CHECKING:  # after tuning: before it, mypy would take the function ``tune`` for the module of this name
+    from hulltune.report.figures import plot_plane, plot_sensitivity, plot_surface
+    from hulltune.report.teaching import plot_envelope, plot_inside, plot_plus, plot_times
 
 _ROOMS = {
     "hulltune.lines": (
@@ -89,9 +98,16 @@ _ROOMS = {
     "hulltune.surface": ("ErrorSurface",),
     "hulltune.formats": ("Reading", "read", "read_references", "read_weights", "write", "write_weights"),
     "hulltune.loop": ("CommandDecoder", "DecoderError", "LoopProgress", "LoopResult", "tune_loop"),
+    "hulltune.report.figures": ("plot_plane", "plot_sensitivity", "plot_surface"),
+    "hulltune.report.teaching": ("plot_envelope", "plot_inside", "plot_plus", "plot_times"),
     "hulltune.tuning": (
         "Comparison",
+        "MetricPlane",
+        "MetricSurface",
         "Pick",
+        "Sensitivity",
+        "metric_plane",
+        "metric_surface",
         "Progress",
         "Reranker",
         "TuneResult",
@@ -128,6 +144,8 @@ __all__ = [
     "LineSearch",
     "LoopProgress",
     "LoopResult",
+    "MetricPlane",
+    "MetricSurface",
     "Pick",
     "Policy",
     "Powell",
@@ -136,6 +154,7 @@ __all__ = [
     "Reading",
     "Reranker",
     "Segment",
+    "Sensitivity",
     "TuneResult",
     "Vocabulary",
     "__version__",
@@ -148,7 +167,16 @@ __all__ = [
     "inside",
     "kbest",
     "line_search",
+    "metric_plane",
+    "metric_surface",
     "outside",
+    "plot_envelope",
+    "plot_inside",
+    "plot_plane",
+    "plot_plus",
+    "plot_sensitivity",
+    "plot_surface",
+    "plot_times",
     "prune",
     "read",
     "read_references",

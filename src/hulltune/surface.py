@@ -14,6 +14,10 @@ from hulltune.errors import InputError
 from hulltune.wording import counted
 
 LARGEST_SUM = 2.0**62
+SLIVER = 2.0**-40
+"""An interval narrower than this share of its place on the line is what rounding leaves where several sentences change
+at one point: no weights lie in it.
+"""
 Loss = Callable[[NDArray[Any]], Floats]
 """A function from statistics (…, columns) to losses (…): smaller is better."""
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from hulltune import Problem, read
 from hulltune.cli import main
 from hulltune.cli.progress import line
 from hulltune.tuning import Progress
@@ -79,6 +83,49 @@ def test_plane(lists: str, weights: str, tmp_path: Path, capsys: pytest.CaptureF
     assert set(answer["weights"]) == {"f1", "f2"}
 
 
+def test_a_plane_as_data(lists: str, weights: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "plane.csv"
+    arguments = ["surface", lists, "--metric", "wer", "--weights", weights, "--plane", "f1", "f2", "--range=-1,1,-2,2"]
+    assert main([*arguments, "--out", str(out), "--quiet"]) == 0
+    header, *rows = csv.reader(out.read_text(encoding="utf-8").splitlines())
+    assert header == ["f2", "f1 from", "f1 to", "score"]
+    problem = Problem.of(read(lists), "wer")
+    assert len({row[0] for row in rows}) == 400
+    for row in rows[::997]:
+        height, left, right, score = map(float, row)
+        assert problem.score(np.array([1.0, (left + right) / 2, height])) == score
+
+
+def test_sensitivity(lists: str, weights: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["surface", lists, "--metric", "wer", "--weights", weights, "--sensitivity"]
+    assert main([*arguments, "--json", "--tolerance", "0.02"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["tolerance"] == 0.02
+    assert list(found["ranges"]) == ["f0", "f1", "f2"]
+    problem = Problem.of(read(lists), "wer")
+    assert found["score"] == problem.score(np.array([1.0, 0.5, 0.2]))
+    low, high = found["ranges"]["f1"]
+    assert high is None  # f1 knows best
+    for weight, good in ((low - 1e-9, False), (low + 1e-9, True), (1e9, True)):
+        assert (problem.score(np.array([1.0, weight, 0.2])) <= found["score"] + 0.02 + 1e-12) == good
+    for suffix in ("csv", "png"):
+        assert main([*arguments, "--tolerance", "0.02", "--out", str(tmp_path / f"s.{suffix}")]) == 0
+    told = capsys.readouterr().out
+    assert "the score stays within 0.02 while this weight alone moves" in told
+    rows = list(csv.DictReader((tmp_path / "s.csv").read_text(encoding="utf-8").splitlines()))
+    assert [row["weight"] for row in rows] == ["f0", "f1", "f2"]
+    assert (float(rows[1]["from"]), float(rows[1]["now"]), float(rows[1]["to"])) == (low, 0.5, math.inf)
+    assert (tmp_path / "s.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_tolerance_of_tuning(lists: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["tune", lists, "--metric", "wer", "--restarts", "0", "--quiet"]
+    assert main([*arguments, "--tolerance", "0.03"]) == 0
+    assert "the score stays within 0.03 while this weight alone moves\n" in capsys.readouterr().out
+    assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sensitivity"]["tolerance"] == 0.001
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -87,7 +134,11 @@ def test_plane(lists: str, weights: str, tmp_path: Path, capsys: pytest.CaptureF
         (["--plane", "f1", "f2", "--grid", "6"], "6x6"),
         (["--plane", "f1", "f2", "--grid", "1x6"], "at least 2"),
         (["--plane", "f1", "f2", "--range=0,1"], "LEFT,RIGHT,BOTTOM,TOP"),
-        (["--plane", "f1", "f2", "--out", "x.csv"], "cannot be written as .csv"),
+        (["--plane", "f1", "f2", "--out", "x.gif"], "has no known suffix"),
+        (["--plane", "f1", "f2", "--tolerance", "1"], "only for --sensitivity"),
+        (["--sensitivity", "--range=0,1"], "only for a line or a plane"),
+        (["--sensitivity", "--tolerance", "-1"], "a number of at least 0"),
+        (["--sensitivity", "--feature", "f1"], "not allowed with argument"),
         (["--feature", "f1", "--grid", "6x6"], "--plane"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -72,7 +73,10 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("rerank good --weights w.txt --as txt", "unknown output 'txt'; did you mean 'text'?"),
         ("rerank good --weights w.txt --best 0", "--best: got '0'; expected a whole number of at least 1"),
         ("rerank good --weights w.txt --out no/x", "cannot be written"),
-        ("surface good --ref refs --weights w.txt", "one of the arguments --feature --to --plane is required"),
+        (
+            "surface good --ref refs --weights w.txt",
+            "one of the arguments --feature --to --plane --sensitivity is required",
+        ),
         ("pack good", "the following arguments are required: --out"),
     ],
 )
@@ -156,6 +160,31 @@ def test_a_metric_that_asks_ends_with_its_own_code(folder: Path, capsys: pytest.
     assert main(arguments) == 3
     assert "the questions are in questions.jsonl" in capsys.readouterr().err
     assert (folder / "questions.jsonl").exists()
+
+
+def test_questions_on_standard_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asking = ["tune", "good", "--ref", "refs", "--metric", "ask", "--store", "s.sqlite", "--restarts", "0", "--quiet"]
+    assert main(asking) == 3
+    capsys.readouterr()
+    assert main([*asking, "--questions", "-"]) == 3
+    out, err = capsys.readouterr()
+    assert out == (folder / "questions.jsonl").read_text(encoding="utf-8")
+    assert all(json.loads(line)["answer"] is None for line in out.splitlines())
+    assert "the questions are on standard output" in err
+    assert not (folder / "-").exists()
+
+
+def test_the_traceback_is_for_all_commands(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("something odd")
+
+    monkeypatch.setattr("hulltune.formats.Reading.read", fail)
+    assert main(["--debug", "info", "good"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+    assert main(["--help"]) == 0
+    assert "--debug    Show the Python traceback if the run fails." in capsys.readouterr().out
 
 
 def test_python_m_and_a_reader_that_leaves(folder: Path) -> None:

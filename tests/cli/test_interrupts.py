@@ -79,13 +79,13 @@ def test_an_interrupt_while_reading_has_nothing_to_write(
 def test_an_interrupt_while_describing_keeps_the_weights(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, interrupt: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "oracle_around", interrupt)
+    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "without_each_feature", interrupt)
     arguments = ["tune", "good", "--ref", "refs", "--metric", "wer", "--out", "w.json", "--quiet", "--restarts", "0"]
     assert main(arguments) == 130
     assert "the best so far is in w.json" in capsys.readouterr().err
     result = TuneResult.load("w.json")
     assert result.interrupted
-    assert result.oracle is None
+    assert result.gain is None
     assert any(result.weights.values())
 
 
@@ -166,7 +166,7 @@ def test_another_error_of_the_machine_is_no_interrupt(
     def fail(*_: object, **__: object) -> None:
         raise SystemError("bad call")
 
-    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "oracle_around", fail)
+    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "without_each_feature", fail)
     assert main(["tune", "good", "--ref", "refs", "--metric", "wer", "--quiet", "--restarts", "0"]) == 1
     assert "the run failed: SystemError: bad call" in capsys.readouterr().err
 

@@ -16,6 +16,7 @@ from hulltune import Climb, InputError, read_weights, tune_loop
 from hulltune.cli import main
 from hulltune.formats import Reading
 from hulltune.loop import CommandDecoder, DecoderError, WeightsFormat
+from hulltune.loop import command as command_room
 from hulltune.loop.weights_template import fill_template
 from tests.loop.decoders import START, references
 
@@ -32,6 +33,22 @@ def decode(tmp_path: Path, command: str, **options: Any) -> list[Path]:
     folder = tmp_path / "with space"
     folder.mkdir()
     return CommandDecoder(command, input=tmp_path / "input file", **options).decode({"a": 0.1}, folder, 7)
+
+
+def test_on_windows_it_says_at_once_that_it_needs_posix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command_room, "RUNS_COMMANDS", False)
+    monkeypatch.chdir(tmp_path)
+    for name in ("in", "ref"):
+        Path(name).write_text("a\n")
+    Path("w.json").write_text('{"lm": 1}')
+    line = ["loop", "--decoder", "decode {weights}", "--input", "in", "--ref", "ref", "--weights", "w.json"]
+    assert main(line) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("hulltune: decoder: a command needs a POSIX system")
+    assert err.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "ref", "w.json"]  # no folder of a run
 
 
 SHOW = "import sys, json; open(sys.argv[2], 'w').write(json.dumps(sys.argv[3:] + [sys.stdin.read()]))"

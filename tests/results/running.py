@@ -36,7 +36,7 @@ ASKS = 3
 _TUNED = (
     "score", "baseline", "start_score", "oracle", "oracle_kind", "metric", "higher_is_better", "seed", "sentences",
     "candidates", "line_searches", "weights", "start", "history", "gain", "without", "others", "heldout", "replicates",
-    "interrupted", "certificate",
+    "interrupted", "certificate", "oracle_bound", "ended", "sensitivity",
 )  # fmt: skip
 _LOOPED = (
     "score", "start_score", "best", "stopped", "metric", "seed", "sentences", "unit", "empty", "weights", "start",

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune import Corpus, Forest, ForestBuilder, envelopes
+from hulltune import Corpus, Forest, ForestBuilder, envelopes, kbest
 from hulltune.metrics import get_metric
 from hulltune.search.directions import feature_units
 from hulltune.search.outputs import Outputs, in_order
 from hulltune.search.problem import Problem
 from hulltune.search.shards import Threads
-from hulltune.tuning.evaluation import oracle
 from tests.oracles import derivations, output_of
 from tests.search.function_metric import hits
 from tests.search.function_metric import problem_of as function_problem
@@ -193,7 +192,7 @@ def test_rivals_are_winners_around_the_weights() -> None:
         assert candidates[mine][np.argmax(features.times(weights)[mine])] == picks[sentence]
 
 
-def test_the_oracle_of_a_list_is_over_all_of_it_and_of_a_forest_over_what_was_met() -> None:
+def test_the_choices_of_a_list_are_all_of_it_and_of_a_forest_what_was_met() -> None:
     listed = Forest.from_nbest(["x", "a b c", "y"], [[0.0, 0, 0], [0, 0, 0], [1, 0, 0]], feature_names=["x", "y", "z"])
     forest = many_outputs(3)
     problem = problem_of([listed, forest])
@@ -201,12 +200,21 @@ def test_the_oracle_of_a_list_is_over_all_of_it_and_of_a_forest_over_what_was_me
     offsets, candidates = problem.choices()
     assert [problem.text(number) for number in candidates.tolist()] == ["x", "a b c", "y"]
     assert offsets.tolist() == [0, 3, 3]
-    start = problem.picks(np.array([1.0, 0.5, 0.2]))
+    problem.picks(np.array([1.0, 0.5, 0.2]))
     offsets, candidates = problem.choices()
     assert offsets.tolist() == [0, 3, 4]
-    best = oracle(problem, start)
-    assert problem.text(int(best.outputs[0])) == "a b c"
-    assert best.outputs[1] == start.outputs[1]
+
+
+def test_the_pool_of_a_list_is_all_of_it_and_of_a_forest_its_best() -> None:
+    listed = Forest.from_nbest(["x", "a b c", "y"], [[0.0, 0, 0], [0, 0, 0], [1, 0, 0]], feature_names=["x", "y", "z"])
+    forest, weights = many_outputs(3), np.array([1.0, 0.5, 0.2])
+    problem = problem_of([forest, listed, forest])
+    problem.picks(-weights)  # outputs met before make no difference
+    offsets, outputs = problem.pool(weights, k=4)
+    assert offsets.tolist() == [0, 4, 7, 11]
+    texts = [problem.text(number) for number in outputs.tolist()]
+    best = list(kbest(Corpus.pack([forest]), weights, 4, distinct=True).texts)
+    assert texts == [*best, "x", "a b c", "y", *best]
 
 
 def test_lists_keep_their_own_first_choice() -> None:

@@ -270,3 +270,49 @@ def test_the_seed_alone_decides_whatever_the_threads(name: str, kind: str) -> No
 
 def test_the_table_has_every_strategy_by_its_own_name() -> None:
     assert [STRATEGIES[name].name for name in STRATEGIES] == list(SEARCHES)
+
+
+class TestTheEnd:
+    """A search ends when nothing is left to gain."""
+
+    @pytest.mark.parametrize("name", ["random", "coordinate", "powell", "gradient"])
+    def test_a_score_that_nothing_can_beat_ends_it(self, name: str) -> None:
+        """One feature knows the answer: most climbs find it at once, and no climb is begun after the first race."""
+        texts = ["a b", "a b c d", "d"]
+        records = [
+            {
+                "refs": ["a b c d"],
+                "candidates": [
+                    {"text": t, "features": {"x": x, "y": y}} for t, x, y in zip(texts, xs, (0, 1, 2), strict=True)
+                ],
+            }
+            for xs in ((0.0, 1.0, 0.5), (0.0, 3.0, 2.5), (1.0, 2.0, 0.5))
+        ]
+        strategy = dataclasses.replace(quick_search(name), restarts=30)  # type: ignore[type-var]
+        best = {("wer", True): 0.0, ("wer", False): 0.0, ("bleu", True): 100.0, ("accuracy", True): 1.0}
+        for (metric, oracle), score in best.items():
+            result = tune(records, metric=metric, search=strategy, start={"x": -1.0, "y": 0.5}, oracle=oracle, also=())
+            assert result.ended == "no better score is possible"
+            assert result.score == pytest.approx(score)
+            assert max(each["start"] for each in result.history) <= 30 // climbing.FAR
+
+    def test_climbs_that_end_in_one_place_end_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        data = random_lists(5, features=2)
+        many = tune(data, metric="wer", search=Climb(restarts=60), also=())
+        assert many.ended is not None
+        assert many.ended.endswith("of the last 8 climbs ended at this score")
+        monkeypatch.setattr(climbing, "ALIKE", climbing.LAST + 1)
+        endless = tune(data, metric="wer", search=Climb(restarts=60), also=())
+        assert endless.ended is None
+        assert (endless.score, endless.history) == (many.score, many.history)
+        assert 2 * many.line_searches < endless.line_searches
+        few = tune(data, metric="wer", search=Climb(restarts=5), also=())
+        assert few.ended is None
+        certified = tune(data, metric="wer", search=Certified(gap=0.0), also=())
+        assert many.score == certified.score
+
+    def test_the_end_does_not_depend_on_threads(self) -> None:
+        data = random_lists(5, features=2)
+        runs = [tune(data, metric="wer", search=Climb(restarts=40), seed=3, threads=n, also=()) for n in (1, 2, 4)]
+        assert outcome(runs[0]) == outcome(runs[1]) == outcome(runs[2])
+        assert runs[0].ended is not None

@@ -281,6 +281,7 @@ def test_a_metric_that_asks_is_asked_for_no_more_than_the_search_needs(tmp_path:
     assert questions_match
     assert all(questions_match)
     assert result.oracle is None
+    assert result.sensitivity is None
     assert not result.without
     with Store(tmp_path / "answers.sqlite") as store:
         assert store.count(result.metric) == asked

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hulltune import Corpus, Forest, ForestBuilder, InputError
+from hulltune import Constraints, Corpus, Forest, ForestBuilder, InputError, read, tune
 from hulltune.metrics.bleu import Bleu
+from hulltune.metrics.chrf import ChrF
 from hulltune.metrics.wer import Cer, Wer
 from hulltune.tuning.nearest import nearest_outputs
-from hulltune.tuning.oracle import best_reachable
+from hulltune.tuning.oracle import Oracle, best_reachable
 from tests.oracles import derivations, output_of
 from tests.strategies import counts, forests
+from tests.tuning.corpora import QUICK, quick_search, random_forests, random_lists
 
 WORDS = ("a", "b", "c", "d")
 references = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
@@ -173,11 +177,58 @@ def test_other_metrics_say_what_was_searched() -> None:
     builder.add_edge("root", ["tail"], features=[0.0], output=["x y z", 0])
     corpus = Corpus.pack([builder.build(root="root")])
     found = best_reachable(corpus, [["x y z c"]], Bleu(), weights=[1.0], k=2)
-    assert (found.exact, found.kind) == (False, "greedy, the 2 best distinct outputs")
-    assert found.texts == ("x y z a",)
-    assert best_reachable(corpus, [["x y z c"]], Bleu(), weights=[1.0], k=3).texts == ("x y z c",)
-    with pytest.raises(InputError, match="weights: sentence 0 is a forest"):
-        best_reachable(corpus, [["x y z c"]], Bleu())
+    assert (found.exact, found.bound) == (False, None)
+    assert found.kind == "greedy, near the references, the 2 best"
+    assert found.texts == ("x y z c",)  # not among the two best, but nearest to the reference
+    assert best_reachable(corpus, [["x y z c"]], Bleu()).texts == ("x y z c",)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(forests(elements=counts, max_derivations=40), references), min_size=1, max_size=3))
+def test_other_metrics_of_forests_are_reachable(sentences: list[tuple[Forest, str]]) -> None:
+    assume(any(forest.edges for forest, _ in sentences))
+    corpus = Corpus.pack([forest for forest, _ in sentences])
+    texts = [[reference] for _, reference in sentences]
+    found = best_reachable(corpus, texts, "chrf")
+    for forest, text in zip(corpus, found.texts, strict=True):
+        assert text in (outputs(forest) or [""])
+    rows = ChrF().prepare(texts).statistics(np.arange(len(texts)), list(found.texts))
+    assert float(ChrF().score(rows.sum(axis=0))) == found.score
+    near = [
+        each[0].text if each else "" for each in nearest_outputs(corpus, Wer().prepare(texts), np.arange(len(corpus)))
+    ]
+    if all(near):
+        rows = ChrF().prepare(texts).statistics(np.arange(len(texts)), near)
+        assert found.score >= float(ChrF().score(rows.sum(axis=0)))
+
+
+@pytest.mark.parametrize("metric", ["bleu", "chrf", "wer"])
+@pytest.mark.parametrize("make", [random_lists, lambda seed: read(*random_forests(seed))])
+def test_the_oracle_is_one_number_whatever_the_run(metric: str, make: Any) -> None:
+    """Neither the seed, nor the threads, the start, the search or the constraints change it."""
+    data = make(3)
+    alone = best_reachable(data, metric=metric)
+    names = data.feature_names
+    runs: list[dict[str, Any]] = [
+        {"seed": 1},
+        {"seed": 2, "threads": 3},
+        {"start": dict.fromkeys(names, -1.0)},
+        {"search": quick_search("powell")},
+        {"constraints": Constraints(fix={names[0]: 0.5})},
+        {"search": "certified", "constraints": Constraints(free=names[:1])},
+    ]
+    for options in runs:
+        result = tune(data, **{**QUICK, "metric": metric, **options})
+        assert (result.oracle, result.oracle_kind, result.oracle_bound) == (alone.score, alone.kind, alone.bound)
+
+
+def test_the_oracle_is_never_below_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = random_lists(4)
+    poor = Oracle(score=1.0, metric="", kind="greedy, by chance", exact=False, bound=0.0, texts=())
+    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "oracle_of", lambda *_, **__: poor)
+    result = tune(data, **QUICK)
+    assert result.oracle == result.score < 1.0
+    assert result.oracle_kind == "the tuned picks, which are better than those of a search: greedy, by chance"
 
 
 def test_sentences_without_derivations_count_as_empty_outputs() -> None:
@@ -194,3 +245,17 @@ def test_as_many_references_as_sentences() -> None:
     forest = Forest.from_nbest(["a"], [[1.0]])
     with pytest.raises(InputError, match="1 sentence, but 2 reference lines; expected a line for each"):
         best_reachable(Corpus.pack([forest]), [["a"], ["b"]], "wer")
+
+
+def test_an_empty_reference_beside_another_one() -> None:
+    """The fewest edits, 1, may come with the empty reference, whose length of 0 makes the rate worse than 1 of 2."""
+    texts = ["a a a", "a"]
+    listed = Forest.from_nbest(texts, np.zeros((2, 1)))
+    arcs = [(0, 1, text, [0.0]) for text in texts]
+    lattice = Forest.from_lattice(arcs, start=0, finals=[1], feature_names=["x"])
+    for forest in (listed, lattice):
+        found = best_reachable(Corpus.pack([forest]), [["", "a a"]], "wer")
+        assert found.score == 0.5
+        assert found.texts == ("a a a",)
+        assert found.bound is not None
+        assert found.bound <= 0.5

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 
-from hulltune.report.figures import colour_range, plane_figure
+from hulltune.report.figures import colour_range
 from hulltune.tuning.planes import metric_plane
 from tests.search.certified.small_problems import small_problem
 
@@ -31,12 +33,25 @@ def test_the_view_shows_both_weights_and_the_optimum() -> None:
     problem = small_problem(5, "bleu", sentences=8, candidates=6, whole=False)
     plane = metric_plane(problem, np.array([1.0, 2.0, -3.0]), ("f1", "f2"), rows=5)
     left, right, bottom, top = plane.view
-    for x, y in (plane.now, plane.best, (0.0, 0.0)):
+    for x, y in (plane.now, plane.best):
         assert left < x < right
         assert bottom < y < top
     assert plane.best_of_grid is None
-    figure = plane_figure(plane)
+    figure = plane.plot()
     assert figure.legends[0].get_texts()[0].get_text().startswith("weights given")
+
+
+def test_a_plane_as_a_table_has_every_interval_of_every_row() -> None:
+    problem = small_problem(3, sentences=8, candidates=6, whole=False)
+    plane = metric_plane(problem, [1.0, 0.3, -0.2], ("f1", "f2"), view=(-2.0, 3.0, -1.0, 2.0), rows=5)
+    header, *rows = csv.reader(plane.to_csv().splitlines())
+    assert header == ["f2", "f1 from", "f1 to", "score"]
+    assert len(rows) == sum(map(len, plane.scores))
+    for text in rows:
+        height, start, end, score = map(float, text)
+        assert problem.score(np.array([1.0, (start + end) / 2, height])) == score
+    assert {float(row[0]) for row in rows} == set(plane.heights.tolist())
+    assert [float(row[1]) for row in rows].count(-2.0) == [float(row[2]) for row in rows].count(3.0) == 5
 
 
 def test_a_plane_of_two_weights_alone_is_scaled_to_the_weights_given() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hulltune.errors import InputError
-from hulltune.wording import counted
+from hulltune.wording import counted, listed
 
 if TYPE_CHECKING:
     from hulltune.loop import LoopResult
@@ -30,7 +30,7 @@ def note(message: str) -> None:
 def note_left_out(edges: Mapping[int, int]) -> None:
     """Print which sentences had too large a lattice, if any."""
     if edges:
-        shown = ", ".join(str(sentence + 1) for sentence in list(edges)[:5]) + (", …" if len(edges) > 5 else "")
+        shown = listed(sentence + 1 for sentence in edges)
         lost = counted(sum(edges.values()), "edge")
         note(
             f"{counted(len(edges), 'sentence')} (line {shown}) would have had too large a lattice: {lost} of the worst "

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 COMPLETE = "_HULLTUNE_COMPLETE"
 """The environment variable by which a shell asks for completions."""
+DEBUG = "Show the Python traceback if the run fails."
+"""The help of an option that all commands have."""
 WIDEST = 100
 """The most columns of the help: longer lines are hard to read."""
 SETTINGS: dict[str, Any] = {
@@ -171,8 +173,7 @@ def command(*, group: str, examples: str) -> Callable[[Callable[..., int]], Comm
 
     def decorate(function: Callable[..., int]) -> Command:
         made = click.command(cls=Command, context_settings=SETTINGS, panel=group, examples=examples)(function)
-        help_text = "Show the Python traceback if the run fails."
-        made.params.append(RichOption(["--debug"], is_flag=True, expose_value=False, help=help_text))
+        made.params.append(RichOption(["--debug"], is_flag=True, expose_value=False, help=DEBUG))
         return made
 
     return decorate

@@ -20,7 +20,7 @@ from click.exceptions import Exit
 
 from hulltune._version import __version__
 from hulltune.cli.answers import BAD_INPUT, DONE, FAILED, INTERRUPTED, note
-from hulltune.cli.help import COMPLETE, SETTINGS, Commands, long_name
+from hulltune.cli.help import COMPLETE, DEBUG, SETTINGS, Commands, long_name
 from hulltune.compiling import Listener, OnStandardError, told_of_compiling
 from hulltune.errors import InputError, Note
 from hulltune.interrupts import SIGNALS, is_interrupt, terminable
@@ -32,11 +32,12 @@ hulltune rerank test.nbest.gz --weights w.json --out test.best.txt"""
 
 @click.group("hulltune", cls=Commands, context_settings=SETTINGS, examples=EXAMPLES)
 @click.version_option(__version__, "-V", "--version", message="hulltune %(version)s", help="Show the version.")
+@click.option("--debug", is_flag=True, expose_value=False, help=DEBUG)
 def root() -> None:
     """Tune the weights of linear models exactly, against the metric you report.
 
-    `hulltune COMMAND --help` explains a command. Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 questions
-    await answers, 130 or 143 interrupted (the best so far is written).
+    `hulltune COMMAND --help` explains a command. Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 questions to
+    answer, 130 interrupted, 143 ended.
     """
 
 
@@ -51,6 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _answered(arguments: list[str]) -> int:
     """Run the arguments; every error becomes a line on standard error and an exit code."""
+    debug = "--debug" in arguments  # before they are parsed, which takes them out of the list
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -61,7 +63,7 @@ def _answered(arguments: list[str]) -> int:
         return _complain(str(error), BAD_INPUT)
     except (KeyboardInterrupt, SystemError) as error:
         if not is_interrupt(error):
-            return _unexpected(error, "--debug" in arguments)
+            return _unexpected(error, debug)
         return _complain("interrupted; there was nothing to write yet", INTERRUPTED)
     except MemoryError:
         return _complain(_out_of_memory(), FAILED)
@@ -70,12 +72,12 @@ def _answered(arguments: list[str]) -> int:
         return DONE
     except OSError as error:
         if error.errno != errno.ENOSPC or error.filename is not None:
-            return _unexpected(error, "--debug" in arguments)
+            return _unexpected(error, debug)
         _drop_output()
         told = f"standard output: cannot be written ({error.strerror}); make room, and run it again"
         return _complain(told, FAILED)
     except Exception as error:
-        return _unexpected(error, "--debug" in arguments)
+        return _unexpected(error, debug)
 
 
 @contextmanager

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hulltune.compiling import Listener, told_of_compiling
 from hulltune.wording import counted, score_text
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from hulltune.loop.result import Iteration, LoopProgress
     from hulltune.tuning.tune import Progress
 
+WIDEST_BAR, NARROWEST_BAR = 24, 4
+TIME = 8
+"""The columns of the time that has passed, with a blank before it."""
 EVERY = 2.0
 """The seconds between plain lines."""
 MOST_MOVED = 3
@@ -88,25 +91,52 @@ def _bar() -> Iterator[Show]:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("tuning"), BarColumn(bar_width=24), TextColumn("{task.fields[text]}"), TimeElapsedColumn())
+    share = BarColumn(bar_width=WIDEST_BAR)
+    columns = (TextColumn("{task.fields[name]}"), share, TextColumn("{task.fields[text]}"), TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("tuning", total=1, text="…")
+        task = bar.add_task("tuning", total=1, name="tuning", text="…")
+
+        def tell(texts: Sequence[str], **more: Any) -> None:
+            name, share.bar_width, text = fitted(texts, bar.console.width)
+            bar.update(task, name=name, text=text, **more)
 
         def show(step: Progress) -> None:
             if not has_begun(step):
                 return
-            if step.bound is None:
-                text = (
-                    f"{step.starts_done}/{step.starts} starts  best {score_text(step.best_score)} "
-                    f"(baseline {score_text(step.baseline)})  {rate(step):.0f} line searches/s"
-                )
-                bar.update(task, total=step.starts, completed=step.starts_done, text=text)
-            else:  # the number of boxes is not known in advance, so the bar shows no share
-                text = f"{counted(step.boxes, 'box')}  {closing(step)}"
-                bar.update(task, total=1 if step.starts_done else None, completed=step.starts_done, text=text)
+            # The number of boxes is not known in advance, so the bar of a certified search shows no share.
+            total = step.starts if step.bound is None or step.starts_done else None
+            tell(figures(step), total=total, completed=step.starts_done)
 
-        with told_of_compiling(_InPlace(lambda text: bar.update(task, total=None, text=text), bar.console.print)):
+        with told_of_compiling(_InPlace(lambda text: tell([text], total=None), bar.console.print)):
             yield show
+
+
+def figures(step: Progress) -> list[str]:
+    """The progress of tuning as texts for a line, from the most to the least that it may tell."""
+    if step.bound is not None:
+        reached, boxes = closing(step), counted(step.boxes, "box")
+        return [f"{boxes}  {reached}", reached, reached.rpartition(",")[0], reached.partition(",")[0]]
+    best = f"best {score_text(step.best_score)}"
+    starts, more = f"{step.starts_done}/{step.starts} starts", f"(baseline {score_text(step.baseline)})"
+    return [
+        f"{starts}  {best} {more}  {rate(step):.0f} line searches/s",
+        f"{starts}  {best} {more}  {rate(step):.0f}/s",
+        f"{starts}  {best} {more}",
+        f"{starts}  {best}",
+        best,
+    ]
+
+
+def fitted(texts: Sequence[str], width: int) -> tuple[str, int, str]:
+    """The name of the bar, its width, and the first text that fits beside it and the time into a line.
+
+    Where room is scarce, the name goes first, then the bar gets narrower, and then less is told; a number is never cut.
+    """
+    room = width - TIME - 2  # a blank after the name, and one after the bar
+    text = next((text for text in texts if len(text) + NARROWEST_BAR <= room), texts[-1])
+    left = room - len(text)
+    name = "tuning" if left >= WIDEST_BAR + len("tuning") else ""
+    return name, max(NARROWEST_BAR, min(WIDEST_BAR, left - len(name))), text
 
 
 class _InPlace(Listener):

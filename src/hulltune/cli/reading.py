@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hulltune.cli.answers import note
 from hulltune.cli.options import DataOptions, ReadingOptions
 from hulltune.errors import InputError
-from hulltune.wording import counted
+from hulltune.wording import counted, listed
 
 if TYPE_CHECKING:
     from hulltune.arrays import Floats
@@ -46,7 +46,7 @@ def read(options: DataOptions, *, quiet: bool = False) -> Dataset:
         if len(found.skipped) > MOST_SHOWN:
             print(f"  … and {len(found.skipped) - MOST_SHOWN} more", file=sys.stderr)
     if found.left_out and not quiet:
-        names = ", ".join(Path(name).name for name in found.left_out[:MOST_SHOWN])
+        names = listed((Path(name).name for name in found.left_out), MOST_SHOWN)
         note(f"left out {counted(len(found.left_out), 'file')} in no known format of forests: {names}")
     return found
 
@@ -108,20 +108,20 @@ def weights_for(lists: Dataset, path: str, *, missing: float | None = None) -> d
     left_out = [name for name in lists.feature_names if name not in weights]
     if len(left_out) == len(lists.feature_names):
         raise InputError(
-            f"{path}: has no weight for any feature of the lists ({', '.join(lists.feature_names[:8])}); "
-            f"it has {', '.join(list(weights)[:8])}"
+            f"{path}: has no weight for any feature of the lists ({listed(lists.feature_names, 8)}); "
+            f"it has {listed(weights, 8)}"
         )
     unknown = [name for name in weights if name not in lists.feature_names]
     if unknown and (missing is not None or not lists.is_lists):
-        note(f"the {'lists' if lists.is_lists else 'forests'} have no {', '.join(unknown)}: taken as 0")
+        note(f"the {'lists' if lists.is_lists else 'forests'} have no {listed(unknown)}: taken as 0")
         weights = {name: weight for name, weight in weights.items() if name not in unknown}
     elif unknown:
         raise InputError(
             f"{path}: a weight for {unknown[0]!r}, which is no feature of the lists "
-            f"(their features: {', '.join(lists.feature_names[:20])}); remove it, or give --missing 0"
+            f"(their features: {listed(lists.feature_names, 20)}); remove it, or give --missing 0"
         )
     if left_out:
-        note(f"{path} has no weight for {', '.join(left_out)}: taken as 0")
+        note(f"{path} has no weight for {listed(left_out)}: taken as 0")
     return weights
 
 

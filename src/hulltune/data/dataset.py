@@ -19,7 +19,7 @@ from hulltune.data.features import gather_rows, with_columns
 from hulltune.data.matching import by_name
 from hulltune.data.union import over_names
 from hulltune.errors import InputError, unknown_name
-from hulltune.wording import counted
+from hulltune.wording import counted, listed
 
 SentenceId: TypeAlias = int | str
 References: TypeAlias = tuple[tuple[str, ...], ...]
@@ -196,13 +196,13 @@ class Dataset:
         if may_lack is None:
             if names and not set(names) & known:
                 raise InputError(
-                    f"the forests have none of the features {', '.join(names[:8])}; they have "
-                    f"{', '.join(self.feature_names[:8])}"
+                    f"the forests have none of the features {listed(names, 8)}; they have "
+                    f"{listed(self.feature_names, 8)}"
                 )
         else:
             lacking = [name for name in names if name not in known and name not in may_lack]
             if lacking:
-                where = ", ".join(origin.file for origin in self.provenance) or "lists"
+                where = listed(origin.file for origin in self.provenance) or "lists"
                 raise InputError(f"{where}: no feature {lacking[0]!r}, which the lists that are tuned on have")
         features = over_names(self.corpus.features, self.feature_names, names, stay_dense=self.is_lists)
         return replace(self, corpus=replace(self.corpus, features=features, feature_names=names))

@@ -41,13 +41,12 @@ class Shown:
     def draw(self, path: Path) -> str:
         """Draw the metric along the weight of the feature, and say where; or say what is needed to draw."""
         if find_spec("matplotlib") is None:
-            return "pip install 'hulltune[figures]' for the error surface"
-        from hulltune.report.figures import metric_surface_figure, save
+            return "pip install matplotlib for a picture of the error surface"
         from hulltune.tuning.surfaces import along_feature
 
         problem = Problem.of(self.data(), self.metric)
         vector = feature_vector(dict(self.weights), problem.feature_names, "weights")
-        save(metric_surface_figure(along_feature(problem, vector, self.feature)), path)
+        along_feature(problem, vector, self.feature).plot().save(path)
         return f"the error surface is in {path}"
 
 

@@ -289,7 +289,7 @@ def _zstandard(file: IO[bytes], name: str) -> IO[bytes]:
         if module_name == "zstandard":
             return cast(IO[bytes], _CheckedZstandard(module, file))
         return cast(IO[bytes], module.ZstdFile(file))
-    raise InputError(f"{name}: is compressed with zstd; pip install 'hulltune[zstd]', or unpack it first")
+    raise InputError(f"{name}: is compressed with zstd: pip install zstandard, or unpack it first")
 
 
 class _CheckedZstandard(io.RawIOBase):

@@ -173,7 +173,7 @@ def read_parquet(path: str | os.PathLike[str], collector: RowCollector, problems
         arrow: Any = importlib.import_module("pyarrow")
         parquet: Any = importlib.import_module("pyarrow.parquet")
     except ImportError:
-        raise InputError(f"{os.fspath(path)}: Parquet needs pyarrow; pip install 'hulltune[parquet]'") from None
+        raise InputError(f"{os.fspath(path)}: Parquet needs pyarrow: pip install pyarrow") from None
     with open_bytes(path) as stream:
         data = stream.read()
     try:

@@ -27,6 +27,8 @@ except ImportError:  # Windows has no such locks
     _fcntl = None  # type: ignore[assignment]
 fcntl: Any = _fcntl
 
+RUNS_COMMANDS = os.name == "posix"
+"""Whether decoders can be run: in a session of their own, stopped as a group, with the shell at /bin/sh."""
 PLACES = ("input", "weights", "output", "iteration", "nbest")
 """The names that a command may have in braces."""
 LAST_LINES = 12
@@ -66,6 +68,11 @@ class CommandDecoder:
     weights_format: WeightsFormat = field(default_factory=WeightsFormat)
 
     def __post_init__(self) -> None:
+        if not RUNS_COMMANDS:
+            raise InputError(
+                "decoder: a command needs a POSIX system, where all its processes can be stopped; on Windows, use WSL, "
+                "or write the lists with the decoder and give them to tune"
+            )
         places = self.places
         for name in places:
             if name not in PLACES:

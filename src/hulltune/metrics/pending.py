@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ from hulltune.metrics.base import Statistics
 
 if TYPE_CHECKING:
     from hulltune.metrics.store import Store
+
+STANDARD_OUTPUT = "-"
 
 
 @dataclass(frozen=True)
@@ -88,21 +91,27 @@ class Unanswered(Exception):  # noqa: N818  # the run is not wrong, it waits
         count = f"{len(questions)} output{'s have' if len(questions) != 1 else ' has'} no answer yet"
         where = "; name a file for the questions, as tune and score do"
         if path is not None:
-            where = f'; the questions are in {path}: put a number at each "answer"'
+            place = "on standard output" if path == STANDARD_OUTPUT else f"in {path}"
+            where = f'; the questions are {place}: put a number at each "answer"'
         then = ""
         if store is None:
             then = "; answers are kept in a store: give one, and run again"
         elif path is not None:
-            then = f", then run: hulltune answers {shlex.quote(str(path))} --store {shlex.quote(str(store))}"
-            then += ", and this again"
+            file = "FILE" if path == STANDARD_OUTPUT else shlex.quote(str(path))
+            then = f", then run: hulltune answers {file} --store {shlex.quote(str(store))}, and this again"
         super().__init__(f"{count}{where}{then}")
 
 
 def export_questions(questions: Iterable[Question], path: str | Path, *, store: Store | None = None) -> int:
     """Write the questions as JSON lines and return how many; the file appears whole or not at all.
 
-    An existing file is replaced, unless it has answers that are not in ``store``: they are somebody's work.
+    An existing file is replaced, unless it has answers that are not in ``store``: they are somebody's work. The path
+    "-" is standard output.
     """
+    if path == STANDARD_OUTPUT:
+        asked = list(questions)
+        sys.stdout.write("".join(f"{question.to_json()}\n" for question in asked))
+        return len(asked)
     target = Path(path)
     if target.exists():
         _refuse_to_lose_answers(target, store)

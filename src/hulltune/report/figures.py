@@ -1,23 +1,21 @@
-"""Pictures of the line search, drawn with matplotlib (``pip install 'hulltune[figures]'``)."""
+"""Pictures of a metric along a line, over a plane, and around tuned weights, drawn with matplotlib."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from math import isfinite
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hulltune.arrays import Floats
-from hulltune.errors import InputError
-from hulltune.formats.streams import written_atomically
-from hulltune.report.figure_data import CandidateLines, Steps, view_around
+from hulltune.report.picture import new_picture
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
+    from hulltune.report.picture import Picture
     from hulltune.tuning.planes import MetricPlane
+    from hulltune.tuning.sensitivity import Sensitivity
     from hulltune.tuning.surfaces import MetricSurface
 
 COLOURS = (
@@ -29,161 +27,91 @@ COLOURS = (
     "#56b4e9",
 )  # Okabe and Ito: safe for colour-blind eyes
 OBSCURED = "#8c8c8c"
+LEAST_BAND = 0.012
+"""The least width of the band of the best interval, as a share of the axis: about eight pixels."""
+NARROW = 0.05
+"""A best interval below this share of the view is shown again in a close-up."""
 
 
-def _figure(width: float, height: float) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("figures need matplotlib: pip install 'hulltune[figures]'") from None
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def save(figure: Figure, path: str | Path, *, dpi: int = 150) -> Path:
-    """Write the figure (PNG, SVG or PDF by its suffix), atomically, and return its path."""
-    target = Path(path)
-    if target.suffix.lower() not in {".png", ".svg", ".pdf"}:
-        raise InputError(f"{target}: expected a name that ends in .png, .svg or .pdf")
-    with written_atomically(target) as file:
-        figure.savefig(file, format=target.suffix.lower()[1:], dpi=dpi)
-    return target
-
-
-def envelope_figure(
-    lines: CandidateLines, steps: Steps, *, loss_label: str = "loss", view: tuple[float, float] | None = None
-) -> Figure:
-    """The candidates' lines and their upper envelope, above the error surface; both share the η axis."""
-    low, high = view or view_around(lines.breakpoints)
-    etas = np.array([low, *lines.breakpoints, high])
-    figure = _figure(7.0, 6.0)
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2, 1])
-    _draw_lines(above, lines, low, high)
-    above.plot(etas, lines.scores(etas).max(axis=0), color="black", linewidth=3.2, zorder=1, label="upper envelope")
-    above.legend(loc="upper center", frameon=False)
-    above.set_ylabel("model score")
-    above.set_title("Lines, upper envelope and error surface")
-    below.stairs(steps.values, steps.edges, baseline=None, color="black", linewidth=2)
-    below.set_ylabel(loss_label)
-    below.set_xlabel("η  (step along the direction)")
-    below.margins(y=0.25)
-    if np.all(steps.values == np.rint(steps.values)):
-        below.yaxis.get_major_locator().set_params(integer=True)
-    for axes in (above, below):
-        for point in lines.breakpoints:
-            axes.axvline(point, color="0.75", linestyle=":", linewidth=1, zorder=0)
-        axes.spines[["top", "right"]].set_visible(False)
-    below.set_xlim(low, high)
-    return figure
-
-
-def duality_figure(lines: CandidateLines, *, view: tuple[float, float] | None = None) -> Figure:
-    """The primal lines beside their dual points (slope, −intercept) with the lower hull."""
-    low, high = view or view_around(lines.breakpoints)
-    etas = np.array([low, *lines.breakpoints, high])
-    figure = _figure(10.0, 4.6)
-    primal, dual = figure.subplots(1, 2)
-    _draw_lines(primal, lines, low, high)
-    primal.plot(etas, lines.scores(etas).max(axis=0), color="black", linewidth=3.2, zorder=1)
-    primal.set_title("primal: lines and their upper envelope")
-    primal.set_xlabel("η")
-    primal.set_ylabel("score  =  slope · η + intercept")
-    primal.set_xlim(low, high)
-
-    points = lines.dual_points
-    hull = points[list(lines.winners)]
-    dual.plot(hull[:, 0], hull[:, 1], color="black", linewidth=3.2, zorder=1)
-    for index, (x, y) in enumerate(points):
-        dual.scatter([x], [y], s=70, color=_colour(lines, index), zorder=3)
-        offset, align = _beside_hull(lines, index)
-        dual.annotate(
-            lines.names[index], (x, y), textcoords="offset points", xytext=offset,
-            ha=align, va="center", color=_colour(lines, index), fontsize=11,
-        )  # fmt: skip
-    below = 0.08 * np.ptp(points[:, 1])
-    for (x0, y0), (x1, y1), point in zip(hull[:-1], hull[1:], lines.breakpoints, strict=True):
-        dual.text(
-            (x0 + x1) / 2, (y0 + y1) / 2 - below, f"breakpoint {point:.3g}".replace("-", "−"),
-            ha="center", va="top", fontsize=9, color="0.3",
-            rotation=np.degrees(np.arctan2(y1 - y0, x1 - x0)), rotation_mode="anchor", transform_rotates_text=True,
-        )  # fmt: skip
-    dual.margins(0.2, 0.28)
-    dual.set_title("dual: points and their lower hull")
-    dual.set_xlabel("slope")
-    dual.set_ylabel("−intercept")
-    for axes in (primal, dual):
-        axes.spines[["top", "right"]].set_visible(False)
-    return figure
-
-
-def _draw_lines(axes: Any, lines: CandidateLines, low: float, high: float) -> None:
-    """Every candidate's line, named at its right end; names that would overlap are moved apart."""
-    ends: Floats = np.array([low, high])
-    scores = lines.scores(ends)
-    for index in range(len(lines.names)):
-        style = "--" if index in lines.obscured else "-"
-        axes.plot(ends, scores[index], style, color=_colour(lines, index), linewidth=1.4, zorder=2)
-    bottom, top = scores.min(), scores.max()
-    places = spread_labels(scores[:, 1], (top - bottom) * 0.06)
-    for index, place in enumerate(places):
-        suffix = " (obscured)" if index in lines.obscured else ""
-        axes.annotate(
-            lines.names[index] + suffix, (high, place), textcoords="offset points", xytext=(6, 0),
-            va="center", color=_colour(lines, index), fontsize=11, annotation_clip=False,
-        )  # fmt: skip
-
-
-def _beside_hull(lines: CandidateLines, index: int) -> tuple[tuple[float, float], str]:
-    """The offset and the alignment of a dual point's name: away from the hull, which goes through the winners."""
-    if index in lines.obscured:
-        return (0.0, 15.0), "center"
-    if index == lines.winners[0]:
-        return (-10.0, 0.0), "right"
-    if index == lines.winners[-1]:
-        return (10.0, 0.0), "left"
-    return (0.0, -15.0), "center"
-
-
-def spread_labels(heights: Floats, gap: float) -> Floats:
-    """The heights, moved up as little as needed for neighbours to be ``gap`` apart; their order stays."""
-    order = np.argsort(heights, kind="stable")
-    moved = heights.astype(np.float64).copy()
-    for lower, upper in pairwise(order):
-        moved[upper] = max(moved[upper], moved[lower] + gap)
-    return moved
-
-
-def _colour(lines: CandidateLines, index: int) -> str:
-    return OBSCURED if index in lines.obscured else COLOURS[lines.winners.index(index) % len(COLOURS)]
-
-
-def metric_surface_figure(surface: MetricSurface, *, view: tuple[float, float] | None = None) -> Figure:
-    """The metric along an axis, its marks, and the best interval."""
+def plot_surface(surface: MetricSurface, *, view: tuple[float, float] | None = None) -> Picture:
+    """The metric along an axis, its marks, and the best interval, with a close-up where that is narrow."""
     low, high = view or surface.view()
-    first = int(np.searchsorted(surface.breakpoints, low, side="right"))
-    last = int(np.searchsorted(surface.breakpoints, high, side="left"))
-    edges = np.concatenate([[low], surface.breakpoints[first:last], [high]])
     score, left, right = surface.best
-    figure = _figure(7.0, 3.8)
-    axes = figure.subplots()
-    axes.stairs(surface.scores[first : last + 1], edges, baseline=None, color="black", linewidth=1.2)
-    axes.axvspan(max(left, low), min(right, high), color=COLOURS[2], alpha=0.25, linewidth=0, label=f"best {score:.4g}")
-    for number, (name, place) in enumerate(surface.marks):
-        axes.axvline(place, color=COLOURS[number], linestyle="--", linewidth=1.4, label=name)
-    axes.set_xlim(low, high)
-    axes.set_xlabel(surface.axis)
+    close = surface.close_up() if right - left < NARROW * (high - low) else None
+    figure = new_picture(7.4 if close is None else 10.4, 4.2)
+    panels = figure.subplots(
+        1, 1 if close is None else 2, squeeze=False, width_ratios=None if close is None else [5, 2]
+    )
+    views = [(low, high)] if close is None else [(low, high), close]
+    ends = f"from {_place(left)} to {_place(right)}"
+    for number, (axes, (start, end)) in enumerate(zip(panels[0], views, strict=True)):
+        edges, scores = surface.within(start, end)
+        axes.stairs(scores, edges, baseline=None, color="black", linewidth=1.3, zorder=3)
+        # A band of at least a few pixels, so that it can be seen however narrow the interval is.
+        room = max(0.0, LEAST_BAND * (end - start) - (min(right, end) - max(left, start))) / 2
+        band = (max(left, start) - room, min(right, end) + room)
+        if start < band[1] and band[0] < end:
+            axes.axvspan(*band, color=COLOURS[2], alpha=0.35, linewidth=0, label=f"best {_score(score)}, {ends}")
+        for colour, (name, place) in zip((COLOURS[0], COLOURS[1], *COLOURS[3:]), surface.marks, strict=False):
+            if start <= place <= end:
+                axes.axvline(place, color=colour, linestyle="--", linewidth=1.3, label=name, zorder=4)
+        axes.set_xlim(start, end)
+        axes.margins(y=0.08)
+        axes.set_xlabel(surface.axis if number == 0 else "close-up of the best")
+        axes.spines[["top", "right"]].set_visible(False)
+    if close is not None:
+        panels[0, 1].locator_params(axis="x", nbins=3)
     direction = "higher" if surface.higher_is_better else "lower"
-    axes.set_ylabel(f"{surface.metric.split('|')[0]} ({direction} is better)")
-    axes.set_title(surface.metric, fontsize=8, color="0.4")
-    axes.legend(frameon=False, fontsize=9)
-    axes.spines[["top", "right"]].set_visible(False)
+    panels[0, 0].set_ylabel(f"{surface.metric.split('|')[0]} ({direction} is better)")
+    figure.suptitle(surface.metric, fontsize=8, color="0.4")
+    handles, labels = panels[0, -1].get_legend_handles_labels()
+    more, names = panels[0, 0].get_legend_handles_labels()
+    shown = dict(zip([*names, *labels], [*more, *handles], strict=True))
+    figure.legend(shown.values(), shown.keys(), loc="outside lower center", frameon=False, fontsize=9, ncols=3)
     return figure
 
 
-def plane_figure(plane: MetricPlane) -> Figure:
+def plot_sensitivity(surfaces: Sequence[MetricSurface], found: Sensitivity, names: Sequence[str]) -> Picture:
+    """The metric along each weight, around the range in which it is hardly worse than with the tuned weight."""
+    columns = min(3, len(names))
+    rows = -(-len(names) // columns)
+    figure = new_picture(3.6 * columns, 2.3 * rows + 0.8)
+    panels = figure.subplots(rows, columns, squeeze=False, sharey=True)
+    for axes in panels.flat[len(names) :]:
+        axes.set_visible(False)
+    for axes, surface, name in zip(panels.flat, surfaces, names, strict=False):
+        now = surface.marks[0][1]
+        view = range_view(found.ranges[name], now, surface)
+        edges, scores = surface.within(*view)
+        axes.stairs(scores, edges, baseline=None, color="black", linewidth=1.2, zorder=3)
+        low, high = found.ranges[name]
+        inside = (view[0] if low is None else max(low, view[0]), view[1] if high is None else min(high, view[1]))
+        axes.axvspan(*inside, color=COLOURS[5], alpha=0.35, linewidth=0, label=f"within {found.tolerance:g}")
+        axes.axvline(now, color=COLOURS[0], linestyle="--", linewidth=1.2, label="tuned weight", zorder=4)
+        axes.set_xlim(*view)
+        axes.locator_params(axis="x", nbins=4)
+        axes.set_title(name if len(name) < 36 else f"{name[:34]}…", fontsize=10)
+        axes.spines[["top", "right"]].set_visible(False)
+    first = surfaces[0]
+    figure.supylabel(f"{first.metric.split('|')[0]} ({'higher' if first.higher_is_better else 'lower'} is better)")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", frameon=False, fontsize=9, ncols=2)
+    return figure
+
+
+def range_view(ends: tuple[float | None, float | None], now: float, surface: MetricSurface) -> tuple[float, float]:
+    """A view three times as wide as a range; where the range has no end, as far as the surface is interesting."""
+    low, high = surface.view()
+    left, right = low if ends[0] is None else ends[0], high if ends[1] is None else ends[1]
+    room = (right - left) or 0.05 * (high - low)
+    return min(left, now) - room, max(right, now) + room
+
+
+def plot_plane(plane: MetricPlane) -> Picture:
     """The metric over two weights: better is lighter, with the optimum, the weights now, and a grid if there is one."""
     raster = plane.raster(len(plane.heights))
     low, high = colour_range(raster, plane.certificate.value, higher_is_better=plane.higher_is_better)
-    figure = _figure(7.4, 6.0)
+    figure = new_picture(7.4, 6.0)
     axes = figure.subplots()
     name, direction = plane.certificate.metric.split("|")[0], "higher" if plane.higher_is_better else "lower"
     image = axes.imshow(
@@ -202,7 +130,7 @@ def plane_figure(plane: MetricPlane) -> Figure:
             label=f"best of {counted(len(plane.grid), 'grid point')} {_score(trial[2])}",
         )  # fmt: skip
     axes.scatter(
-        *plane.now, s=80, marker="o", color=COLOURS[1], edgecolor="white", linewidth=1.2, zorder=4,
+        *plane.now, s=34, marker="o", color=COLOURS[1], edgecolor="white", linewidth=0.8, zorder=6,
         label=f"weights given {_score(plane.now_score)}",
     )  # fmt: skip
     proof = plane.certificate
@@ -231,3 +159,7 @@ def colour_range(scores: Floats, best: float, *, higher_is_better: bool) -> tupl
 
 def _score(score: float) -> str:
     return f"{score:.2f}" if abs(score) >= 2 else f"{score:.4f}"
+
+
+def _place(end: float) -> str:
+    return f"{end:.5g}".replace("-", "−") if isfinite(end) else "−∞" if end < 0 else "∞"

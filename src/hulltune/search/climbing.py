@@ -32,6 +32,10 @@ NEAR = (0.33, 0.1)
 """The random distances of such starts, in turn, as shares of the mean size of the scaled weights."""
 FAR = 5
 """One restart in FAR is from random weights; the others look around the best of these."""
+LAST, ALIKE = 8, 6
+"""A search ends when ALIKE of the LAST climbs have ended at the best loss. That changed no result of 91 runs on eleven
+real sets (ten seeds of each set of lists), and with up to three free weights it saved half of the lines or more.
+"""
 MOST_ROUNDS = 8
 """The most rounds of climbing before the worse climbs of a race drop out."""
 MOST_NUMBERS = 1 << 27
@@ -119,6 +123,9 @@ class Climbing(Strategy):
     and simulated lists that reaches the scores of climbing from every start to the end with two fifths of the searches.
     Later climbs start on the way from the best weights to others that are nearly as good. That gains 0.02 to 0.08 BLEU
     on three sets over starts around the best itself: what good weights have in common is mostly right.
+
+    The search ends early when no better score is possible (see Setting.least_loss), or when the climbs end in one
+    place: ALIKE of the LAST ones have the best score.
     """
 
     restarts: int = RESTARTS
@@ -153,7 +160,7 @@ class Climbing(Strategy):
             starts = [setting.first] + [random_start(constraints, units, rngs[i]) for i in range(1, far + 1)]
             race.run([(number, weights, rngs[number]) for number, weights in enumerate(starts)], rounds=2, share=2)
             for group, begin in enumerate(range(far + 1, self.restarts + 1, TOGETHER)):
-                if race.stop.is_set():
+                if race.stop.is_set() or race.ended() is not None:
                     break
                 best, *others = race.ends()[: 1 + OTHERS]
                 distance = NEAR[group % len(NEAR)]
@@ -171,6 +178,7 @@ class Climbing(Strategy):
             line_searches=sum(path[-1].line_searches for path in race.paths.values()),
             history=race.history(),
             interrupted=race.stop.is_set(),
+            ended=race.ended() if len(race.paths) <= self.restarts else None,
         )
 
 
@@ -210,7 +218,7 @@ class _Race:
         """
         left: list[_Climb] = []
         self._in_threads([partial(self._begin, left, *start) for start in starts])
-        while left and not self.stop.is_set():
+        while left and not self.stop.is_set() and not self._is_least():
             last = len(left) == 1
             self._in_threads([partial(each.go_on, None if last else rounds, self.stop) for each in left])
             if last:
@@ -219,6 +227,18 @@ class _Race:
             rounds = min(2 * rounds, MOST_ROUNDS)
         self.finished += len(starts)
         self._report()
+
+    def ended(self) -> str | None:
+        """The reason to climb no more, if there is one."""
+        if self._is_least():
+            return "no better score is possible"
+        last = [self.paths[number][-1].loss for number in sorted(self.paths)[-LAST:]]
+        if len(last) == LAST and last.count(self.best().loss) >= ALIKE:
+            return f"{last.count(self.best().loss)} of the last {LAST} climbs ended at this score"
+        return None
+
+    def _is_least(self) -> bool:
+        return any(path[-1].loss <= self.setting.least_loss for path in self.paths.values() if path)
 
     def best(self) -> Position:
         """The position of the smallest loss; of equals that of the first climb."""
@@ -252,7 +272,11 @@ class _Race:
         climber = Climber(self.setting, self.policy, rng, self.runner)
         first = climber.first_position(weights)
         yield first
-        yield from self.strategy.climb(climber, first)
+        if first.loss > self.setting.least_loss:
+            for position in self.strategy.climb(climber, first):
+                yield position
+                if position.loss <= self.setting.least_loss:
+                    return
 
     def _in_threads(self, tasks: list[Callable[[], None]]) -> None:
         with ThreadPoolExecutor(max(1, min(self.threads, len(tasks)))) as pool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Floats
+from hulltune.metrics.base import Metric
 from hulltune.search.climb import Climb
 from hulltune.search.climbing import Climber
 from hulltune.search.directions import inverse_units
@@ -33,13 +34,13 @@ class GradientClimb(Climb):
         return [expected_metric_direction(climber.setting.problem, weights, units=climber.setting.units)]
 
 
-def loss_gradient(problem: Problem, total: NDArray[np.generic]) -> Floats:
+def loss_gradient(metric: Metric, total: NDArray[np.generic]) -> Floats:
     """The derivatives of the corpus loss by each statistic at ``total``: central differences of about one count."""
     point = np.asarray(total, dtype=np.float64)
     step = np.maximum(1.0, np.abs(point) * 1e-3)
     moves = np.diag(step)
     with np.errstate(all="ignore"):
-        change = problem.metric.loss(point + moves) - problem.metric.loss(np.maximum(point - moves, 0.0))
+        change = metric.loss(point + moves) - metric.loss(np.maximum(point - moves, 0.0))
     slopes = change / (point + step - np.maximum(point - step, 0.0))
     return np.where(np.isfinite(slopes), slopes, 0.0)
 
@@ -63,7 +64,7 @@ def expected_metric_direction(problem: Problem, weights: Floats, *, units: Float
     scores = scores * (4.0 / temperature / spread) if spread > 0.0 else scores
     likelihood = exp_of_negative(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
     likelihood /= np.repeat(np.add.reduceat(likelihood, starts), sizes)
-    slope = loss_gradient(problem, problem.picks(weights).total)
+    slope = loss_gradient(problem.metric, problem.picks(weights).total)
     rows = problem.rows(outputs)  # before reading the table: asking for rows may grow it
     losses = row_sums(problem.table[rows], slope)
     expected = np.add.reduceat(likelihood * losses, starts)

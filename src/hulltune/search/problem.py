@@ -236,13 +236,27 @@ class Problem:
         offsets, places = gather_rows(offsets, names)
         return offsets, outputs[places]
 
-    def meet(self, weights: Floats, *, k: int, threads: int | None = None) -> None:
-        """Add the ``k`` best distinct outputs of every forest under ``weights`` to the outputs met."""
+    def pool(self, weights: Any, *, k: int, threads: int | None = None) -> tuple[Int64s, Int64s]:
+        """Offsets by sentence, and outputs: all hypotheses of a list, the ``k`` best distinct outputs of a forest."""
+        if self.is_lists:
+            return self.choices()
+        own = self._sentences
         found = kbest(self.corpus, weights, k, distinct=True, threads=threads, scorer=self.scorer)
-        sentences = self._sentences
-        self.outputs.of_derivations(
-            self.corpus, sentences.in_order, 0, sentences.names, found.offsets, found.edge_offsets, found.edges
+        best = self.outputs.of_derivations(
+            self.corpus, own.in_order, 0, own.names, found.offsets, found.edge_offsets, found.edges
         )
+        edges = np.flatnonzero(np.repeat(own.is_list, np.diff(self.corpus.sentence_edges)))
+        of_forest = np.repeat(~own.is_list, np.diff(found.offsets))
+        outputs = np.concatenate([own.outputs_of_edges(edges), best[of_forest]])
+        places = np.arange(len(self.corpus))
+        sentences = np.concatenate(
+            [
+                np.repeat(places, np.diff(self.corpus.sentence_edges))[edges],
+                np.repeat(places, np.diff(found.offsets))[of_forest],
+            ]
+        )
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(sentences, minlength=len(places)))]).astype(np.int64)
+        return offsets, outputs[np.argsort(sentences, kind="stable")].astype(np.int64)
 
     def rivals(self, weights: Floats, units: Floats) -> tuple[Int64s, Int64s, Features]:
         """Outputs to compare around ``weights``: offsets by sentence, the outputs, and their features.

@@ -34,6 +34,8 @@ class Setting:
     """The weights of the decoder itself, if they are known and no start was given."""
     stop: threading.Event = field(default_factory=threading.Event)
     """Set to end the search with the best weights so far; Ctrl-C sets it."""
+    least_loss: float = -np.inf
+    """A loss that no weights are below: a climb that reaches it ends, and with it the search."""
 
     @property
     def compared(self) -> Floats:
@@ -62,7 +64,8 @@ class Setting:
         own = None
         if model is not None and start is None:
             own = np.array([model.get(name, 0.0) for name in problem.feature_names])
-        return Setting(problem, compiled, units, _first_weights(problem, compiled, units, start), own)
+        first = _first_weights(problem, compiled, units, start)
+        return Setting(problem, compiled, units, first, own, least_loss=float(problem.metric.least_loss))
 
 
 def _first_weights(problem: Problem, constraints: CompiledConstraints, units: Floats, start: Start) -> Floats:
@@ -109,6 +112,8 @@ class Found:
     history: tuple[Mapping[str, float], ...]
     interrupted: bool
     certificate: Certificate | None = None
+    ended: str | None = None
+    """The reason why the search ended before all of its climbs were done; None if it did not."""
 
 
 class Strategy(ABC):

@@ -3,24 +3,32 @@
 from hulltune.tuning.comparison import Change, Comparison, compare
 from hulltune.tuning.oracle import Oracle, best_reachable
 from hulltune.tuning.picks import Pick, Reranked
+from hulltune.tuning.planes import MetricPlane, metric_plane
 from hulltune.tuning.reranker import Reranker
 from hulltune.tuning.reranking import count_errors, rerank, score
 from hulltune.tuning.result import TuneResult
+from hulltune.tuning.sensitivity import Sensitivity
+from hulltune.tuning.surfaces import MetricSurface, metric_surface
 from hulltune.tuning.tune import Progress, Run, tune
 
 __all__ = [
     "Change",
     "Comparison",
+    "MetricPlane",
+    "MetricSurface",
     "Oracle",
     "Pick",
     "Progress",
     "Reranked",
     "Reranker",
     "Run",
+    "Sensitivity",
     "TuneResult",
     "best_reachable",
     "compare",
     "count_errors",
+    "metric_plane",
+    "metric_surface",
     "rerank",
     "score",
     "tune",

@@ -1,4 +1,4 @@
-"""Evaluation of tuned weights: the best possible picks, the noise in the gain, and the worth of each feature."""
+"""Evaluation of tuned weights: the noise in the gain, and the worth of each feature."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats
 from hulltune.metrics.base import Metric
-from hulltune.search.gradient import loss_gradient
-from hulltune.search.problem import Picks, Problem, row_sums
+from hulltune.search.problem import Problem
 
 BLOCK = 1 << 23
 """The most counts of sentences in samples that are in memory at a time."""
@@ -74,34 +73,6 @@ def _percentile(values: list[float], share: float) -> float:
     before = math.floor(place)
     after = min(before + 1, len(ordered) - 1)
     return ordered[before] + (ordered[after] - ordered[before]) * (place - before)
-
-
-def oracle(problem: Problem, start: Picks, *, rounds: int = 30) -> Picks:
-    """The best picks that a greedy search finds. In each round every sentence takes the candidate that lowers the
-    corpus loss most, to first order, until the loss falls no more.
-
-    The result is exact for losses that are additive over sentences; for others, better picks may exist. The candidates
-    of a forest are only the outputs that the search has met (see Problem.choices).
-    """
-    edges, choices = problem.choices()
-    filled = np.flatnonzero(np.diff(edges) > 0)
-    if not len(filled):
-        return start
-    rows = problem.rows(choices)
-    best, best_loss = start, float(problem.metric.loss(start.total))
-    for _ in range(rounds):
-        gains = row_sums(problem.table[rows], loss_gradient(problem, best.total))
-        lowest = np.repeat(np.minimum.reduceat(gains, edges[:-1][filled]), np.diff(edges)[filled])
-        at_best = np.flatnonzero(gains == lowest)
-        first = at_best[np.searchsorted(at_best, edges[:-1][filled])]
-        outputs = np.full(len(problem.corpus), -1, dtype=np.int64)
-        outputs[filled] = choices[first]
-        picks = problem.picked(outputs)
-        loss = float(problem.metric.loss(picks.total))
-        if not loss < best_loss:
-            break
-        best, best_loss = picks, loss
-    return best
 
 
 def baseline_kind(problem: Problem, *, by_model: bool = False) -> str:

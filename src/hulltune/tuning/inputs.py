@@ -6,13 +6,19 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+import numpy as np
+
+from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset, References
+from hulltune.data.forest import feature_vector
 from hulltune.data.matching import matched_aloud
 from hulltune.formats.read import DataLike, read
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.weights import read_weights
 from hulltune.metrics.base import Metric
+from hulltune.metrics.registry import get_metric
 from hulltune.metrics.statistics import for_data
+from hulltune.search.problem import Problem
 from hulltune.tuning.result import TuneResult
 
 WeightsLike: TypeAlias = Mapping[str, float] | Sequence[float] | str | os.PathLike[str] | TuneResult
@@ -22,10 +28,12 @@ __all__ = [
     "ReferencesLike",
     "WeightsLike",
     "as_dataset",
+    "as_problem",
     "as_references",
     "as_weights",
     "judged",
     "like",
+    "weight_vector",
 ]
 
 
@@ -44,6 +52,14 @@ def judged(dataset: Dataset, references: References | None, *metrics: Metric) ->
     return matched_aloud(dataset.with_qualities(qualities), references, needed=needed)
 
 
+def as_problem(data: Problem | DataLike, references: ReferencesLike = None, metric: str | Metric = "bleu") -> Problem:
+    """The problem itself, or that of data with references and a metric."""
+    if isinstance(data, Problem):
+        return data
+    chosen = get_metric(metric)
+    return Problem.of(as_dataset(data, references, chosen), chosen)
+
+
 def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
     """Weights by name, or in the order of the features, from a TuneResult, a file, or as they are."""
     if isinstance(weights, TuneResult):
@@ -51,6 +67,12 @@ def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:
     if isinstance(weights, (str, os.PathLike)):
         return read_weights(weights)
     return weights
+
+
+def weight_vector(problem: Problem, weights: WeightsLike | Floats, what: str = "weights") -> Floats:
+    """Weights as a vector in the order of the features; messages call them ``what``."""
+    given = weights if isinstance(weights, np.ndarray) else as_weights(weights)
+    return feature_vector(given, problem.feature_names, what)
 
 
 def like(dataset: Dataset, heldout: DataLike, *metrics: Metric) -> Dataset:

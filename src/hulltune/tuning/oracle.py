@@ -1,4 +1,4 @@
-"""Oracles: the best score that any choice of outputs reaches, exact for WER and CER, greedy for other metrics."""
+"""Oracles: the best score that any choice of outputs reaches, a property of the data, with a bound beside it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,21 @@ from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric, References
-from hulltune.metrics.registry import get_metric
-from hulltune.metrics.statistics import for_data
 from hulltune.metrics.wer import Cer, Wer
-from hulltune.search.problem import Picks, Problem
-from hulltune.tuning.evaluation import oracle
-from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights
+from hulltune.search.constraints import Constraints
+from hulltune.search.directions import feature_units, some_axes
+from hulltune.search.policies import Policy
+from hulltune.search.problem import Problem, exact_sum
+from hulltune.search.shards import runner_of
+from hulltune.search.steps import search_lines
+from hulltune.tuning.choices import best_choice
+from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, as_weights
 from hulltune.tuning.nearest import Nearest, nearest_outputs
 from hulltune.wording import counted
 
 NBEST = 100
+STEPS, AXES = 3, 24
+"""The most steps of a short search for outputs of forests, and the most axes that it searches for each."""
 
 
 @dataclass(frozen=True)
@@ -59,65 +64,135 @@ def best_reachable(
 ) -> Oracle:
     """The best score that one output for each sentence can reach, over all outputs of its list or forest.
 
-    WER and CER are exact, by dynamic programming over all derivations (see nearest_outputs). With several references of
-    different lengths the chosen outputs decide on the length, too; then the result may miss the best, and ``bound``
-    limits by how much. Other metrics, MER included (its length depends on the alignment), have the n-best oracle: a
-    greedy search over the ``k`` best distinct outputs under ``weights``, or over all candidates if all sentences are
-    lists.
+    It is exact for lists with a metric that is a ratio of sums (WER, CER, TER, AER, accuracy and others), and for WER
+    and CER over all derivations of forests, by dynamic programming (see nearest_outputs). Other metrics over lists have
+    the best choice that a greedy search finds, with a ``bound`` beside it. Of forests, they search the outputs nearest
+    to the references, and the ``k`` best distinct ones under ``weights``; without weights, those that win on lines of a
+    short search from equal weights over scaled features, and the ``k`` best where it ends.
+
+    With several references of different lengths, the outputs chosen from forests decide on the length of WER and CER,
+    too; then the result may miss the best, and ``bound`` limits by how much.
+
+    Nothing is random: the result depends on the data and the metric alone, and on ``weights`` and ``k`` if given.
     """
-    chosen = get_metric(metric)
-    dataset = as_dataset(data, references, chosen)
-    assert dataset.references is not None
-    chosen = for_data(chosen, dataset)
-    if not chosen.needs_references:  # its scores belong to ids and candidates, not to texts alone
-        problem = Problem.of(dataset, chosen)
-        if problem.is_lists:
-            return _greedy(problem, "all candidates")
     vector = None if weights is None else as_weights(weights)
-    return _best(dataset.corpus, dataset.references, chosen, vector, k, threads)
+    return oracle_of(as_problem(data, references, metric), weights=vector, k=k, threads=threads)
 
 
-def _best(corpus: Corpus, references: References, metric: Metric, weights: Any, k: int, threads: int | None) -> Oracle:
-    if isinstance(metric, (Wer, Cer)):
-        return _error_rate(corpus, references, metric, weights, k, threads)
-    candidates = _Candidates(corpus, weights, k, threads)
-    problem = _problem(candidates.of(np.arange(len(corpus))), metric, references)
-    return _greedy(problem, "all candidates" if candidates.are_all else f"the {k} best distinct outputs")
-
-
-def _greedy(problem: Problem, searched: str) -> Oracle:
-    best = oracle(problem, problem.baseline())
+def oracle_of(problem: Problem, *, weights: Any = None, k: int = NBEST, threads: int | None = None) -> Oracle:
+    """The best score that one output for each sentence of a problem can reach; see ``best_reachable``."""
+    if not problem.corpus.edges:
+        raise InputError("corpus: no sentence has a derivation, so there is nothing to choose from")
+    if isinstance(problem.metric, (Wer, Cer)) and not problem.is_lists:
+        return _error_rate(problem, weights, k, threads)
+    pool = _Pool.of(problem, weights, k, threads)
+    filled = np.diff(pool.offsets) > 0
+    starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])
+    empty = np.where(filled, pool.outputs[np.minimum(pool.offsets[:-1], len(pool.outputs) - 1)], -1)
+    others = exact_sum(problem.picked(empty).statistics[~filled])
+    choice = best_choice(problem.metric, problem.table[pool.rows], starts, others)
+    texts = np.full(len(filled), "", dtype=object)
+    texts[filled] = [pool.text(problem, place) for place in choice.candidates.tolist()]
+    complete = problem.is_lists
     return Oracle(
-        score=float(problem.metric.score(best.total)),
+        score=problem.metric.score_of(choice.loss),
         metric=problem.metric.signature,
-        kind=f"greedy, {searched}",
-        exact=False,
-        bound=None,
-        texts=tuple(problem.text(output) for output in best.outputs.tolist()),
+        kind=f"{'exact' if complete and choice.exact else 'greedy'}, {pool.kind}",
+        exact=complete and choice.exact,
+        bound=problem.metric.score_of(choice.bound) if complete and choice.bound is not None else None,
+        texts=tuple(texts.tolist()),
     )
 
 
-def oracle_around(problem: Problem, tuned: Picks, weights: Floats, *, threads: int) -> tuple[float, str]:
-    """The best score of picks that is found from the ``tuned`` ones on, and a description of the outputs searched.
+@dataclass(frozen=True, eq=False)
+class _Pool:
+    """Outputs to choose from: their offsets by sentence, their rows in the problem's table, and a description."""
 
-    For lists these are all candidates. For forests they are the outputs met in the search and the NBEST best distinct
-    ones under ``weights``; for WER and CER over lattices, all derivations.
+    offsets: Int64s
+    rows: Int64s
+    outputs: Int64s
+    """The number of each output; −1 − i for number i of ``texts``."""
+    texts: list[str]
+    kind: str
+
+    @staticmethod
+    def of(problem: Problem, weights: Any, k: int, threads: int | None) -> _Pool:
+        """Every hypothesis of a list. Of a forest, the outputs nearest to its references, and the k best distinct ones
+        under the weights; without weights, the outputs of a short search, and the k best under its last weights.
+        """
+        if problem.is_lists:
+            offsets, outputs = problem.choices()
+            return _Pool(offsets, problem.rows(outputs), outputs, [], "all candidates")
+        met: Int64s = np.empty(0, dtype=np.int64)
+        among = f"the {k} best"
+        if weights is None:
+            met, weights = _short_search(problem, threads)
+            among = f"a short search and its {k} best"
+        offsets, best = problem.pool(weights, k=k, threads=threads)
+        of_best = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        outputs, places = np.concatenate([best, met]), np.concatenate([of_best, problem.outputs.sentences(met)])
+        # In the order of arrival: the numbers of outputs depend on what was met before.
+        firsts = np.sort(np.unique(outputs, return_index=True)[1])
+        outputs, places = outputs[firsts], places[firsts]
+        near, texts = _near(problem, threads)
+        rows = np.concatenate([problem.rows(outputs), problem.memory.ask(near, texts)])
+        places = np.concatenate([places, near])
+        order = np.argsort(places, kind="stable")
+        sizes = np.bincount(places, minlength=len(offsets) - 1)
+        return _Pool(
+            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            rows=rows[order],
+            outputs=np.concatenate([outputs, -1 - np.arange(len(texts))])[order],
+            texts=texts,
+            kind=f"near the references, {among}" if texts else among,
+        )
+
+    def text(self, problem: Problem, place: int) -> str:
+        """The text of an output."""
+        number = int(self.outputs[place])
+        return problem.text(number) if number >= 0 else self.texts[-1 - number]
+
+
+def _short_search(problem: Problem, threads: int | None) -> tuple[Int64s, Floats]:
+    """The outputs that win somewhere along the axes, from equal weights over scaled features and from the best of some
+    steps on; and the last weights. Nothing of it is random, and no constraints or starts of a run matter.
     """
-    kind = "all candidates"
-    if not problem.is_lists:
-        is_lattices = int(np.diff(problem.corpus.tail_offsets).max(initial=0)) <= 1
-        if isinstance(problem.metric, (Wer, Cer)) and is_lattices:
-            found = _best(problem.corpus, problem.references, problem.metric, weights, NBEST, threads)
-            if found.exact:
-                return found.score, found.kind
-        problem.meet(weights, k=NBEST, threads=threads)
-        kind = f"outputs met in the search, and the {NBEST} best"
-    return float(problem.metric.score(oracle(problem, tuned).total)), kind
+    units, runner = feature_units(problem.corpus), runner_of(threads)
+    free = Constraints().compile(problem.feature_names)
+    weights = free.start(units)
+    axes = some_axes(units)
+    lines = axes[:: -(-len(axes) // AXES)] if axes else []
+    met: list[Int64s] = [np.empty(0, dtype=np.int64)]
+    loss = problem.loss(weights, runner=runner)
+    for _ in range(STEPS if lines else 0):
+        found = problem.search(weights, np.array(lines), np.tile([-np.inf, np.inf], (len(lines), 1)), runner=runner)
+        met += [line.outputs.astype(np.int64) for line in found]
+        moves = search_lines(problem, weights, loss, lines, free, Policy(), runner=runner)
+        best = min(moves, key=lambda move: move.loss, default=None)
+        if best is None or not best.loss < loss:
+            break
+        weights, loss = best.weights, problem.loss(best.weights, runner=runner)
+    return np.concatenate(met), weights
 
 
-def _error_rate(
-    corpus: Corpus, references: References, metric: Wer | Cer, weights: Any, k: int, threads: int | None
-) -> Oracle:
+def _near(problem: Problem, threads: int | None) -> tuple[Int64s, list[str]]:
+    """The outputs of forests with the fewest edits from a reference: their sentences and texts, each text once.
+
+    A metric without references may know the outputs of the data alone, so it is not asked for these.
+    """
+    if not problem.metric.needs_references or not all(problem.references):
+        return np.empty(0, dtype=np.int64), []
+    forests = np.flatnonzero(np.diff(problem.corpus.node_offsets) > 1)
+    found = nearest_outputs(problem.corpus, Wer().prepare(problem.references), forests, threads=threads)
+    pairs = dict.fromkeys((sentence, each.text) for sentence, near in enumerate(found) for each in near)
+    return np.array([sentence for sentence, _ in pairs], dtype=np.int64), [text for _, text in pairs]
+
+
+def _error_rate(problem: Problem, weights: Any, k: int, threads: int | None) -> Oracle:
+    corpus, references, metric = problem.corpus, problem.references, problem.metric
+    assert isinstance(metric, (Wer, Cer))
+    if weights is None:
+        weights = Constraints().compile(corpus.feature_names).start(feature_units(corpus))
     is_list = np.diff(corpus.node_offsets) == 1
     prepared = metric.prepare(references)
     nearest = nearest_outputs(corpus, prepared, np.flatnonzero(~is_list), threads=threads)
@@ -130,7 +205,8 @@ def _error_rate(
     rows = problem.rows(np.arange(problem.corpus.edges))  # before reading the table: asking for rows may grow it
     edits, lengths = problem.table[rows, 1:].sum(axis=1), problem.table[rows, :3].sum(axis=1)
     offsets = problem.corpus.sentence_edges
-    best = problem.picked(_lowest_ratio(offsets, edits, lengths))
+    tried = [problem.picked(chosen) for chosen in _lowest_ratios(offsets, edits, lengths)]
+    best = min(tried, key=lambda picks: float(metric.score(picks.total)))
     score = float(metric.score(best.total))
     bound = None
     if np.all(searched | is_list):
@@ -164,34 +240,40 @@ def _bound(
         pairs.append([(each.edits, each.length) for each in found] or candidates)
     ends = np.concatenate([[0], np.cumsum([len(each) for each in pairs])]).astype(np.int64)
     flat = np.array([pair for each in pairs for pair in each], dtype=np.int64).reshape(-1, 2)
-    chosen = flat[_lowest_ratio(ends, flat[:, 0], flat[:, 1])].sum(axis=0)
-    hits = max(int(chosen[1] - chosen[0]), 0)  # any statistics with these sums will do: the rate uses only the sums
-    return float(metric.score(np.array([hits, min(chosen[0], chosen[1]), 0, max(chosen[0] - chosen[1], 0)])))
+    rates = []
+    for places in _lowest_ratios(ends, flat[:, 0], flat[:, 1]):
+        chosen = flat[places].sum(axis=0)
+        hits = max(int(chosen[1] - chosen[0]), 0)  # any statistics with these sums will do: the rate uses only the sums
+        rates.append(float(metric.score(np.array([hits, min(chosen[0], chosen[1]), 0, max(chosen[0] - chosen[1], 0)]))))
+    return min(rates)
 
 
-def _lowest_ratio(offsets: Int64s, edits: Int64s, lengths: Int64s) -> Int64s:
+def _lowest_ratios(offsets: Int64s, edits: Int64s, lengths: Int64s) -> list[Int64s]:
     """The candidate of each sentence (−1 where it has none) such that Σ edits / Σ lengths is lowest (Dinkelbach 1967).
 
-    At the lowest rate λ, every sentence takes the least of edits − λ · length; λ falls in each round.
+    At the lowest rate λ, every sentence takes the least of edits − λ · length; λ falls in each round. Where the fewest
+    edits come with a length of 0, these candidates come first: what their rate is, the metric decides.
     """
     filled = np.flatnonzero(np.diff(offsets) > 0)
     chosen = np.full(len(offsets) - 1, -1, dtype=np.int64)
     if not len(filled):
-        return chosen
+        return [chosen]
     chosen[filled] = offsets[:-1][filled]
     starts, sizes = offsets[:-1][filled], np.diff(offsets)[filled]
-    top, bottom, rate = 0, 1, None  # the first round goes by the edits alone
+    top, bottom, is_ratio = 0, 1, False  # the first round goes by the edits alone
+    without_length: list[Int64s] = []
     while True:
         costs = edits * bottom - lengths * top  # whole numbers: no rounding
         lowest = np.flatnonzero(costs == np.repeat(np.minimum.reduceat(costs, starts), sizes))
         best = lowest[np.searchsorted(lowest, starts)]
         total, length = int(edits[best].sum()), int(lengths[best].sum())
-        if rate is not None and total * bottom >= top * length:
-            return chosen
+        if is_ratio and total * bottom >= top * length:
+            return [*without_length, chosen]
         chosen[filled] = best
         if length == 0:
-            return chosen
-        top, bottom, rate = total, length, total / length
+            without_length = [chosen.copy()]
+        top, bottom = (total, length) if length else (1, 0)  # a rate of ∞: next, the longest references
+        is_ratio = True
 
 
 class _Candidates:
@@ -200,7 +282,6 @@ class _Candidates:
     def __init__(self, corpus: Corpus, weights: Any, k: int, threads: int | None) -> None:
         self._corpus, self._weights, self._k, self._threads = corpus, weights, k, threads
         self._is_list = np.diff(corpus.node_offsets) == 1
-        self.are_all = bool(self._is_list.all())
 
     def of(self, sentences: Int64s) -> list[Sequence[str]]:
         """The texts of each of some sentences."""
@@ -216,11 +297,6 @@ class _Candidates:
         weights, k = self._weights, self._k
         if lists:  # weights of 0 keep the order of the list
             weights, k = np.zeros(len(part.feature_names)), max(int(np.diff(part.sentence_edges).max()), 1)
-        elif weights is None:
-            raise InputError(
-                f"weights: sentence {int(sentences[0])} is a forest, and the {k} best outputs of a forest depend on "
-                "the weights; give some"
-            )
         found = kbest(part, weights, k, distinct=True, threads=self._threads)
         bounds = found.offsets.tolist()
         return [found.texts[first:last] for first, last in pairwise(bounds)]

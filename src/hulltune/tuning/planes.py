@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hulltune.arrays import Floats
 from hulltune.errors import InputError, check_most, unknown_name
+from hulltune.lines.compute import check_threads
+from hulltune.metrics.base import Metric
 from hulltune.search.certified.certificate import Certificate
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
+from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, weight_vector
+from hulltune.tuning.surfaces import along_feature, check_view, drawn
+
+if TYPE_CHECKING:
+    from hulltune.report.picture import Picture
 
 MOST_POINTS = 10_000
 """The most rows of a picture, or columns or rows of a grid: each row is a line search, each point a decoding."""
+CLOSER = 0.6
+"""The view of a plane is so much closer to the optimum than that of a line, because colours show more than one line."""
 View = tuple[float, float, float, float]
 """Left, right, bottom, top."""
 
@@ -51,6 +63,24 @@ class MetricPlane:
         rows = zip(self.breakpoints, self.scores, strict=True)
         return np.array([scores[np.searchsorted(breakpoints, middles, side="right")] for breakpoints, scores in rows])
 
+    def to_csv(self) -> str:
+        """The plane as CSV: a line for each interval of each row, with the weight of the second feature, the ends of
+        the first feature's weight, and the score in between.
+        """
+        left, right = self.view[:2]
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([self.axes[1], f"{self.axes[0]} from", f"{self.axes[0]} to", "score"])
+        for height, breakpoints, scores in zip(self.heights.tolist(), self.breakpoints, self.scores, strict=True):
+            ends = [left, *breakpoints.tolist(), right]
+            for start, end, score in zip(ends[:-1], ends[1:], scores.tolist(), strict=True):
+                writer.writerow([repr(height), repr(start), repr(end), repr(score)])
+        return text.getvalue()
+
+    def plot(self) -> Picture:
+        """A picture of the plane, which notebooks show: better is lighter, with the optimum and the weights now."""
+        return drawn("plot_plane", self)
+
     @property
     def best_of_grid(self) -> tuple[float, float, float] | None:
         """The best grid point and its score, if there is a grid."""
@@ -62,23 +92,46 @@ class MetricPlane:
 
 
 def metric_plane(
-    problem: Problem,
-    weights: Floats,
+    data: Problem | DataLike,
+    weights: WeightsLike | Floats,
     features: tuple[str, str],
     *,
+    references: ReferencesLike = None,
+    metric: str | Metric = "bleu",
     view: View | None = None,
     rows: int = 400,
     grid: tuple[int, int] | None = None,
     limits: Limits | None = None,
-    threads: int = 1,
+    threads: int | None = 1,
 ) -> MetricPlane:
     """The exact surface over the weights of two features, and its certified optimum.
 
-    ``view`` is the part to show (by default the weights, the optimum and room around them). ``grid`` is a number of
-    columns and rows of points to compare with.
+    ``data``, ``references`` and ``metric`` are as in ``tune``. ``view`` is the part to show (by default the weights,
+    the optimum and room around them), in ``rows`` lines that are exact from end to end. ``grid`` is a number of columns
+    and rows of points to compare with.
     """
     check_most("rows", rows, MOST_POINTS)
     check_most("grid", max(grid or (0,)), MOST_POINTS)
+    if view is not None:
+        check_view(view)
+    problem = as_problem(data, references, metric)
+    return _plane(
+        problem, weight_vector(problem, weights), features,
+        view=view, rows=rows, grid=grid, limits=limits, threads=check_threads(threads),
+    )  # fmt: skip
+
+
+def _plane(
+    problem: Problem,
+    weights: Floats,
+    features: tuple[str, str],
+    *,
+    view: View | None,
+    rows: int,
+    grid: tuple[int, int] | None,
+    limits: Limits | None,
+    threads: int,
+) -> MetricPlane:
     columns = [_column(problem, name) for name in features]
     if columns[0] == columns[1]:
         raise InputError(f"plane: expected two different features, got {features[0]!r} twice")
@@ -93,7 +146,7 @@ def metric_plane(
     if not any(held.values()):  # only the direction matters, so the optimum is shown at the size of the weights
         size = max(map(abs, now)) / max(map(abs, best)) if any(now) else 1.0
         best = (best[0] * size, best[1] * size)
-    shown = view or _view_around(now, best)
+    shown = view or _view_around(problem, weights, columns, now, best)
     heights = shown[2] + (np.arange(rows) + 0.5) * (shown[3] - shown[2]) / rows
     lines = [_row(problem, weights, columns, float(height), shown) for height in heights]
     points = _grid_points(shown, grid)
@@ -133,12 +186,17 @@ def _row(problem: Problem, weights: Floats, columns: list[int], height: float, v
     return surface.breakpoints, np.asarray(problem.metric.score(surface.statistics), dtype=np.float64)
 
 
-def _view_around(now: tuple[float, float], best: tuple[float, float]) -> View:
-    """The part of the plane with both points, the origin and some room."""
+def _view_around(
+    problem: Problem, weights: Floats, columns: list[int], now: tuple[float, float], best: tuple[float, float]
+) -> View:
+    """The part of the plane around the optimum and the weights now, as far as the metric changes along each axis."""
+    at_best = _at(weights, columns, best)
     ends: list[float] = []
     for k in (0, 1):
-        low, high = min(0.0, now[k], best[k]), max(0.0, now[k], best[k])
-        room = 0.35 * (high - low) or 1.0
+        low, high = along_feature(problem, at_best, problem.feature_names[columns[k]]).view()
+        low, high = best[k] - CLOSER * (best[k] - low), best[k] + CLOSER * (high - best[k])
+        low, high = min(low, now[k], best[k]), max(high, now[k], best[k])
+        room = 0.05 * (high - low)
         ends += [low - room, high + room]
     return ends[0], ends[1], ends[2], ends[3]
 

@@ -53,6 +53,7 @@ class Reranker:
         replicates: int = 1,
         also: Sequence[str | Metric] | None = None,
         oracle: bool = True,
+        tolerance: float | None = None,
         store: Store | str | Path | None = None,
         questions: str | Path | None = None,
         progress: ShowProgress | None = None,
@@ -69,6 +70,7 @@ class Reranker:
         self.replicates = replicates
         self.also = also
         self.oracle = oracle
+        self.tolerance = tolerance
         self.store = store
         self.questions = questions
         self.progress = progress

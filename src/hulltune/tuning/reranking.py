@@ -16,10 +16,8 @@ from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import ErrorCounts, error_counts
-from hulltune.metrics.registry import get_metric
-from hulltune.search.problem import Problem
 from hulltune.search.shards import runner_of
-from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights
+from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, as_weights, weight_vector
 from hulltune.tuning.picks import Reranked
 
 
@@ -59,9 +57,8 @@ def count_errors(
     """The errors of the data reranked with ``weights``, by kind, and the number of sentences with errors: the counts
     behind a WER, CER, MER or TER.
     """
-    chosen = get_metric(metric)
-    problem = Problem.of(as_dataset(data, references, chosen), chosen)
-    vector = feature_vector(as_weights(weights), problem.feature_names, "weights")
+    problem = as_problem(data, references, metric)
+    vector = weight_vector(problem, weights)
     found = error_counts(problem.metric, problem.picks(vector, runner=runner_of(threads)).statistics)
     if found is None:
         raise InputError(f"metric: {problem.metric.name} counts no errors; expected wer, cer, mer or ter")
@@ -77,7 +74,5 @@ def score(
     threads: int | None = None,
 ) -> float:
     """The metric of the data reranked with ``weights``: for tuned weights, exactly the score that ``tune`` reports."""
-    chosen = get_metric(metric)
-    problem = Problem.of(as_dataset(data, references, chosen), chosen)
-    vector = feature_vector(as_weights(weights), problem.feature_names, "weights")
-    return problem.score(vector, runner=runner_of(threads))
+    problem = as_problem(data, references, metric)
+    return problem.score(weight_vector(problem, weights), runner=runner_of(threads))

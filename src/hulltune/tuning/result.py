@@ -11,8 +11,10 @@ from typing import Any
 from hulltune.formats.result_files import NOT_SAVED, as_record, load_record, save_record
 from hulltune.metrics.counts import ErrorCounts
 from hulltune.search.certified.certificate import Certificate
+from hulltune.tuning.drawn import Drawn
 from hulltune.tuning.evaluation import Interval
 from hulltune.tuning.picks import Pick, Reranked
+from hulltune.tuning.sensitivity import Sensitivity
 from hulltune.wording import counted, score_text
 
 FORMAT = "hulltune result 1"
@@ -51,7 +53,7 @@ class Replicates:
 
 
 @dataclass(frozen=True, repr=False)
-class TuneResult:
+class TuneResult(Drawn):
     """Tuned weights, their scores and their history.
 
     Scores are in the metric's own unit and direction; gains are positive where the score is better, whatever the
@@ -68,7 +70,9 @@ class TuneResult:
     """
     start_score: float
     oracle: float | None
-    """The score of the best picks found among ``oracle_kind``; None if they were not looked for."""
+    """The score of the best picks found among ``oracle_kind``, a property of the data and the metric; None if they
+    were not looked for.
+    """
     metric: str
     """The metric's signature."""
     higher_is_better: bool
@@ -100,8 +104,16 @@ class TuneResult:
     scales"; lists among them keep their own first choice.
     """
     oracle_kind: str | None = None
-    """The outputs among which the best picks were looked for: "all candidates" of lists; for forests the outputs met in
-    the search and the best under the tuned weights (better picks may exist), or all derivations where "exact".
+    """How the best picks were looked for, and among which outputs: "exact, all candidates" or "exact, all derivations"
+    where no picks are better, and otherwise "greedy, …".
+    """
+    oracle_bound: float | None = None
+    """A score that no picks can beat, the oracle itself where it is exact; None if none is known."""
+    ended: str | None = None
+    """The reason why the search ended before all of its climbs were done; None if it did not."""
+    sensitivity: Sensitivity | None = None
+    """For each free weight, the range in which the score stays within a tolerance of the tuned one; None for a metric
+    that waits for answers. Of more than 1,000 features, for those of ``without``.
     """
     timings: Mapping[str, float] = dataclasses.field(default_factory=dict)
     """The seconds spent on reading, searching and describing."""
@@ -155,7 +167,10 @@ def _from_dict(data: dict[str, Any]) -> TuneResult:
     if data["weights"].keys() != data["start"].keys():
         raise ValueError("weights and start have other names")
     gain, heldout, replicates = data.pop("gain"), data.pop("heldout"), data.pop("replicates")
-    certificate = data.pop("certificate")
+    certificate, sensitivity = data.pop("certificate"), data.pop("sensitivity")
+    if sensitivity is not None:
+        ranges = {name: tuple(ends) for name, ends in sensitivity["ranges"].items()}
+        sensitivity = Sensitivity(**{**sensitivity, "ranges": ranges})
     if heldout is not None:
         over_start = heldout["gain_over_start"]
         heldout = HeldOut(
@@ -175,6 +190,7 @@ def _from_dict(data: dict[str, Any]) -> TuneResult:
             "gain": None if gain is None else Interval(**gain),
             "heldout": heldout,
             "replicates": replicates,
+            "sensitivity": sensitivity,
             "certificate": None if certificate is None else Certificate.from_dict(certificate),
             "history": tuple(data["history"]),
             "others": {name: tuple(pair) for name, pair in data["others"].items()},

@@ -10,6 +10,7 @@ from hulltune.metrics.counts import ErrorCounts, percent_of
 from hulltune.tuning.blocks import WIDTH, Block, Table, as_html, as_text, short
 from hulltune.tuning.evaluation import Interval
 from hulltune.tuning.result import HeldOut, TuneResult
+from hulltune.tuning.sensitivity import range_table
 from hulltune.wording import counted
 
 MOST_FEATURES = 30
@@ -33,6 +34,7 @@ def _blocks(result: TuneResult) -> list[Block]:
         *_counts(result),
         *_certificate(result),
         _features(result),
+        *_ranges(result),
         *_others(result),
     ]
 
@@ -46,12 +48,15 @@ def _header(result: TuneResult) -> list[str]:
         f"{result.metric} ({better} is better)",
         f"{counted(result.sentences, 'sentence')}, {_of_what(result)}, {counted(len(result.weights), 'feature')}; "
         f"{counted(result.line_searches, 'line search')} ({per_second:,.0f}/s), {result.seconds:.2f} s in all",
+        *([f"ended early: {result.ended}"] if result.ended is not None else []),
     ]
 
 
-def _oracle_remark(result: TuneResult) -> str:
-    among = f" ({result.oracle_kind})" if result.oracle_kind not in (None, "all candidates") else ""
-    return f"the best picks found, sentence by sentence{among}"
+def _oracle_remark(result: TuneResult, digits: int) -> str:
+    among = f" ({result.oracle_kind})" if result.oracle_kind is not None else ""
+    bound = result.oracle_bound
+    limit = "" if bound is None or bound == result.oracle else f"; none can beat {bound:.{digits}f}"
+    return f"the best picks{among}{limit}"
 
 
 def _scores(result: TuneResult) -> Table:
@@ -71,7 +76,7 @@ def _scores(result: TuneResult) -> Table:
     rows.append(row("start", result.start_score, result.baseline, result.start_kind))
     rows.append(row("tuned", result.score, result.baseline, _interval(result.gain, digits)))
     if result.oracle is not None:
-        rows.append(row("oracle", result.oracle, result.baseline, _oracle_remark(result)))
+        rows.append(row("oracle", result.oracle, result.baseline, _oracle_remark(result, digits)))
     if result.heldout is not None:
         unseen, name = result.heldout, _name(result.heldout)
         how_many = f"{counted(unseen.sentences, 'sentence')} not tuned on"
@@ -192,6 +197,13 @@ def _features(result: TuneResult) -> Table:
     if result.without:
         notes.append("removed: the gain if this weight is set to 0 and the others stay; negative if the feature helps")
     return Table(rows, "<>>>", notes)
+
+
+def _ranges(result: TuneResult) -> list[Block]:
+    """The range in which each free weight may move."""
+    if result.sensitivity is None or not result.sensitivity.ranges:
+        return []
+    return [range_table(result.sensitivity, result.weights, MOST_FEATURES)]
 
 
 def _others(result: TuneResult) -> list[Block]:

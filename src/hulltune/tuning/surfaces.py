@@ -5,15 +5,39 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hulltune.arrays import Floats
 from hulltune.errors import InputError, unknown_name
+from hulltune.metrics.base import Metric
 from hulltune.search.problem import Problem
+from hulltune.surface import SLIVER
+from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, weight_vector
 
-SLIVER = 2.0**-40
+if TYPE_CHECKING:
+    from hulltune.report.picture import Picture
+
+REACH = 1.4
+"""A view reaches this many times as far from the best as the breakpoint in the middle, by distance."""
+
+
+def check_view(ends: Sequence[float]) -> None:
+    """Refuse a view whose ends, two for each axis, are not finite numbers in order."""
+    if not all(map(math.isfinite, ends)) or any(low >= high for low, high in zip(ends[::2], ends[1::2], strict=True)):
+        raise InputError(
+            f"view: expected finite numbers, the low end of each axis before its high end, got {tuple(ends)}"
+        )
+
+
+def drawn(name: str, *arguments: Any, **options: Any) -> Picture:
+    """The picture that a public function draws. Drawing is a later room, so the way there is by the front door."""
+    picture: Picture = getattr(import_module("hulltune"), name)(*arguments, **options)
+    return picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,32 +54,59 @@ class MetricSurface:
 
     @property
     def best(self) -> tuple[float, float, float]:
-        """The best score and the ends of the widest interval that has it, a bounded one if there is any.
+        """The best score and the ends of the widest stretch that has it, a bounded one if there is any.
 
-        Slivers do not count: rounding leaves them where several sentences change at one place, and no weights lie in
-        them.
+        Neighbouring intervals with the best score are one stretch. Slivers do not count: rounding leaves them where
+        several sentences change at one place, and no weights lie in them.
         """
         values = self.scores if self.higher_is_better else -self.scores
         ends = np.concatenate([[-math.inf], self.breakpoints, [math.inf]])
-        widths = ends[1:] - ends[:-1]
-        real = ~(widths < SLIVER * np.minimum(np.abs(ends[1:]), np.abs(ends[:-1])))
-        at_best = np.flatnonzero(real & (values == values[real].max()))
-        bounded = at_best[np.isfinite(widths[at_best])]
-        chosen = bounded if len(bounded) else at_best
-        widest = int(chosen[np.argmax(widths[chosen])])
-        return float(self.scores[widest]), float(ends[widest]), float(ends[widest + 1])
+        sliver = ends[1:] - ends[:-1] < SLIVER * np.minimum(np.abs(ends[1:]), np.abs(ends[:-1]))
+        real = np.flatnonzero(~sliver)
+        at_best = values[real] == values[real].max()
+        starts = np.flatnonzero(at_best & ~np.concatenate([[False], at_best[:-1]]))
+        lasts = np.flatnonzero(at_best & ~np.concatenate([at_best[1:], [False]]))
+        lefts, rights = ends[real[starts]], ends[real[lasts] + 1]
+        bounded = np.flatnonzero(np.isfinite(rights - lefts))
+        chosen = bounded if len(bounded) else np.arange(len(lefts))
+        widest = int(chosen[np.argmax((rights - lefts)[chosen])])
+        return float(self.scores[real[starts[widest]]]), float(lefts[widest]), float(rights[widest])
 
     def view(self) -> tuple[float, float]:
-        """The ends of a range with the marks, the best interval and the middle nine tenths of the breakpoints."""
-        places = [place for _, place in self.marks]
-        places += [end for end in self.best[1:] if math.isfinite(end)]
-        if len(self.breakpoints):
-            places += np.quantile(self.breakpoints, [0.05, 0.95]).tolist()
-        if not places:
+        """The ends of a range around the best interval: with the marks, and with half of the breakpoints.
+
+        Breakpoints far away are many where a weight may grow without bounds; most of what matters is near the best.
+        """
+        ends = [end for end in self.best[1:] if math.isfinite(end)]
+        places = [*(place for _, place in self.marks), *ends]
+        if not places and not len(self.breakpoints):
             return -1.0, 1.0
+        if len(self.breakpoints):
+            middle = sum(ends) / len(ends) if ends else float(np.median(self.breakpoints))
+            reach = REACH * float(np.median(np.abs(self.breakpoints - middle)))
+            places += [middle - reach, middle + reach]
         low, high = min(places), max(places)
-        room = 0.08 * (high - low) or max(1.0, abs(high))
+        room = 0.04 * (high - low) or max(1.0, abs(high))
         return low - room, high + room
+
+    def close_up(self) -> tuple[float, float] | None:
+        """The ends of a range a few times as wide as the best interval; None if that has no ends."""
+        _, left, right = self.best
+        if not (math.isfinite(left) and math.isfinite(right)):
+            return None
+        room = 1.5 * (right - left)
+        return left - room, right + room
+
+    def within(self, low: float, high: float) -> tuple[Floats, Floats]:
+        """The steps of a range: its ends with the breakpoints in between, and the scores between these."""
+        check_view((low, high))
+        first = int(np.searchsorted(self.breakpoints, low, side="right"))
+        last = int(np.searchsorted(self.breakpoints, high, side="left"))
+        return np.concatenate([[low], self.breakpoints[first:last], [high]]), self.scores[first : last + 1]
+
+    def plot(self, *, view: tuple[float, float] | None = None) -> Picture:
+        """A picture of the surface, which notebooks show; ``view`` are the ends of the part to draw."""
+        return drawn("plot_surface", self, view=view)
 
     def to_csv(self) -> str:
         """The intervals as CSV lines ``from,to,score``, from left to right."""
@@ -66,6 +117,29 @@ class MetricSurface:
         for left, right, score in zip(ends[:-1], ends[1:], self.scores.tolist(), strict=True):
             writer.writerow([repr(left), repr(right), repr(score)])
         return text.getvalue()
+
+
+def metric_surface(
+    data: Problem | DataLike,
+    weights: WeightsLike | Floats,
+    feature: str | None = None,
+    *,
+    to: WeightsLike | Floats | None = None,
+    references: ReferencesLike = None,
+    metric: str | Metric = "bleu",
+) -> MetricSurface:
+    """The metric for every weight of a ``feature`` while others stay, or on the line from the weights ``to`` others.
+
+    It is exact everywhere: one line search. ``data``, ``references`` and ``metric`` are as in ``tune``.
+    """
+    if (feature is None) == (to is None):
+        raise InputError("feature, to: give one of them, the feature whose weight changes or the weights to go to")
+    problem = as_problem(data, references, metric)
+    here = weight_vector(problem, weights)
+    if feature is not None:
+        return along_feature(problem, here, feature)
+    assert to is not None
+    return between(problem, here, weight_vector(problem, to, "to"))
 
 
 def along_feature(problem: Problem, weights: Floats, feature: str) -> MetricSurface:

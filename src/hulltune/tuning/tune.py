@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hulltune._version import __version__
-from hulltune.arrays import Floats, as_whole, take_plain_numbers
+from hulltune.arrays import as_whole, take_plain_numbers
 from hulltune.data.dataset import Dataset
 from hulltune.defaults import MOST_RUNS
 from hulltune.errors import InputError, check_most
@@ -31,10 +31,11 @@ from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Found, Report, Setting, Start, Status, Strategy
 from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_references, as_weights, judged, like
-from hulltune.tuning.oracle import oracle_around
+from hulltune.tuning.oracle import Oracle, oracle_of
 from hulltune.tuning.picks import Reranked
 from hulltune.tuning.reranking import rerank
 from hulltune.tuning.result import Replicates, TuneResult
+from hulltune.tuning.sensitivity import checked_tolerance, sensitivity, usual_tolerance
 from hulltune.tuning.validation import check_folds, counts_by_name, cross_validate, held_out
 
 TEXT_METRICS = ("bleu", "chrf", "ter", "wer")
@@ -75,6 +76,7 @@ def tune(
     replicates: int = 1,
     also: Sequence[str | Metric] | None = None,
     oracle: bool = True,
+    tolerance: float | None = None,
     store: Store | str | Path | None = None,
     questions: str | Path | None = None,
     progress: ShowProgress | None = None,
@@ -93,9 +95,10 @@ def tune(
     Result: ``heldout`` data (with their own references) are scored with the weights; ``folds`` cross-validates.
     ``replicates`` is the number of seeds to run, from ``seed`` on; the result is that of the first, and
     ``result.replicates`` has the scores of all. ``also`` are metrics that are shown but not tuned on (None: the common
-    text metrics, if ``metric`` is one of them). Without ``oracle`` the best picks are not looked for. ``store`` keeps
-    statistics across runs. ``questions`` is the file for the questions of a metric that waits for answers. Ctrl-C ends
-    the search with the best weights so far (``result.interrupted``).
+    text metrics, if ``metric`` is one of them). Without ``oracle`` the best picks are not looked for. ``tolerance``
+    is how much worse than tuned the score may be in the ranges of ``result.sensitivity`` (None: a tenth of a percent).
+    ``store`` keeps statistics across runs. ``questions`` is the file for the questions of a metric that waits for
+    answers. Ctrl-C ends the search with the best weights so far (``result.interrupted``).
     """
     began = time.perf_counter()
     replicates, folds = _whole("replicates", replicates, 1), _whole("folds", folds, 0)
@@ -108,6 +111,7 @@ def tune(
         seed=seed,
         threads=check_threads(threads),
         oracle=oracle,
+        tolerance=tolerance,
     )
     chosen = get_metric(metric)
     with ExitStack() as stack:
@@ -136,7 +140,8 @@ def tune(
                 result, problem, replicates, start=first, model=dataset.model, heldout=unseen, progress=progress
             )
     reading = taken - began
-    return replace(result, seconds=time.perf_counter() - began, timings={"reading": reading, **result.timings})
+    result = replace(result, seconds=time.perf_counter() - began, timings={"reading": reading, **result.timings})
+    return result.with_problem(problem)
 
 
 def _other_metrics(metric: Metric, also: Sequence[str | Metric] | None) -> list[Metric]:
@@ -180,11 +185,15 @@ class Run:
     """Whether to look for the best picks, which needs the statistics of every candidate."""
     samples: int = 1000
     """The number of bootstrap samples."""
+    tolerance: float | None = None
+    """The tolerance of the sensitivity; see Sensitivity."""
 
     def __post_init__(self) -> None:
         take_plain_numbers(self)
         if self.seed < 0:
             raise InputError(f"seed: expected a whole number of at least 0, got {self.seed}")
+        if self.tolerance is not None:
+            object.__setattr__(self, "tolerance", checked_tolerance(self.tolerance))
 
     def setting(self, problem: Problem, start: Start, model: Any = None) -> Setting:
         """The setting in which the strategy searches a problem."""
@@ -215,12 +224,14 @@ class Run:
             raise InputError("lists: the candidates have no features, so there is nothing to weigh; add some")
         if folds:
             check_folds(folds, len(problem.corpus))
-        early = self.oracle and not self.strategy.asks_by_the_clock
-        if early and not problem.metric.waits and problem.is_lists:
-            problem.rows(problem.choices()[1])  # the oracle needs all of them, and all at once is far faster
+        best = None
+        if self.oracle and not problem.metric.waits and not self.strategy.asks_by_the_clock:
+            best = oracle_of(problem, threads=self.threads)  # its bound may end the search
         stop = threading.Event()
         with interrupts_set(stop):
             setting = replace(self.setting(problem, start, model), stop=stop)
+            if best is not None and best.bound is not None:
+                setting = replace(setting, least_loss=problem.metric.score_of(best.bound))
             baseline = problem.baseline(setting.compared)
             found = self.find(setting, _reporter(problem.metric, baseline, progress, began))
             tuned, result = self._result(setting, start, baseline, found)
@@ -228,7 +239,9 @@ class Run:
             result = replace(result, interrupted=True)
         searched = time.perf_counter()
         try:  # an interrupt from here on loses the description, never the weights
-            result = self._described(result, problem, baseline, tuned, others, setting.units)
+            if self.oracle and not problem.metric.waits and best is None:
+                best = oracle_of(problem, threads=self.threads)
+            result = self._described(_with_oracle(result, best), setting, baseline, tuned, others)
             if heldout is not None:
                 unseen = held_out(
                     heldout, found.weights, found.start, setting.compared, samples=self.samples, seed=self.seed
@@ -307,30 +320,35 @@ class Run:
             interrupted=found.interrupted,
             certificate=found.certificate,
             counts=counts_by_name(problem.metric, baseline=baseline.statistics, start=started, tuned=tuned.statistics),
+            ended=found.ended,
         )
 
     def _described(
         self,
         result: TuneResult,
-        problem: Problem,
+        setting: Setting,
         baseline: Picks,
         tuned: Picks,
         others: Sequence[Problem],
-        units: Floats,
     ) -> TuneResult:
         """The result with its description. A metric that waits for answers is not asked for more outputs."""
-        weights = np.array(list(result.weights.values()))
-        best, kind = None, None
-        if self.oracle and not problem.metric.waits:
-            best, kind = oracle_around(problem, tuned, weights, threads=self.threads)
+        problem, weights = setting.problem, np.array(list(result.weights.values()))
+        without, ranges = dict[str, float](), None
+        if not problem.metric.waits:
+            without = without_each_feature(problem, weights, setting.units)
+            groups = [
+                group for group in setting.constraints.free_groups if problem.feature_names[int(group[0])] in without
+            ]
+            usual = usual_tolerance(result.score, result.baseline)
+            tolerance = usual if self.tolerance is None else self.tolerance
+            ranges = sensitivity(problem, weights, tolerance, constraints=setting.constraints, groups=groups)
         return replace(
             result,
             gain=paired_bootstrap(
                 problem.metric, baseline.statistics, tuned.statistics, samples=self.samples, seed=self.seed
             ),
-            oracle=best,
-            oracle_kind=kind,
-            without={} if problem.metric.waits else without_each_feature(problem, weights, units),
+            without=without,
+            sensitivity=ranges,
             others={
                 other.metric.signature: (
                     float(other.metric.score(other.picked(baseline.outputs).total)),
@@ -339,6 +357,16 @@ class Run:
                 for other in others
             },
         )
+
+
+def _with_oracle(result: TuneResult, best: Oracle | None) -> TuneResult:
+    """The result with the best picks: those of a search, or of the tuned weights in case they are better."""
+    if best is None:
+        return result
+    score, kind = best.score, best.kind
+    if (result.score > score) if result.higher_is_better else (result.score < score):
+        score, kind = result.score, f"the tuned picks, which are better than those of a search: {kind}"
+    return replace(result, oracle=score, oracle_kind=kind, oracle_bound=best.bound)
 
 
 def _reporter(metric: Metric, baseline: Picks, progress: ShowProgress | None, began: float) -> Report | None:

@@ -104,16 +104,17 @@ def compare(
     for name in out:
         if Path(name).suffix not in SUFFIXES:
             raise InputError(f"--out: {name!r} has no known suffix; expected {', '.join(SUFFIXES)}")
+    from hulltune.metrics.statistics import for_data
     from hulltune.tuning.comparison import compare as compare_weights
 
     references = read_references(ref)
     dataset = read(data, quiet=quiet)
-    judged: Metric | None = metric
-    if references is None and dataset.references is None and metric.needs_references and not _is_given("metric"):
-        judged = None
+    judged: Metric | None = None
+    has_some = references is not None or dataset.references is not None
+    if not has_some and for_data(metric, dataset).needs_references and not _is_given("metric"):
         note("no references: picks are compared without a metric; --ref gives some")
     else:
-        dataset = with_references(dataset, references, metric)
+        judged, dataset = metric, with_references(dataset, references, metric)
     sides = [_weights(dataset, name, data.missing) for name in (old, new)]
     found = compare_weights(dataset, sides[0], sides[1], metric=judged, threads=threads, store=store)
     found = replace(found.sorted(sort), old=old, new=new)

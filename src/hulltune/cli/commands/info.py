@@ -11,7 +11,7 @@ from hulltune.cli.help import command
 from hulltune.cli.options import ANSWER, DataOptions, data_options, json_option, option
 from hulltune.cli.reading import read, read_references, with_references
 from hulltune.errors import InputError
-from hulltune.wording import counted, score_text
+from hulltune.wording import counted, listed, score_text
 
 if TYPE_CHECKING:
     from hulltune.arrays import Floats
@@ -34,7 +34,10 @@ def info(data: DataOptions, ref: tuple[str, ...], metric: Metric, check: bool, a
     """Describe lists or forests: their sizes, features and scores."""
     if check:
         _check_packed(data.lists)
+    from hulltune.metrics.statistics import for_data
+
     lists = read(data)
+    metric = for_data(metric, lists)
     lists = lists.with_qualities(metric.reads)
     found = describe(lists) if lists.is_lists else describe_forests(lists)
     if ref or lists.references is not None or not (metric.needs_references or metric.waits):
@@ -149,28 +152,18 @@ def describe_forests(forests: Dataset) -> dict[str, Any]:
 
 
 def _scores(lists: Dataset, ref: Sequence[str], metric: Metric) -> dict[str, Any]:
-    import numpy as np
-
-    from hulltune.search.directions import feature_units, inverse_units, some_axes
     from hulltune.search.problem import Problem
-    from hulltune.tuning.oracle import oracle_around
+    from hulltune.tuning.oracle import oracle_of
 
     problem = Problem.of(with_references(lists, read_references(ref), metric), metric)
-    units = feature_units(problem.corpus)
-    weights = inverse_units(units)
-    if problem.has_own_choice:
-        start = problem.baseline()
-    else:  # forests have no first choice: meet some outputs by a search along every feature, from equal weights
-        lines = some_axes(units)
-        if lines:
-            problem.search(weights, np.array(lines), np.tile([-np.inf, np.inf], (len(lines), 1)))
-        start = problem.picks(weights)
-    best, kind = oracle_around(problem, start, weights, threads=1)
+    best = oracle_of(problem)
+    own = float(problem.metric.score(problem.baseline().total)) if problem.has_own_choice else None
     return {
-        "metric": problem.metric.signature,
-        "baseline": float(problem.metric.score(start.total)) if problem.has_own_choice else None,
-        "oracle": best,
-        "oracle_kind": kind,
+        "metric": best.metric,
+        "baseline": own,
+        "oracle": best.score,
+        "oracle_kind": best.kind,
+        "oracle_bound": best.bound,
     }
 
 
@@ -185,7 +178,7 @@ def _forest_lines(found: dict[str, Any]) -> list[str]:
         f"({each['least']} to {each['most']} a sentence, {each['mean']:.1f} on average)",
     ]
     if empty:
-        lines.append(f"without derivations: {', '.join(empty[:MOST_SHOWN])}{' …' if len(empty) > MOST_SHOWN else ''}")
+        lines.append(f"without derivations: {listed(empty, MOST_SHOWN)}")
     lines += ["", *_feature_table(found, "in a forest")] if found["features"] else []
     if "scores" in found:
         scores = found["scores"]
@@ -203,7 +196,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"({each['least']} to {each['most']} a sentence, {each['mean']:.1f} on average)",
         f"{counted(found['duplicates'], 'duplicate')} (same text and features) counted once, "
         f"{counted(found['empty_texts'], 'empty text')}",
-        counted(len(empty), "empty list") + (f": {', '.join(empty[:MOST_SHOWN])}" if empty else "")
+        counted(len(empty), "empty list") + (f": {listed(empty, MOST_SHOWN)}" if empty else "")
         + (" …" if len(empty) > MOST_SHOWN else ""),
         f"first choice by {'their own total score' if found['own_scores'] else 'their order'}; "
         f"{'with' if found['own_references'] else 'no'} references in the lists",

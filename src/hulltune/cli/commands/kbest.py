@@ -18,7 +18,7 @@ from hulltune.cli.reading import read, weights_for
 from hulltune.cli.values import COUNT, DERIVATIONS, Number, OneOf
 from hulltune.errors import InputError
 from hulltune.names import RANKED_FORMATS
-from hulltune.wording import counted
+from hulltune.wording import counted, listed
 
 EXAMPLES = """\
 hulltune kbest lattices/ -w w.json --k 100 --distinct --out dev.nbest
@@ -100,6 +100,6 @@ def kbest(
     write_lines((line for line, _ in texts), out)
     incomplete = [str(name) for name, whole in zip(dataset.ids, found.complete.tolist(), strict=True) if not whole]
     if incomplete:
-        names = ", ".join(incomplete[:10])
-        note(f"{counted(len(incomplete), 'sentence')} got fewer outputs, because of too many duplicates: {names}")
+        sentences = counted(len(incomplete), "sentence")
+        note(f"{sentences} got fewer outputs, because of too many duplicates: {listed(incomplete)}")
     return DONE

@@ -33,7 +33,9 @@ hulltune oracle forests/ --ref dev.en -m bleu --weights w.json --k 500"""
 @command(group="work with lists and forests", examples=EXAMPLES)
 @data_options(judged=True)
 @weights_option(
-    SEARCH, "The weights by which the best outputs of a forest are chosen. Not needed for wer and cer.", required=False
+    SEARCH,
+    "The weights of the best outputs of forests. [default: those of a short search]",
+    required=False,
 )
 @option(
     SEARCH,

@@ -80,6 +80,12 @@ hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
 @option(ANSWER, "--no-oracle", "Do not compute the oracle, which is the best score that any choice can reach.")
 @option(
     ANSWER,
+    "--tolerance X",
+    "Show for each weight the range in which the score is at most X worse. [default: 0.1 %]",
+    type=Number(0),
+)
+@option(
+    ANSWER,
     "--store FILE",
     "Keep the statistics of the metric in this SQLite file, for later runs. [default: answers.sqlite for ask]",
     type=WRITTEN,
@@ -87,7 +93,7 @@ hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
 @option(
     ANSWER,
     "--questions FILE",
-    "Where to write the questions of a metric that waits for answers. [default: questions.jsonl]",
+    "Where to write the questions of a metric that waits for answers; - is standard output. [default: questions.jsonl]",
     type=WRITTEN,
 )
 @results_option
@@ -110,6 +116,7 @@ def tune(
     replicates: int,
     also: list[Metric] | None,
     no_oracle: bool,
+    tolerance: float | None,
     store: str | None,
     questions: str | None,
     out: tuple[str, ...],
@@ -161,6 +168,7 @@ def tune(
             replicates=replicates,
             also=also,
             oracle=not no_oracle,
+            tolerance=tolerance,
             store=store,
             questions=questions or (QUESTIONS if metric.waits else None),
             progress=progress,

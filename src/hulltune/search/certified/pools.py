@@ -191,5 +191,5 @@ def _qhull() -> Any:
     try:
         from scipy import spatial
     except ImportError:
-        raise InputError("certifying forests needs scipy: pip install 'hulltune[certify]'") from None
+        raise InputError("certifying forests needs scipy: pip install scipy") from None
     return spatial

@@ -1,0 +1,45 @@
+"""The examples of docs/plots.md are run: those in Python, and those for the command line; its pictures are drawn."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from hulltune import write
+from hulltune.cli import main
+from hulltune.simulate import simulated_task
+from tests.pages import DOCS, ROOT, Page
+
+PAGE = Page("docs/plots.md")
+
+
+def test_the_examples_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    PAGE.assert_examples_hold(at_least=25)
+
+
+def test_the_examples_for_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(simulated_task(sentences=20, candidates=10, seed=1).lists, "dev.jsonl")
+    for words in PAGE.commands():
+        assert main(words) == 0, (words, capsys.readouterr().err)
+    made = {path.name for path in tmp_path.iterdir()}
+    assert made == {"dev.jsonl", "weights.json", "surface.png", "plane.csv", "sensitivity.png"}
+
+
+def test_the_pictures_of_the_page_are_those_of_the_example(tmp_path: Path) -> None:
+    drawn = runpy.run_path(str(ROOT / "examples" / "pictures.py"))["main"](tmp_path / "new")
+    for path in drawn:
+        assert path.read_bytes().startswith(b"\x89PNG")
+        assert (DOCS / "pictures" / path.name).exists()
+        assert f"](pictures/{path.name})" in PAGE.text
+
+
+def test_options_contents_and_links() -> None:
+    PAGE.assert_options_exist()
+    PAGE.assert_contents_complete()
+    PAGE.assert_links_lead_somewhere()
