@@ -36,8 +36,8 @@ hulltune rerank test.nbest.gz --weights w.json --out test.best.txt"""
 def root() -> None:
     """Tune the weights of linear models exactly, against the metric you report.
 
-    `hulltune COMMAND --help` explains a command. Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 questions to
-    answer, 130 interrupted, 143 ended.
+    `hulltune COMMAND --help` explains a command. Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 questions
+    await answers, 130 or 143 interrupted (the best so far is written).
     """
 
 

@@ -17,7 +17,7 @@ hulltune completion fish > ~/.config/fish/completions/hulltune.fish"""
 SHELLS = ("bash", "zsh", "fish")
 
 
-@command(group="get help", examples=EXAMPLES)
+@command(group="get started", examples=EXAMPLES)
 @argument("which shell", "shell", "SHELL", "One of bash, zsh and fish.", type=OneOf("shell", SHELLS))
 @click.pass_context
 def completion(ctx: click.RichContext, shell: str) -> int:

@@ -17,7 +17,7 @@ hulltune decode --input dev.de --weights w.json --output dev.nbest"""
 BEST = 100
 
 
-@command(group="try it out", examples=EXAMPLES)
+@command(group="get started", examples=EXAMPLES)
 @option(DATA, "-i, --input FILE", "The German sentences to translate, one per line.", name="source", required=True)
 @weights_option(DATA, "The weights of the decoder. [default: 1 for probabilities, 0 for all others]", required=False)
 @option(DATA, "-o, --output FILE", "The file to write.", type=WRITTEN)

@@ -17,7 +17,7 @@ hulltune demo --lists --sentences 500"""
 TASK = "task"
 
 
-@command(group="try it out", examples=EXAMPLES)
+@command(group="get started", examples=EXAMPLES)
 @option(TASK, "-o, --out FOLDER", "The folder for everything that the demo writes.", default="out")
 @option(TASK, "--sentences N", "The number of sentences to tune on. As many are held out.", type=COUNT, default=120)
 @option(TASK, "--iterations N", "Decode and tune at most N times.", type=COUNT, default=4)
@@ -29,7 +29,7 @@ TASK = "task"
 def demo(
     out: str, sentences: int, iterations: int, forest: bool, lists: bool, candidates: int, seed: int, quiet: bool
 ) -> int:
-    """Run the loop with the built-in decoder, and draw the error surface."""
+    """Run the loop with the built-in decoder, and draw the surface."""
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ hulltune help tune
 hulltune help"""
 
 
-@command(group="get help", examples=EXAMPLES)
+@command(group="get started", examples=EXAMPLES)
 @argument(
     "what to explain",
     "name",

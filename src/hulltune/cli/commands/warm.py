@@ -15,7 +15,7 @@ from hulltune.wording import counted
 EXAMPLES = "hulltune warm"
 
 
-@command(group="get help", examples=EXAMPLES)
+@command(group="get started", examples=EXAMPLES)
 @quiet_option()
 def warm(quiet: bool) -> int:
     """Compile all kernels for the CPU of this machine, ahead of time.
