@@ -101,6 +101,22 @@ def test_without_references_only_picks_are_compared(data: Path, capsys: pytest.C
     assert "no references" in err
 
 
+def test_a_metric_that_waits_asks_in_a_file(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("compare", "old.txt", "new.txt", "bare.jsonl", "--metric", "ask")
+    for _ in range(2):  # for the picks of each of the two weights
+        code, _, err = run(capsys, *arguments)
+        assert code == 3
+        assert "then run: hulltune answers questions.jsonl --store answers.sqlite, and this again" in err
+        questions = [json.loads(line) for line in Path("questions.jsonl").read_text(encoding="utf-8").splitlines()]
+        answered = [{**question, "answer": len(question["output"])} for question in questions]
+        Path("questions.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in answered), encoding="utf-8")
+        assert run(capsys, "answers", "questions.jsonl", "--store", "answers.sqlite")[0] == 0
+    found = run_json(capsys, *arguments, "--json")
+    for name in ("old", "new"):
+        texts = rerank("bare.jsonl", f"{name}.txt")
+        assert found[f"{name}_score"] == pytest.approx(sum(map(len, texts)) / len(texts))
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hulltune import Dataset, InputError, best_reachable, read, rerank, score, tune
+from hulltune import Dataset, InputError, best_reachable, compare, line_search, read, rerank, score, tune
 from hulltune.formats import pack
 from hulltune.formats.mert import looks_like
+from hulltune.metrics import get_metric
 from tests.formats.refusals import refusal
 
 Hypothesis = tuple[list[float], list[float]]
@@ -227,6 +228,20 @@ def test_held_out_files(tmp_path: Path) -> None:
     result = tune(pair(tmp_path, features_text(lists), scores_text(lists)), heldout=unseen, metric="bleu", seed=1)
     assert result.heldout is not None
     assert result.heldout.score == score(unseen, result.weights, metric="bleu")
+
+
+def test_no_references_are_made_up(tmp_path: Path) -> None:
+    lines, references, lists = random_task(8)
+    (tmp_path / "nbest").write_text(lines)
+    dataset = read(pair(tmp_path, features_text(lists), scores_text(lists)))
+    assert dataset.references is None
+    old, new = dict.fromkeys(dataset.feature_names, 1.0), dict.fromkeys(dataset.feature_names, -1.0)
+    given = compare(dataset, old, new, metric="bleu")
+    texts = compare(tmp_path / "nbest", old, new, references, metric="bleu:tokenize=none,smooth_method=none")
+    assert (given.old_score, given.new_score) == (texts.old_score, texts.new_score)
+    assert [change.gain for change in given.changes] == [change.gain for change in texts.changes]
+    step = line_search(dataset, old, dict.fromkeys(dataset.feature_names, -0.5), metric="bleu")
+    assert step.loss == get_metric("bleu").score_of(score(dataset, step.weights.tolist(), metric="bleu"))
 
 
 def test_certified_search_and_packed_files(tmp_path: Path) -> None:

@@ -16,7 +16,10 @@ from hulltune import (
     InputError,
     Problem,
     best_reachable,
+    compare,
     line_search,
+    metric_plane,
+    metric_surface,
     read,
     rerank,
     score,
@@ -124,6 +127,33 @@ def test_held_out_data_and_folds() -> None:
     folded = tune(lists, metric="mean:column=correct", folds=3, **QUICK)
     assert folded.heldout is not None
     assert 0 <= folded.heldout.score <= 1
+
+
+def test_comparisons_surfaces_and_ranges_read_columns_too() -> None:
+    lists, metric = records(9), "mean:column=correct"
+    old, new = {"lm": 1.0, "reward": 0.0}, {"lm": 0.25, "reward": 1.0}
+    found = compare(lists, old, new, metric=metric)
+    assert found.old_score == pytest.approx(mean_of_picks(lists, old), abs=1e-15)
+    assert found.new_score == pytest.approx(mean_of_picks(lists, new), abs=1e-15)
+    assert any(change.old.text == change.new.text and change.gain for change in found.changes)
+    assert not any("correct" in change.reasons for change in found.changes)
+    for change in found.changes:
+        candidates = lists[change.sentence]["candidates"]
+        assert change.old.index is not None
+        assert change.new.index is not None
+        better = candidates[change.new.index]["features"]["correct"]
+        worse = candidates[change.old.index]["features"]["correct"]
+        assert change.gain == pytest.approx((better - worse) / len(lists), abs=1e-15)
+    surface = metric_surface(lists, new, "lm", metric=metric)
+    for weight in (-1.5, 0.1, 0.75):
+        place = int(np.searchsorted(surface.breakpoints, weight))
+        expected = mean_of_picks(lists, {"lm": weight, "reward": 1.0})
+        assert surface.scores[place] == pytest.approx(expected, abs=1e-15)
+    plane = metric_plane(lists, new, ("lm", "reward"), metric=metric, rows=3)
+    assert plane.certificate.value >= mean_of_picks(lists, new) - 1e-12
+    result = tune(lists, metric=metric, **QUICK)
+    assert result.sensitivity is not None
+    assert set(result.sensitivity.ranges) == {"lm", "reward"}
 
 
 def test_a_key_of_a_candidate_is_no_feature_and_is_kept(tmp_path: Path) -> None:

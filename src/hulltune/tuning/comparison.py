@@ -170,20 +170,22 @@ def compare(
     metric: str | Metric | None = "bleu",
     threads: int | None = None,
     store: Store | str | Path | None = None,
+    questions: str | Path | None = None,
 ) -> Comparison:
     """Compare what two sets of weights pick: the sentences whose picks differ, what that does to the metric, and which
     features decided it.
 
     ``old`` or ``new`` may be "baseline": the lists' own first choices (of forests, what the decoder's weights in the
     files pick). Without a ``metric`` (None) no references are needed, and picks are compared without judging them.
-    ``store`` keeps statistics across runs.
+    ``store`` keeps statistics across runs. ``questions`` is the file for the questions of a metric that waits for
+    answers.
     """
     chosen = None if metric is None else get_metric(metric)
     dataset = read(data) if chosen is None else as_dataset(data, references, chosen)
     sides = [_Side.of(dataset, weights, name, threads) for weights, name in ((old, OLD), (new, NEW))]
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
-        problem = None if chosen is None else Problem.of(dataset, chosen, store=kept)
+        problem = None if chosen is None else Problem.of(dataset, chosen, store=kept, questions=questions)
         return _compared(dataset, problem, *sides)
 
 

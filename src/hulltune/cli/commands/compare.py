@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import rich_click as click
 from click.core import ParameterSource
 
-from hulltune.cli.answers import DONE, note, write_lines
+from hulltune.cli.answers import ANSWERS, DONE, QUESTIONS, note, write_lines
 from hulltune.cli.help import command
 from hulltune.cli.options import (
     ANSWER,
@@ -104,6 +104,8 @@ def compare(
     for name in out:
         if Path(name).suffix not in SUFFIXES:
             raise InputError(f"--out: {name!r} has no known suffix; expected {', '.join(SUFFIXES)}")
+    if metric.waits and store is None:
+        store = ANSWERS
     from hulltune.metrics.statistics import for_data
     from hulltune.tuning.comparison import compare as compare_weights
 
@@ -116,7 +118,10 @@ def compare(
     else:
         judged, dataset = metric, with_references(dataset, references, metric)
     sides = [_weights(dataset, name, data.missing) for name in (old, new)]
-    found = compare_weights(dataset, sides[0], sides[1], metric=judged, threads=threads, store=store)
+    questions = QUESTIONS if metric.waits else None
+    found = compare_weights(
+        dataset, sides[0], sides[1], metric=judged, threads=threads, store=store, questions=questions
+    )
     found = replace(found.sorted(sort), old=old, new=new)
     for name in out:
         write_lines([_written(found, Path(name).suffix)], name)
