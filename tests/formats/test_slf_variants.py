@@ -226,4 +226,6 @@ def test_no_note_for_files_that_are_read_in_full(file: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         file.write_text(without_fields(FIELDS))
-        read(file)
+        found = read(file)
+    assert len(found) == 1
+    assert found.corpus.edges > 0
