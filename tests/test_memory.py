@@ -270,9 +270,9 @@ def test_a_large_forest_is_searched_in_parts(monkeypatch: pytest.MonkeyPatch) ->
     sizes = []
     scores = search_block
 
-    def spy(scorer: Any, block: Any, weights: Any, *others: Any) -> Any:
+    def spy(scorer: Any, block: Any, weights: Any, *others: Any, **options: Any) -> Any:
         sizes.append((block, len(weights)))
-        return scores(scorer, block, weights, *others)
+        return scores(scorer, block, weights, *others, **options)
 
     monkeypatch.setattr(shards, "search_block", spy)
     monkeypatch.setattr(shards, "MOST_SCORES", 5 * forest.edges)

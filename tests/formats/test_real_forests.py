@@ -18,7 +18,7 @@ from hulltune.formats.forest_files import ForestOptions, NamedForest
 from hulltune.formats.forest_text import read_forest_text, write_forest_text
 from hulltune.formats.joshua import read_joshua
 from hulltune.formats.travatar import read_travatar
-from hulltune.lines import decode, envelope
+from hulltune.lines import decode, envelope, kbest
 from hulltune.lines.result import Envelope
 from tests.formats import forest_writers
 from tests.formats.forest_text_oracle import forest_text as plain_parser
@@ -52,9 +52,16 @@ def test_decoding_gives_what_the_decoder_printed() -> None:
     same = 0
     for file in files:
         forest = read_one(file)
-        best = decode(forest, {name: weights[name] for name in forest.feature_names}, threads=1)
-        same += best.outputs()[0][0] == hypothesis(lists, int(file.name[:4]), 0)
-    assert same >= 143
+        chosen, printed = (
+            {name: weights[name] for name in forest.feature_names},
+            hypothesis(lists, int(file.name[:4]), 0),
+        )
+        if decode(forest, chosen, threads=1).outputs()[0][0] == printed:
+            same += 1
+        else:
+            first, second = kbest(forest, chosen, 2, distinct=True)[0]
+            assert (" ".join(second.tokens), second.score) == (printed, first.score)
+    assert same >= 142
 
 
 @cache

@@ -90,7 +90,11 @@ def test_four_processes_can_start_at_the_same_moment(tmp_path: Path) -> None:
         subprocess.Popen(command, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(4)
     ]
-    assert [process.communicate() for process in started] == [("1\n", COMPILING)] * 4
+    answers = [process.communicate() for process in started]
+    assert [out for out, _ in answers] == ["1\n"] * 4
+    said = {err for _, err in answers}
+    assert COMPILING in said
+    assert said <= {COMPILING, ""}  # on a busy machine one may start so late that it finds what another has compiled
     assert run(tmp_path).stderr == ""
 
 

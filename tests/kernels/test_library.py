@@ -199,6 +199,15 @@ def test_the_package_comes_with_all_calls() -> None:
     assert [call for call in wanted() if shipped[0].parts(call) is None] == []
 
 
+def test_no_kernel_asks_python_for_a_class_of_ours() -> None:
+    """A Ctrl-C that arrives while a kernel makes a named tuple would end the process by a signal; see ``kernel``."""
+    shipped = [each for each in libraries() if each.path.parent == _library.PACKAGE]
+    if not shipped:
+        pytest.skip("no kernels are compiled for this checkout, or none that fit here: make kernels")
+    codes = {call: shipped[0].parts(call) for call in wanted()}
+    assert [call for call, found in codes.items() if found is not None and b"hulltune.kernels." in found[1]] == []
+
+
 def test_a_second_build_takes_what_is_up_to_date(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def compiled(calls: list[str], cpu: str | None) -> list[Any]:
         assert calls == []

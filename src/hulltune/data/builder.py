@@ -23,6 +23,7 @@ class ForestBuilder:
     ``feature_names``. With ``feature_names=None`` the names are collected from the mappings in order of appearance.
     A node is known once it is added or is the head of an edge.
 
+    >>> from hulltune import ForestBuilder
     >>> builder = ForestBuilder(feature_names=["lm", "length"])
     >>> _ = builder.add_edge("NP", features={"lm": -1.5, "length": 2}, output=["the", "cat"])
     >>> _ = builder.add_edge("S", ["NP"], features=[-0.5, 1], output=[0, "sleeps"])
@@ -148,7 +149,7 @@ class ForestBuilder:
         except (TypeError, ValueError, OverflowError):
             raise InputError(f"edge {edge}: feature {name!r} is {str(value)[:50]!r}; expected a number") from None
 
-    def _label_row(self, output: Sequence[str | int] | range, arity: int, edge: int) -> list[int]:
+    def _label_row(self, output: Sequence[Any] | range, arity: int, edge: int) -> list[int]:
         if isinstance(output, str):
             output = output.split()
         row = []

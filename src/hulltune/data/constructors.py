@@ -80,7 +80,7 @@ def lattice(
         states.update((source, target))
         builder.add_node(_State(source))
         # No word at all is an arc without output: an empty word would count as one.
-        words = ([word] if word else []) if word is None or isinstance(word, str) else list(word)
+        words: list[Any] = ([word] if word else []) if word is None or isinstance(word, str) else list(word)
         if not all(isinstance(token, str) and token for token in words):
             raise InputError(f"the arc from {source!r} to {target!r}: expected words as texts, got {word!r}")
         builder.add_edge(_State(target), [_State(source)], features=features, output=[0, *words])

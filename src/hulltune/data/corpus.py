@@ -21,6 +21,13 @@ from hulltune.wording import counted
 class Corpus:
     """Forests laid end to end. Sentence i owns the nodes ``node_offsets[i]`` up to ``node_offsets[i + 1]``, and its
     edges are those of its nodes. Tails are numbered within their sentence, so that a slice of a corpus is a corpus.
+
+    >>> from hulltune import Corpus, Forest
+    >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["am", "lm"])
+    >>> corpus = Corpus.pack([lattice, lattice])
+    >>> len(corpus), corpus.edges, corpus[1]
+    (2, 10, Forest(lattice: 4 nodes, 5 edges, 2 features))
     """
 
     node_offsets: Int64s

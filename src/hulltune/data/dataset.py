@@ -65,6 +65,16 @@ class Dataset:
     that it comes out as it was, spaces and all; equal texts of a list share one token. No two hypotheses of a list
     have the same text and the same features. Where a sentence has several forests, its forest is their union under a
     common root. Ids that are numbers are in increasing order; other ids are in the order of their first appearance.
+
+    >>> from hulltune import Dataset
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> isinstance(task.lists, Dataset), len(task.lists), task.lists.is_lists
+    (True, 20, True)
+    >>> task.lists.take([0, 1])
+    Dataset(lists: 2 sentences, 20 hypotheses, 6 features)
+    >>> task.lists.text(0) in task.lists.texts()
+    True
     """
 
     ids: Sequence[SentenceId]

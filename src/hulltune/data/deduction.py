@@ -211,7 +211,14 @@ def deduce(
     vocabulary: Vocabulary | None = None,
     sparse: bool = False,
 ) -> Forest:
-    """The packed forest of all proofs of ``goal``; a goal without a proof gives a root without edges."""
+    """The packed forest of all proofs of ``goal``; a goal without a proof gives a root without edges.
+
+    >>> from hulltune.data.deduction import Axiom, Rule, deduce, variables
+    >>> i, j, k = variables("i j k")
+    >>> words = [Axiom(("NP", n, n + 1), features={"words": 1.0}, output=[word]) for n, word in enumerate("abc")]
+    >>> deduce(words, [Rule(("NP", i, k), [("NP", i, j), ("NP", j, k)])], goal=("NP", 0, 3))
+    Forest(hypergraph: 6 nodes, 7 edges, 1 feature)
+    """
     deduction = Deduction(axioms, rules)
     deduction.run()
     return deduction.forest(goal, feature_names=feature_names, vocabulary=vocabulary, sparse=sparse)

@@ -98,6 +98,10 @@ class Forest:
 
         ``outputs`` are texts (split at white space) or token sequences. ``features`` has a row for each: a matrix,
         SparseFeatures, or a CSR matrix of scipy.
+
+        >>> from hulltune import Forest
+        >>> Forest.from_nbest(["a house", "house"], [[-2.0, 2], [-1.0, 1]], feature_names=["lm", "words"])
+        Forest(list: 1 node, 2 edges, 2 features)
         """
         from hulltune.data.constructors import nbest
 
@@ -116,6 +120,12 @@ class Forest:
 
         An arc with None or "" as its word has no output (epsilon); it may also have a sequence of words.
         ``finals`` are the accepting states, or a mapping from them to final features.
+
+        >>> from hulltune import Forest
+        >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]
+        >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["am", "lm"])
+        >>> lattice
+        Forest(lattice: 4 nodes, 5 edges, 2 features)
         """
         from hulltune.data.constructors import lattice
 

@@ -22,7 +22,13 @@ class Variable:
 
 
 def variables(names: str) -> tuple[Variable, ...]:
-    """Variables from their names, separated by spaces: ``i, j = variables("i j")``."""
+    """Variables from their names, separated by spaces: ``i, j = variables("i j")``.
+
+    >>> from hulltune.data.deduction import variables
+    >>> i, j = variables("i j")
+    >>> i == j
+    False
+    """
     return tuple(map(Variable, names.split()))
 
 
@@ -62,7 +68,15 @@ class Condition:
 
 
 def where(test: Callable[..., Any]) -> Condition:
-    """Keep a match only when the test holds: ``where(lambda i, j: j - i < 10)``."""
+    """Keep a match only when the test holds: ``where(lambda i, j: j - i < 10)``.
+
+    >>> from hulltune.data.deduction import Axiom, Rule, deduce, variables, where
+    >>> i, j, k = variables("i j k")
+    >>> words = [Axiom((n, n + 1)) for n in range(4)]
+    >>> to_the_right = Rule((i, k), [(i, j), (j, k)], [where(lambda i, j: j - i == 1)])     # one tree, not five
+    >>> deduce(words, [to_the_right], goal=(0, 4)).edges
+    7
+    """
     return Condition(test)
 
 
@@ -70,6 +84,14 @@ def each(targets: Variable | tuple[Variable, ...], generator: Callable[..., Iter
     """One match for each value: ``each(A, lambda B, C: grammar[B, C])``; for several variables, each tuple of values.
 
     A variable that is bound already must have that value. A value that comes twice gives two derivations.
+
+    >>> from hulltune.data.deduction import Axiom, Rule, deduce, each, variables
+    >>> word, tag = variables("word tag")
+    >>> tags = {"saw": ["noun", "verb"]}
+    >>> tagging = Rule(("tag", tag), [("word", word)], [each(tag, lambda word: tags[word])])
+    >>> rules = [tagging, Rule(("any",), [("tag", tag)])]
+    >>> deduce([Axiom(("word", "saw"))], rules, goal=("any",)).edges
+    5
     """
     names = targets if isinstance(targets, tuple) else (targets,)
     return Condition(generator, tuple(target.name for target in names))

@@ -23,6 +23,13 @@ class Vocabulary:
     Tokens that were added by ``id`` or ``ids`` have one number each. Packed tokens (``Vocabulary.packed``: the texts of
     candidate lists, or a packed file) are decoded when they are asked for, and no Python object is made for the
     others; a text may be packed several times, once for each list that has it.
+
+    >>> from hulltune import Vocabulary
+    >>> vocabulary = Vocabulary()
+    >>> vocabulary.ids(["a", "house", "a"])
+    [0, 1, 0]
+    >>> vocabulary.words([1, 0])
+    ('house', 'a')
     """
 
     def __init__(self, tokens: Iterable[str] = ()) -> None:

@@ -25,6 +25,12 @@ def add_builtin_features(dataset: Dataset, names: Sequence[str]) -> Dataset:
     """The dataset with some of BUILTIN_FEATURES added; linear in the texts, but for "consensus", which sorts them.
 
     Of these, forests take those of FOREST_FEATURES, which are sums over edges.
+
+    >>> from hulltune.formats import add_builtin_features
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> add_builtin_features(task.lists, ["words", "rank"]).feature_names[-2:]
+    ('words', 'rank')
     """
     check_builtin_features(names)
     if not names:

@@ -41,7 +41,21 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_cdec_json(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The one forest of a file; linear in its size."""
+    """The one forest of a file; linear in its size.
+
+    >>> from pathlib import Path
+    >>> from hulltune import Vocabulary, decode
+    >>> from hulltune.formats.cdec_json import read_cdec_json
+    >>> from hulltune.formats.forest_files import ForestOptions
+    >>> text = '''{"rules":[1,"[X] ||| das ||| the",2,"[S] ||| [X,1] haus ||| [1] house"],"features":["lm"],
+    ... "edges":[{"tail":[],"feats":[0,-1.5],"rule":1}],"node":{"in_edges":[0],"cat":"X"},
+    ... "edges":[{"tail":[0],"feats":[0,-1],"rule":2}],"node":{"in_edges":[1],"cat":"S"}}
+    ... '''
+    >>> _ = Path("house.json").write_text(text)
+    >>> (named,) = read_cdec_json(Path("house.json"), ForestOptions(), Vocabulary())
+    >>> decode(named.forest, {"lm": 1.0}).outputs()
+    [['the house']]
+    """
     source = SourceText.read(path)
     if _ARCHIVE in source.data[:64]:
         raise InputError(

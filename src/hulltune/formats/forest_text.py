@@ -87,7 +87,24 @@ def first_nodes(head: bytes) -> list[tuple[int, int]]:
 
 
 def read_forest_text(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The forests of a file; linear in its size."""
+    """The forests of a file; linear in its size.
+
+    >>> from pathlib import Path
+    >>> from hulltune import Vocabulary, decode
+    >>> from hulltune.formats.forest_text import read_forest_text
+    >>> from hulltune.formats.forest_files import ForestOptions
+    >>> text = '''2 3
+    ... 2
+    ... the ||| lm=-1
+    ... a ||| lm=-2
+    ... 1
+    ... [0] house ||| lm=-1
+    ... '''
+    >>> _ = Path("house.hg").write_text(text)
+    >>> (named,) = read_forest_text(Path("house.hg"), ForestOptions(), Vocabulary())
+    >>> decode(named.forest, {"lm": 1.0}).outputs()
+    [['the house']]
+    """
     source = SourceText.read(path)
     lines = source.lines()
     header: Header | None = first_header(source, lines)
@@ -279,6 +296,17 @@ def write_forest_text(path: Path, forests: Iterable[NamedForest]) -> None:
     The first edge of a dense forest names all features, so that none is lost; other edges leave zeros out. The format
     cannot hold an edge that does not put out each of its tails once, nor words or names with white space or bars: they
     are refused.
+
+    >>> from pathlib import Path
+    >>> from hulltune import Forest, Vocabulary
+    >>> from hulltune.formats.forest_files import ForestOptions, NamedForest
+    >>> from hulltune.formats.forest_text import read_forest_text, write_forest_text
+    >>> arcs = [(0, 1, "wreck", [-1.0]), (0, 1, "recognise", [-2.0]), (1, 2, "speech", [-1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["score"])
+    >>> write_forest_text(Path("u1.hg"), [NamedForest(lattice, "u1")])
+    >>> (named,) = read_forest_text(Path("u1.hg"), ForestOptions(), Vocabulary())
+    >>> named.forest
+    Forest(lattice: 4 nodes, 5 edges, 1 feature)
     """
     with written_atomically(path) as file, _compressed(file, os.fspath(path)) as stream:
         for number, named in enumerate(forests):

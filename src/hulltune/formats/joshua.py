@@ -30,7 +30,25 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_joshua(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The one forest of a file; linear in its size."""
+    """The one forest of a file; linear in its size.
+
+    >>> from pathlib import Path
+    >>> from hulltune import Vocabulary, decode
+    >>> from hulltune.formats.joshua import read_joshua
+    >>> from hulltune.formats.forest_files import ForestOptions
+    >>> text = '''# target ||| features
+    ... 2 3
+    ... 1
+    ... the ||| lm_0=-1.5
+    ... a ||| lm_0=-2.0
+    ... 2
+    ... <s> [1] house </s> ||| lm_0=-1.0
+    ... '''
+    >>> _ = Path("house.hg").write_text(text)
+    >>> (named,) = read_joshua(Path("house.hg"), ForestOptions(), Vocabulary())
+    >>> decode(named.forest, {"lm_0": 1.0}).outputs()
+    [['the house']]
+    """
     source = SourceText.read(path)
     if source.data.startswith(_OLD):
         raise source.fault(

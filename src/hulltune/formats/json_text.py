@@ -20,6 +20,8 @@ _REASONS = {
     "Expecting ':' delimiter": _NO_COLON,
     "Expecting ',' delimiter": _NO_COMMA,
     "Expecting value": _NO_VALUE,
+    "Illegal trailing comma before end of object": _NO_KEY,  # Python 3.13 and later
+    "Illegal trailing comma before end of array": _NO_VALUE,
     "Illegal trailing comma before the end of object": _NO_KEY,  # this and the next since Python 3.13
     "Illegal trailing comma before the end of array": _NO_VALUE,
     "Invalid control character at": "a string ends in a control character; expected its quotes to be closed",

@@ -237,6 +237,14 @@ def write_jsonl(lists: Dataset, path: str | os.PathLike[str]) -> None:
     """Write lists in the native format; reading them back gives the same lists.
 
     Of sparse features, the first hypothesis has all, to keep their order, and others have those that are not 0.
+
+    >>> from pathlib import Path
+    >>> from hulltune import read
+    >>> from hulltune.formats import write_jsonl
+    >>> lists = read([{"refs": ["a house"], "candidates": [{"text": "a house", "features": {"lm": -2.0}}]}])
+    >>> write_jsonl(lists, "dev.jsonl")
+    >>> print(Path("dev.jsonl").read_text().strip())
+    {"id": 0, "refs": ["a house"], "candidates": [{"text": "a house", "features": {"lm": -2.0}}]}
     """
     edges, features = lists.corpus.sentence_edges.tolist(), written_features(lists)
     is_sparse = isinstance(lists.corpus.features, SparseFeatures)

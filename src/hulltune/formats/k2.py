@@ -43,6 +43,17 @@ def from_k2(
     words, by default ``fsa.aux_labels`` if that is a tensor, otherwise the labels of the arcs; 0 is no word, and
     neither is −1 before the final state. ``words`` maps numbers to words (a symbol table of k2 does), by default
     ``options.symbols`` or the number itself. ``names`` are the utterances.
+
+    >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> from hulltune import decode
+    >>> from hulltune.formats.k2 import from_k2
+    >>> rows = np.array([[0, 1, 5, 0], [0, 1, 6, 0], [1, 2, -1, 0]])                 # in the place of k2.Fsa(…)
+    >>> arcs = SimpleNamespace(values=rows, num_axes=2, row_splits=lambda axis: np.array([0, 2, 3, 3]))
+    >>> fsa = SimpleNamespace(arcs=arcs, scores=np.array([-1.0, -0.5, 0.0]))
+    >>> (named,) = from_k2(fsa, words={5: "hello", 6: "yellow"})
+    >>> decode(named.forest, {"score": 1.0}).outputs()
+    [['yellow']]
     """
     options = ForestOptions() if options is None else options
     vocabulary = Vocabulary() if vocabulary is None else vocabulary

@@ -97,7 +97,23 @@ def _fst_after_key(data: bytes, position: int = 0) -> tuple[str, int] | None:
 
 
 def read_kaldi(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The lattices of a file in their order, one at a time: archives may be larger than the memory."""
+    """The lattices of a file in their order, one at a time: archives may be larger than the memory.
+
+    >>> from pathlib import Path
+    >>> from hulltune import Vocabulary, decode
+    >>> from hulltune.formats.forest_files import ForestOptions
+    >>> from hulltune.formats.kaldi import read_kaldi
+    >>> text = '''u1
+    ... 0 1 hello 4.5,-120.25,3_5_5
+    ... 0 1 yellow 3.25,-118.5,3_4
+    ... 1 0.5,0,
+    ...
+    ... '''
+    >>> _ = Path("lat.1.txt").write_text(text)
+    >>> (named,) = read_kaldi(Path("lat.1.txt"), ForestOptions(), Vocabulary())
+    >>> named.name, decode(named.forest, {"graph": 1.0, "acoustic": 0.1}).outputs()
+    ('u1', [['yellow']])
+    """
     with open_bytes(path) as stream:
         head = stream.read(_LONGEST_KEY + 16)
         if not head.strip():

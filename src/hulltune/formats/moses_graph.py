@@ -59,7 +59,20 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_moses_graph(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The forests of a file, read sentence by sentence; linear in its size."""
+    """The forests of a file, read sentence by sentence; linear in its size.
+
+    >>> from pathlib import Path
+    >>> from hulltune import Vocabulary, decode
+    >>> from hulltune.formats.moses_graph import read_moses_graph
+    >>> from hulltune.formats.forest_files import ForestOptions
+    >>> text = '''7 hyp=0 stack=0
+    ... 7 hyp=1 stack=1 back=0 score=-1 transition=-1 forward=-1 fscore=0 covered=0-1 out=it is
+    ... '''
+    >>> _ = Path("graph.osg").write_text(text)
+    >>> (named,) = read_moses_graph(Path("graph.osg"), ForestOptions(), Vocabulary())
+    >>> decode(named.forest, {"transition": 1.0}).outputs()
+    [['it is']]
+    """
     for number, source in _sentences(path):
         if number is None:
             _, line = next(source.lines())

@@ -46,7 +46,20 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_openfst(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The FSTs of a binary file, one after the other; most files have one."""
+    """The FSTs of a binary file, one after the other; most files have one.
+
+    >>> import struct
+    >>> from pathlib import Path
+    >>> from hulltune import Vocabulary, decode
+    >>> from hulltune.formats.forest_files import ForestOptions
+    >>> from hulltune.formats.openfst import read_openfst
+    >>> head = struct.pack("<ii6si8siiQqqq", 2125659606, 6, b"vector", 8, b"standard", 2, 0, 3, 0, 2, 0)
+    >>> states = struct.pack("<fqiififq", float("inf"), 1, 7, 7, 0.5, 1, 0.0, 0)     # an arc with label 7 and cost 0.5
+    >>> _ = Path("u1.fst").write_bytes(head + states)
+    >>> (named,) = read_openfst(Path("u1.fst"), ForestOptions(), Vocabulary())
+    >>> decode(named.forest, {"score": 1.0}).outputs()
+    [['7']]
+    """
     file = os.fspath(path)
     with open_bytes(path) as stream:
         data = stream.read()
@@ -81,7 +94,22 @@ def looks_like_text(head: bytes) -> bool:
 
 
 def read_openfst_text(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The FST of a text file. Linear in its size."""
+    """The FST of a text file. Linear in its size.
+
+    >>> from pathlib import Path
+    >>> from hulltune import Vocabulary, decode
+    >>> from hulltune.formats.openfst import read_openfst_text
+    >>> from hulltune.formats.forest_files import ForestOptions
+    >>> text = '''0 1 a 0.5
+    ... 0 1 the 0.75
+    ... 1 2 house 2
+    ... 2
+    ... '''
+    >>> _ = Path("u1.txt").write_text(text)
+    >>> (named,) = read_openfst_text(Path("u1.txt"), ForestOptions(), Vocabulary())
+    >>> decode(named.forest, {"score": 1.0}).outputs()
+    [['a house']]
+    """
     with open_bytes(path) as stream:
         data = stream.read().removeprefix(BYTE_ORDER_MARK)
     if not data.strip():
@@ -130,6 +158,17 @@ def write_openfst_text(path: str | os.PathLike[str], forests: Iterable[NamedFore
     Weights are costs, the negated features: one number for the feature score, a pair for score_0 and score_1, and a
     sparse tuple ``0,key,value,…`` for other features. The key of fk is k if all names are like that; otherwise keys
     are the places of the features, from 1.
+
+    >>> from pathlib import Path
+    >>> from hulltune import Forest, Vocabulary
+    >>> from hulltune.formats.forest_files import ForestOptions, NamedForest
+    >>> from hulltune.formats.openfst import read_openfst_text, write_openfst_text
+    >>> arcs = [(0, 1, "wreck", [-1.0]), (0, 1, "recognise", [-2.0]), (1, 2, "speech", [-1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["score"])
+    >>> write_openfst_text(Path("u1.txt"), [NamedForest(lattice, "u1")])
+    >>> (named,) = read_openfst_text(Path("u1.txt"), ForestOptions(), Vocabulary())
+    >>> named.forest
+    Forest(lattice: 4 nodes, 5 edges, 1 feature)
     """
     write_each(path, forests, ".txt", _text)
 

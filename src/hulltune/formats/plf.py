@@ -50,7 +50,17 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_plf(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The lattices of a file, one a line; linear in its size."""
+    """The lattices of a file, one a line; linear in its size.
+
+    >>> from pathlib import Path
+    >>> from hulltune import Vocabulary, decode
+    >>> from hulltune.formats.forest_files import ForestOptions
+    >>> from hulltune.formats.plf import read_plf
+    >>> _ = Path("input.plf").write_text("((('ein', 0.75, 1), ('kein', 0.25, 1)), (('haus', 1.0, 1),))")
+    >>> (named,) = read_plf(Path("input.plf"), ForestOptions(), Vocabulary())
+    >>> decode(named.forest, [1.0]).outputs()
+    [['ein haus']]
+    """
     source = SourceText.read(path)
     if not source.data.strip():
         raise source.fault(0, "no lattice in the file; expected a line of nested tuples")

@@ -96,6 +96,14 @@ def read(
 
     ``model`` of the result has the weights by which the decoder ranked, if all files agree on them: the scales in the
     header of SLF, or 1 if the format has nothing but the parts of one score (OpenFst, Kaldi, plain Moses).
+
+    >>> from pathlib import Path
+    >>> from hulltune import read
+    >>> _ = Path("dev.nbest").write_text("0 ||| a house ||| lm=-2 words=2 ||| -2")
+    >>> read("dev.nbest", ["a house"])
+    Dataset(lists: 1 sentence, 1 hypothesis, 2 features)
+    >>> read([{"refs": ["a house"], "candidates": [{"text": "a house", "features": {"lm": -2.0}}]}]).feature_names
+    ('lm',)
     """
     reading = Reading(
         format=format, missing=missing, ids=ids, negate=negate, drop=drop, symbols=symbols, on_error=on_error,

@@ -52,7 +52,14 @@ class OptionError(InputError):
 
 @dataclass(frozen=True)
 class Reading:
-    """Options for reading lists and forests, see ``read``. Those of one kind are refused for the other."""
+    """Options for reading lists and forests, see ``read``. Those of one kind are refused for the other.
+
+    >>> from pathlib import Path
+    >>> from hulltune import Reading
+    >>> _ = Path("dev.nbest").write_text("0 ||| a house ||| lm=-2 ||| -2")
+    >>> Reading(format="moses", features=("words",)).read("dev.nbest").feature_names
+    ('lm', 'words')
+    """
 
     format: str | None = None
     missing: float | None = None

@@ -45,6 +45,13 @@ def read_references(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[s
 
     A file whose lines all end with an id in parentheses (TRN), or all begin with file, channel, speaker and times
     (STM), has its references by id. Where lines begin with ids (Kaldi), Dataset.matched sees it from the data.
+
+    >>> from pathlib import Path
+    >>> from hulltune import read_references
+    >>> _ = Path("dev.en").write_text("a house")
+    >>> _ = Path("dev.en2").write_text("the house")
+    >>> read_references(["dev.en", "dev.en2"])
+    (('a house', 'the house'),)
     """
     files = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not files:
@@ -201,7 +208,14 @@ def _plain_texts(where: str, texts: Sequence[str]) -> list[str]:
 
 
 def as_references(references: ReferencesLike) -> References | None:
-    """References by sentence. A list of strings is texts; several files are given as Path objects."""
+    """References by sentence. A list of strings is texts; several files are given as Path objects.
+
+    >>> from hulltune.formats import as_references
+    >>> as_references(["a house", "it is cold"])
+    (('a house',), ('it is cold',))
+    >>> as_references([["a house", "the house"], ["it is cold", "cold"]])
+    (('a house', 'the house'), ('it is cold', 'cold'))
+    """
     if references is None:
         return None
     if isinstance(references, (str, os.PathLike)):

@@ -85,7 +85,24 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_slf(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The lattice of a file, named by its UTTERANCE; linear in its size."""
+    """The lattice of a file, named by its UTTERANCE; linear in its size.
+
+    >>> from pathlib import Path
+    >>> from hulltune import Vocabulary, decode
+    >>> from hulltune.formats.slf import read_slf
+    >>> from hulltune.formats.forest_files import ForestOptions
+    >>> text = '''UTTERANCE=u1
+    ... N=2 L=2
+    ... I=0
+    ... I=1
+    ... J=0 S=0 E=1 W=wreck a=-1 l=-3
+    ... J=1 S=0 E=1 W=recognise a=-2 l=-1
+    ... '''
+    >>> _ = Path("u1.slf").write_text(text)
+    >>> (named,) = read_slf(Path("u1.slf"), ForestOptions(), Vocabulary())
+    >>> decode(named.forest, {"acoustic": 1.0, "language": 1.0}).outputs()
+    [['recognise']]
+    """
     yield _read_file(path, options, vocabulary)
 
 
@@ -518,6 +535,17 @@ def write_slf(path: str | os.PathLike[str], forests: Iterable[NamedForest]) -> N
     The feature words is left out if it counts the words, as readers count them again. A feature without a field in SLF
     is written under its own name. The header has the scales of the decoder, if they are known (``NamedForest.model``).
     Floats are read back to the bit.
+
+    >>> from pathlib import Path
+    >>> from hulltune import Forest, Vocabulary
+    >>> from hulltune.formats.forest_files import ForestOptions, NamedForest
+    >>> from hulltune.formats.slf import read_slf, write_slf
+    >>> arcs = [(0, 1, "wreck", [-1.0]), (0, 1, "recognise", [-2.0]), (1, 2, "speech", [-1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["score"])
+    >>> write_slf(Path("u1.slf"), [NamedForest(lattice, "u1")])
+    >>> (named,) = read_slf(Path("u1.slf"), ForestOptions(), Vocabulary())
+    >>> named.forest
+    Forest(lattice: 4 nodes, 5 edges, 2 features)
     """
     write_each(path, forests, ".slf", _spelled)
 

@@ -19,6 +19,12 @@ def sniff(path: str | os.PathLike[str], columns: Columns | None = None) -> str:
     """The name of the format of a file; an error if nothing tells. A Source can be read afterwards.
 
     A table is known by the names of its columns for ids and texts, which ``columns`` may change.
+
+    >>> from pathlib import Path
+    >>> from hulltune.formats import sniff
+    >>> _ = Path("dev.nbest").write_text("0 ||| a house ||| lm=-2 words=2 ||| -2")
+    >>> sniff("dev.nbest")
+    'moses'
     """
     file = Path(path)
     if file.is_dir():

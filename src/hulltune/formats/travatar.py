@@ -41,7 +41,20 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_travatar(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The forests of a file, one a line; linear in its size."""
+    """The forests of a file, one a line; linear in its size.
+
+    >>> import json
+    >>> from pathlib import Path
+    >>> from hulltune import Vocabulary, decode
+    >>> from hulltune.formats.forest_files import ForestOptions
+    >>> from hulltune.formats.travatar import read_travatar
+    >>> edge = {"id": 0, "head": 0, "trg": [{"words": ["a", "house"]}], "features": {"lm": -3}}
+    >>> forest = {"nodes": [{"id": 0, "sym": "S", "span": [0, 1]}], "edges": [edge], "words": ["ein", "haus"]}
+    >>> _ = Path("house.json").write_text(json.dumps(forest))
+    >>> (named,) = read_travatar(Path("house.json"), ForestOptions(), Vocabulary())
+    >>> decode(named.forest, {"lm": 1.0}).outputs()
+    [['a house']]
+    """
     source = None
     for source in SourceText.read_by_line(path):
         if source.data.isspace():

@@ -21,7 +21,14 @@ _NUMBERED = re.compile(r"(.+)_([0-9]+)")
 
 
 def read_weights(path: str | os.PathLike[str]) -> dict[str, float]:
-    """The weights of a file, whose format is recognised by its content. Names are distinct, values finite."""
+    """The weights of a file, whose format is recognised by its content. Names are distinct, values finite.
+
+    >>> from pathlib import Path
+    >>> from hulltune import read_weights
+    >>> _ = Path("weights.txt").write_text("lm 0.5")
+    >>> read_weights("weights.txt")
+    {'lm': 0.5}
+    """
     file = os.fspath(path)
     with open_bytes(path) as stream:
         data = stream.read().removeprefix(BYTE_ORDER_MARK)
@@ -159,22 +166,32 @@ def write_weights(
     """Write weights, atomically; the format follows the suffix (.json, .ini), otherwise it is lines.
 
     Reading gives back the names, and the values to the bit.
+
+    >>> from hulltune import read_weights, write_weights
+    >>> write_weights({"lm": 0.5, "words": -0.25}, "weights.txt")
+    >>> read_weights("weights.txt")
+    {'lm': 0.5, 'words': -0.25}
     """
     if format is None:
         format = {".json": "json", ".ini": "moses"}.get(Path(path).suffix, "lines")  # noqa: A001  # the same word
-    if format not in WEIGHT_FORMATS:
-        raise unknown_name("format of weights", format, WEIGHT_FORMATS)
+    text = weights_text(weights, format)
+    with written_atomically(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def weights_text(weights: Mapping[str, float], kind: str) -> str:
+    """Weights as the text of a file: "json", "moses" or "lines"."""
+    if kind not in WEIGHT_FORMATS:
+        raise unknown_name("format of weights", kind, WEIGHT_FORMATS)
     values = {}
     for name, value in weights.items():
         number = as_number(value)
         if number is None or not math.isfinite(number):
             raise InputError(f"weights: the weight of {name!r} is {shown(value)}; expected a finite number")
         values[name] = number
-        if format != "json" and (not name or re.search(r"[\s#\[\]=]", name)):
+        if kind != "json" and (not name or re.search(r"[\s#\[\]=]", name)):
             raise InputError(f"weights: the name {name!r} cannot be written in this format; write JSON")
-    writer = {"json": _to_json, "moses": _to_moses, "lines": _to_lines}[format]
-    with written_atomically(path) as file:
-        file.write(writer(values).encode("utf-8"))
+    return {"json": _to_json, "moses": _to_moses, "lines": _to_lines}[kind](values)
 
 
 def _to_json(weights: dict[str, float]) -> str:

@@ -35,6 +35,13 @@ def write(data: DataLike, path: Path, format: str | None = None) -> None:  # noq
     """Write a dataset, or anything that ``read`` takes, by default in the format of the suffix.
 
     Files appear complete or not at all. Forests are not written as lists: that needs a choice of derivations (kbest).
+
+    >>> from hulltune import read, write
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> write(task.lists, "dev.jsonl")
+    >>> read("dev.jsonl")
+    Dataset(lists: 20 sentences, 200 hypotheses, 6 features)
     """
     name = writer_for(path, format)
     dataset = read(data)

@@ -25,7 +25,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
-    """Make a kernel of ``function``: strict floating point, no GIL."""
+    """Make a kernel of ``function``: strict floating point, no GIL.
+
+    It may take named tuples, but returns arrays, numbers and plain tuples to Python: machine code asks Python for the
+    class of a named tuple, a Ctrl-C that arrives meanwhile is raised there, and the process dies of a class that is
+    missing.
+    """
     return cast(Function, Kernel(function))
 
 

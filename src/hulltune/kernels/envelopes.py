@@ -60,7 +60,7 @@ def _derive_lines(
 
 
 @kernel
-def _forest_lines(
+def forest_lines(
     first: int,
     last: int,
     edge_offsets: Int64s,
@@ -99,7 +99,7 @@ def _forest_lines(
 
 
 @kernel
-def _compact_derivations(places: Int64s, edges: Int32s) -> tuple[Int64s, Int32s]:
+def compact_derivations(places: Int64s, edges: Int32s) -> tuple[Int64s, Int32s]:
     """The derivations in the order of their segments, as offsets and edges."""
     offsets = np.zeros(places.size + 1, np.int64)
     for segment in range(places.size):
@@ -163,7 +163,7 @@ def envelopes(
             intercept_exponent = exponents[0, s - first_sentence]
             low = to_grid(low_end, slope_exponent - intercept_exponent, NEAR)
             high = to_grid(high_end, slope_exponent - intercept_exponent, -NEAR)
-            line_slopes, line_intercepts, line_places, edges, edge_count, more_passes = _forest_lines(
+            line_slopes, line_intercepts, line_places, edges, edge_count, more_passes = forest_lines(
                 first, last, edge_offsets, tail_offsets, tails,
                 scores[direction + 1, begin:end], scores[0, begin:end], low, high, method,
                 with_derivations, best_slopes, best_intercepts, edges, edge_count,
@@ -178,5 +178,5 @@ def envelopes(
                 low_end, high_end, segments, places, total,
             )  # fmt: skip
             offsets[cell + 1] = total
-    derivation_offsets, derivation_edges = _compact_derivations(places[:total], edges)
+    derivation_offsets, derivation_edges = compact_derivations(places[:total], edges)
     return offsets, segments[:total], derivation_offsets, derivation_edges, passes

@@ -3,7 +3,8 @@
 The derivations of a node are ordered by falling score, and among equals by their edges in preorder, the smaller number
 first. The order respects joining: a better part makes a better whole. So the next derivation of a node is a known one
 in which one tail takes its next derivation, or another edge with the best derivations of its tails. Scores are grid
-integers (scores.py): sums are exact, and the first derivation is the one that decoding gives.
+integers (scores.py); where they differ by no more than their rounding, exact scores are compared, so that the first
+derivation is the one that decoding gives.
 
 For distinct outputs, every node keeps only the first derivation of each output: it can replace a later one in any whole
 without a change of the output (Huang, Knight & Joshi 2006 do so for trees).
@@ -15,6 +16,7 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
+from hulltune.kernels.exact_features import ExactFeatures, add_edge, digit_width, first_digits
 from hulltune.kernels.kbest_pool import (
     CHILD,
     DERIVATIONS,
@@ -34,13 +36,63 @@ from hulltune.kernels.kbest_pool import (
     remember_output,
     with_room,
 )
+from hulltune.kernels.wholes import sign_of_vector
+
+
+@kernel
+def _add_features(graph: Graph, pool: Pool, derivation: int, sign: int, vectors: Int64s) -> None:
+    """Add ``sign`` times the features of a derivation to the first of some vectors. O(its edges)."""
+    stack = np.empty(64, np.int64)
+    stack[0] = derivation
+    height = 1
+    while height:
+        height -= 1
+        current = stack[height]
+        edge = pool.fields[current, EDGE]
+        add_edge(graph.features, graph.sentence, edge, graph.first_digits, graph.width, sign, vectors, 0)
+        arity = graph.tail_offsets[edge + 1] - graph.tail_offsets[edge]
+        if height + arity > stack.size:
+            stack = np.concatenate((stack, np.empty(stack.size + arity, np.int64)))
+        for i in range(arity):
+            stack[height] = pool.tails[pool.fields[current, TAILS] + i]
+            height += 1
+
+
+@kernel
+def _exact_order(graph: Graph, pool: Pool, a: int, b: int) -> int:
+    """The sign of the difference of the exact scores of two derivations."""
+    vectors = np.zeros((1, graph.first_digits[-1]), np.int64)
+    _add_features(graph, pool, a, 1, vectors)
+    _add_features(graph, pool, b, -1, vectors)
+    return sign_of_vector(
+        graph.features, graph.sentence, graph.first_digits, graph.width, graph.weights, vectors
+    )  # fmt: skip
+
+
+@kernel
+def _exact_order_of_edges(graph: Graph, pool: Pool, a: int, b: int) -> int:
+    """The sign of the difference of the exact scores of two edges, each with the best derivations of its tails."""
+    vectors = np.zeros((1, graph.first_digits[-1]), np.int64)
+    add_edge(graph.features, graph.sentence, a, graph.first_digits, graph.width, 1, vectors, 0)
+    add_edge(graph.features, graph.sentence, b, graph.first_digits, graph.width, -1, vectors, 0)
+    for slot in range(graph.tail_offsets[a], graph.tail_offsets[a + 1]):
+        _add_features(graph, pool, graph.tails[slot], 1, vectors)
+    for slot in range(graph.tail_offsets[b], graph.tail_offsets[b + 1]):
+        _add_features(graph, pool, graph.tails[slot], -1, vectors)
+    return sign_of_vector(
+        graph.features, graph.sentence, graph.first_digits, graph.width, graph.weights, vectors
+    )  # fmt: skip
 
 
 @kernel
 def _comes_first(graph: Graph, pool: Pool, a: int, b: int) -> bool:
-    """Whether derivation ``a`` of a node comes before ``b``. O(height) where scores are equal, otherwise O(1)."""
-    if pool.scores[a] != pool.scores[b]:
+    """Whether derivation ``a`` of a node comes before ``b``. O(1), but O(edges) where scores are all but equal."""
+    if abs(pool.scores[a] - pool.scores[b]) > graph.tolerance:
         return bool(pool.scores[a] > pool.scores[b])
+    if graph.tolerance > 0.0:
+        order = _exact_order(graph, pool, a, b)
+        if order != 0:
+            return order > 0
     while True:
         edge = pool.fields[a, EDGE]
         if edge != pool.fields[b, EDGE]:
@@ -117,7 +169,7 @@ def _add(graph: Graph, pool: Pool, node: int, edge: int, like: int, moved: int, 
 
 @kernel
 def _best_of_nodes(graph: Graph, nodes: int, pool: Pool, distinct: bool) -> Pool:
-    """Find the best derivation of every node, among equals that of the first edge: Viterbi, O(edges)."""
+    """Find the best derivation of every node, among equals that of the first edge: Viterbi, O(edges) but for ties."""
     for node in range(nodes):
         begin, end = graph.edge_offsets[graph.first_node + node], graph.edge_offsets[graph.first_node + node + 1]
         best, best_score = begin, 0.0
@@ -125,7 +177,15 @@ def _best_of_nodes(graph: Graph, nodes: int, pool: Pool, distinct: bool) -> Pool
             score = graph.scores[edge - graph.base]
             for slot in range(graph.tail_offsets[edge], graph.tail_offsets[edge + 1]):
                 score += pool.scores[graph.tails[slot]]
-            if edge == begin or score > best_score:
+            if (
+                edge == begin
+                or score > best_score + graph.tolerance
+                or (
+                    graph.tolerance > 0.0
+                    and score >= best_score - graph.tolerance
+                    and _exact_order_of_edges(graph, pool, edge, best) > 0
+                )
+            ):
                 best, best_score = edge, score
         pool, _ = _add(graph, pool, node, best, -1, 0, distinct)
     return pool
@@ -240,11 +300,17 @@ def k_best(
     k: int,
     distinct: bool,
     patience: int,
+    features: ExactFeatures,
+    weights: Floats,
+    bounds: Floats,
+    longest: Floats,
 ) -> tuple[Int64s, Floats, Int64s, Int32s, Bools]:
     """The k best derivations of sentences ``first`` to ``last``: the number of each sentence, their grid scores, the
     offsets of their edges, the edges, and whether the search of each sentence was completed.
 
-    ``scores`` are those of the sentences' edges. O(edges) for a sentence, and for each further derivation O(1) heap
+    ``scores`` are those of the sentences' edges under ``weights``, with ``bounds`` on their rounding over a derivation.
+    Derivations are in the order of their exact scores; grid scores that rounding puts above the one before are lowered
+    to it. O(edges) for a sentence, and for each further derivation O(1) heap
     operations for each of its edges.
     """
     base = edge_offsets[node_offsets[first]]
@@ -258,8 +324,10 @@ def k_best(
         nodes = node_offsets[s + 1] - node_offsets[s]
         if edge_offsets[node_offsets[s + 1]] == edge_offsets[node_offsets[s]]:
             continue
+        width = digit_width(longest[s])
         graph = Graph(
-            node_offsets[s], edge_offsets, tail_offsets, tails, label_offsets, labels, scores, base
+            node_offsets[s], edge_offsets, tail_offsets, tails, label_offsets, labels, scores, base,
+            s, 2.0 * bounds[s - first] if width else 0.0, features, first_digits(features, s, width), width, weights,
         )  # fmt: skip
         room = 2 * nodes + 64
         pool = Pool(
@@ -275,6 +343,8 @@ def k_best(
                 found_scores = np.concatenate((found_scores, np.empty_like(found_scores)))
                 starts = np.concatenate((starts, np.empty_like(starts)))
             found_scores[found] = pool.scores[derivation]
+            if counts[s - first]:
+                found_scores[found] = min(found_scores[found], found_scores[found - 1])
             edges, edge_count = _write_edges(graph, pool, derivation, edges, edge_count)
             found += 1
             starts[found] = edge_count

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import kernel
+from hulltune.kernels.exact_features import ExactFeatures
 
 EDGE, NODE, TAILS, MOVED, NEXT, CHILD, SIBLING = range(7)
 """Fields of a derivation: its edge; its node; the place of its tails' derivations; the last tail that was moved (only
@@ -52,6 +53,13 @@ class Graph(NamedTuple):
     scores: Floats
     """Scores of the edges from number ``base`` on."""
     base: int
+    sentence: int
+    tolerance: float
+    """The difference of scores up to which derivations are compared exactly."""
+    features: ExactFeatures
+    first_digits: Int64s
+    width: int
+    weights: Floats
 
 
 @kernel

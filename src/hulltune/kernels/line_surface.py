@@ -24,8 +24,9 @@ MOST_MOVES = 16  # insertion moves per place beyond which a general sort takes o
 
 
 @kernel
-def _by_place(places: Floats, order: Int64s, buckets: Int64s, of_place: Int32s) -> None:
-    """Write the numbers of ``places`` by increasing place into ``order``: O(n) for the places of typical line searches.
+def by_place(places: Floats, ordered: Floats, order: Int64s, buckets: Int64s, of_place: Int32s) -> None:
+    """Write ``places`` by increasing place into ``ordered``, and their numbers into ``order``: O(n) for the places of
+    typical line searches.
 
     Crossings of random lines are distributed like a Cauchy variable x, for which x / (s + |x|) is spread evenly. So the
     places go into buckets by that value, and insertion finishes. For other distributions there is a general sort.
@@ -34,33 +35,42 @@ def _by_place(places: Floats, order: Int64s, buckets: Int64s, of_place: Int32s) 
     step = max(1, n // SAMPLE)
     scale = np.median(np.abs(places[::step])) if n else 0.0
     if not 0.0 < scale < np.inf:
-        order[:n] = np.argsort(places)
+        _by_sorting(places, ordered, order)
         return
     half = n / 2.0
     buckets[:] = 0
-    for i in range(n):
+    for i in range(n):  # a loop by itself, which is SIMD
         place = places[i]
-        bucket = int(half + half * (place / (scale + abs(place))))
-        of_place[i] = bucket
-        buckets[bucket + 1] += 1
+        of_place[i] = int(half + half * (place / (scale + abs(place))))
+    for i in range(n):
+        buckets[of_place[i] + 1] += 1
     for bucket in range(buckets.size - 1):
         buckets[bucket + 1] += buckets[bucket]
     for i in range(n):
-        order[buckets[of_place[i]]] = i
-        buckets[of_place[i]] += 1
+        at = buckets[of_place[i]]
+        order[at], ordered[at] = i, places[i]
+        buckets[of_place[i]] = at + 1
     moves = 0
     for i in range(1, n):
-        number = order[i]
-        place = places[number]
-        j = i
-        while j > 0 and places[order[j - 1]] > place:
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = number
-        moves += i - j
-        if moves > MOST_MOVES * n:
-            order[:n] = np.argsort(places)
-            return
+        place = ordered[i]
+        if place < ordered[i - 1]:
+            number = order[i]
+            j = i
+            while j > 0 and ordered[j - 1] > place:
+                order[j], ordered[j] = order[j - 1], ordered[j - 1]
+                j -= 1
+            order[j], ordered[j] = number, place
+            moves += i - j
+            if moves > MOST_MOVES * n:
+                _by_sorting(places, ordered, order)
+                return
+
+
+@kernel
+def _by_sorting(places: Floats, ordered: Floats, order: Int64s) -> None:
+    order[: places.size] = np.argsort(places)
+    for i in range(places.size):
+        ordered[i] = places[order[i]]
 
 
 @kernel
@@ -109,8 +119,8 @@ def line_surface(
                 store_counts(changes, n * blocks + b, subtract_counts(new, old))
             n += 1
     places = places[:n]
-    order = np.empty(n, np.int64)
-    _by_place(places, order, np.empty(n + 2, np.int64), np.empty(n, np.int32))
+    order, ordered = np.empty(n, np.int64), np.empty(n)
+    by_place(places, ordered, order, np.empty(n + 2, np.int64), np.empty(n, np.int32))
     breakpoints = np.empty(n)
     # Rows are written LANES wide, each over the overhang of the one before it.
     totals = np.empty((n + 1) * width + LANES, np.int64)
@@ -120,10 +130,10 @@ def line_surface(
     count = 0
     i = 0
     while i < n:
-        place = places[order[i]]
+        place = ordered[i]
         if i + AHEAD < n:
             prefetch(changes, order[i + AHEAD] * blocks * LANES)
-        while i < n and places[order[i]] == place:
+        while i < n and ordered[i] == place:
             for b in range(blocks):
                 change = load_counts(changes, order[i] * blocks + b)
                 store_counts(total, b, add_counts(load_counts(total, b), change))

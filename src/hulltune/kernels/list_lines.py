@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels._jit import kernel
+from hulltune.kernels._jit import inlined, kernel
 from hulltune.kernels.list_chains import chain_segments
 from hulltune.kernels.list_features import ListFeatures
-from hulltune.kernels.list_scores import MOST_SHIFT, rank, score_list
+from hulltune.kernels.list_scores import BLOCK, MOST_SHIFT, rank, score_list, sum_block
 from hulltune.kernels.scores import GRID_BITS, ROUND, normalised
 from hulltune.kernels.segments import PLAIN
 from hulltune.kernels.simd import (
@@ -32,6 +32,7 @@ from hulltune.kernels.simd import (
     MASKS,
     Lanes,
     add,
+    at_least,
     both,
     choose,
     divide,
@@ -144,7 +145,7 @@ def _grid_factors(
     return True
 
 
-@kernel
+@inlined
 def _record(
     i: int,
     sums: Lanes,
@@ -193,13 +194,15 @@ def _records(
         i += 1
     while i + 4 <= n:  # four at a time: each row of weights is loaded once for all
         a, b, c, d = splat(0.0), splat(0.0), splat(0.0), splat(0.0)
-        at_a, at_b, at_c, at_d = begin + order[i], begin + order[i + 1], begin + order[i + 2], begin + order[i + 3]
+        # Unsigned places: of signed ones it would be asked whether they count from the end.
+        at_a, at_b = np.uint64(begin + order[i]), np.uint64(begin + order[i + 1])
+        at_c, at_d = np.uint64(begin + order[i + 2]), np.uint64(begin + order[i + 3])
         for k in used:
-            weight = load(weights, row + k)
-            a = multiply_add(weight, splat(np.float64(columns[k * length + at_a])), a)
-            b = multiply_add(weight, splat(np.float64(columns[k * length + at_b])), b)
-            c = multiply_add(weight, splat(np.float64(columns[k * length + at_c])), c)
-            d = multiply_add(weight, splat(np.float64(columns[k * length + at_d])), d)
+            weight, column = load(weights, row + k), np.uint64(k) * np.uint64(length)
+            a = multiply_add(weight, splat(np.float64(columns[column + at_a])), a)
+            b = multiply_add(weight, splat(np.float64(columns[column + at_b])), b)
+            c = multiply_add(weight, splat(np.float64(columns[column + at_c])), c)
+            d = multiply_add(weight, splat(np.float64(columns[column + at_d])), d)
         highest, lowest = _record(i, a, scale, highest, lowest, slopes, ahead, behind)
         highest, lowest = _record(i + 1, b, scale, highest, lowest, slopes, ahead, behind)
         highest, lowest = _record(i + 2, c, scale, highest, lowest, slopes, ahead, behind)
@@ -246,12 +249,13 @@ def _gather(
 
 @kernel
 def _walk(side: Side, rows: int, x: Lanes, y: Lanes, units: Lanes, ends: Lanes) -> int:
-    """Walk the envelopes of all lanes from the line (x, y) on, as far as records are met; returns the lanes in
-    doubt, as bits.
+    """Walk the envelopes of all lanes from the line (x, y) on, as far as records are met before the end; returns the
+    lanes in doubt, as bits.
 
     In doubt are lanes that meet two records at once up to rounding, or one too near to the last one or to the end.
     """
     zero, one = splat(0.0), splat(1.0)
+    beyond = add(ends, multiply(maximum(ends, subtract(zero, ends)), splat(3.0 * HAIR)))
     doubt = 0
     steps, before = zero, splat(-math.inf)
     for step in range(rows):
@@ -266,10 +270,10 @@ def _walk(side: Side, rows: int, x: Lanes, y: Lanes, units: Lanes, ends: Lanes) 
             sooner = both(steeper, greater(later, now))
             fall, run = choose(sooner, new_fall, fall), choose(sooner, new_run, run)
             met = choose(sooner, splat(np.float64(row)), met)
-        found = greater(run, zero)
+        place = multiply(divide(fall, run), units)
+        found = both(greater(run, zero), at_least(beyond, place))
         if mask_bits(found) == 0:
             break
-        place = multiply(divide(fall, run), units)
         doubt |= mask_bits(found) & ~mask_bits(both(greater(place, before), greater(ends, place)))
         store(side.met_at, step, place)
         store(side.met, step, met)
@@ -279,7 +283,7 @@ def _walk(side: Side, rows: int, x: Lanes, y: Lanes, units: Lanes, ends: Lanes) 
     return doubt
 
 
-@kernel
+@inlined
 def _write(
     ahead: Side, behind: Side, lane: int, low_end: float, start: int, at: int, lefts: Floats, winners: Int32s
 ) -> None:
@@ -344,15 +348,20 @@ def list_lines(
     rows_ahead, rows_behind = 0, 0
     line_x, line_y, line_ranks = np.empty(2 * most), np.empty(2 * most), np.empty(2 * most, np.int64)
 
+    sums = np.empty(max(most, BLOCK))
+    block_begin, block_end = 0, first_sentence
     for s in range(first_sentence, last_sentence):
         begin, n = sentence_edges[s], sentence_edges[s + 1] - sentence_edges[s]
+        if s == block_end:
+            block_begin, block_end = begin, sum_block(lists, sentence_edges, s, last_sentence, normal_origin, sums)
         if n == 0:
             continue
         used = lists.used[lists.used_offsets[s] : lists.used_offsets[s + 1]]
         exponent = normalised(lists.magnitudes[lists.used_offsets[s] : lists.used_offsets[s + 1]], normal_magnitudes)
         ordinary, height_exponent = score_list(
-            lists, begin, n, used, normal_origin, origin_exponent, normal_magnitudes, exponent, scores
-        )
+            lists, begin, n, used, normal_origin, origin_exponent, normal_magnitudes, exponent,
+            sums, begin - block_begin, scores,
+        )  # fmt: skip
         if not ordinary:
             return False, counts, lefts, winners
         rank(scores, n, packed, buckets, places, order, heights)
@@ -377,13 +386,18 @@ def list_lines(
                 x, y, unit = load(slopes, 0), splat(heights[0]), load(units, 0)
                 doubt |= _walk(ahead, rows_ahead, x, y, unit, load(lines.high_ends, block))
                 doubt |= _walk(behind, rows_behind, subtract(splat(0.0), x), y, unit, load(lines.low_ends, block))
+            longest = 0
+            for lane in range(size):
+                longest = max(longest, counts[block * LANES + lane])
+            if (
+                longest + n > room
+            ):  # asked once for all lanes: arrays that may be replaced cost a lane more than its walk
+                lefts = np.concatenate((lefts, np.empty((lefts.shape[0], room))), axis=1)
+                winners = np.concatenate((winners, np.empty((lefts.shape[0], room), np.int32)), axis=1)
+                room *= 2
+                all_lefts, all_winners = lefts.reshape(-1), winners.reshape(-1)
             for lane in range(size):
                 d = block * LANES + lane
-                if counts[d] + n > room:
-                    lefts = np.concatenate((lefts, np.empty((lefts.shape[0], room))), axis=1)
-                    winners = np.concatenate((winners, np.empty((lefts.shape[0], room), np.int32)), axis=1)
-                    room *= 2
-                    all_lefts, all_winners = lefts.reshape(-1), winners.reshape(-1)
                 at = d * room + counts[d]
                 if doubt >> lane & 1:
                     counts[d] += chain_segments(

@@ -276,31 +276,3 @@ def chrf_eps_scores(rows: Rows, orders: Int, beta: float) -> Floats:
         for k in range(count):
             block[k] = 100 * block[k] / orders
     return scores
-
-
-@kernel
-def best_bleu_rows(rows: Rows, order: Int, least: float) -> Int64s:
-    """The rows that may have the highest BLEU: all within a relative 1e-9 of the best, and all that need smoothing;
-    none if all are further than that below ``least`` (0 to 1).
-
-    Rows are compared by BLEU to the power of ``order``, which takes neither logarithms nor roots: a fifth of the time
-    of bleu_scores. Its rounding errors are a few 1e-16.
-    """
-    powers = np.empty(rows.shape[0])
-    best = least**order
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        matches, ngrams = 1.0, 1.0
-        for n in range(order):
-            matches *= row[2 + n]
-            ngrams *= row[2 + order + n]
-        if not (matches > 0.0 and 0.0 < ngrams < math.inf):
-            powers[i] = math.inf
-            continue
-        power = matches / ngrams
-        length, reference_length = np.float64(row[0]), np.float64(row[1])
-        if length < reference_length and power > best:  # otherwise it is too low even without the penalty
-            power *= math.exp(order * (1.0 - reference_length / length)) if length > 0.0 else 0.0
-        powers[i] = power
-        best = max(best, power)
-    return np.flatnonzero(powers >= best * (1.0 - 1e-9))

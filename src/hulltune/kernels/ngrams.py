@@ -49,9 +49,16 @@ def _find(trie: Trie, node_base: Int, slot_base: Int, mask: Int, edge: Int) -> t
         slot = (slot + 1) & mask
 
 
-@kernel
 def build_trie(symbols: Symbols, offsets: Int64s, groups: Int64s, order: Int) -> Trie:
     """The trie of the sequences ``groups[g]`` to ``groups[g + 1]`` for each group g: O(order * symbols)."""
+    return Trie(*trie_arrays(symbols, offsets, groups, order))
+
+
+@kernel
+def trie_arrays(
+    symbols: Symbols, offsets: Int64s, groups: Int64s, order: Int
+) -> tuple[Int64s, Symbols, Int64s, Symbols, Int64s]:
+    """The arrays of a Trie. They are a plain tuple, as all that kernels return to Python is: see ``kernel``."""
     count = len(groups) - 1
     first_node = np.zeros(count + 1, np.int64)
     first_slot = np.zeros(count + 1, np.int64)
@@ -94,7 +101,7 @@ def build_trie(symbols: Symbols, offsets: Int64s, groups: Int64s, order: Int) ->
                     counts[node] += 1
                     if counts[node] > trie.limits[node_base + node]:
                         trie.limits[node_base + node] = counts[node]
-    return trie
+    return trie.edges, trie.limits, trie.first_node, trie.table, trie.first_slot
 
 
 @kernel

@@ -42,7 +42,7 @@ def normalised(values: Floats, out: Floats) -> int:
 
 
 @kernel
-def _grid_weights(
+def grid_weights(
     weights: Floats, magnitudes: Floats, exponent: int, units: Floats, scaled: Floats
 ) -> tuple[int, float]:
     """Write ``weights`` in units of the grid into ``scaled``; returns how many bits they were shifted by, and a power
@@ -112,9 +112,7 @@ def score_dense(
         for block in range(0, rows, LANES):
             size = min(LANES, rows - block)
             for lane in range(size):
-                shift, later = _grid_weights(
-                    normal_weights[block + lane], normal_magnitudes, exponent, units[s], scaled
-                )
+                shift, later = grid_weights(normal_weights[block + lane], normal_magnitudes, exponent, units[s], scaled)
                 exponents[block + lane, s - first] = weight_exponents[block + lane] - shift if shift != NO_SHIFT else 0
                 for k in range(width):
                     lanes[k * LANES + lane] = scaled[k]
@@ -173,7 +171,7 @@ def score_sparse_lists(
             for lane in range(size):
                 for i in range(used.size):
                     some_weights[i] = normal_weights[block + lane, used[i]]
-                shift, later = _grid_weights(
+                shift, later = grid_weights(
                     some_weights[: used.size], magnitudes, exponent, no_units, scaled[: used.size]
                 )
                 exponents[block + lane, s - first] = weight_exponents[block + lane] - shift if shift != NO_SHIFT else 0

@@ -1,4 +1,4 @@
-"""Limits of the steps of line searches. There are no kernels here, so that importing it costs nothing."""
+"""Limits of the steps of line searches, and numbers of policies. No kernels are here: importing it costs nothing."""
 
 RESOLUTION = 2.0**-40
 """Intervals narrower than this, relative to their place on the line (or to ``scale`` near 0), are not entered: the
@@ -8,3 +8,9 @@ FARTHEST = 2.0**1020
 """The largest step: differences of two such points are still finite."""
 TINY_STEP = 2.0**-30
 """The least step beyond the last breakpoint, relative to it, so that rounding does not swallow the step."""
+MIDDLE, CLOSEST, WIDEST = range(3)
+"""The policies of steps; see policies.Policy."""
+INNER = 2.0**-6
+"""The share of an interval by which a step towards its end stays inside, where a penalty pulls to the end."""
+LEAST_GAIN = 0.01
+"""The share of its penalty that a step must gain at least: otherwise climbs would creep."""

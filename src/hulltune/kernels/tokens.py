@@ -232,12 +232,20 @@ def _find(vocabulary: Vocabulary, codes: Int32s, start: Int, end: Int, key: Int)
         slot = (slot + 1) & mask
 
 
-@kernel
 def build_vocabulary(codes: Int32s, offsets: Int64s, modes: NDArray[np.int8]) -> tuple[Vocabulary, Int32s, Int64s]:
     """The distinct tokens of the lines, the lines as ids in order of appearance, and their offsets.
 
     ``modes[i]`` is the way to split line i. O(code points).
     """
+    starts, ends, keys, table, ids, token_offsets = vocabulary_arrays(codes, offsets, modes)
+    return Vocabulary(codes, starts, ends, keys, table), ids, token_offsets
+
+
+@kernel
+def vocabulary_arrays(
+    codes: Int32s, offsets: Int64s, modes: NDArray[np.int8]
+) -> tuple[Int64s, Int64s, Int64s, Int32s, Int32s, Int64s]:
+    """The arrays of a Vocabulary besides the codes, the lines as ids, and the offsets of the lines."""
     token_offsets = np.zeros(len(offsets), np.int64)
     starts = np.empty(len(codes), np.int64)
     ends = np.empty(len(codes), np.int64)
@@ -279,7 +287,7 @@ def build_vocabulary(codes: Int32s, offsets: Int64s, modes: NDArray[np.int8]) ->
             vocabulary.keys[token] = keys[k]
             vocabulary.table[slot] = token + 1
         ids[k] = token
-    return vocabulary, ids, token_offsets
+    return vocabulary.starts, vocabulary.ends, vocabulary.keys, vocabulary.table, ids, token_offsets
 
 
 @kernel

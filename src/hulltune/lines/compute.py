@@ -50,6 +50,14 @@ def envelope(
     - "lanes": parametric search by Viterbi passes, at most 2h − 1 evaluations for h segments (2 for one).
     - "hull": the inside algorithm under the convex hull semiring.
     - "auto": "scan" for lists, "lanes" otherwise (docs/theory.md has the measurements).
+
+    >>> from hulltune import Forest, envelope
+    >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["am", "lm"])
+    >>> for segment in envelope(lattice, {"am": 1.0}, {"lm": 1.0}):
+    ...     print(segment.left, segment.right, " ".join(segment.tokens))
+    -inf 0.5 wreck speech
+    0.5 inf recognise speech
     """
     return envelopes(Corpus.pack([forest]), origin, [direction], interval=interval, method=method, threads=1).envelope(
         0
@@ -73,6 +81,13 @@ def envelopes(
     there are CPUs by default) with the GIL released; the result does not depend on their number. ``interval`` is one
     for all directions, or one for each. ``scorer`` keeps the tables that depend only on the features from one call to
     the next. Without ``derivations`` only lines are computed (lists name their winners anyway).
+
+    >>> from hulltune import Forest, envelopes
+    >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["am", "lm"])
+    >>> found = envelopes(lattice, {"am": 1.0}, [[0.0, 1.0], [0.0, -1.0]])
+    >>> found.directions, found.outputs()
+    (2, [['wreck speech', 'recognise speech']])
     """
     corpus = as_corpus(data)
     if not hasattr(directions, "__len__") or len(directions) == 0:
@@ -91,7 +106,7 @@ def envelopes(
     ]
     weights = np.stack(rows)
     scorer = EdgeScorer(corpus) if scorer is None else scorer
-    scorer.prepare()
+    scorer.prepare(exact=True)
     threads = check_threads(threads)
     workplace = threading.local()
 
@@ -123,28 +138,46 @@ def search_block(
     *,
     method: str = "auto",
     derivations: bool = True,
+    judged: bool = True,
 ) -> Answer:
     """The kernel's answer for a range of sentences. With method "auto" they are all lists, or none of them is.
 
     ``weights`` has the origin, then the directions. An answer may be large, its derivations most of all: reduce it to
-    what is needed while it is still in the cache.
+    what is needed while it is still in the cache. Answers that are not ``judged`` are those of the grid: breakpoints
+    are off in their last bits, and where lines all but meet there are segments too many or too few.
     """
     corpus = scorer.corpus
     first, last = block
     scores, exponents = scorer.scores(first, last, weights, room)
     answer: Answer
     if method == "scan" or (method == "auto" and corpus.node_offsets[first + 1] - corpus.node_offsets[first] == 1):
+        if judged:
+            from hulltune.kernels.judged_lists import judged_lists
+
+            answer = judged_lists(
+                corpus.sentence_edges, first, last, scores, exponents, intervals,
+                scorer.exact_features, weights, scorer.bounds(first, last, weights),
+            )  # fmt: skip
+            return answer
         from hulltune.kernels.list_envelopes import list_envelopes
 
         answer = list_envelopes(corpus.sentence_edges, first, last, scores, exponents, intervals)
         return answer
-    from hulltune.kernels.envelopes import envelopes as forest_envelopes
-
+    graph = corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails
     try:
-        answer = forest_envelopes(
-            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
-            first, last, scores, exponents, intervals, METHODS.index(method), derivations,
-        )  # fmt: skip
+        if judged:
+            from hulltune.kernels.judged_envelopes import judged_envelopes
+
+            answer = judged_envelopes(
+                *graph, first, last, scores, exponents, intervals, METHODS.index(method), derivations,
+                scorer.exact_features, weights, scorer.bounds(first, last, weights), scorer.longest,
+            )  # fmt: skip
+        else:
+            from hulltune.kernels.envelopes import envelopes as forest_envelopes
+
+            answer = forest_envelopes(
+                *graph, first, last, scores, exponents, intervals, METHODS.index(method), derivations
+            )
     except MemoryError:
         raise InputError(
             f"sentences {first} to {last - 1}: out of memory for derivations or hulls; "
@@ -159,7 +192,13 @@ def decode(
     """The best derivation of every sentence under ``weights``: envelopes of one segment each.
 
     Ties are broken as everywhere: from the root down, the first edge in the forest's order among equals. Scores are
-    compared on the exact grid, so derivations with the same edges in another order are equals.
+    compared exactly (docs/theory.md), so derivations with the same sums of features are equals.
+
+    >>> from hulltune import Forest, decode
+    >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["am", "lm"])
+    >>> decode(lattice, {"am": 1.0, "lm": 1.0}).outputs()
+    [['recognise speech']]
     """
     corpus = as_corpus(data)
     no_direction = np.zeros(len(corpus.feature_names))

@@ -21,8 +21,10 @@ from hulltune.lines.scoring import EdgeScorer
 PATIENCE = 200_000
 """Duplicates in a sentence after which the search for distinct outputs gives up."""
 
-Search = Callable[[int, int, Floats, Int64s], tuple[Any, ...]]
-"""A function that finds derivations of a range of sentences, given the grid scores of their edges and the exponents."""
+Search = Callable[[int, int, Floats, Int64s, Floats, EdgeScorer], tuple[Any, ...]]
+"""A function that finds derivations of a range of sentences, given the grid scores of their edges, the exponents, the
+weights, and the scorer.
+"""
 
 
 def kbest(
@@ -41,17 +43,27 @@ def kbest(
     derivation is the one that ``decode`` gives. With ``distinct``, each output comes once, with its best derivation. A
     sentence with more than ``patience`` duplicates has the derivations found until then, and its ``complete`` is false.
     O(edges), and for each derivation O(edges of it · log k).
+
+    >>> from hulltune import Forest, kbest
+    >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["am", "lm"])
+    >>> found = kbest(lattice, {"am": 1.0, "lm": 1.0}, 2)
+    >>> found.texts, found.scores.tolist()
+    (['recognise speech', 'wreck speech'], [-5.0, -6.0])
     """
     corpus = as_corpus(data)
     check_positive("k", k)
     check_positive("patience", patience)
 
-    def search(first: int, last: int, scores: Floats, exponents: Int64s) -> tuple[Any, ...]:
+    def search(
+        first: int, last: int, scores: Floats, exponents: Int64s, vector: Floats, scorer: EdgeScorer
+    ) -> tuple[Any, ...]:
         from hulltune.kernels.kbest import k_best
 
         counts, grid_scores, starts, edges, complete = k_best(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
             corpus.label_offsets, corpus.labels, first, last, scores, k, distinct, patience,
+            scorer.exact_features, vector, scorer.bounds(first, last, vector[None, :])[0], scorer.longest,
         )  # fmt: skip
         return counts, np.ldexp(grid_scores, np.repeat(exponents, counts)), starts, edges, complete
 
@@ -67,12 +79,12 @@ def search_derivations(
     if scorer is not None and scorer.corpus is not corpus:
         raise InputError("scorer: made for another corpus; use EdgeScorer(corpus) of this corpus")
     scorer = EdgeScorer(corpus) if scorer is None else scorer
-    scorer.prepare()
+    scorer.prepare(exact=True)
 
     def work(block: Block) -> tuple[Any, ...]:
         scores, exponents = scorer.scores(*block, vector[None, :])
         try:
-            return search(*block, scores[0], exponents[0])
+            return search(*block, scores[0], exponents[0], vector, scorer)
         except MemoryError:
             raise InputError(
                 f"sentences {block[0]} to {block[1] - 1}: out of memory; ask for fewer derivations"

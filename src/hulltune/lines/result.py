@@ -32,9 +32,18 @@ class Segment:
 class Envelope:
     """The upper envelope of all derivations of one forest along w = origin + η · direction.
 
-    ``breakpoints`` strictly increase, one fewer than the segments; slopes strictly increase too. A forest without
-    derivations has an envelope without segments. Ties: where derivations share a line, the winner takes, from the root
-    down, the first edge in the forest's order; at a breakpoint both neighbours have the same score.
+    ``breakpoints`` strictly increase, one fewer than the segments, and are those of exact arithmetic over the features
+    and weights as given, correctly rounded. Slopes increase, but for the rounding of the scores that they are sums of.
+    A forest without derivations has an envelope without segments. Ties: where derivations share a line, the winner
+    takes, from the root down, the first edge in the forest's order; at a breakpoint both neighbours have the same
+    score.
+
+    >>> from hulltune import Forest, envelope
+    >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["am", "lm"])
+    >>> found = envelope(lattice, {"am": 1.0}, {"lm": 1.0})
+    >>> len(found), found.breakpoints.tolist(), found.at(0.0)
+    (2, [0.5], -2.0)
     """
 
     forest: Forest

@@ -57,6 +57,43 @@ class EdgeScorer:
             raise InputError("weights: the scores of derivations overflow; use smaller weights or rescale the features")
         return out, exponents
 
+    def bounds(self, first: int, last: int, weights: Floats) -> Floats:
+        """Bounds on the rounding of derivations' grid scores, in units of the grid (rows of weights, sentences)."""
+        from hulltune.kernels import rounding
+
+        corpus = self.corpus
+        if isinstance(corpus.features, DenseFeatures):
+            return rounding.dense_bounds(first, last, weights, *self._dense_tables, self.longest)
+        return rounding.sparse_bounds(
+            self.exact_features, corpus.sentence_edges, corpus.node_offsets, first, last, weights,
+            self._sparse_units, self.longest,
+        )  # fmt: skip
+
+    @cached_property
+    def longest(self) -> Floats:
+        """The number of edges of each sentence's longest derivation."""
+        from hulltune.kernels.depths import longest_derivations
+
+        corpus = self.corpus
+        return longest_derivations(corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails)
+
+    @cached_property
+    def exact_features(self) -> Any:
+        """The numbers that the features mean: a kernels.exact_features.ExactFeatures. O(edges × features)."""
+        from hulltune.kernels import exact_features as exact
+
+        corpus = self.corpus
+        if isinstance(corpus.features, DenseFeatures):
+            columns = self._columns
+            return exact.ExactFeatures(
+                columns.reshape(-1), columns.shape[1], np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32),
+                *exact.dense_meanings(columns, corpus.sentence_edges),
+            )  # fmt: skip
+        offsets, columns, values = corpus.features.offsets, corpus.features.columns, corpus.features.values
+        return exact.ExactFeatures(
+            values, 0, offsets, columns, *exact.sparse_meanings(offsets, columns, values, corpus.sentence_edges)
+        )
+
     @cached_property
     def list_features(self) -> Any:
         """The features of lists as their kernels take them: a kernels.list_features.ListFeatures."""
@@ -82,9 +119,11 @@ class EdgeScorer:
         one_node: Bools = np.diff(self.corpus.node_offsets) == 1
         return one_node
 
-    def prepare(self) -> None:
-        """Compute the tables now, so that several threads do not compute them at once."""
+    def prepare(self, *, exact: bool = False) -> None:
+        """Compute the tables now, so that several threads do not compute them at once; with those of exact judging."""
         with self._lock:
+            if exact:
+                _ = self.longest, self.exact_features
             _ = self._dense_tables if isinstance(self.corpus.features, DenseFeatures) else self._sparse_units
             if np.any(self._is_list):
                 _ = self.list_features

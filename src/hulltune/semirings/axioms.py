@@ -30,6 +30,9 @@ def check_axioms(semiring: Semiring[T], samples: Iterable[T], *, equal: Callable
     semiring declares them. ``equal`` compares the two sides; by default it is the semiring's own ``close``:
     ==, or for some floating-point semirings a stated tolerance. ``sum`` and ``product`` must agree with ⊕ and
     ⊗.
+
+    >>> from hulltune.semirings import Hull, HullSemiring, check_axioms
+    >>> check_axioms(HullSemiring(), [Hull.from_lines([(1.0, 2.0)]), Hull.from_lines([(0.0, 1.0), (2.0, -1.0)])])
     """
     same = semiring.close if equal is None else equal
     values = [semiring.zero, semiring.one, *samples]

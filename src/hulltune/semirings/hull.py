@@ -40,6 +40,11 @@ class Hull:
     ``a + b`` is a ⊕ b, the hull of the union, at most |a| + |b| points; ``a * b`` is a ⊗ b, the hull of the
     Minkowski sum, at most |a| + |b| − 1 points; both in linear time. Orientation tests are exact for all
     doubles; sums are on grid-snapped values (geometry/grid.py), and only there do the laws hold to the bit.
+
+    >>> from hulltune.semirings import Hull
+    >>> a, b = Hull.from_lines([(-1.0, 0.0), (1.0, 0.0)]), Hull.from_lines([(0.0, 2.0)])
+    >>> (a + b), (a * b)
+    (Hull(points=((-1.0, 0.0), (0.0, -2.0), (1.0, 0.0))), Hull(points=((-1.0, -2.0), (1.0, -2.0))))
     """
 
     points: Chain = ()
