@@ -141,7 +141,7 @@ def one_search(problem: Problem, seed: int) -> float:
     weights, directions, intervals = lines(problem, seed)
     before = time.thread_time()
     for surface in problem.surfaces(weights, directions, intervals):
-        problem.metric.lowest(surface.statistics)
+        problem.metric.losses(surface.statistics)
     return time.thread_time() - before
 
 

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lists import Synthetic, synthetic
+from benchmarks.quality import SETS, WAYS, compare
 from benchmarks.rivals import RIVALS, Objective
 from benchmarks.timing import interleaved, table, verdict, write_json
 from hulltune.defaults import RESTARTS
@@ -318,7 +319,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that the program works")
     parser.add_argument("--seeds", type=int, default=1, help="compare over this many seeds [1]")
+    parser.add_argument(
+        "--compare", action="store_true", help="compare ways to tune at equal time: benchmarks/quality.py"
+    )
+    parser.add_argument("--sets", default=",".join(SETS), help="the sets to compare on [all]")
+    parser.add_argument("--ways", default="|".join(WAYS), help="the ways to compare, with | between them [all]")
     options = parser.parse_args()
+    if options.compare:
+        compare(options.sets.split(",") if options.sets else [], options.ways.split("|"), options.seeds)
+        return
     quick = options.quick
     seconds = 0.3 if quick else 6.0
     wide = synthetic(200 if quick else 2000, 100, 28)

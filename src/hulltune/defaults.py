@@ -3,8 +3,12 @@
 The help of a command is shown without numpy, so these numbers stand apart from the options that they belong to.
 """
 
+DEFAULT_SEARCH = "cma"
+"""The strategy of a search."""
 RESTARTS = 39
 """Climbs in addition to the one from the start weights."""
+EVOLUTIONS = 4
+"""Searches by evolution in addition to the one from the start weights; each takes as long as a dozen climbs."""
 DIRECTIONS = 16
 """Lines that one round of a climb searches."""
 GAP = 0.001
@@ -18,5 +22,7 @@ MOST_MADE = 1_000_000
 """What is refused at once, because it would end in the memory or in years: more restarts, directions of a round,
 threads, derivations of a sentence, runs (replicates, iterations) and made-up sentences or candidates than these.
 """
+MEGABYTES = 1.5
+"""The largest size of a report."""
 BEAM = 6
 """Items that the built-in decoder keeps for each category and span."""

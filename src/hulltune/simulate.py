@@ -42,7 +42,15 @@ class SimulatedTask:
 
 
 def simulated_task(*, sentences: int = 200, candidates: int = 40, seed: int = 1) -> SimulatedTask:
-    """A task of this size. Equal seeds give equal tasks; other seeds give held-out data of the same kind."""
+    """A task of this size. Equal seeds give equal tasks; other seeds give held-out data of the same kind.
+
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> task.lists
+    Dataset(lists: 20 sentences, 200 hypotheses, 6 features)
+    >>> [round(weight) for weight in task.optimum.values()]
+    [1, 1, 2, 0, 0, 0]
+    """
     _check(sentences=sentences, candidates=candidates)
     rng = np.random.default_rng([seed, 1])
     vocabulary = made_up_words(500)

@@ -29,6 +29,14 @@ class ErrorSurface:
     ``breakpoints`` strictly increase; they are the places where the statistics of some sentence change. Integer
     statistics stay integers. Real statistics are rounded once, per column, to a power-of-two grid of 2^-52 of their
     total: their sums are then exact too, and do not depend on the order of the sentences or of the breakpoints.
+
+    >>> import numpy as np
+    >>> from hulltune import ErrorSurface
+    >>> breakpoints = [np.array([0.0, 2.0]), np.array([1.0])]                # of two sentences
+    >>> errors = [np.array([[3], [1], [2]]), np.array([[0], [4]])]           # of the winners between them
+    >>> surface = ErrorSurface.from_sentences(breakpoints, errors)
+    >>> surface.breakpoints.tolist(), surface.statistics.ravel().tolist()
+    ([0.0, 1.0, 2.0], [3, 1, 5, 6])
     """
 
     breakpoints: Floats

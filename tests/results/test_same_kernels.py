@@ -1,13 +1,12 @@
 """Kernels compiled for the package, for this CPU, on demand, and for a CPU without any features: the same to the bit.
 
-Each must give the answers that are recorded. The package's own give them in test_same_results.py. A few cases run here
-that use the kernels in which numbers are rounded, with kernels that are the least like those of the package; all cases
-and all ways run with ``make same-results``.
+Each must give the answers that the package's own give, which test_same_results.py compares with recorded ones. A few
+cases run here that use the kernels in which numbers are rounded, with kernels that are the least like those of the
+package; all cases and all ways run with ``make same-results``.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -15,43 +14,41 @@ import pytest
 
 from hulltune.kernels._building import build
 from tests.results.cases import all_cases
-from tests.results.running import RECORDED, answer, canonical, commands, missing_data
+from tests.results.running import answer, canonical, commands, missing_data
 from tests.results.test_same_results import EVERYTHING
 
 ALL = os.environ.get(EVERYTHING) == "all"
 LONG = pytest.mark.skipif(not ALL, reason="takes minutes; `make same-results` runs it")
 FEW = ("tune lists for wer, one reference", "tune lattices")
 CASES = [case for case in all_cases() if (ALL or case.name in FEW) and missing_data(case) is None]
-RECORDED_ANSWERS = json.loads(RECORDED.read_text(encoding="utf-8"))["answers"]
-EXPECTED = {case.name: canonical(RECORDED_ANSWERS[case.name]) for case in CASES}
+Answers = tuple[dict[str, str], dict[str, bool]]
 
 
-def answers(**variables: str) -> tuple[dict[str, str], dict[str, bool]]:
+def answers(**variables: str) -> Answers:
     """All answers, and the calls of kernels that were made for them."""
     with commands(variables=variables) as running:
         return {case.name: canonical(answer(case, running)) for case in CASES}, running.calls()
 
 
 @pytest.fixture(scope="module")
-def calls() -> list[str]:
-    """The calls of kernels that the cases make."""
-    found, made = answers()
-    assert found == EXPECTED
-    return sorted(call for call in made if "(None)" not in call)
+def own() -> Answers:
+    """The answers with the kernels of the package, and the calls that they make."""
+    return answers()
 
 
 @pytest.mark.parametrize("cpu", [pytest.param(None, marks=LONG, id="this CPU"), pytest.param("generic", id="generic")])
-def test_compiled_for_another_cpu_than_the_package(cpu: str | None, calls: list[str], tmp_path: Path) -> None:
+def test_compiled_for_another_cpu_than_the_package(cpu: str | None, own: Answers, tmp_path: Path) -> None:
+    calls = sorted(call for call in own[1] if "(None)" not in call)
     build(tmp_path / "hulltune", native=True, cpu=cpu, calls=calls)
     found, made = answers(HULLTUNE_KERNELS="native", NUMBA_CACHE_DIR=str(tmp_path))
-    assert found == EXPECTED
+    assert found == own[0]
     assert all(made[call] for call in calls)
 
 
 @LONG
 @pytest.mark.parametrize("cpu", [None, "generic"], ids=["this CPU", "generic"])
-def test_compiled_on_demand(cpu: str | None) -> None:
+def test_compiled_on_demand(cpu: str | None, own: Answers) -> None:
     chosen = {} if cpu is None else {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": ""}
     found, made = answers(HULLTUNE_KERNELS="none", **chosen)
-    assert found == EXPECTED
+    assert found == own[0]
     assert not any(made.values())

@@ -39,6 +39,9 @@ class Shuffled:
         answers = {number: getattr(shards[number], question)(*arguments) for number in order}
         return [answers[number] for number in range(len(shards))]
 
+    def each(self, call: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+        return [call(part) for part in reversed(parts)][::-1]
+
 
 class Recording:
     """A runner that records the questions and the number of shards."""
@@ -51,6 +54,9 @@ class Recording:
     def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
         self.questions.append((question, len(shards)))
         return HERE.ask(shards, question, *arguments)
+
+    def each(self, call: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+        return HERE.each(call, parts)
 
 
 class Far:
@@ -67,6 +73,9 @@ class Far:
             received = pickle.dumps(answer, protocol=5, buffer_callback=buffers.append)
             answers.append((received, [bytes(buffer) for buffer in buffers]))  # arrays that own no memory
         return [pickle.loads(received, buffers=buffers) for received, buffers in answers]
+
+    def each(self, call: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+        return HERE.each(call, parts)
 
 
 def unlike() -> list[Callable[[], Runner]]:
@@ -201,16 +210,16 @@ def test_who_runs_the_shards_by_the_number_of_threads() -> None:
 @pytest.mark.parametrize("make", PROBLEMS)
 @pytest.mark.parametrize("runner", [CallingThread, lambda: Threads(2)])
 def test_memory_that_is_used_again_changes_no_answer(make: Callable[[], Problem], runner: Callable[[], Runner]) -> None:
-    """Answers about lists reuse the arrays of earlier answers; that may change neither of them."""
+    """Lines of the grid over lists reuse the arrays of earlier answers; that may change neither of them."""
     problem, asked = make(), runner()
     batches = [lines(count, seed) for seed, count in enumerate((3, 16, 1, 33, 17, 2, 33))]
-    fresh = [told(make().surfaces(*batch)) for batch in batches]
+    fresh = [told(make().surfaces(*batch, judged=False)) for batch in batches]
     lasting = problem.search(*batches[1], runner=asked)  # not released: it is the caller's
     before = texts_along(problem, lasting)
     kept = []
     for _ in range(2):
         for batch, expected in zip(batches, fresh, strict=True):
-            surfaces = problem.surfaces(*batch, runner=asked)
+            surfaces = problem.surfaces(*batch, judged=False, runner=asked)
             assert told(surfaces) == expected
             kept.append((surfaces, expected))
     for surfaces, expected in kept:
@@ -224,10 +233,10 @@ def test_memory_that_is_used_again_changes_no_answer(make: Callable[[], Problem]
 def test_an_answer_of_a_part_of_the_sentences_is_nobody_elses_memory() -> None:
     problem = lists()
     part = problem.subset(np.arange(29, 0, -2))
-    expected = told(part.surfaces(*lines(16)))
-    problem.surfaces(*lines(16, 2))
-    part.surfaces(*lines(5, 3))
-    assert told(part.surfaces(*lines(16))) == expected
+    expected = told(part.surfaces(*lines(16), judged=False))
+    problem.surfaces(*lines(16, 2), judged=False)
+    part.surfaces(*lines(5, 3), judged=False)
+    assert told(part.surfaces(*lines(16), judged=False)) == expected
 
 
 @pytest.mark.parametrize("make", PROBLEMS)
@@ -268,7 +277,13 @@ def test_an_error_of_a_shard_reaches_who_asked() -> None:
 
 def test_memory_that_came_from_elsewhere_is_not_used_again() -> None:
     (shard,) = cut(lists()._sentences, 1)
-    received = Changes((np.frombuffer(bytes(80)),), (np.frombuffer(bytes(40), dtype=np.int32),))
-    for answer in (received, Changes((np.zeros(3),), (np.zeros(3, dtype=np.int32),)), Changes((), ())):
-        shard.release(answer)
+    origin, directions, intervals = lines(3)
+    own = shard.changes(np.vstack([origin, directions]), intervals, False)
+    received: Changes = pickle.loads(pickle.dumps(own))
+    for mine, sent in zip((*own.lefts, *own.outputs), (*received.lefts, *received.outputs), strict=True):
+        np.testing.assert_array_equal(mine, sent)
+    assert received.all_lefts.size == sum(map(len, own.lefts)) < own.all_lefts.size
+    shard.release(received)
     assert shard._rooms == []
+    shard.release(own)
+    assert len(shard._rooms) == 1

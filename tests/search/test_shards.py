@@ -9,21 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from hulltune import Corpus, Forest
 from hulltune.data.features import DenseFeatures
 from hulltune.lines.compute import decode
 from hulltune.metrics import get_metric
-from hulltune.metrics.bleu import Bleu
 from hulltune.metrics.memory import _CompactTable
-from hulltune.names import POLICIES
-from hulltune.search.policies import Policy, choose, choose_among
 from hulltune.search.problem import Line, Problem
 from hulltune.search.shards import Shard, Threads, cut
 from hulltune.surface import ErrorSurface
 from tests.search.function_metric import FunctionMetric
-from tests.strategies import counts, lists, reals, values, vectors
+from tests.strategies import counts, lists, values, vectors
 
 WIDTH = 3
 WORDS = ("a", "b", "c d")
@@ -59,13 +55,13 @@ def assert_surfaces_agree(problem: Problem, origin: Any, directions: Any, interv
     origin, directions, intervals = np.array(origin), np.array(directions), np.array(intervals)
     shard, weights = whole(problem), np.vstack([origin, directions])
     fast = shard._list_lines(weights, intervals)
-    general = shard._envelopes(weights, intervals)
+    general, exact = shard._envelopes(weights, intervals, False), shard._envelopes(weights, intervals, True)
     surfaces = problem.surfaces(origin, directions, intervals, runner=Threads(threads))
     for number, surface in enumerate(surfaces):
         if fast is not None:
             np.testing.assert_array_equal(fast.lefts[number], general.lefts[number])
             np.testing.assert_array_equal(fast.outputs[number], general.outputs[number])
-        slow = slow_surface(problem, Line(intervals[number, 0], general.lefts[number], general.outputs[number]))
+        slow = slow_surface(problem, Line(intervals[number, 0], exact.lefts[number], exact.outputs[number]))
         np.testing.assert_array_equal(surface.breakpoints, slow.breakpoints)
         assert np.all(np.diff(surface.breakpoints) > 0)
         np.testing.assert_array_equal(surface.statistics, slow.statistics)
@@ -190,50 +186,3 @@ def test_statistics_that_do_not_fit_are_left_to_the_general_path() -> None:
     assert rows.reshape(-1, 16)[: len(grown), :2].tolist() == grown.tolist()
     assert compact.of(np.vstack([grown, [[0, 2**31 // 3 + 1]]])) is None
     assert _CompactTable(2).of(np.array([[0.5]])) is None
-
-
-@given(
-    st.lists(st.floats(-100, 100), max_size=12, unique=True).map(sorted),
-    st.data(),
-    st.sampled_from(POLICIES),
-    st.tuples(st.just(-math.inf) | st.floats(-300, -101), st.just(math.inf) | st.floats(101, 300)),
-    st.floats(0.01, 100.0),
-)
-def test_choosing_among_the_best_is_choosing(
-    breakpoints: list[float], data: st.DataObject, name: str, interval: tuple[float, float], scale: float
-) -> None:
-    losses = np.array(data.draw(st.lists(counts, min_size=len(breakpoints) + 1, max_size=len(breakpoints) + 1)))
-    points = np.array(breakpoints)
-    best = np.flatnonzero(losses == losses.min())
-    policy = Policy(name)
-    quick = choose_among(points, best, float(losses.min()), policy=policy, interval=interval, scale=scale)
-    if quick is not None:
-        assert quick == choose(points, losses, policy=policy, interval=interval, current_loss=math.inf, scale=scale)
-
-
-def test_choosing_quickly_is_the_rule() -> None:
-    points = np.array([-2.0, -1.0, 1.0, 4.0])
-    best = np.array([0, 1, 3])
-    quick = choose_among(points, best, 5.0, policy=Policy())
-    assert quick is not None
-    assert (quick.left, quick.right) == (-math.inf, -1.0)  # as near to 0 as the other, and before it
-    sliver = np.array([1.0, 1.0 + 2.0**-52, 2.0])
-    assert choose_among(sliver, np.array([0, 2]), 5.0, policy=Policy()) is None
-
-
-rows_of_bleu = st.lists(
-    st.tuples(st.integers(0, 60), st.integers(0, 60), *[st.integers(0, 12)] * 4, *[st.integers(0, 60)] * 4),
-    min_size=1,
-    max_size=30,
-)
-
-
-@given(rows_of_bleu, st.sampled_from(["exp", "floor", "add-k", "none"]), st.booleans(), reals)
-def test_the_best_rows_of_bleu(rows: list[tuple[int, ...]], smoothing: str, effective: bool, below: float) -> None:
-    metric = Bleu(smooth_method=smoothing, effective_order=effective)
-    statistics: NDArray[np.int64] = np.array(rows, dtype=np.int64)
-    losses = metric.loss(statistics)
-    best, smallest = metric.lowest(statistics)
-    assert smallest == losses.min()
-    assert best.tolist() == np.flatnonzero(losses == losses.min()).tolist()
-    assert (len(metric.lowest(statistics, below=below)[0]) > 0) == (smallest < below)

@@ -16,6 +16,7 @@ from hulltune import (
     Coordinate,
     GradientClimb,
     InputError,
+    LineCma,
     Policy,
     Powell,
     Problem,
@@ -37,7 +38,8 @@ from tests.tuning.corpora import QUICK, quick_search, random_forests, random_lis
 
 Floats = NDArray[np.float64]
 CLASSES: dict[str, type[Strategy]] = {
-    "random": Climb, "coordinate": Coordinate, "powell": Powell, "gradient": GradientClimb, "certified": Certified,
+    "cma": LineCma, "random": Climb, "coordinate": Coordinate, "powell": Powell, "gradient": GradientClimb,
+    "certified": Certified,
 }  # fmt: skip
 
 
@@ -70,7 +72,9 @@ class TestTheTable:
         with pytest.raises(InputError, match=r"unknown search 'randm'; did you mean 'random'\? \(known: certified, "):
             get_strategy("randm")
         for gone in ("subspace", "", 7, ["random"], Climb):
-            with pytest.raises(InputError, match=r"unknown search .*known: certified, coordinate, gradient, powell"):
+            with pytest.raises(
+                InputError, match=r"unknown search .*known: certified, cma, coordinate, gradient, powell"
+            ):
                 get_strategy(gone)  # type: ignore[arg-type]  # that is the point
         with pytest.raises(InputError, match="unknown search 'powel'; did you mean 'powell'"):
             tune(random_lists(1), metric="wer", search="powel")
@@ -208,20 +212,21 @@ def test_powell_searches_one_line_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_climb_with_gradients_searches_along_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Floats] = []
-    asked = gradient.expected_metric_direction
+    told: list[list[Floats]] = []
+    asked = gradient.expected_metric_directions
 
-    def remembered(*arguments: Any, **options: Any) -> Floats:
+    def remembered(*arguments: Any, **options: Any) -> list[Floats]:
         told.append(asked(*arguments, **options))
         return told[-1]
 
-    monkeypatch.setattr(gradient, "expected_metric_direction", remembered)
+    monkeypatch.setattr(gradient, "expected_metric_directions", remembered)
     seen = searched_lines(GradientClimb(directions=5), monkeypatch)
     assert len(seen) == len(told)
-    for lines, direction in zip(seen, told, strict=True):
-        assert np.array_equal(lines[-1], direction)
-        assert np.all(np.isfinite(direction))
-        assert np.any(direction)
+    for lines, directions in zip(seen, told, strict=True):
+        assert len(directions) == len(gradient.TEMPERATURES)
+        assert np.array_equal(lines[-len(directions) :], directions)
+        assert np.all(np.isfinite(directions))
+        assert np.all(np.any(directions, axis=1))
 
 
 def test_the_gradient_leads_downhill_where_one_feature_is_right() -> None:
@@ -241,7 +246,8 @@ def test_the_gradient_leads_downhill_where_one_feature_is_right() -> None:
     problem = Problem.of(as_dataset(records), "wer")
     setting = Setting.of(problem, Constraints(), None)
     for size in (1e-3, 1.0, 1e3):
-        direction = gradient.expected_metric_direction(problem, size * np.array([0.1, 1.0]), units=setting.units)
+        weights = size * np.array([0.1, 1.0])
+        (direction,) = gradient.expected_metric_directions(problem, weights, units=setting.units, temperatures=[1.0])
         assert direction[0] > 0.0
         assert direction[0] > 5.0 * abs(direction[1])
 
@@ -301,7 +307,7 @@ class TestTheEnd:
         many = tune(data, metric="wer", search=Climb(restarts=60), also=())
         assert many.ended is not None
         assert many.ended.endswith("of the last 8 climbs ended at this score")
-        monkeypatch.setattr(climbing, "ALIKE", climbing.LAST + 1)
+        monkeypatch.setattr(climbing, "ALIKE", 1.1)
         endless = tune(data, metric="wer", search=Climb(restarts=60), also=())
         assert endless.ended is None
         assert (endless.score, endless.history) == (many.score, many.history)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,13 +79,23 @@ def test_a_metric_with_options_must_be_given_again() -> None:
     assert result.surface("f0", data=data, metric="bleu:tokenize=none").higher_is_better
 
 
+def test_a_view_of_whole_numbers_needs_no_kernels_of_its_own() -> None:
+    result = tune(random_lists(1), **QUICK)
+    plane = result.plane("f0", "f1", view=(0, 1, -1, 1), rows=3)
+    same = result.plane("f0", "f1", view=(0.0, 1.0, -1.0, 1.0), rows=3)
+    assert [type(end) for end in plane.view] == [float] * 4
+    assert all(np.array_equal(a, b) for a, b in zip(plane.breakpoints, same.breakpoints, strict=True))
+
+
 def test_names_that_are_not_features_and_views_that_are_none() -> None:
     result = tune(random_lists(1), **QUICK)
     for view in ((1.0, -1.0), (0.0, float("inf")), (2.0, 2.0)):
-        with pytest.raises(InputError, match="view: expected finite numbers"):
+        with pytest.raises(InputError, match="view: expected 2 finite numbers"):
             result.plot_surface("f1", view=view)
-    with pytest.raises(InputError, match="view: expected finite numbers"):
-        result.plane("f0", "f1", view=(0.0, 1.0, 2.0, 1.0))
+    wrong: list[Any] = [(0.0, 1.0, 2.0, 1.0), (0.0, 1.0), ((0, 1), (0, 1)), 3]
+    for ends in wrong:
+        with pytest.raises(InputError, match="view: expected 4 finite numbers"):
+            result.plane("f0", "f1", view=ends)
     with pytest.raises(InputError, match="unknown feature 'lm'"):
         result.plot_surface("lm")
     with pytest.raises(InputError, match="expected two different features"):

@@ -20,9 +20,9 @@ from hulltune.search.problem import row_sums
 PROGRAM = """
 import json
 import numpy as np
-from hulltune import GradientClimb, Problem, tune
+from hulltune import GradientClimb, LineCma, Problem, tune
 from hulltune.metrics import Ask
-from hulltune.search.gradient import expected_metric_direction
+from hulltune.search.gradient import expected_metric_directions
 from hulltune.tuning.evaluation import paired_bootstrap
 from hulltune.tuning.inputs import as_dataset
 from tests.tuning.corpora import QUICK, random_forests, random_records
@@ -38,8 +38,8 @@ for data in ((records,), random_forests(4, sentences=30)):
     problem = Problem.of(as_dataset(*data), "bleu")
     width = len(problem.feature_names)
     for _ in range(5):
-        direction = expected_metric_direction(problem, rng.normal(size=width), units=np.ones(width))
-        answers.append(direction.tolist())
+        directions = expected_metric_directions(problem, rng.normal(size=width), units=np.ones(width))
+        answers.append([direction.tolist() for direction in directions])
 tables = [np.hstack([rng.normal(size=(500, 1)), np.ones((500, 1))]) for _ in range(2)]
 interval = paired_bootstrap(Ask(), *tables, samples=100, seed=1)
 answers.append([interval.low, interval.high])
@@ -47,6 +47,8 @@ search = GradientClimb(restarts=2, directions=5)
 for data, options in (
     ((records,), {"metric": "bleu", "search": search}),
     ((records,), {"metric": "meteor", "also": ["chrf", "ter"]}),
+    ((records,), {"metric": "bleu", "search": LineCma(restarts=2)}),
+    (random_forests(4, sentences=30), {"metric": "bleu", "search": LineCma(restarts=1)}),
     (random_forests(4, sentences=30), {"metric": "meteor", "search": search}),
     (random_forests(5, sentences=30), {"metric": "bleu", "folds": 2}),
 ):

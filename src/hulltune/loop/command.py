@@ -58,6 +58,10 @@ class CommandDecoder:
 
     The command runs in a session of its own: if it is stopped, so are all processes that it started. It is killed after
     ``timeout`` seconds. Its messages go to ``decoder.log`` beside its output.
+
+    >>> from hulltune import CommandDecoder
+    >>> CommandDecoder("decode -w {weights} -n {nbest} -o {output}", nbest=200, timeout=3600).places
+    ('weights', 'nbest', 'output')
     """
 
     command: str

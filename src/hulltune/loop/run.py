@@ -19,7 +19,7 @@ from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
 from hulltune.data.matching import matched_aloud
-from hulltune.defaults import MOST_RUNS
+from hulltune.defaults import DEFAULT_SEARCH, MOST_RUNS
 from hulltune.errors import InputError, check_most
 from hulltune.formats.reading import Reading
 from hulltune.interrupts import is_interrupt
@@ -62,7 +62,7 @@ def tune_loop(
     heldout: Decoder | None = None,
     heldout_references: ReferencesLike = None,
     reading: Reading | None = None,
-    search: str | Strategy = "random",
+    search: str | Strategy = DEFAULT_SEARCH,
     constraints: Constraints | None = None,
     seed: int = 1,
     threads: int | None = None,
@@ -83,6 +83,15 @@ def tune_loop(
     the first and with the best weights. ``reading`` has the options for reading the output of a command; a function
     reads its own, for example with ``read``. All other options are those of ``tune``. A decoder that fails raises
     DecoderError, and everything found before is kept. Ctrl-C ends the loop with the best so far.
+
+    >>> from hulltune import Climb, tune_loop
+    >>> from hulltune.demo import START_WEIGHTS, BuiltInDecoder, built_in_task
+    >>> task = built_in_task(10, seed=5)
+    >>> decoder = BuiltInDecoder(task.sources, size=10, beam=2)      # any function from weights to lists or forests
+    >>> search = Climb(restarts=1)
+    >>> result = tune_loop(decoder, list(task.references), start=START_WEIGHTS, iterations=2, search=search)
+    >>> result.score >= result.start_score
+    True
     """
     if iterations < 1:
         raise InputError(f"iterations: expected at least 1, got {iterations}")

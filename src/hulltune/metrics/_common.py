@@ -47,7 +47,7 @@ def checked_references(
     Unless ``ragged``, every sentence has the same number of references: a corpus where they differ has
     usually lost a line.
     """
-    if references is None or not hasattr(references, "__iter__"):
+    if not hasattr(references, "__iter__"):
         raise InputError(f"{metric}: references is {references!r}; expected, for each sentence, a list of references")
     if isinstance(references, str):
         raise InputError(f"{metric}: references is a string; expected, for each sentence, a list of references")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
+from hulltune.kernels.rough_kinds import BLEU, RATIO, UNKNOWN
 
 if TYPE_CHECKING:
     from hulltune.metrics.bounds import LinearBound, LossBound, Ranges, Ratio
@@ -35,6 +36,24 @@ class Known:
     ids: Sequence[int | str]
     qualities: Mapping[str, Floats] = field(default_factory=dict)
     """Per name, a number of each candidate that is no feature (Dataset.qualities)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rough:
+    """A rough loss of summed statistics: its kind (see kernels/rough_kinds.py) and its coefficients.
+
+    It is off by a few roundings from the loss, so that rows clearly above the smallest rough loss are not the best.
+    """
+
+    kind: int = UNKNOWN
+    numbers: Floats = field(default_factory=lambda: np.empty(0))
+
+    def value(self, losses: Floats, columns: int) -> Floats:
+        """The rough value of losses, the larger the better: −∞ if it is unknown."""
+        if self.kind == BLEU:
+            shares: Floats = np.clip(-losses / 100.0, 0.0, 1.0) ** ((columns - 2) // 2)
+            return shares
+        return -losses if self.kind == RATIO else np.full(losses.shape, -np.inf)
 
 
 class PreparedMetric(ABC):
@@ -132,18 +151,22 @@ class Metric(ABC):
         """The score that has this loss."""
         return -loss if self.higher_is_better else loss
 
-    def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[Int64s, float]:
-        """The rows with the smallest loss, and that loss. If no loss is below ``below``: no rows, and any number.
+    @property
+    def rough(self) -> Rough:
+        """A rough loss by which line searches pass over most intervals, without asking for the exact one."""
+        ratio = self.as_ratio
+        if ratio is None:
+            return Rough()
+        return Rough(RATIO, np.concatenate([ratio.scale * ratio.numerator, ratio.denominator]))
 
-        A metric may override this to skip the exact loss of most rows, as long as the answer is the same.
-        """
+    def losses(self, statistics: Statistics) -> Floats:
+        """The loss of each row of summed statistics, checked: a number for each."""
         if not len(statistics):
-            return np.empty(0, np.int64), np.inf
+            return np.empty(0)
         losses = np.asarray(self.loss(statistics), dtype=np.float64)
         if losses.shape != (len(statistics),):
             raise InputError(f"loss: expected {len(statistics)} values, one for each row, got shape {losses.shape}")
-        smallest = float(losses.min(initial=np.inf))
-        if np.isnan(smallest):
+        if np.isnan(losses.min()):
             row = statistics[int(np.argmax(np.isnan(losses)))]
             raise InputError(f"loss: got NaN for the statistics {row.tolist()}")
-        return np.flatnonzero(losses == smallest) if smallest < below else np.empty(0, np.int64), smallest
+        return losses

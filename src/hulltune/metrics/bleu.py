@@ -11,9 +11,10 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
+from hulltune.kernels.rough_kinds import BLEU
 from hulltune.metrics import _text
 from hulltune.metrics._common import check_choice, check_flags, checked_numbers, signature
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.base import Metric, PreparedMetric, References, Rough, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, LossBound, Ranges, log_above, log_below, row_products
 
 if TYPE_CHECKING:
@@ -205,19 +206,10 @@ class Bleu(Metric):
         slopes[long_enough], offsets[long_enough] = 0.0, 0.0
         return slopes, offsets
 
-    def lowest(self, statistics: Statistics, *, below: float = np.inf) -> tuple[Int64s, float]:
-        """The rows with the smallest loss, as Metric.lowest; only rows within 1e-9 of the best rough BLEU are scored.
-
-        The rough BLEU needs no logarithms.
-        """
-        from hulltune.kernels.metric_scores import best_bleu_rows
-
-        if self.smooth_method == "add-k" or statistics.dtype != np.int64 or not len(statistics):
-            return super().lowest(statistics, below=below)
-        least = min(max(-below / 100.0, 0.0), 1.0)
-        rows = best_bleu_rows(np.ascontiguousarray(statistics), self.max_ngram_order, least)
-        chosen, smallest = super().lowest(statistics[rows], below=below)
-        return rows[chosen], smallest
+    @property
+    def rough(self) -> Rough:
+        """BLEU to the power of its order, which takes no logarithms; of smoothing by added counts nothing is known."""
+        return Rough() if self.smooth_method == "add-k" else Rough(BLEU)
 
     @property
     def _smooth_value(self) -> float | None:

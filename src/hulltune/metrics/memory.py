@@ -111,6 +111,18 @@ class Memory:
             self._learn(np.unique(numbers[unknown]).astype(np.int64))
         return self._rows
 
+    @property
+    def complete(self) -> bool:
+        """Whether all outputs there will ever be have a row."""
+        return self._complete
+
+    def known_rows(self) -> Int64s:
+        """The rows of all outputs numbered so far, −1 where the metric was not asked yet."""
+        if not self._complete and len(self._outputs) > len(self._rows):
+            with self._lock:
+                self._grow()
+        return self._rows
+
     def ask(self, sentences: Int64s, texts: Sequence[str]) -> Int64s:
         """The rows of texts that have no number. The metric is asked for all of them, even if it was asked before."""
         rows = np.full(len(texts), -1, dtype=np.int64)

@@ -107,6 +107,11 @@ def export_questions(questions: Iterable[Question], path: str | Path, *, store: 
 
     An existing file is replaced, unless it has answers that are not in ``store``: they are somebody's work. The path
     "-" is standard output.
+
+    >>> from hulltune.metrics import Question, export_questions
+    >>> question = Question("0a", "ask", 0, "guten Morgen", ("good morning",), "good day")
+    >>> export_questions([question], "questions.jsonl")
+    1
     """
     if path == STANDARD_OUTPUT:
         asked = list(questions)
@@ -145,6 +150,13 @@ def import_answers(store: Store, path: str | Path) -> Imported:
     one with (total, weight), where it has weight 1. For others the answer is a list of all statistics, or an
     object with each statistic by name. ``null`` leaves the question open. A later answer to the same id replaces
     the earlier one.
+
+    >>> from pathlib import Path
+    >>> from hulltune.metrics import Store, import_answers
+    >>> _ = Path("questions.jsonl").write_text('{"id": "0a", "answer": null}')
+    >>> with Store("answers.sqlite") as store:
+    ...     print(import_answers(store, "questions.jsonl"))
+    Imported(answered=0, still_open=1)
     """
     rows: list[tuple[str, list[float]]] = []
     still_open = 0

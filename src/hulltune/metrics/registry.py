@@ -25,6 +25,14 @@ def get_metric(metric: str | Metric | type[Metric], /, **options: Any) -> Metric
 
     ``options`` go to a single name or class. In an expression, options are text and are converted by the
     annotations of the class.
+
+    >>> from hulltune.metrics import get_metric
+    >>> get_metric("wer")
+    Wer(normalization='none', variable_references=False)
+    >>> get_metric("bleu:tokenize=none") == get_metric("bleu", tokenize="none")
+    True
+    >>> get_metric("0.5*bleu - 0.5*ter").higher_is_better
+    True
     """
     if isinstance(metric, str):
         return _from_text(metric, options)
@@ -38,12 +46,24 @@ def get_metric(metric: str | Metric | type[Metric], /, **options: Any) -> Metric
 
 
 def metric_names() -> list[str]:
-    """All names that ``get_metric`` knows, sorted."""
+    """All names that ``get_metric`` knows, sorted.
+
+    >>> from hulltune.metrics import metric_names
+    >>> "wer" in metric_names(), "bleu" in metric_names()
+    (True, True)
+    """
     return sorted({*METRICS, *_registered, *_entry_points()})
 
 
 def register_metric(cls: MetricClass, *, name: str | None = None) -> MetricClass:
-    """Make a metric class known by ``name`` (its own by default); also usable as a class decorator."""
+    """Make a metric class known by ``name`` (its own by default); also usable as a class decorator.
+
+    >>> from hulltune.metrics import Wer, get_metric, register_metric
+    >>> register_metric(Wer, name="my_wer") is Wer
+    True
+    >>> get_metric("my_wer") == Wer()
+    True
+    """
     known_as = cls.name if name is None else name
     _checked_class(cls, repr(cls))
     taken = _registered.get(known_as)

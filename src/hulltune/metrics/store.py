@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -90,7 +91,7 @@ class Store:
         keys = [ids[position] for position in positions]
         return np.array(positions, dtype=np.int64), self._decode(keys, [found[key] for key in keys], columns)
 
-    def _decode(self, keys: list[bytes], rows: list[tuple[int, bytes]], columns: int) -> Statistics:
+    def _decode(self, keys: list[bytes], rows: list[tuple[int, Any]], columns: int) -> Statistics:
         width = 8 * columns
         for key, (kind, numbers) in zip(keys, rows, strict=True):
             # Rows of earlier releases have no checksum.

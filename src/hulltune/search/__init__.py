@@ -8,6 +8,7 @@ from hulltune.search.constraints import Constraints
 from hulltune.search.coordinate import Coordinate
 from hulltune.search.gradient import GradientClimb
 from hulltune.search.line import LineSearch, line_search
+from hulltune.search.line_cma import LineCma
 from hulltune.search.policies import Policy
 from hulltune.search.powell import Powell
 from hulltune.search.problem import Problem
@@ -27,6 +28,7 @@ __all__ = [
     "Coordinate",
     "EnvelopeShare",
     "GradientClimb",
+    "LineCma",
     "LineSearch",
     "Policy",
     "Powell",

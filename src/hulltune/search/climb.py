@@ -10,7 +10,7 @@ from hulltune.arrays import Floats
 from hulltune.defaults import DIRECTIONS, MOST_DIRECTIONS
 from hulltune.errors import InputError, check_most
 from hulltune.search.climbing import Climber, Climbing, Position
-from hulltune.search.directions import MOST_AXES, random_directions
+from hulltune.search.directions import MOST_AXES
 
 CARRIED = 3
 """Up to 1/CARRIED of the directions of a round are directions that gained in the round before."""
@@ -68,4 +68,4 @@ class Climb(Climbing):
         room = self.directions - len(promising)
         one_by_one = climber.axes_in_turn(turn, MOST_AXES if thorough else max(room // AXES, 1))
         room -= len(one_by_one)
-        return promising + one_by_one + list(random_directions(max(room, 1), climber.setting.units, climber.rng))
+        return promising + one_by_one + list(climber.setting.whitening.draw(max(room, 1), climber.rng))

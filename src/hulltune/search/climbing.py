@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -21,7 +22,7 @@ from hulltune.search.directions import directions_of
 from hulltune.search.policies import Policy, policy_of
 from hulltune.search.shards import Runner, runner_of
 from hulltune.search.starts import random_start, start_near
-from hulltune.search.steps import search_lines
+from hulltune.search.steps import Round, search_lines
 from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
 
 TOGETHER = 4
@@ -32,9 +33,10 @@ NEAR = (0.33, 0.1)
 """The random distances of such starts, in turn, as shares of the mean size of the scaled weights."""
 FAR = 5
 """One restart in FAR is from random weights; the others look around the best of these."""
-LAST, ALIKE = 8, 6
-"""A search ends when ALIKE of the LAST climbs have ended at the best loss. That changed no result of 90 runs over
-twelve problems with real data (2 to 10 seeds each). With up to three free weights it saved half of the lines or more.
+LAST, ALIKE = 8, 0.75
+"""A search ends when a share ALIKE of the LAST climbs have ended at the best loss. That changed no result of 90 runs of
+random climbs over twelve problems with real data (2 to 10 seeds each). With up to three free weights it saved half of
+the lines or more.
 """
 MOST_ROUNDS = 8
 """The most rounds of climbing before the worse climbs of a race drop out."""
@@ -52,13 +54,44 @@ class Position:
 
 
 @dataclass(frozen=True, eq=False)
+class Start:
+    """A start of a climb: its number, weights and random numbers, and how far to look around it at first.
+
+    The last is a share of the size of the weights, and None for weights that are not known to be good.
+    """
+
+    number: int
+    weights: Floats
+    rng: Generator
+    spread: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Heat:
+    """Climbs that race each other: after ``rounds`` rounds the best go on, one in ``share``, for twice as many, and so
+    on. Without a number of rounds all climb to their ends.
+    """
+
+    starts: Sequence[Start]
+    rounds: int | None = None
+    share: int = 1
+
+
+Ends: TypeAlias = Callable[[], list[Position]]
+"""A function that tells the last position of every climb, the best first."""
+
+
+@dataclass(frozen=True, eq=False)
 class Climber:
-    """The fixed parts of a climb: the setting, the policy of steps, the random numbers, and the runner of shards."""
+    """The fixed parts of a climb: the setting, the policy of steps, the random numbers, the runner of shards, and how
+    far to look around the start at first (see Start).
+    """
 
     setting: Setting
     policy: Policy
     rng: Generator
     runner: Runner
+    spread: float | None = None
 
     def axes(self) -> list[Floats]:
         """One direction for each free weight, or free group of tied weights."""
@@ -95,21 +128,33 @@ class Climber:
         The position stays if decoding confirms no gain. A gain is computed exactly, but the new weights are then
         rounded to doubles and scaled: in an interval thinner than that rounding, decoding may see another loss.
         """
-        setting, constraints = self.setting, self.setting.constraints
-        moves = search_lines(
-            setting.problem, position.weights, position.loss, lines, constraints, self.policy,
-            reach=setting.reach, runner=self.runner,
+        searched = self.search(position.weights, position.loss, lines)
+        spent = position.line_searches + len(searched)
+        return self.confirmed(searched, replace(position, line_searches=spent)), list(
+            searched.directions[searched.gains()]
+        )
+
+    def search(
+        self, origin: Floats, loss: float, lines: Sequence[Floats] | Floats, points: Floats | None = None
+    ) -> Round:
+        """The best steps to a loss below ``loss`` along lines from the origin, and the losses at ``points`` of each."""
+        setting = self.setting
+        return search_lines(
+            setting.problem, origin, loss, lines, setting.constraints, self.policy,
+            reach=setting.reach, points=points, runner=self.runner,
         )  # fmt: skip
-        spent = position.line_searches + len(moves)
-        gains = [move for move in sorted(moves, key=lambda move: move.loss) if move.loss < position.loss]
-        directions = [move.direction for move in gains]
-        for move in gains:
-            for weights in (constraints.normalised(move.weights), move.weights):
+
+    def confirmed(self, searched: Round, position: Position) -> Position:
+        """The position after the best step of a round that decoding confirms to be better; else the position itself."""
+        constraints = self.setting.constraints
+        for line in searched.gains().tolist():
+            moved = searched.weights_at(line)
+            for weights in (constraints.normalised(moved), moved):
                 if constraints.violation(weights) is None:
                     loss = self._loss(weights)
                     if loss < position.loss:
-                        return Position(weights, loss, spent), directions
-        return Position(position.weights, position.loss, spent), directions
+                        return replace(position, weights=weights, loss=loss)
+        return position
 
     def _loss(self, weights: Floats) -> float:
         return self.setting.problem.loss(weights, runner=self.runner)
@@ -127,6 +172,11 @@ class Climbing(Strategy):
     The search ends early when no better score is possible (see Setting.least_loss), or when the climbs end in one
     place: ALIKE of the LAST ones have the best score.
     """
+
+    together: ClassVar[int] = TOGETHER
+    """The number of climbs at a time, which share the threads."""
+    judged: ClassVar[int] = LAST
+    """The number of climbs that end the search if most of them end at the best score."""
 
     restarts: int = RESTARTS
     """The number of climbs beside that from the start: a fifth from random weights, the rest around the best so far."""
@@ -150,24 +200,30 @@ class Climbing(Strategy):
     def climb(self, climber: Climber, position: Position) -> Iterator[Position]:
         """Positions after each round, from the first one on; losses never rise, and each is that of decoding."""
 
+    def heats(self, setting: Setting, rngs: Sequence[Generator], ends: Ends) -> Iterator[Heat]:
+        """The heats of the search, one after the other; ``ends`` tells where all climbs so far ended.
+
+        First the start races against random weights, then four starts around the best race at a time.
+        """
+        far = -(-self.restarts // FAR)
+        starts = [setting.first, *(random_start(setting, rngs[number]) for number in range(1, far + 1))]
+        yield Heat([Start(number, weights, rngs[number]) for number, weights in enumerate(starts)], rounds=2, share=2)
+        for group, begin in enumerate(range(far + 1, self.restarts + 1, TOGETHER)):
+            best, *others = [end.weights for end in ends()[: 1 + OTHERS]]
+            distance = NEAR[group % len(NEAR)]
+            numbers = range(begin, min(begin + TOGETHER, self.restarts + 1))
+            near = [Start(k, start_near(setting, best, others, distance, rngs[k]), rngs[k]) for k in numbers]
+            yield Heat(near, rounds=3, share=TOGETHER)
+
     def find(self, setting: Setting, *, seed: int, threads: int, report: Report | None = None) -> Found:
         """The best position of all climbs."""
-        constraints, units = setting.constraints, setting.units
         rngs = [np.random.default_rng([seed, number]) for number in range(self.restarts + 1)]
-        far = -(-self.restarts // FAR)
         race = _Race(self, setting, threads, report)
         with interrupts_set(race.stop):
-            starts = [setting.first] + [random_start(constraints, units, rngs[i]) for i in range(1, far + 1)]
-            race.run([(number, weights, rngs[number]) for number, weights in enumerate(starts)], rounds=2, share=2)
-            for group, begin in enumerate(range(far + 1, self.restarts + 1, TOGETHER)):
+            for heat in self.heats(setting, rngs, race.ends):
+                race.run(heat)
                 if race.stop.is_set() or race.ended() is not None:
                     break
-                best, *others = race.ends()[: 1 + OTHERS]
-                distance = NEAR[group % len(NEAR)]
-                numbers = range(begin, min(begin + TOGETHER, self.restarts + 1))
-                near = [start_near(constraints, units, best, others, distance, rngs[number]) for number in numbers]
-                racers = [(i, weights, rngs[i]) for i, weights in zip(numbers, near, strict=True)]
-                race.run(racers, rounds=3, share=TOGETHER)
         best_position = race.best()
         start_position = race.paths[0][0]
         return Found(
@@ -207,34 +263,34 @@ class _Race:
     def __init__(self, strategy: Climbing, setting: Setting, threads: int, report: Report | None) -> None:
         self.strategy, self.setting, self.threads, self.report = strategy, setting, threads, report
         self.policy = policy_of(strategy.policy, strategy.smoothing)
-        self.runner = runner_of(threads, questions=TOGETHER)
+        self.runner = runner_of(threads, questions=strategy.together)
         self.paths: dict[int, list[Position]] = {}
         self.finished = 0
         self.stop = setting.stop
 
-    def run(self, starts: list[tuple[int, Floats, Generator]], *, rounds: int, share: int) -> None:
-        """Climb from all starts for ``rounds`` rounds, go on with the best of them (one in ``share``) for twice as
-        many, and so on; the last one climbs to its end. Of equally good climbs the first goes on.
-        """
+    def run(self, heat: Heat) -> None:
+        """Climb from all starts of a heat; at last one climbs to its end. Of equally good climbs the first goes on."""
         left: list[_Climb] = []
-        self._in_threads([partial(self._begin, left, *start) for start in starts])
+        self._in_threads([partial(self._begin, left, start) for start in heat.starts])
+        rounds = heat.rounds
         while left and not self.stop.is_set() and not self._is_least():
-            last = len(left) == 1
+            last = rounds is None or len(left) == 1
             self._in_threads([partial(each.go_on, None if last else rounds, self.stop) for each in left])
-            if last:
+            if rounds is None or last:
                 break
-            left = sorted(left, key=lambda each: (each.path[-1].loss, each.number))[: max(1, len(left) // share)]
+            left = sorted(left, key=lambda each: (each.path[-1].loss, each.number))[: max(1, len(left) // heat.share)]
             rounds = min(2 * rounds, MOST_ROUNDS)
-        self.finished += len(starts)
+        self.finished += len(heat.starts)
         self._report()
 
     def ended(self) -> str | None:
         """The reason to climb no more, if there is one."""
         if self._is_least():
             return "no better score is possible"
-        last = [self.paths[number][-1].loss for number in sorted(self.paths)[-LAST:]]
-        if len(last) == LAST and last.count(self.best().loss) >= ALIKE:
-            return f"{last.count(self.best().loss)} of the last {LAST} climbs ended at this score"
+        judged = self.strategy.judged
+        last = [self.paths[number][-1].loss for number in sorted(self.paths)[-judged:]]
+        if len(last) == judged and last.count(self.best().loss) >= ALIKE * judged:
+            return f"{last.count(self.best().loss)} of the last {judged} climbs ended at this score"
         return None
 
     def _is_least(self) -> bool:
@@ -242,11 +298,12 @@ class _Race:
 
     def best(self) -> Position:
         """The position of the smallest loss; of equals that of the first climb."""
-        return self._ranked()[0]
+        return self.ends()[0]
 
-    def ends(self) -> list[Floats]:
-        """The last weights of every climb, the best first."""
-        return [position.weights for position in self._ranked()]
+    def ends(self) -> list[Position]:
+        """The last position of every climb, the best first; of equals the first."""
+        ends = sorted((path[-1].loss, number) for number, path in self.paths.items() if path)
+        return [self.paths[number][-1] for _, number in ends]
 
     def history(self) -> tuple[Mapping[str, float], ...]:
         """Every improvement over all climbs before it."""
@@ -261,16 +318,16 @@ class _Race:
             spent += self.paths[number][-1].line_searches
         return tuple(events)
 
-    def _begin(self, begun: list[_Climb], number: int, weights: Floats, rng: Generator) -> None:
-        if self.stop.is_set() and number > 0:  # the result needs the loss of the start, which is climb 0
+    def _begin(self, begun: list[_Climb], start: Start) -> None:
+        if self.stop.is_set() and start.number > 0:  # the result needs the loss of the start, which is climb 0
             return
-        new = _Climb(number, self._positions(weights, rng))
-        self.paths[number] = new.path
+        new = _Climb(start.number, self._positions(start))
+        self.paths[start.number] = new.path
         begun.append(new)
 
-    def _positions(self, weights: Floats, rng: Generator) -> Iterator[Position]:
-        climber = Climber(self.setting, self.policy, rng, self.runner)
-        first = climber.first_position(weights)
+    def _positions(self, start: Start) -> Iterator[Position]:
+        climber = Climber(self.setting, self.policy, start.rng, self.runner, start.spread)
+        first = climber.first_position(start.weights)
         yield first
         if first.loss > self.setting.least_loss:
             for position in self.strategy.climb(climber, first):
@@ -292,10 +349,6 @@ class _Race:
                 except BaseException:
                     self.stop.set()
                     raise
-
-    def _ranked(self) -> list[Position]:
-        ends = sorted((path[-1].loss, number) for number, path in self.paths.items() if path)
-        return [self.paths[number][-1] for _, number in ends]
 
     def _report(self) -> None:
         paths = [path for path in list(self.paths.values()) if path]

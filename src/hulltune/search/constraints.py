@@ -22,7 +22,12 @@ FARTHEST_WEIGHT = 1e6
 
 @dataclass(frozen=True)
 class Constraints:
-    """Constraints by feature name. They restrict the interval of every line search; nothing is clipped afterwards."""
+    """Constraints by feature name. They restrict the interval of every line search; nothing is clipped afterwards.
+
+    >>> from hulltune import Constraints
+    >>> Constraints(fix={"am": 1.0}, min={"lm": 0.0}, max={"lm": 20.0}, tie=[["forward", "backward"]]).fix
+    {'am': 1.0}
+    """
 
     fix: Mapping[str, float] = field(default_factory=dict)
     """Weights that do not change."""
@@ -168,6 +173,13 @@ class CompiledConstraints:
         highs = np.where(moving, np.maximum(a, b), math.inf).min(axis=1)
         room = moving.any(axis=1) & (lows < highs) & (lows < math.inf) & (highs > -math.inf)
         return np.stack([lows, highs], axis=1), room
+
+    def allow(self, weights: Floats) -> Bools:
+        """Whether each row of weights keeps all constraints."""
+        kept: Bools = np.all((self.lower <= weights) & (weights <= self.upper), axis=1)
+        for group in self.tied_groups:
+            kept &= np.ptp(weights[:, group], axis=1) == 0.0
+        return kept
 
     def violation(self, weights: Floats) -> str | None:
         """The first violation of a constraint by ``weights``, in words; None if there is none."""

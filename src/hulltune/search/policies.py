@@ -129,33 +129,6 @@ def choose(
     return Step(eta, float(losses[index]), float(lefts[firsts[pick]]), float(rights[lasts[pick]]))
 
 
-def choose_among(
-    breakpoints: Floats,
-    best: Int64s,
-    loss: float,
-    *,
-    policy: Policy,
-    interval: tuple[float, float] = (-math.inf, math.inf),
-    scale: float = 1.0,
-) -> Step | None:
-    """The answer of ``choose`` without smoothing, where ``best`` are all intervals of the smallest loss, in order, and
-    that loss is smaller than the current one. O(best) instead of O(intervals) in the usual case; None otherwise.
-    """
-    from hulltune.kernels.steps import choose_run
-
-    sure, first, left, right, low, high = choose_run(
-        breakpoints, best, *interval, scale, end_step(breakpoints, scale), policy.name == "widest"
-    )
-    if not sure:
-        return None
-    eta = _enter(low, high) if policy.name == "closest" else low + (high - low) / 2
-    place = int(np.searchsorted(breakpoints, eta))
-    if place < len(breakpoints) and eta == breakpoints[place]:  # never a breakpoint: the middle of the first interval
-        end = high if first == len(breakpoints) else min(float(breakpoints[first]), high)
-        eta = low + (end - low) / 2
-    return Step(eta, loss, left, right)
-
-
 def _enterable(lefts: Floats, rights: Floats, near_left: Floats, near_right: Floats, scale: float) -> Bools:
     """Whether each interval is wide enough to be entered."""
     middles = near_left + (near_right - near_left) / 2

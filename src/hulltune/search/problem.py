@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset
 from hulltune.data.features import DenseFeatures, Features, gather_rows
 from hulltune.errors import InputError
+from hulltune.kernels.rough_kinds import UNKNOWN
 from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Known, Metric, References
@@ -24,10 +28,13 @@ from hulltune.metrics.statistics import for_data
 from hulltune.metrics.store import Store
 from hulltune.search.directions import some_axes
 from hulltune.search.outputs import Outputs
-from hulltune.search.shards import HERE, WHOLE_LINE, Changes, Derivations, Runner, Sentences, Shard, cut
+from hulltune.search.penalty import Penalty
+from hulltune.search.shards import HERE, WHOLE_LINE, Changes, Derivations, Runner, Sentences, Shard, cut, joined
 from hulltune.surface import ErrorSurface
 from hulltune.wording import counted
 
+MOST_ROWS = 1 << 18
+"""The most rows of statistics whose losses are asked for at once, where a rough loss does not choose among them."""
 CUTS = 4
 """Shards of forests for each thread: sentences differ in work, and a thread that is done takes the next shard."""
 
@@ -63,12 +70,37 @@ class Line:
         return places
 
 
+@dataclass(frozen=True, eq=False)
+class Minima:
+    """The intervals of many lines that may have the smallest loss: those of line d are ``offsets[d]`` to
+    ``offsets[d + 1]``. The others have a larger loss, or none that is small enough.
+    """
+
+    breakpoints: Floats
+    """A row for each line; it has the first ``counts[d]`` numbers of its row."""
+    counts: Int64s
+    offsets: Int64s
+    numbers: Int64s
+    """The number of each interval on its line, in order; interval i lies to the left of breakpoint i."""
+    losses: Floats
+    sampled: Floats
+    """The losses at the points asked for, a row for each line."""
+
+
 class Problem:
     """Sentences, their references and a metric, searched in shards.
 
     Outputs are named by numbers (see Outputs). The metric is asked for statistics once per distinct output of a
     sentence, when it first wins somewhere (see Memory). A sentence with nothing to choose from counts as an empty
     output. Results do not depend on the runner of the shards, nor on their number.
+
+    >>> from hulltune import Problem, line_search
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> problem = Problem.of(task.lists, "wer")
+    >>> found = [line_search(problem, {"forward": 1.0}, {name: 1.0}) for name in problem.feature_names]
+    >>> min(step.loss for step in found) < found[0].current_loss
+    True
     """
 
     def __init__(
@@ -95,6 +127,8 @@ class Problem:
             )
         self.metric = metric
         self.references = references
+        self.dataset: Dataset | None = None
+        """The dataset that the problem was made of, if it was: its ids, sources and files."""
         self.outputs = Outputs(corpus) if outputs is None else outputs
         self.memory = Memory(
             metric, references, sources, outputs=self.outputs, store=store, questions=questions, known=known
@@ -103,6 +137,8 @@ class Problem:
         self._first_choices = _first_edges(corpus) if first_choices is None else first_choices
         self._empty_rows = self._rows_of_empty()
         self._shards: dict[int, list[Shard]] = {}
+        self._rooms: list[Floats] = []
+        self.penalty: Penalty | None = None
 
     @staticmethod
     def of(
@@ -122,7 +158,7 @@ class Problem:
             raise InputError("no references: the dataset carries none; give some, or see Dataset.matched")
         dataset = dataset.with_qualities(metric.reads)
         sources = dataset.sources
-        return Problem(
+        problem = Problem(
             dataset.corpus,
             metric,
             dataset.references or ((),) * len(dataset),
@@ -133,6 +169,8 @@ class Problem:
             questions=questions,
             known=Known(dataset.ids, dataset.qualities),
         )
+        problem.dataset = dataset
+        return problem
 
     @property
     def corpus(self) -> Corpus:
@@ -180,16 +218,22 @@ class Problem:
         return float(self.metric.score(self.picks(weights, runner=runner).total))
 
     def loss(self, weights: Floats, *, runner: Runner = HERE) -> float:
-        """The loss of the winners under ``weights``."""
-        return float(self.metric.loss(self.picks(weights, runner=runner).total))
+        """The loss of the winners under ``weights``, with the penalty of these weights if there is one."""
+        loss = float(self.metric.loss(self.picks(weights, runner=runner).total))
+        return loss if self.penalty is None else loss + self.penalty(weights)
+
+    def penalised(self, penalty: Penalty) -> Problem:
+        """The problem with a penalty on weights; all else is shared with this one."""
+        part = copy(self)
+        part.penalty = penalty
+        return part
 
     # Lines.
 
     def search(self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE) -> list[Line]:
         """The winning outputs along several directions, each within its interval."""
-        shards = self._cut(runner)
-        found = runner.ask(shards, "changes", np.vstack([origin, directions]), intervals)
-        return _joined(found, intervals)
+        found = runner.ask(self._cut(runner), "changes", np.vstack([origin, directions]), intervals, True)
+        return _lines(joined(found), intervals)
 
     def surface(self, line: Line) -> ErrorSurface:
         """The error surface along a line: the statistics of the corpus on every interval of it."""
@@ -199,15 +243,102 @@ class Problem:
         return ErrorSurface.along(line.low, line.lefts, line.outputs, row_of, others, self.table, compact)
 
     def surfaces(
-        self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE
+        self, origin: Floats, directions: Floats, intervals: Floats, *, judged: bool = True, runner: Runner = HERE
     ) -> list[ErrorSurface]:
-        """The error surfaces along several directions, each within its interval."""
+        """The error surfaces along several directions, each within its interval; see ``changes``."""
+        with self.changes(origin, directions, intervals, judged=judged, runner=runner) as changes:
+            return [self.surface(line) for line in _lines(changes, intervals)]
+
+    @contextmanager
+    def changes(
+        self, origin: Floats, directions: Floats, intervals: Floats, *, judged: bool = True, runner: Runner = HERE
+    ) -> Iterator[Changes]:
+        """The winning outputs along several directions, as packed arrays, whose memory is used again afterwards.
+
+        Those that are not ``judged`` (see lines.compute.search_block) are faster, and enough to choose a step that
+        decoding confirms.
+        """
         shards = self._cut(runner)
-        found = runner.ask(shards, "changes", np.vstack([origin, directions]), intervals)
-        surfaces = [self.surface(line) for line in _joined(found, intervals)]
+        found = runner.ask(shards, "changes", np.vstack([origin, directions]), intervals, judged)
+        yield joined(found)
         for shard, changes in zip(shards, found, strict=True):
             shard.release(changes)
-        return surfaces
+
+    def minima(
+        self,
+        changes: Changes,
+        intervals: Floats,
+        below: Floats,
+        *,
+        only_best: bool = True,
+        points: Floats | None = None,
+        runner: Runner = HERE,
+    ) -> Minima | None:
+        """The intervals of all lines that may have the smallest loss, if it is not above that of ``below`` for the
+        line, with their losses (unless ``only_best``, all intervals whose losses are not above it);
+        and the losses at the ``points`` of each line, which increase. None if statistics are no small whole numbers.
+
+        The metric is asked for the losses of few intervals, once for all lines.
+        """
+        from hulltune.kernels.line_minima import line_minima
+
+        row_of = self._learn(changes)
+        compact = self.memory.compact()  # after the rows were asked for: the table may have grown
+        if compact is None:
+            return None
+        lines, width, rough = len(intervals), self.table.shape[1], self.metric.rough
+        points = np.empty((lines, 0)) if points is None else points
+        sizes = changes.ends - changes.begins
+        breakpoints, counts = self._room_for(lines, int(sizes.max(initial=0))), np.empty(lines, dtype=np.int64)
+        sampled = np.empty((lines, points.shape[1] * width), dtype=np.int64)
+        others = self._empty_rows[self._empty_rows >= 0]
+        least = rough.value(below, width)
+
+        def minima_of(part: slice) -> tuple[Int64s, Int64s, Floats, Floats]:
+            _, offsets, numbers, statistics = line_minima(
+                changes.all_lefts, changes.all_outputs, changes.begins[part], changes.ends[part],
+                intervals[part, 0].copy(), row_of, others, compact, width, rough.kind, rough.numbers, least[part],
+                only_best, points[part], breakpoints[part], counts[part], sampled[part].reshape(-1),
+            )  # fmt: skip
+            at_points = sampled[part].reshape(-1, width)
+            return np.diff(offsets), numbers, self.metric.losses(statistics), self.metric.losses(at_points)
+
+        parts = _parts(sizes, runner.parts, MOST_ROWS if rough.kind == UNKNOWN else int(sizes.sum()))
+        found = runner.each(minima_of, parts)
+        return Minima(
+            breakpoints=breakpoints,
+            counts=counts,
+            offsets=np.concatenate([[0], np.cumsum(np.concatenate([each[0] for each in found]))]).astype(np.int64),
+            numbers=np.concatenate([each[1] for each in found]),
+            losses=np.concatenate([each[2] for each in found]),
+            sampled=np.concatenate([each[3] for each in found]).reshape(points.shape),
+        )
+
+    def release(self, minima: Minima) -> None:
+        """Keep the memory of minima that are no longer needed for the next ones."""
+        self._rooms.append(minima.breakpoints)
+
+    def _room_for(self, lines: int, most: int) -> Floats:
+        try:
+            room = self._rooms.pop()
+        except IndexError:
+            room = np.empty((0, 0))
+        fits = room.shape[0] >= lines and room.shape[1] >= most
+        return room if fits else np.empty((max(lines, room.shape[0]), max(most + most // 8, room.shape[1])))
+
+    def _learn(self, changes: Changes) -> Int64s:
+        """The rows of all outputs, after the metric was asked for those that win somewhere on the lines."""
+        from hulltune.kernels.line_minima import unknown_outputs
+
+        if self.metric.waits:  # its questions are those of one line after the other, and no more
+            for outputs in changes.outputs:
+                self.memory.row_of(outputs)
+        elif not self.memory.complete:
+            rows = self.memory.known_rows()
+            unknown = unknown_outputs(changes.all_outputs, changes.begins, changes.ends, rows)
+            if len(unknown):
+                self.memory.row_of(unknown)
+        return self.memory.known_rows()
 
     def derivations(
         self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE
@@ -305,11 +436,13 @@ class Problem:
         part = object.__new__(Problem)
         part.metric = self.metric
         part.references = [self.references[int(sentence)] for sentence in sentences]
+        part.dataset = None
         part.outputs, part.memory = self.outputs, self.memory
         part._sentences = Sentences(self.corpus.take(sentences), self.outputs, self._sentences.names[sentences])
         part._first_choices = self._first_choices[sentences]
         part._empty_rows = self._empty_rows[sentences]
-        part._shards = {}
+        part._shards, part._rooms = {}, []
+        part.penalty = None  # it depends on the units of the features, which are those of the sentences
         return part
 
     def _cut(self, runner: Runner) -> list[Shard]:
@@ -332,21 +465,19 @@ def _first_edges(corpus: Corpus) -> Int64s:
     return np.where((np.diff(corpus.node_offsets) == 1) & has_edges, 0, -1).astype(np.int64)
 
 
-def _joined(found: Sequence[Changes], intervals: Floats) -> list[Line]:
-    """One line for each direction, joined from the answers of all shards."""
-    if len(found) == 1:
-        pairs = zip(found[0].lefts, found[0].outputs, strict=True)
-        return [
-            Line(low, lefts, outputs) for low, (lefts, outputs) in zip(intervals[:, 0].tolist(), pairs, strict=True)
-        ]
-    return [
-        Line(
-            low=low,
-            lefts=np.concatenate([each.lefts[direction] for each in found]),
-            outputs=np.concatenate([each.outputs[direction] for each in found]),
-        )
-        for direction, low in enumerate(intervals[:, 0].tolist())
-    ]
+def _lines(changes: Changes, intervals: Floats) -> list[Line]:
+    """One line for each direction."""
+    parts = zip(intervals[:, 0].tolist(), changes.lefts, changes.outputs, strict=True)
+    return [Line(low, lefts, outputs) for low, lefts, outputs in parts]
+
+
+def _parts(sizes: Int64s, count: int, most: int) -> list[slice]:
+    """The lines in at most ``count`` parts of about equal size, or in more, of about ``most`` segments."""
+    ends = np.cumsum(sizes)
+    count = min(len(sizes), max(count, -(-int(ends[-1]) // max(most, 1))))
+    cuts = np.unique(np.searchsorted(ends, np.linspace(0, int(ends[-1]), count + 1)[1:-1]) + 1)
+    cuts = cuts[cuts < len(sizes)].tolist()
+    return [slice(first, last) for first, last in itertools.pairwise([0, *cuts, len(sizes)])]
 
 
 def row_sums(matrix: NDArray[Any], weights: Floats) -> Floats:

@@ -74,6 +74,13 @@ def prune(
 
     The best derivation is always kept. With ``share``, the envelopes around the weights are searched along every
     feature and some random directions, to measure how much of them keeps its winner. O(edges) without the share.
+
+    >>> from hulltune import Forest, prune
+    >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["am", "lm"])
+    >>> pruned = prune(lattice, {"am": 1.0, "lm": 1.0}, beam=0.5)
+    >>> lattice.edges, pruned.corpus.edges
+    (5, 4)
     """
     corpus = as_corpus(data)
     if beam is None and density is None:

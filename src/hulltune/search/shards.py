@@ -8,13 +8,14 @@ by the kind of sentence.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
@@ -22,6 +23,9 @@ from hulltune.errors import InputError
 from hulltune.lines.compute import Answer, Block, blocks_of, check_threads, room_for_scores, search_block
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.outputs import Outputs, in_order
+
+_Part = TypeVar("_Part")
+_Answer = TypeVar("_Answer")
 
 MOST_SCORES = 1 << 24
 """The most edge scores of one sentence at a time: 128 MB."""
@@ -39,10 +43,40 @@ class Changes:
     The first segment of a sentence begins at the lower end of the interval; its left ends increase strictly.
     """
 
-    lefts: tuple[Floats, ...]
-    """For each direction, the left end of every segment."""
-    outputs: tuple[Int32s, ...]
-    """For each direction, the number of every segment's output."""
+    all_lefts: Floats
+    """The left ends of segments; those of direction d are ``begins[d]`` to ``ends[d]``."""
+    all_outputs: Int32s
+    """The number of every segment's output."""
+    begins: Int64s
+    ends: Int64s
+    room: tuple[Floats, Int32s] | None = None
+    """The arrays that the next answer may be written to, if there are such (see Shard.release)."""
+
+    @property
+    def lefts(self) -> tuple[Floats, ...]:
+        """For each direction, the left end of every segment."""
+        return tuple(self.all_lefts[begin:end] for begin, end in self._parts)
+
+    @property
+    def outputs(self) -> tuple[Int32s, ...]:
+        """For each direction, the number of every segment's output."""
+        return tuple(self.all_outputs[begin:end] for begin, end in self._parts)
+
+    @property
+    def _parts(self) -> Iterator[tuple[int, int]]:
+        return zip(self.begins.tolist(), self.ends.tolist(), strict=True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without the room around the segments: to other processes go these alone."""
+        sizes = self.ends - self.begins
+        return _received, (np.concatenate([*self.lefts, []]), np.concatenate([*self.outputs, []]), np.cumsum(sizes))
+
+
+def _received(lefts: Floats, outputs: NDArray[Any], ends: Int64s) -> Changes:
+    """The changes that another process sent, in arrays that kernels take: those that arrive may be read only."""
+    ends = ends.astype(np.int64)
+    begins = np.concatenate([[0], ends[:-1]])[: len(ends)].astype(np.int64)
+    return Changes(lefts.copy(), outputs.astype(np.int32), begins, ends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,13 +146,15 @@ class Shard:
         self._rooms: list[tuple[Floats, Int32s]] = []
         self._score_rooms: list[Floats] = []
 
-    def changes(self, weights: Floats, intervals: Floats) -> Changes:
-        """The segments along lines from the first row of ``weights``, in the direction of each other row.
+    def changes(self, weights: Floats, intervals: Floats, judged: bool) -> Changes:
+        """The segments along lines from the first row of ``weights``, in the direction of each other row: the exact
+        ones, or those of the grid, which are not ``judged``.
 
-        Lists cost one pass over the features for every 16 directions, forests a few Viterbi passes for each direction.
+        On the grid lists cost one pass over the features for every 16 directions, forests a few Viterbi passes for
+        each direction.
         """
-        found = self._list_lines(weights, intervals) if self.are_lists else None
-        return self._envelopes(weights, intervals) if found is None else found
+        found = self._list_lines(weights, intervals) if self.are_lists and not judged else None
+        return self._envelopes(weights, intervals, judged) if found is None else found
 
     def winners(self, weights: Floats) -> Int64s:
         """The output of each sentence with the highest score, of equals the first; −1 where there is none."""
@@ -126,7 +162,7 @@ class Shard:
         if found is not None:
             return found
         no_direction = np.zeros((1, len(weights)))
-        changes = self._envelopes(np.concatenate([weights[None, :], no_direction]), WHOLE_LINE)
+        changes = self._envelopes(np.concatenate([weights[None, :], no_direction]), WHOLE_LINE, True)
         edges = self.sentences.corpus.sentence_edges[self.first : self.last + 1]
         winners = np.full(self.last - self.first, -1, dtype=np.int64)
         winners[np.diff(edges) > 0] = changes.outputs[0]
@@ -136,7 +172,7 @@ class Shard:
         """The derivations that win somewhere on the lines, once for each segment, with the sums of their features."""
         corpus = self.sentences.corpus
         outputs, owners, sums = [], [], []
-        for block, _, answer in self._search(weights, intervals):
+        for block, _, answer in self._search(weights, intervals, True):
             cells, _, offsets, edges, _ = answer
             directions = (len(cells) - 1) // (block[1] - block[0])
             owner = np.repeat(np.tile(np.arange(*block), directions), np.diff(cells))
@@ -149,11 +185,8 @@ class Shard:
 
     def release(self, changes: Changes) -> None:
         """Keep the memory of an answer that is no longer needed for the next one: fresh memory costs as much time."""
-        if changes.lefts and self.are_lists:
-            lefts, outputs = changes.lefts[0].base, changes.outputs[0].base
-            # Only arrays of the list kernel are 2-dimensional; others cannot be used again.
-            if isinstance(lefts, np.ndarray) and isinstance(outputs, np.ndarray) and lefts.ndim == outputs.ndim == 2:
-                self._rooms.append((lefts, outputs))
+        if changes.room is not None:
+            self._rooms.append(changes.room)
 
     def _list_lines(self, weights: Floats, intervals: Floats) -> Changes | None:
         """The segments by the fast kernel of lists; None if numbers are very large or small."""
@@ -169,17 +202,17 @@ class Shard:
         )
         if not ordinary:
             return None
-        outputs = [winners[direction, :count] for direction, count in enumerate(counts.tolist())]
+        begins = np.arange(len(counts), dtype=np.int64) * lefts.shape[1]
+        found = Changes(lefts.reshape(-1), winners.reshape(-1), begins, begins + counts, (lefts, winners))
         if self.sentences.edge_numbers is not None:
-            outputs = [self.sentences.outputs_of_edges(edges) for edges in outputs]
-        return Changes(
-            lefts=tuple(lefts[direction, :count] for direction, count in enumerate(counts.tolist())),
-            outputs=tuple(outputs),
-        )
+            from hulltune.kernels.joining import renumber
+
+            renumber(found.all_outputs, begins, found.ends, self.sentences.edge_numbers)
+        return found
 
     def _list_winners(self, weights: Floats) -> Int64s | None:
         """The winners by the fast kernel of lists; None if numbers are very large or small."""
-        from hulltune.kernels.list_scores import list_winners
+        from hulltune.kernels.list_winners import list_winners
 
         edges, features = self.sentences.corpus.sentence_edges, self.sentences.scorer.list_features
         ordinary, found = list_winners(features, edges, self.first, self.last, weights)
@@ -189,28 +222,31 @@ class Shard:
             found[found >= 0] = self.sentences.edge_numbers[found[found >= 0]]
         return found
 
-    def _envelopes(self, weights: Floats, intervals: Floats) -> Changes:
+    def _envelopes(self, weights: Floats, intervals: Floats, judged: bool) -> Changes:
         """The segments by the general kernels: scores of all edges, envelopes, and the outputs of derivations."""
         lefts: list[list[Floats]] = [[] for _ in intervals]
         outputs: list[list[Int32s]] = [[] for _ in intervals]
-        for block, first, answer in self._search(weights, intervals):
+        for block, first, answer in self._search(weights, intervals, judged):
             numbers = self._outputs_of(block, answer)
             ends = answer[0][:: block[1] - block[0]].tolist()
             for direction, (begin, end) in enumerate(itertools.pairwise(ends), start=first):
                 lefts[direction].append(answer[1][begin:end, 0])
                 outputs[direction].append(numbers[begin:end])
+        ends = np.cumsum([sum(map(len, parts)) for parts in lefts], dtype=np.int64)
         return Changes(
-            lefts=tuple(np.concatenate(parts) for parts in lefts),
-            outputs=tuple(np.concatenate(parts) for parts in outputs),
+            all_lefts=np.concatenate([part for parts in lefts for part in parts]),
+            all_outputs=np.concatenate([part for parts in outputs for part in parts]),
+            begins=np.concatenate([[0], ends[:-1]]).astype(np.int64),
+            ends=ends,
         )
 
-    def _search(self, weights: Floats, intervals: Floats) -> Iterator[tuple[Block, int, Answer]]:
+    def _search(self, weights: Floats, intervals: Floats, judged: bool) -> Iterator[tuple[Block, int, Answer]]:
         """Each block of the shard with the answer of the general kernels for the directions from a number on.
 
         It is one answer for all directions, but for a sentence so large that its scores would take too much memory.
         """
         sentences = self.sentences
-        sentences.scorer.prepare()
+        sentences.scorer.prepare(exact=judged)
         try:
             room = self._score_rooms.pop()
         except IndexError:
@@ -221,7 +257,7 @@ class Shard:
             for first in range(0, len(intervals), at_once):
                 some = slice(first, first + at_once)
                 rows = weights if at_once >= len(intervals) else np.vstack([weights[:1], weights[1:][some]])
-                for answer in self._answers(block, rows, intervals[some], room):
+                for answer in self._answers(block, rows, intervals[some], room, judged):
                     yield block, first, answer
         self._score_rooms.append(room)
 
@@ -229,7 +265,9 @@ class Shard:
         """Whether a block is one sentence with very long derivations."""
         return not self.are_lists and block[1] == block[0] + 1 and self.sentences.longest[block[0]] > LONG
 
-    def _answers(self, block: Block, weights: Floats, intervals: Floats, room: Floats) -> Iterator[Answer]:
+    def _answers(
+        self, block: Block, weights: Floats, intervals: Floats, room: Floats, judged: bool
+    ) -> Iterator[Answer]:
         """The answer of the general kernels, in parts for a sentence with long derivations along its one direction.
 
         Thousands of segments with derivations of thousands of edges would fill the memory. So the segments come first,
@@ -237,9 +275,9 @@ class Shard:
         """
         scorer = self.sentences.scorer
         if not self._is_long(block):
-            yield search_block(scorer, block, weights, intervals, room)
+            yield search_block(scorer, block, weights, intervals, room, judged=judged)
             return
-        _, segments, *_ = search_block(scorer, block, weights, intervals, room, derivations=False)
+        _, segments, *_ = search_block(scorer, block, weights, intervals, room, derivations=False, judged=judged)
         ends = np.append(segments[:, 0], intervals[0, 1])
         longest = float(self.sentences.longest[block[0]])
         at_once = max(int(MOST_EDGES / longest), 1)
@@ -248,7 +286,7 @@ class Shard:
             part = np.array([[_inside(*ends[first : first + 2].tolist()), _inside(*ends[last : last + 2].tolist())]])
             if first == last:  # an interval must have some width, within the only segment
                 part[0, 1] = _inside(part[0, 0], float(ends[last + 1]))
-            _, _, offsets, edges, passes = search_block(scorer, block, weights, part, room)
+            _, _, offsets, edges, passes = search_block(scorer, block, weights, part, room, judged=judged)
             if len(offsets) != last - first + 2:
                 raise InputError(
                     f"sentence {block[0]}: derivations of up to {longest:,.0f} edges, on segments too thin to be "
@@ -293,6 +331,22 @@ def cut(sentences: Sentences, parts: int) -> list[Shard]:
     return [Shard(sentences, first, last) for first, last in itertools.pairwise(ends)]
 
 
+def joined(found: Sequence[Changes]) -> Changes:
+    """The changes of all shards together, sentence by sentence in the order of the shards."""
+    if len(found) == 1:
+        return found[0]
+    from hulltune.kernels.joining import append_segments
+
+    counts = np.array([each.ends - each.begins for each in found])
+    ends = np.cumsum(counts.sum(axis=0))
+    begins = ends - counts.sum(axis=0)
+    lefts, outputs = np.empty(int(ends[-1])), np.empty(int(ends[-1]), dtype=np.int32)
+    places = begins.copy()
+    for each in found:
+        append_segments(each.all_lefts, each.all_outputs, each.begins, each.ends, places, lefts, outputs)
+    return Changes(lefts, outputs, begins, ends)
+
+
 class Runner(Protocol):
     """A runner of shards: it puts one question to all of them and returns their answers in order."""
 
@@ -303,6 +357,9 @@ class Runner(Protocol):
     def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
         """The answer of each shard's method ``question`` to these arguments."""
 
+    def each(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part]) -> list[_Answer]:
+        """The answer of ``call`` to each of some parts of a work, in order."""
+
 
 class CallingThread:
     """Runs the shards one after the other, in the thread that asks."""
@@ -312,6 +369,10 @@ class CallingThread:
     def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
         """The answer of each shard."""
         return [getattr(shard, question)(*arguments) for shard in shards]
+
+    def each(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part]) -> list[_Answer]:
+        """The answer to each part."""
+        return [call(part) for part in parts]
 
 
 class Threads:
@@ -329,6 +390,10 @@ class Threads:
         if len(shards) == 1:
             return HERE.ask(shards, question, *arguments)
         return list(self._pool.map(lambda shard: getattr(shard, question)(*arguments), shards))
+
+    def each(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part]) -> list[_Answer]:
+        """The answer to each part."""
+        return HERE.each(call, parts) if len(parts) == 1 else list(self._pool.map(call, parts))
 
 
 HERE = CallingThread()

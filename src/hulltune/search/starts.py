@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.random import Generator
 
 from hulltune.arrays import Floats
 from hulltune.search.constraints import CompiledConstraints
-from hulltune.search.directions import random_directions
+from hulltune.search.strategy import Setting
 
 WAY = (0.2, 0.6)
 """The range of the way from the best weights to others on which a start may lie."""
@@ -16,26 +17,20 @@ CANCELLED = 0.1
 """Weights between two others are refused if their size is below this share of the best's: opposite weights cancel."""
 
 
-def random_start(constraints: CompiledConstraints, units: Floats, rng: np.random.Generator) -> Floats:
-    """Random weights over scaled features."""
-    return _feasible(constraints, random_directions(1, units, rng)[0], constraints.start(units))
+def random_start(setting: Setting, rng: Generator) -> Floats:
+    """Random weights over scaled features, whitened (see Whitening)."""
+    return _feasible(setting.constraints, setting.whitening.draw(1, rng)[0], setting.constraints.start(setting.units))
 
 
-def start_near(
-    constraints: CompiledConstraints,
-    units: Floats,
-    best: Floats,
-    others: Sequence[Floats],
-    distance: float,
-    rng: np.random.Generator,
-) -> Floats:
-    """A point between the best weights and others (drawn at random), with every scaled weight moved at random, by about
-    ``distance`` times their mean size.
+def start_near(setting: Setting, best: Floats, others: Sequence[Floats], distance: float, rng: Generator) -> Floats:
+    """A point between the best weights and others (drawn at random), moved in a whitened random direction by about
+    ``distance`` times the mean size of the scaled weights.
     """
+    constraints, units = setting.constraints, setting.units
     if others:
         other = others[int(rng.integers(len(others)))]
         best = _between(constraints, units, best, other, float(rng.uniform(*WAY)))
-    moved = best + random_directions(1, units, rng)[0] * _size(best, units) * distance
+    moved = best + setting.whitening.draw(1, rng)[0] * _size(best, units) * distance if distance > 0.0 else best
     return _feasible(constraints, moved, best)
 
 

@@ -12,6 +12,7 @@ from hulltune.names import SEARCHES
 from hulltune.search.strategy import Strategy
 
 _PLACES = {
+    "cma": "line_cma.LineCma",
     "random": "climb.Climb",
     "coordinate": "coordinate.Coordinate",
     "powell": "powell.Powell",
@@ -37,17 +38,23 @@ class _Strategies(Mapping[str, type[Strategy]]):
 
 
 STRATEGIES: Mapping[str, type[Strategy]] = _Strategies()
+"""The class of each strategy by its name."""
 
 
 def get_strategy(search: str | Strategy, **options: Any) -> Strategy:
-    """The strategy with this name and these options; a Strategy is returned as it is and takes no options."""
+    """The strategy with this name and these options; a Strategy is returned as it is and takes no options.
+
+    >>> from hulltune.search import get_strategy
+    >>> get_strategy("powell", restarts=5).restarts
+    5
+    """
     if isinstance(search, Strategy):
         if options:
             raise InputError(f"search: {search!r} has its options already, got also {', '.join(sorted(options))}")
         return search
-    if not isinstance(search, str) or search not in STRATEGIES:
+    if str(search) not in STRATEGIES:
         raise unknown_name("search", str(search), STRATEGIES)
-    chosen = STRATEGIES[search]
+    chosen = STRATEGIES[str(search)]
     known = [field.name for field in dataclasses.fields(chosen)]  # type: ignore[arg-type]  # all are dataclasses
     for name in options:
         if name not in known:

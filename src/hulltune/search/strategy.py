@@ -18,6 +18,7 @@ from hulltune.search.certified.certificate import Certificate
 from hulltune.search.constraints import FARTHEST_WEIGHT, CompiledConstraints, Constraints
 from hulltune.search.directions import Axis, axes_of, check_units, feature_units, inverse_units
 from hulltune.search.problem import Problem
+from hulltune.search.whitening import Whitening
 
 Start = Mapping[str, float] | Sequence[float] | None
 
@@ -52,6 +53,14 @@ class Setting:
     def axes(self) -> list[Axis]:
         """The axis of each free weight, or free group of tied weights, that makes a difference."""
         return axes_of(self.constraints.free_groups, self.units)
+
+    @cached_property
+    def whitening(self) -> Whitening:
+        """The way to draw random directions; over forests, from the outputs that win around the first weights."""
+        if not Whitening.is_worthwhile(self.axes):
+            return Whitening(self.axes, len(self.units))
+        offsets, _, features = self.problem.rivals(self.first, self.units)
+        return Whitening.of(self.axes, len(self.units), offsets, features)
 
     @staticmethod
     def of(

@@ -179,6 +179,13 @@ def compare(
     files pick). Without a ``metric`` (None) no references are needed, and picks are compared without judging them.
     ``store`` keeps statistics across runs. ``questions`` is the file for the questions of a metric that waits for
     answers.
+
+    >>> from hulltune import compare
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> changes = compare(task.lists, "baseline", task.optimum, metric="wer")
+    >>> changes.better, changes.worse, round(changes.gain, 4)
+    (13, 0, 0.0712)
     """
     chosen = None if metric is None else get_metric(metric)
     dataset = read(data) if chosen is None else as_dataset(data, references, chosen)

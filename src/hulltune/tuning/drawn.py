@@ -53,7 +53,7 @@ class Drawn:
         """The metric for every weight of a feature, or on the line from the tuned weights ``to`` others; exact."""
         from hulltune.tuning.surfaces import metric_surface
 
-        return metric_surface(self._data(data, references, metric), self.weights, feature, to=to)
+        return metric_surface(self.problem_of(data, references, metric), self.weights, feature, to=to)
 
     def plane(
         self,
@@ -70,7 +70,7 @@ class Drawn:
         """The metric over the weights of two features, exact along every row, with its certified optimum."""
         from hulltune.tuning.planes import metric_plane
 
-        problem = self._data(data, references, metric)
+        problem = self.problem_of(data, references, metric)
         return metric_plane(problem, self.weights, (across, up), view=view, rows=rows, grid=grid)
 
     def plot_surface(
@@ -97,25 +97,25 @@ class Drawn:
 
         if self.sensitivity is None or not self.sensitivity.ranges:
             raise InputError("sensitivity: this result has no ranges of weights to draw")
-        problem = self._data(data, references, metric)
+        problem = self.problem_of(data, references, metric)
         names = self.sensitivity.narrowest(MOST_PANELS)
         surfaces = [self.surface(name, data=problem) for name in names]
         return drawn("plot_sensitivity", surfaces, self.sensitivity, names)
 
-    def _data(self, data: Any, references: ReferencesLike, metric: str | Metric | None) -> Problem:
-        """The problem to draw: that of the data given, or the one that was tuned on."""
+    def problem_of(self, data: Any, references: ReferencesLike, metric: str | Metric | None) -> Problem:
+        """The problem to look at: that of the data given, or the one that was tuned on."""
         if isinstance(data, Problem):
             return data
         if data is not None:
             from hulltune.tuning.inputs import as_problem
 
-            return as_problem(data, references, self._metric() if metric is None else metric)
+            return as_problem(data, references, self.own_metric() if metric is None else metric)
         problem: Problem | None = self.__dict__.get("_problem")
         if problem is None:
             raise InputError("data: a result from a file does not have the data it was tuned on; give data=…")
         return problem
 
-    def _metric(self) -> Metric:
+    def own_metric(self) -> Metric:
         """The metric of the result, if its name alone says what it is."""
         name = self.metric.partition("|")[0]
         try:

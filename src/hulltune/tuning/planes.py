@@ -20,7 +20,7 @@ from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, weight_vector
-from hulltune.tuning.surfaces import along_feature, check_view, drawn
+from hulltune.tuning.surfaces import along_feature, checked_view, drawn
 
 if TYPE_CHECKING:
     from hulltune.report.picture import Picture
@@ -109,11 +109,19 @@ def metric_plane(
     ``data``, ``references`` and ``metric`` are as in ``tune``. ``view`` is the part to show (by default the weights,
     the optimum and room around them), in ``rows`` lines that are exact from end to end. ``grid`` is a number of columns
     and rows of points to compare with.
+
+    >>> from hulltune import metric_plane
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> plane = metric_plane(task.lists, task.optimum, ("forward", "backward"), metric="wer", rows=20)
+    >>> plane.certificate.is_optimal, plane.raster(30).shape
+    (True, (20, 30))
     """
     check_most("rows", rows, MOST_POINTS)
     check_most("grid", max(grid or (0,)), MOST_POINTS)
     if view is not None:
-        check_view(view)
+        left, right, low, high = checked_view(view, axes=2)
+        view = (left, right, low, high)
     problem = as_problem(data, references, metric)
     return _plane(
         problem, weight_vector(problem, weights), features,

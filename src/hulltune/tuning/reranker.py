@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hulltune.data.dataset import Dataset
+from hulltune.defaults import DEFAULT_SEARCH
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.read import read
 from hulltune.metrics.base import Metric
@@ -34,6 +35,13 @@ class Reranker:
     TuneResult. X is anything that ``tune`` takes. For scikit-learn to split it (``cross_val_score``, ``GridSearchCV``),
     it is a Dataset, a sequence of records with candidates, or a data frame with groups by id. y has the references,
     those of X[i] at y[i]; it is None if the data carry them, or if the metric needs none.
+
+    >>> from hulltune import Climb, Reranker
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> reranker = Reranker(metric="wer", search=Climb(restarts=2)).fit(task.lists)
+    >>> len(reranker.predict(task.lists)), reranker.score(task.lists) == -reranker.result_.score
+    (20, True)
     """
 
     weights_: dict[str, float]
@@ -44,7 +52,7 @@ class Reranker:
         metric: str | Metric = "bleu",
         *,
         start: WeightsLike | None = None,
-        search: str | Strategy = "random",
+        search: str | Strategy = DEFAULT_SEARCH,
         constraints: Constraints | None = None,
         seed: int = 1,
         threads: int | None = None,
@@ -54,6 +62,7 @@ class Reranker:
         also: Sequence[str | Metric] | None = None,
         oracle: bool = True,
         tolerance: float | None = None,
+        regularise: float | str | None = None,
         store: Store | str | Path | None = None,
         questions: str | Path | None = None,
         progress: ShowProgress | None = None,
@@ -71,6 +80,7 @@ class Reranker:
         self.also = also
         self.oracle = oracle
         self.tolerance = tolerance
+        self.regularise = regularise
         self.store = store
         self.questions = questions
         self.progress = progress

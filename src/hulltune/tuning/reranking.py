@@ -25,6 +25,13 @@ def rerank(data: DataLike, weights: WeightsLike) -> Reranked:
     """The best text of every sentence under ``weights``, or "" where there is nothing to choose from, as a list whose
     ``picks`` tell the index, the score and the features of each. Of equally good ones the first of a list wins, and in
     a forest the first by the order of edges, from the root down. O(edges × features).
+
+    >>> from hulltune import rerank
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> outputs = rerank(task.lists, {"forward": 1.0, "backward": 1.0, "fluency": 2.0})
+    >>> len(outputs), outputs[0] == outputs.picks[0].text, outputs.picks[0].index
+    (20, True, 0)
     """
     dataset = read(data)
     return Reranked.of(dataset, feature_vector(as_weights(weights), dataset.feature_names, "weights"))
@@ -56,6 +63,13 @@ def count_errors(
 ) -> ErrorCounts:
     """The errors of the data reranked with ``weights``, by kind, and the number of sentences with errors: the counts
     behind a WER, CER, MER or TER.
+
+    >>> from hulltune import count_errors
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> counts = count_errors(task.lists, task.optimum, metric="wer")
+    >>> counts.errors, counts.substitutions, counts.deletions, counts.insertions, counts.reference_length
+    (38, 21, 7, 10, 281)
     """
     problem = as_problem(data, references, metric)
     vector = weight_vector(problem, weights)
@@ -73,6 +87,15 @@ def score(
     metric: str | Metric = "bleu",
     threads: int | None = None,
 ) -> float:
-    """The metric of the data reranked with ``weights``: for tuned weights, exactly the score that ``tune`` reports."""
+    """The metric of the data reranked with ``weights``: for tuned weights, exactly the score that ``tune`` reports.
+
+    >>> from hulltune import score
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> round(score(task.lists, {"forward": 1.0}, metric="wer"), 4)
+    0.2064
+    >>> round(score(task.lists, task.optimum, metric="wer"), 4)
+    0.1352
+    """
     problem = as_problem(data, references, metric)
     return problem.score(weight_vector(problem, weights), runner=runner_of(threads))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hulltune.defaults import MEGABYTES
+from hulltune.errors import InputError
 from hulltune.formats.result_files import NOT_SAVED, as_record, load_record, save_record
 from hulltune.metrics.counts import ErrorCounts
 from hulltune.search.certified.certificate import Certificate
@@ -17,7 +20,14 @@ from hulltune.tuning.picks import Pick, Reranked
 from hulltune.tuning.sensitivity import Sensitivity
 from hulltune.wording import counted, score_text
 
+if TYPE_CHECKING:
+    from hulltune.formats.read import DataLike
+    from hulltune.formats.references import ReferencesLike
+    from hulltune.metrics.base import Metric
+
 FORMAT = "hulltune result 1"
+MOST_INLINE = 2_000_000
+"""The most candidates or edges of data that a notebook searches again to show a result."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,23 @@ class Replicates:
     mean: float
     deviation: float
     heldout_scores: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Regularisation:
+    """The penalty of a regularised run, in the unit of the metric, and how its strength was found."""
+
+    strength: float
+    """The score that a change of one typical weight by its own size must gain."""
+    distance: float
+    """The squared distance of the weights from their reference, in typical weights."""
+    penalty: float
+    """``strength`` times ``distance``: by so much the regularised score of the weights is worse than their score."""
+    strengths: tuple[float, ...] = ()
+    """The strengths that were compared by cross-validation; none if the strength was given."""
+    scores: tuple[float, ...] = ()
+    """The score of each of them on the folds that were not tuned on."""
+    folds: int = 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,6 +148,10 @@ class TuneResult(Drawn):
     """The description of the start: "the weights given", or how they were made."""
     counts: Mapping[str, ErrorCounts] = dataclasses.field(default_factory=dict)
     """The error counts of "baseline", "start" and "tuned", where the metric is an error rate."""
+    regularisation: Regularisation | None = None
+    """The penalty of a regularised run and how its strength was found; None for other runs. Scores of ``history`` are
+    then less the penalty; all other scores are the metric's own.
+    """
     outputs: Reranked | None = dataclasses.field(default=None, compare=False, metadata=NOT_SAVED)
     """The texts of the tuning data that the weights pick; files do not keep them, so it is None after ``load``."""
 
@@ -144,10 +175,35 @@ class TuneResult(Drawn):
         size = f"{counted(self.sentences, 'sentence')}, {counted(len(self.weights), 'weight')}"
         return f"TuneResult({name} {scores}, {size}{', interrupted' if self.interrupted else ''})"
 
+    def report(
+        self,
+        path: str | Path,
+        *,
+        data: DataLike | None = None,
+        references: ReferencesLike = None,
+        metric: str | Metric | None = None,
+        also: Sequence[str | Metric] | None = None,
+        plane: tuple[str, str] | None = None,
+        megabytes: float = MEGABYTES,
+    ) -> Path:
+        """Write a report that can be touched: one HTML file, which opens without a network (see ``write_report``)."""
+        written: Path = import_module("hulltune").write_report(
+            self, path, data=data, references=references, metric=metric, also=also, plane=plane, megabytes=megabytes
+        )
+        return written
+
     def _repr_html_(self) -> str:
         from hulltune.tuning.summary import html_summary
 
-        return html_summary(self)
+        tables = html_summary(self)
+        problem = self.__dict__.get("_problem")
+        if problem is None or problem.metric.waits or problem.corpus.edges > MOST_INLINE:
+            return tables
+        try:
+            page: str = import_module("hulltune").inline_report(self)
+        except InputError:  # no weight is free to move
+            return tables
+        return f"{page}<details><summary>as tables</summary>{tables}</details>"
 
     def to_dict(self) -> dict[str, Any]:
         """The result as a dictionary that JSON can hold."""
@@ -168,6 +224,10 @@ def _from_dict(data: dict[str, Any]) -> TuneResult:
         raise ValueError("weights and start have other names")
     gain, heldout, replicates = data.pop("gain"), data.pop("heldout"), data.pop("replicates")
     certificate, sensitivity = data.pop("certificate"), data.pop("sensitivity")
+    regularisation = data.pop("regularisation")
+    if regularisation is not None:
+        lists = {key: tuple(value) for key, value in regularisation.items() if isinstance(value, list)}
+        regularisation = Regularisation(**{**regularisation, **lists})
     if sensitivity is not None:
         ranges = {name: tuple(ends) for name, ends in sensitivity["ranges"].items()}
         sensitivity = Sensitivity(**{**sensitivity, "ranges": ranges})
@@ -191,6 +251,7 @@ def _from_dict(data: dict[str, Any]) -> TuneResult:
             "heldout": heldout,
             "replicates": replicates,
             "sensitivity": sensitivity,
+            "regularisation": regularisation,
             "certificate": None if certificate is None else Certificate.from_dict(certificate),
             "history": tuple(data["history"]),
             "others": {name: tuple(pair) for name, pair in data["others"].items()},

@@ -49,7 +49,20 @@ def _header(result: TuneResult) -> list[str]:
         f"{counted(result.sentences, 'sentence')}, {_of_what(result)}, {counted(len(result.weights), 'feature')}; "
         f"{counted(result.line_searches, 'line search')} ({per_second:,.0f}/s), {result.seconds:.2f} s in all",
         *([f"ended early: {result.ended}"] if result.ended is not None else []),
+        *_regularisation(result),
     ]
+
+
+def _regularisation(result: TuneResult) -> list[str]:
+    found, digits = result.regularisation, _digits(result)
+    if found is None:
+        return []
+    told = f"regularised with strength {found.strength:g}: penalty {found.penalty:.{digits}f}"
+    if not found.strengths:
+        return [told]
+    pairs = zip(found.strengths, found.scores, strict=True)
+    scores = ", ".join(f"{strength:g}: {score:.{digits}f}" for strength, score in pairs)
+    return [told, f"strengths and their scores on {found.folds} folds not tuned on: {scores}"]
 
 
 def _oracle_remark(result: TuneResult, digits: int) -> str:

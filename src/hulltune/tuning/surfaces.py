@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from operator import ge
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hulltune.arrays import Floats
+from hulltune.arrays import Floats, as_number
 from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import Metric
 from hulltune.search.problem import Problem
@@ -26,12 +27,18 @@ REACH = 1.4
 """A view reaches this many times as far from the best as the breakpoint in the middle, by distance."""
 
 
-def check_view(ends: Sequence[float]) -> None:
-    """Refuse a view whose ends, two for each axis, are not finite numbers in order."""
-    if not all(map(math.isfinite, ends)) or any(low >= high for low, high in zip(ends[::2], ends[1::2], strict=True)):
+def checked_view(ends: Any, *, axes: int = 1) -> tuple[float, ...]:
+    """The ends of a view as floats, two for each axis; InputError unless they are finite numbers in order.
+
+    Whole numbers become floats, because kernels are compiled ahead for floats alone.
+    """
+    numbers = [as_number(end) for end in ends] if isinstance(ends, Iterable) else []
+    floats = tuple(number for number in numbers if number is not None and math.isfinite(number))
+    if len(floats) != len(numbers) or len(floats) != 2 * axes or any(map(ge, floats[::2], floats[1::2])):
         raise InputError(
-            f"view: expected finite numbers, the low end of each axis before its high end, got {tuple(ends)}"
+            f"view: expected {2 * axes} finite numbers, the low end of each axis before its high end, got {ends!r}"
         )
+    return floats
 
 
 def drawn(name: str, *arguments: Any, **options: Any) -> Picture:
@@ -99,7 +106,7 @@ class MetricSurface:
 
     def within(self, low: float, high: float) -> tuple[Floats, Floats]:
         """The steps of a range: its ends with the breakpoints in between, and the scores between these."""
-        check_view((low, high))
+        low, high = checked_view((low, high))
         first = int(np.searchsorted(self.breakpoints, low, side="right"))
         last = int(np.searchsorted(self.breakpoints, high, side="left"))
         return np.concatenate([[low], self.breakpoints[first:last], [high]]), self.scores[first : last + 1]
@@ -131,6 +138,14 @@ def metric_surface(
     """The metric for every weight of a ``feature`` while others stay, or on the line from the weights ``to`` others.
 
     It is exact everywhere: one line search. ``data``, ``references`` and ``metric`` are as in ``tune``.
+
+    >>> from hulltune import metric_surface
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> surface = metric_surface(task.lists, task.optimum, "forward", metric="wer")
+    >>> score, left, right = surface.best
+    >>> left < task.optimum["forward"] < right
+    True
     """
     if (feature is None) == (to is None):
         raise InputError("feature, to: give one of them, the feature whose weight changes or the weights to go to")

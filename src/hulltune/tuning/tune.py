@@ -15,7 +15,7 @@ import numpy as np
 from hulltune._version import __version__
 from hulltune.arrays import as_whole, take_plain_numbers
 from hulltune.data.dataset import Dataset
-from hulltune.defaults import MOST_RUNS
+from hulltune.defaults import DEFAULT_SEARCH, MOST_RUNS
 from hulltune.errors import InputError, check_most
 from hulltune.formats.read import read
 from hulltune.interrupts import interrupts_set, is_interrupt
@@ -33,8 +33,9 @@ from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_references, as_weights, judged, like
 from hulltune.tuning.oracle import Oracle, oracle_of
 from hulltune.tuning.picks import Reranked
+from hulltune.tuning.regularising import automatic, checked_strength, described, penalised_find, penalty_of
 from hulltune.tuning.reranking import rerank
-from hulltune.tuning.result import Replicates, TuneResult
+from hulltune.tuning.result import Regularisation, Replicates, TuneResult
 from hulltune.tuning.sensitivity import checked_tolerance, sensitivity, usual_tolerance
 from hulltune.tuning.validation import check_folds, counts_by_name, cross_validate, held_out
 
@@ -67,7 +68,7 @@ def tune(
     *,
     metric: str | Metric = "bleu",
     start: WeightsLike | None = None,
-    search: str | Strategy = "random",
+    search: str | Strategy = DEFAULT_SEARCH,
     constraints: Constraints | None = None,
     seed: int = 1,
     threads: int | None = None,
@@ -77,6 +78,7 @@ def tune(
     also: Sequence[str | Metric] | None = None,
     oracle: bool = True,
     tolerance: float | None = None,
+    regularise: float | str | None = None,
     store: Store | str | Path | None = None,
     questions: str | Path | None = None,
     progress: ShowProgress | None = None,
@@ -88,9 +90,11 @@ def tune(
     "mean:column=correct" averages a column of the candidates, which is then no feature.
 
     Search: ``start`` has the first weights (by default equal ones over scaled features), and ``constraints`` limits all
-    weights. ``search`` is a Strategy, or the name of one with its default options: "random" (Climb), "coordinate",
-    "powell", "gradient", or "certified", which proves that no weights are better (``result.certificate``). The result
-    depends on the seed, but not on ``threads``.
+    weights. ``search`` is a Strategy, or the name of one with its default options: "cma" (LineCma), "random" (Climb),
+    "coordinate", "powell", "gradient", or "certified", which proves that no weights are better
+    (``result.certificate``). The result depends on the seed, but not on ``threads``.
+    ``regularise`` is the score that a change of one typical weight by its own size must gain, or "auto", which finds it
+    by cross-validation (``result.regularisation``).
 
     Result: ``heldout`` data (with their own references) are scored with the weights; ``folds`` cross-validates.
     ``replicates`` is the number of seeds to run, from ``seed`` on; the result is that of the first, and
@@ -99,6 +103,13 @@ def tune(
     is how much worse than tuned the score may be in the ranges of ``result.sensitivity`` (None: a tenth of a percent).
     ``store`` keeps statistics across runs. ``questions`` is the file for the questions of a metric that waits for
     answers. Ctrl-C ends the search with the best weights so far (``result.interrupted``).
+
+    >>> from hulltune import Constraints, tune
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> result = tune(task.lists, metric="wer", constraints=Constraints(fix={"forward": 1.0}))
+    >>> result.weights["forward"], result.oracle <= result.score <= result.start_score
+    (1.0, True)
     """
     began = time.perf_counter()
     replicates, folds = _whole("replicates", replicates, 1), _whole("folds", folds, 0)
@@ -112,12 +123,13 @@ def tune(
         threads=check_threads(threads),
         oracle=oracle,
         tolerance=tolerance,
+        regularise=regularise,
     )
     chosen = get_metric(metric)
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
         found = read(data)
-        shown = _other_metrics(for_data(chosen, found), also)
+        shown = other_metrics(for_data(chosen, found), also)
         dataset = judged(found, as_references(references), chosen, *shown)
         problem = Problem.of(dataset, chosen, store=kept, questions=questions)
         unseen = None
@@ -144,7 +156,7 @@ def tune(
     return result.with_problem(problem)
 
 
-def _other_metrics(metric: Metric, also: Sequence[str | Metric] | None) -> list[Metric]:
+def other_metrics(metric: Metric, also: Sequence[str | Metric] | None) -> list[Metric]:
     """The metrics to be shown beside the tuned one."""
     if also is None:
         also = TEXT_METRICS if metric.name in TEXT_METRICS else ()
@@ -187,11 +199,14 @@ class Run:
     """The number of bootstrap samples."""
     tolerance: float | None = None
     """The tolerance of the sensitivity; see Sensitivity."""
+    regularise: float | str | None = None
+    """The strength of regularisation, "auto" to find it by cross-validation, or None for none; see Penalty."""
 
     def __post_init__(self) -> None:
         take_plain_numbers(self)
         if self.seed < 0:
             raise InputError(f"seed: expected a whole number of at least 0, got {self.seed}")
+        object.__setattr__(self, "regularise", checked_strength(self.regularise, self.strategy))
         if self.tolerance is not None:
             object.__setattr__(self, "tolerance", checked_tolerance(self.tolerance))
 
@@ -199,9 +214,17 @@ class Run:
         """The setting in which the strategy searches a problem."""
         return Setting.of(problem, self.constraints, start, model)
 
-    def find(self, setting: Setting, report: Report | None = None) -> Found:
-        """The weights that the strategy finds."""
-        return self.strategy.find(setting, seed=self.seed, threads=self.threads, report=report)
+    def find(
+        self, setting: Setting, report: Report | None = None, *, start: Start = None
+    ) -> tuple[Found, Regularisation | None]:
+        """The weights that the strategy finds, and their penalty if the run is regularised."""
+        if self.regularise is None:
+            return self.strategy.find(setting, seed=self.seed, threads=self.threads, report=report), None
+        if isinstance(self.regularise, str):
+            return automatic(self, setting, start=start, report=report)
+        penalty = penalty_of(setting, start, self.regularise)
+        found = penalised_find(self, setting, penalty, report)
+        return found, described(found, penalty)
 
     def tune(
         self,
@@ -233,8 +256,10 @@ class Run:
             if best is not None and best.bound is not None:
                 setting = replace(setting, least_loss=problem.metric.score_of(best.bound))
             baseline = problem.baseline(setting.compared)
-            found = self.find(setting, _reporter(problem.metric, baseline, progress, began))
+            report = _reporter(problem.metric, baseline, progress, began)
+            found, regularisation = self.find(setting, report, start=start)
             tuned, result = self._result(setting, start, baseline, found)
+            result = replace(result, regularisation=regularisation)
         if stop.is_set():
             result = replace(result, interrupted=True)
         searched = time.perf_counter()
@@ -248,7 +273,8 @@ class Run:
                 )
                 result = replace(result, heldout=unseen)
             if folds and not result.interrupted:
-                result = replace(result, heldout=cross_validate(self, problem, folds, start=start, model=model))
+                run = self.with_strength_of(result)
+                result = replace(result, heldout=cross_validate(run, problem, folds, start=start, model=model))
         except (KeyboardInterrupt, SystemError) as error:
             if not is_interrupt(error):
                 raise
@@ -256,6 +282,11 @@ class Run:
         ended = time.perf_counter()
         timings = {"searching": searched - began, "describing": ended - searched}
         return replace(result, seconds=ended - began, timings=timings)
+
+    def with_strength_of(self, result: TuneResult) -> Run:
+        """The run with the strength of regularisation that a result has, whoever chose it."""
+        strength = None if result.regularisation is None else result.regularisation.strength
+        return replace(self, regularise=strength)
 
     def replicate(
         self,
@@ -271,7 +302,7 @@ class Run:
         """The result with the scores of further seeds, their mean and standard deviation (Clark et al. 2011)."""
         runs, seeds = [result], [self.seed]
         for number in range(1, count):
-            again = replace(self, seed=self.seed + number, oracle=False, samples=1)
+            again = replace(self.with_strength_of(result), seed=self.seed + number, oracle=False, samples=1)
             try:
                 found = again.tune(
                     problem, start=start, model=model, heldout=heldout, progress=_of_several(progress, number, count)

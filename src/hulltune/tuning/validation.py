@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Floats
+from hulltune.arrays import Floats, Int64s
 from hulltune.data.features import as_sparse
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric
@@ -37,14 +37,13 @@ def cross_validate(run: Run, problem: Problem, folds: int, *, start: Start = Non
     """
     sentences = len(problem.corpus)
     check_folds(folds, sentences)
-    fold_of = np.empty(sentences, dtype=np.int64)
-    fold_of[_by_content(problem)] = np.random.default_rng([run.seed, 7]).permutation(sentences) % folds
+    fold_of = folds_of(problem, folds, run.seed)
     baseline = problem.baseline(run.setting(problem, start, model).compared).statistics
     tuned = baseline.copy()
     started = None if problem.metric.waits else baseline.copy()
     for fold in range(folds):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
-        found = run.find(run.setting(problem.subset(inside), start))
+        found, _ = run.find(run.setting(problem.subset(inside), start), start=start)
         if found.interrupted:  # a part of the folds is no estimate
             raise KeyboardInterrupt
         unseen = problem.subset(outside)
@@ -52,6 +51,14 @@ def cross_validate(run: Run, problem: Problem, folds: int, *, start: Start = Non
         if started is not None:
             started[outside] = unseen.picks(found.start).statistics
     return _compared(problem.metric, baseline, started, tuned, "folds", run.samples, run.seed)
+
+
+def folds_of(problem: Problem, folds: int, seed: int) -> Int64s:
+    """The fold of each sentence, drawn at random by the seed and its content, whatever its place in the data."""
+    sentences = len(problem.corpus)
+    fold_of = np.empty(sentences, dtype=np.int64)
+    fold_of[_by_content(problem)] = np.random.default_rng([seed, 7]).permutation(sentences) % folds
+    return fold_of
 
 
 def _by_content(problem: Problem) -> list[int]:

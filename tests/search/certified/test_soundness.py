@@ -6,6 +6,7 @@ import importlib
 import json
 import signal
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -15,10 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hulltune
-from hulltune import read
+from hulltune import Forest, read
+from hulltune.data import Corpus
+from hulltune.kernels.exact_features import DOUBLES
+from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics import Given, Meteor, ScoreTable
 from hulltune.metrics.bounds import Ranges
 from hulltune.search.certified import search as search_module
+from hulltune.search.certified.candidates import meant
 from hulltune.search.certified.cell import extents
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits
@@ -189,13 +194,27 @@ def test_of_candidates_that_no_weights_tell_apart_the_first_wins(constraints: di
     assert (swapped.loss, swapped.certificate.gap) == (0.0, 0.0)
 
 
-def test_sums_that_differ_by_rounding_alone_leave_the_gap_open() -> None:
-    # 0.1 + 0.2 is not 0.3: which of them a decoder picks is for its rounding to say
-    problem = problem_of(*tied_lists((0.1, 0.2), (0.3, 0.0)))
+def test_sums_that_only_rounding_tells_apart_tie() -> None:
+    """0.1 + 0.2 is 0.3, as decimals and for decoding; doubles differ."""
+    lists = tied_lists((0.1, 0.2), (0.3, 0.0))
+    problem = problem_of(*lists)
     found = certified(problem, tie=[["x", "y"]])
-    assert found.outcome.bound == 0.0
+    assert (found.loss, found.certificate.gap) == (0.5, 0.0)
     assert found.loss == float(problem.metric.loss(problem.picks(found.weights).total))
-    assert found.outcome.stopped in ("gap", "rounding")
+    swapped = certified(problem_of(lists[0][::-1], lists[1]), tie=[["x", "y"]])
+    assert (swapped.loss, swapped.certificate.gap) == (0.0, 0.0)
+
+
+@given(st.lists(st.integers(-(10**16), 10**16), min_size=1, max_size=4), st.integers(0, 24), st.booleans())
+def test_features_mean_what_the_kernels_say(numbers: list[int], places: int, spoilt: bool) -> None:
+    values = [number / 10**places for number in [1, *numbers]] + [1.0 / 3.0] * spoilt
+    forest = Forest.from_nbest(["a"] * len(values), [[value] for value in values])
+    exact = EdgeScorer(Corpus.pack([forest])).exact_features
+    if int(exact.places[0]) == DOUBLES:
+        assert meant(values) == [Fraction(value) for value in values]
+    else:
+        unit = 10 ** int(exact.places[0])
+        assert meant(values) == [Fraction(round(value * unit), unit) for value in values]
 
 
 @settings(max_examples=25, deadline=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,6 +18,8 @@ from hulltune.search.problem import Problem
 
 ROUNDING = 2.0**-48
 """A sum of n terms rounds by less than n times this share of the sum of their absolute values."""
+NEAR = 2.0**-44
+"""Sums that differ by less than half of this share of the largest sum of absolute values may be equal in truth."""
 AT_ONCE = 1 << 12
 """Candidates handled by one call of a kernel, between two looks at the clock."""
 CHECKED = 1 << 26
@@ -77,9 +80,10 @@ def candidates_of(problem: Problem, pool: Pool, space: Space, clock: Clock | Non
         )
     columns = pool.features.some_columns(active)
     features, magnitudes, certain = _projected(columns, space.axes[active], starts)
-    magnitudes *= pool.rounding * max(1.0, len(active) / 32)  # longer sums round more
     clock.look()
-    listed = np.flatnonzero(_first_of_ties(columns, features, space.axes[active], starts) == np.arange(len(features)))
+    firsts = _first_of_ties(columns, features, magnitudes, space.axes[active], starts)
+    magnitudes *= pool.rounding * max(1.0, len(active) / 32)  # longer sums round more
+    listed = np.flatnonzero(firsts == np.arange(len(features)))
     listed = listed[_possible(features, magnitudes, certain, starts, listed, space.faces, clock)]
     rows = _rows(problem, pool.numbers[listed], clock)
     clock.look()
@@ -172,36 +176,70 @@ def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, F
     return features, magnitudes, certain
 
 
-def _first_of_ties(columns: Floats, features: Floats, axes: Floats, starts: Int64s) -> Int64s:
+def _first_of_ties(columns: Floats, features: Floats, magnitudes: Floats, axes: Floats, starts: Int64s) -> Int64s:
     """For each candidate, the first of its sentence with the same score all over the space: the one decoding picks.
 
     Candidates tie where their features are equal, or where weights are tied or fixed and the sums of features are
-    exactly equal. Sums that are equal only after rounding stay apart: either candidate may win.
+    exactly equal, as the numbers that the features mean (see kernels.exact_features). Sums that are equal only after
+    rounding stay apart: either candidate may win.
     """
     from hulltune.kernels import choices
 
     firsts: Int64s = choices.first_of_equals(columns, starts)
-    rounded = choices.first_of_equals(np.ascontiguousarray(features.T), starts)
-    exact: dict[int, tuple[Fraction, ...]] = {}
-
-    def sums(row: int) -> tuple[Fraction, ...]:
-        if row not in exact:
-            values = [Fraction(value) for value in columns[:, row].tolist()]
-            terms = [[(value, axis) for value, axis in zip(values, each, strict=True) if axis] for each in weights]
-            exact[row] = tuple(sum((value * axis for value, axis in each), Fraction(0)) for each in terms)
-        return exact[row]
-
-    weights = [[Fraction(weight) for weight in axis] for axis in axes.T.tolist()]
     distinct = np.flatnonzero(firsts == np.arange(len(firsts)))
-    ends: dict[int, list[int]] = {}
-    for row in distinct[rounded[distinct] != distinct].tolist():
-        alike = ends.setdefault(int(rounded[row]), [int(rounded[row])])
-        same = next((other for other in alike if sums(other) == sums(row)), None)
-        if same is None:
-            alike.append(row)
-        else:
-            firsts[row] = same
+    sums = _ExactSums(columns, axes, starts)
+    steps = np.repeat(np.where(magnitudes > 0.0, magnitudes, 1.0), np.diff(starts), axis=0) * NEAR
+    # Sums that rounding tells apart have equal multiples of one of two grids, of which one is shifted by half a step.
+    for shift in (0.0, 0.5):
+        near = choices.first_of_equals(np.ascontiguousarray(np.rint(features / steps + shift).T), starts)
+        groups: dict[int, list[int]] = {}
+        for row in distinct[near[distinct] != distinct].tolist():
+            alike = groups.setdefault(int(near[row]), [int(near[row])])
+            same = next((other for other in alike if sums.of(other) == sums.of(row)), None)
+            if same is None:
+                alike.append(row)
+            else:
+                firsts[row] = min(int(firsts[row]), int(firsts[same]))
     return firsts
+
+
+class _ExactSums:
+    """The coordinates of candidates in rational numbers, computed when they are asked for."""
+
+    def __init__(self, columns: Floats, axes: Floats, starts: Int64s) -> None:
+        self._columns, self._starts = columns, starts
+        self._weights = [[Fraction(weight) for weight in axis] for axis in axes.T.tolist()]
+        self._meanings: dict[tuple[int, int], list[Fraction]] = {}
+        self._sums: dict[int, tuple[Fraction, ...]] = {}
+
+    def of(self, row: int) -> tuple[Fraction, ...]:
+        """The coordinates of a candidate."""
+        if row not in self._sums:
+            sentence = int(np.searchsorted(self._starts, row, side="right")) - 1
+            self._sums[row] = tuple(
+                sum((axis * self._meaning(sentence, j, row) for j, axis in enumerate(each) if axis), Fraction(0))
+                for each in self._weights
+            )
+        return self._sums[row]
+
+    def _meaning(self, sentence: int, feature: int, row: int) -> Fraction:
+        first, last = int(self._starts[sentence]), int(self._starts[sentence + 1])
+        key = sentence, feature
+        if key not in self._meanings:
+            self._meanings[key] = meant(self._columns[feature, first:last].tolist())
+        return self._meanings[key][row - first]
+
+
+def meant(values: list[float]) -> list[Fraction]:
+    """The numbers that the values of a feature in a sentence mean: the decimals that they are the doubles of, if all
+    are whole multiples, below 10^15, of one power of ten down to 10^−22; otherwise the doubles.
+    """
+    decimals = [Fraction(repr(value)) for value in values]
+    unit = math.lcm(*(decimal.denominator for decimal in decimals))
+    places = next((p for p in range(23) if 10**p % unit == 0), None)
+    if places is None or any(abs(decimal) * 10**places >= 10**15 for decimal in decimals):
+        return [Fraction(value) for value in values]
+    return decimals
 
 
 def _on_grid(table: Floats, rows: Int64s, offsets: Int64s) -> tuple[Floats, Floats, bool]:

@@ -16,6 +16,14 @@ from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
 class Certified(Limits, Strategy):
     """Branch and bound over all weights, for a few free ones. It ends when no weights are better by more than ``gap``
     (in the unit of the metric), or after ``time`` seconds with what is proven by then.
+
+    >>> from hulltune import Certified, Constraints, tune
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> free = Constraints(fix={"forward": 1.0, "fluency": 2.0}, free=["backward", "hint"])
+    >>> result = tune(task.lists, metric="wer", search=Certified(gap=0), constraints=free, start=task.optimum)
+    >>> result.certificate.is_optimal, result.certificate.bound == result.score
+    (True, True)
     """
 
     name: ClassVar[str] = "certified"

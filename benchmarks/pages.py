@@ -1,0 +1,336 @@
+"""The measured numbers of README.md, docs/benchmarks.md and docs/questions.md, written from benchmarks/results.
+
+Run: python benchmarks/pages.py [--check]
+
+A page has a pair of comments for each block of numbers, ``<!-- numbers: NAME -->`` and ``<!-- end of numbers -->``;
+what is between them is written anew. With ``--check`` nothing is written, and the exit code says whether all pages are
+up to date.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/benchmarks.md", "docs/questions.md", "docs/tuning.md")
+BLOCK = re.compile(r"(<!-- numbers: ([\w ]+) -->\n).*?(\n<!-- end of numbers -->)", flags=re.DOTALL)
+TASKS = {"fr_en": "French–English", "de_en": "German–English", "asr_tts": "speech", "ru_en": "Russian–English"}
+"""The names on the pages of the data in the results."""
+
+
+def updated(text: str) -> str:
+    """A page with all of its blocks written anew."""
+    return BLOCK.sub(lambda found: found[1] + BLOCKS[found[2]]().strip() + found[3], text)
+
+
+def measured(name: str) -> Any:
+    """The stored results of a benchmark."""
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def fast() -> str:
+    """The paragraph of the README."""
+    (forest,) = [found for found in measured("engine")["four shapes"] if found["shape"] == "CKY, 40 words"]
+    ours, theirs = forest["milliseconds"]["auto"], forest["milliseconds"]["C++ hull"]
+    tuning, proven = measured("tuning"), measured("certified")["targets"][0]
+    search, run = tuning["line searches"][0], tuning["whole run"]
+    words = [
+        f"**Fast** means, on one core: the envelope of a parse forest of {_round(forest['edges'], -2)} edges with",
+        f"{forest['segments']} segments takes {_digits(ours)} ms, {theirs / ours:.0f} times less than a plain C++",
+        f"implementation of the hull semiring; a line search over {search['sentences']:,} lists of",
+        f"{search['hypotheses']} candidates, BLEU included, takes {_digits(1e3 / search['searches a second'])} ms, and",
+        f"tuning them from the text file to the weights {run['CPU seconds']:.0f} s (Moses' `mert`:",
+        f"{1e3 / search['Moses']:.0f} ms and {run['Moses, seconds']:.0f} s); the best two weights of a recogniser,",
+        f"with a proof, take {_digits(proven['seconds'])} s. [The benchmarks](docs/benchmarks.md) also say",
+        "where others are ahead.",
+    ]
+    return _wrapped(" ".join(words))
+
+
+def engine() -> str:
+    """Envelopes of forests beside C++."""
+    return _table(
+        ("forest", "edges", "segments", "hulltune, ms", "C++ hull semiring, ms", "times"),
+        (
+            (
+                found["shape"],
+                f"{found['edges']:,}",
+                str(found["segments"]),
+                _digits(found["milliseconds"]["auto"]),
+                _digits(found["milliseconds"]["C++ hull"]),
+                f"{found['milliseconds']['C++ hull'] / found['milliseconds']['auto']:.0f}",
+            )
+            for found in measured("engine")["four shapes"]
+        ),
+    )
+
+
+def line_searches() -> str:
+    """Line searches over lists beside Moses and Z-MERT."""
+    rows = [
+        (
+            f"{found['sentences']:,} × {found['hypotheses']:,}",
+            str(found["features"]),
+            _digits(found["searches a second"]),
+            _digits(found["Moses"]),
+            _digits(found["Z-MERT"]) if found["Z-MERT"] else "–",
+            f"{found['times Moses']:.0f}",
+        )
+        for found in measured("tuning")["line searches"]
+    ]
+    head = ("lists", "features", "hulltune, searches a second", "Moses", "Z-MERT", "times Moses")
+    return _table(head, rows)
+
+
+def whole_run() -> str:
+    """The time from a text file to weights."""
+    run = measured("tuning")["whole run"]
+    return _wrapped(
+        f"From the text file ({run['megabytes of text']:.0f} MB, 1,000 lists of 100 candidates, 14 features) to tuned "
+        f"weights, BLEU, {run['line searches']:,} line searches: {run['CPU seconds']:.1f} s of CPU time, "
+        f"{run['wall seconds']:.1f} s on {run['cpus']} cores. "
+        f"Moses' `mert` took {run['Moses, seconds']:.0f} s, Z-MERT {run['Z-MERT, seconds']:.0f} s."
+    )
+
+
+def quality() -> str:
+    """Scores on tuning and held-out data beside other optimisers."""
+    found = measured("tuning")["quality"]
+    names = list(next(iter(found.values()))["contenders"])
+    head = ["", *(f"{TASKS.get(task, task)}, {part}" for task in found for part in ("tuned on", "held out")), "seconds"]
+    rows = []
+    for name in names:
+        scores = [
+            _score(task["contenders"][name][part], task["metric"])
+            for task in found.values()
+            for part in ("dev", "heldout")
+        ]
+        seconds = [task["contenders"][name]["seconds"] for task in found.values()]
+        rows.append([name, *scores, f"{min(seconds):.2g} to {max(seconds):.2g}" if max(seconds) else "0"])
+    return _table(head, rows)
+
+
+def ways() -> str:
+    """Scores of all ways to tune at equal times: the mean over seeds and its standard error."""
+    rows = []
+    for task, found in measured("quality").items():
+        for way, cells in found.items():
+            scores = [
+                f"{cell[part]:.2f}"
+                + (f" ± {cell[part + ' error']:.2f}" if cell["seeds"] > 1 else "")
+                + (f" ({cell['wins']})" if part == "dev" else "")
+                for part in ("dev", "heldout")
+                for cell in cells.values()
+            ]
+            seeds = min(cell["seeds"] for cell in cells.values())
+            rows.append([TASKS.get(task, task), way, *scores, str(seeds)])
+    times = ("0.5 s", "2 s", "8 s")
+    head = [
+        "data",
+        "way",
+        *(f"dev, {time} (wins)" for time in times),
+        *(f"held out, {time}" for time in times),
+        "seeds",
+    ]
+    return _table(head, rows)
+
+
+def certified() -> str:
+    """Certified search, and what other searches find in the region."""
+    found = measured("certified")
+    rows = []
+    for case in found["targets"]:
+        others = [other for other in found["alternatives"] if other["case"] == case["case"]]
+        rows.append(
+            (
+                case["case"],
+                case["metric"].partition("|")[0].upper(),
+                _score(case["value"], case["metric"]),
+                "0" if case["gap"] == 0 else f"{case['gap']:.1g}",
+                f"{case['boxes']:,}",
+                _digits(case["seconds"]),
+                "; ".join(f"{other['how']} {_score(other['value'], case['metric'])}" for other in others),
+            )
+        )
+    head = ("data, free weights", "metric", "best there is", "gap", "boxes", "seconds", "what others find")
+    return _table(head, rows)
+
+
+def metrics() -> str:
+    """Statistics of metrics beside the programs that people trust."""
+    rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for found in measured("metrics")["results"]:
+        rows.setdefault((found["what"], found["baseline"]), []).append(found)
+    return _table(
+        ("what", "beside", "hulltune, µs", "times as fast"),
+        (
+            (
+                what,
+                beside,
+                _digits(1e6 * min(one["seconds"] for one in found)),
+                _span([one["speedup"] for one in found]),
+            )
+            for (what, beside), found in rows.items()
+        ),
+    )
+
+
+def reading() -> str:
+    """The speed of readers."""
+    lists = measured("reading")["speed"]
+    lattices = measured("lattice_reading")
+    forests = measured("forest_reading")
+    rows = [
+        (
+            f"Moses list, `{name}`" if "=" in name else f"Moses list, {name}",
+            f"{found['hypotheses/s'] / 1e3:,.0f},000 candidates",
+            f"{found['MB/s']:.0f}",
+        )
+        for name, found in lists.items()
+        if isinstance(found, dict)
+    ]
+    rows += [
+        (name, f"{1e9 / found['ns/arc'] / 1e6:.1f} million arcs", f"{found['MB/s']:.0f}")
+        for name, found in lattices.items()
+        if isinstance(found, dict) and ("10,000" in name or "Pocket" in name or "ucam" in name)
+    ]
+    rows += [
+        (
+            name,
+            f"{1e6 / found['us per edge'] / 1e3:,.0f},000 edges",
+            f"{found['bytes per edge'] / found['us per edge']:.0f}",
+        )
+        for name, found in forests.items()
+        if isinstance(found, dict)
+    ]
+    return _table(("format", "a second", "MB/s"), rows)
+
+
+def forests() -> str:
+    """Line searches over forests."""
+    found = measured("forest_tuning")
+    rows = [
+        (
+            " ".join(TASKS.get(word, word) for word in corpus["name"].split(" ")),
+            str(corpus["sentences"]),
+            _round(corpus["edges per sentence"], 0),
+            f"{corpus['segments']:.0f}",
+            _digits(corpus["later, ns"]),
+            found["peers"].get(corpus["name"], "–"),
+        )
+        for corpus in found["corpora"]
+    ]
+    head = ("data", "sentences", "edges a sentence", "segments", "hulltune, ns an edge", "others, ns an edge")
+    return _table(head, rows)
+
+
+def large() -> str:
+    """Memory and time of very large inputs."""
+    found = measured("large")
+    rows = [
+        (
+            one["what"],
+            f"{one['peak_gb']:.1f}",
+            f"{one['cpu_seconds']:.0f}",
+            "refused in a line" if one["exit"] else "done",
+        )
+        for part in found.values()
+        for one in part
+    ]
+    return _table(("what", "peak memory, GB", "CPU seconds", ""), rows)
+
+
+def sentences() -> str:
+    """Gains on held-out sentences by the number of sentences that were tuned on."""
+    rows = []
+    for found in measured("sentences")["sets"]:
+        unit = 100.0 if found["metric"] == "wer" else 1.0
+        for row in found["rows"]:
+            gains = [
+                f"{unit * row[key]:+.1f} ± {unit * row[f'{key}, deviation']:.1f}"
+                for key in ("tuned on", "tuned", "equal weights")
+            ]
+            name = f"{found['data']}, {found['features']} features, {found['metric'].upper()}"
+            rows.append((name, str(row["sentences"]), *gains))
+    head = ("data", "sentences tuned on", "gain on them", "gain on held-out ones", "equal weights on held-out ones")
+    return _table(head, rows)
+
+
+BLOCKS = {
+    "sentences": sentences,
+    "fast": fast,
+    "engine": engine,
+    "line searches": line_searches,
+    "whole run": whole_run,
+    "quality": quality,
+    "ways": ways,
+    "certified": certified,
+    "metrics": metrics,
+    "reading": reading,
+    "forests": forests,
+    "large": large,
+}
+"""The blocks by name."""
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; columns of numbers are flushed right."""
+    lines = list(rows)
+    numeric = [
+        all(line[column].lstrip("+-–")[:1].isdecimal() or line[column] == "–" for line in lines)
+        for column in range(len(head))
+    ]
+    rule = "|" + "|".join("--:" if is_number else "---" for is_number in numeric) + "|"
+    first, *others = ("| " + " | ".join(line) + " |" for line in (head, *lines))
+    return "\n".join([first, rule, *others])
+
+
+def _digits(value: float) -> str:
+    """A number with two or three digits, and no more."""
+    if value >= 100:
+        return _round(value, 1 - len(str(int(value))) + 1)
+    return f"{value:.2g}"
+
+
+def _round(value: float, digits: int) -> str:
+    return f"{round(value, digits):,.0f}"
+
+
+def _score(value: float, metric: str) -> str:
+    return f"{100 * value:.2f} %" if metric.startswith("wer") else f"{value:.2f}"
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = (_digits(value) for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
+
+
+def _wrapped(text: str, width: int = 128) -> str:
+    lines, line = [], ""
+    for word in text.split():
+        if len(line) + len(word) >= width:
+            lines.append(line)
+            line = ""
+        line = f"{line} {word}".strip()
+    return "\n".join([*lines, line])
+
+
+def main(arguments: Sequence[str]) -> int:
+    stale = []
+    for name in PAGES:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        if updated(text) != text:
+            stale.append(name)
+            if "--check" not in arguments:
+                (ROOT / name).write_text(updated(text), encoding="utf-8")
+    print(*(f"{name}: numbers {'differ' if '--check' in arguments else 'written'}" for name in stale), sep="\n")
+    return int(bool(stale) and "--check" in arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,317 @@
+"""Compare ways to tune at equal CPU time: the strategies here, CMA-ES, random search and TPE, on six sets of lists.
+
+Run: python benchmarks/tuning.py --compare [--sets A,B] [--ways A,B] [--seeds N] [--summary]
+
+Every set is tuned on its even sentences and held out on its odd ones. A run of 8 CPU seconds on one core keeps the time
+of each new best weights, so that it also tells what 0.5 and 2 seconds give. Each run is stored when it ends, in
+benchmarks/results/quality_runs.jsonl; a second call does what is left, interleaved by seed. The summary is
+benchmarks/results/quality.json, and the picture quality.png shows the scores over time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.lists import synthetic
+from benchmarks.phrases import phrase_lists
+from benchmarks.rivals import Objective, cma_es, optuna_tpe, random_search
+from benchmarks.timing import RESULTS, table, write_json
+from hulltune.metrics import get_metric
+from hulltune.search.climb import Climb
+from hulltune.search.climbing import Climbing
+from hulltune.search.constraints import Constraints
+from hulltune.search.coordinate import Coordinate
+from hulltune.search.gradient import GradientClimb
+from hulltune.search.line_cma import LineCma
+from hulltune.search.powell import Powell
+from hulltune.search.problem import Problem
+from hulltune.search.strategy import Setting
+from hulltune.search.whitening import Whitening
+from hulltune.tuning.inputs import as_dataset
+
+Floats = NDArray[np.float64]
+DATA = Path(__file__).resolve().parents[1] / "../shared/data"
+BUDGETS = (0.5, 2.0, 8.0)
+RUNS = RESULTS / "quality_runs.jsonl"
+REAL = {"fr_en": ("nbest.moses.gz", "bleu"), "de_en": ("nbest.txt.gz", "bleu"), "asr_tts": ("nbest.txt.gz", "wer")}
+FOREVER = 400
+"""Restarts that no run gets through before its time is up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """A set of lists: the sentences to tune on, and the others."""
+
+    dev: Problem
+    heldout: Problem
+
+    @staticmethod
+    def of(name: str) -> Halves | None:
+        """The set of this name; None if its files are missing. All statistics are known before a clock starts."""
+        problem = _problem(name)
+        if problem is None:
+            return None
+        problem.rows(np.arange(problem.corpus.edges))
+        even, odd = (problem.subset(np.arange(first, len(problem.corpus), 2)) for first in (0, 1))
+        for half in (even, odd):
+            half.score(np.ones(len(problem.feature_names)))  # makes the tables of a first use
+        return Halves(even, odd)
+
+    def scores(self, weights: Floats) -> tuple[float, float]:
+        """The score on both halves; error rates in percent."""
+        scale = 100.0 if self.dev.metric.name == "wer" else 1.0
+        return scale * self.dev.score(weights), scale * self.heldout.score(weights)
+
+
+def _problem(name: str) -> Problem | None:
+    bleu = get_metric("bleu")
+    if name in REAL:
+        file, metric = REAL[name]
+        if not (DATA / name / file).exists():
+            print(f"{name}: left out, there is no ../shared/data/{name}/{file} beside the checkout")
+            return None
+        return Problem.of(as_dataset(DATA / name / file, DATA / name / "refs.txt"), metric)
+    if name == "synthetic":
+        return synthetic(1000, 100, 14, seed=2).problem(bleu, features=14)
+    options: dict[str, Any] = {
+        "phrases": {"seed": 3},
+        "many": {"more": 86, "seed": 5},
+        "sparse": {"sparse": 1986, "seed": 7},
+    }
+    return Problem.of(phrase_lists(1000, 100, **options[name])[0], bleu)
+
+
+SETS = (*REAL, "synthetic", "phrases", "many")
+
+
+class Deadline(threading.Event):
+    """An event that is set when this process has used so many CPU seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.began = process_time()
+        self._end = self.began + seconds
+
+    def is_set(self) -> bool:
+        """Whether the time is up, or the event was set."""
+        return super().is_set() or process_time() >= self._end
+
+
+Curve = list[tuple[float, Floats]]
+"""The CPU seconds at which better weights were found, and these weights."""
+
+
+def of_strategy(strategy: Climbing, problem: Problem, seed: int, seconds: float, *, whitened: bool = True) -> Curve:
+    """Search for so many CPU seconds."""
+    found: Curve = []
+    least = np.inf
+    decode = type(problem).loss
+    stop = Deadline(seconds)
+
+    def watched(weights: Floats, **options: Any) -> float:
+        nonlocal least
+        loss = decode(problem, weights, **options)
+        if loss < least:  # a strategy decodes whatever it takes for the best
+            least = loss
+            found.append((process_time() - stop.began, weights.copy()))
+        return loss
+
+    problem.loss = watched  # type: ignore[method-assign]  # every loss is seen, whatever the strategy
+    try:
+        setting = replace(Setting.of(problem, Constraints(), None), stop=stop)
+        if not whitened:
+            setting.__dict__["whitening"] = Whitening(setting.axes, len(setting.units))
+        strategy.find(setting, seed=seed, threads=1)
+    finally:
+        del problem.loss
+    return found
+
+
+def in_time(
+    strategy: Climbing, problem: Problem, seed: int, budgets: Sequence[float] = BUDGETS[-1:], *, whitened: bool = True
+) -> Curve:
+    """Climb with as many restarts as fit into each budget, as a first run tells: their number decides what comes first.
+
+    The curve up to a budget is that of its own run.
+    """
+    before = process_time()
+    of_strategy(replace(strategy, restarts=7), problem, seed, budgets[-1], whitened=whitened)
+    each = (process_time() - before) / 8
+    curve: Curve = []
+    for low, budget in zip((0.0, *budgets), budgets, strict=False):
+        wanted = replace(strategy, restarts=max(0, int(budget / each) - 1))
+        run = of_strategy(wanted, problem, seed, budget, whitened=whitened)
+        last = [(time, weights) for time, weights in run if time <= budget or time == run[0][0]][-1]
+        curve += [(time, weights) for time, weights in run if low < time <= budget] or [(low, last[1])]
+    return curve
+
+
+def of_rival(rival: Callable[[Objective, int], None], problem: Problem, seed: int) -> Curve:
+    """Let another optimiser run for the largest budget."""
+    objective = Objective(problem)
+    objective.start(0.01)
+    rival(objective, seed)  # imports what it needs before the clock starts
+    objective.start(BUDGETS[-1])
+    rival(objective, seed)
+    return [(time, point * objective.per_unit) for time, point in objective.improvements]
+
+
+WAYS: dict[str, Callable[[Problem, int], Curve]] = {
+    "cma (default)": lambda problem, seed: of_strategy(LineCma(restarts=FOREVER), problem, seed, BUDGETS[-1]),
+    "random, not whitened (default before)": partial(in_time, Climb(), budgets=BUDGETS, whitened=False),
+    "CMA-ES": partial(of_rival, cma_es),
+    "CMA-ES, whitened": partial(of_rival, partial(cma_es, whitened=True)),
+    "random": partial(in_time, Climb(), budgets=BUDGETS),
+    "gradient": partial(in_time, GradientClimb()),
+    "Och's search, 20 starts": lambda problem, seed: of_strategy(Coordinate(restarts=19), problem, seed, BUDGETS[-1]),
+    "coordinate": partial(in_time, Coordinate()),
+    "powell": partial(in_time, Powell()),
+    "random search": partial(of_rival, random_search),
+    "TPE": partial(of_rival, optuna_tpe),
+}
+
+
+def runs() -> list[dict[str, Any]]:
+    """The runs that are stored so far."""
+    lines = RUNS.read_text(encoding="utf-8").splitlines() if RUNS.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def run_all(sets: Sequence[str], ways: Sequence[str], seeds: Sequence[int]) -> None:
+    """Make every run that is not stored yet: all ways in turn with one seed, then with the next."""
+    done = {(run["set"], run["way"], run["seed"]) for run in runs()}
+    for name in sets:
+        left = [(way, seed) for seed in seeds for way in ways if (name, way, seed) not in done]
+        halves = Halves.of(name) if left else None
+        for way, seed in left if halves is not None else []:
+            assert halves is not None
+            curve = WAYS[way](halves.dev, seed)
+            scored = [(time, *halves.scores(weights)) for time, weights in _thinned(curve)]
+            run = {"set": name, "way": way, "seed": seed, "curve": scored, "load": os.getloadavg()[0]}
+            with RUNS.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(run) + "\n")
+            print(
+                f"{name}, {way}, seed {seed}: " + ", ".join(f"{dev:.2f}" for dev, _ in at_budgets(scored)), flush=True
+            )
+
+
+def _thinned(curve: Curve, points: int = 60) -> Curve:
+    """The last improvement before each of some times, evenly spread over their logarithms, and before each budget."""
+    ends = np.unique(np.concatenate([np.geomspace(0.02, BUDGETS[-1], points), BUDGETS]))
+    times = [time for time, _ in curve]
+    kept = sorted({bisect_right(times, end) - 1 for end in ends.tolist()} - {-1} | {0})
+    return [curve[k] for k in kept]
+
+
+def at_budgets(curve: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
+    """The dev and held-out scores at each budget; before its first weights a way has those of the first."""
+    times = [time for time, _, _ in curve]
+    found = [curve[max(bisect_right(times, budget) - 1, 0)] for budget in BUDGETS]
+    return [(dev, heldout) for _, dev, heldout in found]
+
+
+def summary() -> dict[str, Any]:
+    """For each set, way and budget: the mean scores, their standard errors, and how often no other way was better."""
+    by_set: dict[str, dict[str, dict[int, list[tuple[float, float]]]]] = {}
+    for run in runs():
+        by_set.setdefault(run["set"], {}).setdefault(run["way"], {})[run["seed"]] = at_budgets(run["curve"])
+    result: dict[str, Any] = {}
+    for name, ways in sorted(by_set.items(), key=lambda item: SETS.index(item[0])):
+        sign = -1.0 if REAL.get(name, ("", ""))[1] == "wer" else 1.0
+        common = sorted(set.intersection(*(set(seeds) for seeds in ways.values())))
+        result[name] = {}
+        for way in (way for way in WAYS if way in ways):
+            result[name][way] = {}
+            for k, budget in enumerate(BUDGETS):
+                scores = np.array([ways[way][seed][k] for seed in sorted(ways[way])])
+                best = [max(sign * ways[other][seed][k][0] for other in ways) for seed in common]
+                wins = sum(sign * ways[way][seed][k][0] >= most for seed, most in zip(common, best, strict=True))
+                error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.zeros(2)
+                result[name][way][f"{budget:g} s"] = {
+                    "dev": float(scores[:, 0].mean()), "dev error": float(error[0]),
+                    "heldout": float(scores[:, 1].mean()), "heldout error": float(error[1]),
+                    "wins": int(wins), "of": len(common), "seeds": len(scores),
+                }  # fmt: skip
+    return result
+
+
+def show(found: dict[str, Any]) -> None:
+    """Print the summary as tables."""
+    for name, ways in found.items():
+        rows = [
+            [way, *(f"{cell['dev']:.2f} ± {cell['dev error']:.2f} ({cell['wins']})  {cell['heldout']:.2f} ± "
+                    f"{cell['heldout error']:.2f}" for cell in cells.values())]
+            for way, cells in ways.items()
+        ]  # fmt: skip
+        title = f"{name}: dev ± standard error (wins), held-out ± standard error, by CPU seconds"
+        print(table(title, ["", *(f"{budget:g} s" for budget in BUDGETS)], rows))
+
+
+def draw(path: Path) -> None:
+    """Draw the mean dev score over time of each way, a panel for each set."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    stored = runs()
+    names = [name for name in SETS if any(run["set"] == name for run in stored)]
+    shown = [way for way in WAYS if way in DRAWN]
+    figure, panels = plt.subplots(2, -(-len(names) // 2), figsize=(13, 7.5), squeeze=False)
+    times = np.geomspace(0.1, BUDGETS[-1], 80)
+    for name, panel in zip(names, panels.flat, strict=False):
+        for way in shown:
+            curves = [run["curve"] for run in stored if (run["set"], run["way"]) == (name, way)]
+            if curves:
+                values = np.array([_values(curve, times) for curve in curves])
+                mean, error = values.mean(axis=0), values.std(axis=0) / np.sqrt(len(values))
+                (line,) = panel.plot(times, mean, label=way, linewidth=2.2 if way.startswith("cma") else 1.3)
+                panel.fill_between(times, mean - error, mean + error, color=line.get_color(), alpha=0.15, linewidth=0)
+        final = [panel_line.get_ydata()[-1] for panel_line in panel.lines]
+        if final:
+            spread = max(final) - min(final) or 1.0
+            is_rate = REAL.get(name, ("", ""))[1] == "wer"
+            low, high = min(final) - spread, max(final) + 0.15 * spread
+            panel.set_ylim((max(final) + spread, min(final) - 0.15 * spread) if is_rate else (low, high))
+        panel.set(xscale="log", title=name, xlabel="CPU seconds")
+        panel.set_xticks([0.1, 0.5, 2.0, 8.0], ["0.1", "0.5", "2", "8"])
+        panel.minorticks_off()
+        panel.grid(alpha=0.3)
+        panel.set_ylabel("WER, % (better is up)" if REAL.get(name, ("", ""))[1] == "wer" else "BLEU")
+    for panel in list(panels.flat)[len(names) :]:
+        panel.axis("off")
+    handles, labels = panels.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower center", ncols=4, frameon=False)
+    figure.suptitle("Score on the data that were tuned on, over time on one core: mean and standard error over seeds")
+    figure.tight_layout(rect=(0.0, 0.08, 1.0, 1.0))
+    figure.savefig(path, dpi=110)
+
+
+DRAWN = ("cma (default)", "random, not whitened (default before)", "random", "CMA-ES", "CMA-ES, whitened",
+         "random search", "TPE")  # fmt: skip
+
+
+def _values(curve: Sequence[Sequence[float]], times: Floats) -> list[float]:
+    starts = [time for time, _, _ in curve]
+    return [curve[max(bisect_right(starts, time) - 1, 0)][1] for time in times.tolist()]
+
+
+def compare(sets: Sequence[str], ways: Sequence[str], seeds: int) -> None:
+    """Make the runs that are left, then write and show the summary and the picture."""
+    run_all(sets, ways, range(1, 1 + seeds))
+    found = summary()
+    show(found)
+    write_json("quality", found)
+    draw(RESULTS / "quality.png")

@@ -1,0 +1,135 @@
+"""Regularised tuning: a penalty on the distance from the start weights, of a strength given or found by folds.
+
+Regularised MERT adds a penalty to the error (Galley, Quirk, Cherry & Toutanova 2013); smoothing (Cer, Jurafsky &
+Manning 2008) is another remedy for weights that fit the tuning data alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hulltune.arrays import as_number
+from hulltune.errors import InputError
+from hulltune.search.penalty import Penalty
+from hulltune.search.policies import policy_of
+from hulltune.search.problem import exact_sum
+from hulltune.search.strategy import Found, Report, Setting, Start, Strategy
+from hulltune.tuning.result import Regularisation
+from hulltune.tuning.validation import folds_of
+
+if TYPE_CHECKING:
+    from hulltune.tuning.tune import Run
+
+AUTO = "auto"
+FOLDS = 4
+"""The number of folds by which strengths are compared."""
+SHARES = (0.03, 0.1, 0.3, 1.0)
+"""The strengths compared, beside 0, as shares of the one at which the gain of plain tuning just pays for its way."""
+FEW = 1
+"""The most restarts of a search within folds."""
+
+
+def checked_strength(regularise: Any, strategy: Strategy) -> float | str | None:
+    """A strength of regularisation, "auto", or None for none; refused where the strategy cannot regularise."""
+    if regularise is None:
+        return None
+    number = None if isinstance(regularise, str) else as_number(regularise)
+    if regularise != AUTO and (number is None or not 0.0 <= number < math.inf):
+        raise InputError(f"regularise: expected a number of at least 0 or {AUTO!r}, got {regularise!r}")
+    if not hasattr(strategy, "policy"):
+        raise InputError(
+            f"regularise: a {strategy.name} search proves scores without a penalty; search with another strategy"
+        )
+    if policy_of(strategy.policy, getattr(strategy, "smoothing", "none")).smoothing != "none":
+        raise InputError("regularise: the penalty is weighed against exact losses; leave smoothing at 'none'")
+    return AUTO if number is None else number
+
+
+def penalty_of(setting: Setting, start: Start, strength: float = 1.0) -> Penalty:
+    """The penalty on the distance from the start, or from the first weights where only directions matter; from 0 where
+    there is no start and the scale of the weights is fixed.
+    """
+    far = start is None and not setting.constraints.only_direction_matters
+    reference = np.zeros_like(setting.first) if far else setting.first
+    return Penalty.of(strength, setting.constraints, setting.units, reference)
+
+
+def penalised_find(run: Run, setting: Setting, penalty: Penalty, report: Report | None = None) -> Found:
+    """The weights with the smallest sum of loss and penalty that the strategy finds, with their own loss."""
+    problem = setting.problem
+    penalised = replace(setting, problem=problem.penalised(penalty))
+    found = run.strategy.find(penalised, seed=run.seed, threads=run.threads, report=report)
+    return replace(found, loss=problem.loss(found.weights), start_loss=problem.loss(found.start))
+
+
+def described(found: Found, penalty: Penalty) -> Regularisation:
+    """The penalty of the weights that a search found."""
+    value = penalty(found.weights)
+    distance = penalty.with_strength(1.0)(found.weights)
+    return Regularisation(penalty.strength, distance, value)
+
+
+def automatic(
+    run: Run, setting: Setting, *, start: Start, report: Report | None = None
+) -> tuple[Found, Regularisation]:
+    """The weights of a run whose strength is that of the best score on folds that were not tuned on.
+
+    The strengths depend on the data: at the largest, the gain of plain tuning just pays for its distance. Folds share
+    the features and the statistics of the problem, and search with few restarts. Of equal scores the largest strength
+    is taken.
+    """
+    plain = run.strategy.find(setting, seed=run.seed, threads=run.threads, report=report)
+    unit = penalty_of(setting, start)
+    gain, distance = plain.start_loss - plain.loss, unit(plain.weights)
+    sentences = len(setting.problem.corpus)
+    none = Regularisation(0.0, distance, 0.0)
+    if plain.interrupted or not (gain > 0.0 and distance > 0.0) or sentences < 2 * FOLDS:
+        return plain, none
+    strengths = (0.0, *(_rounded(share * gain / distance) for share in SHARES))
+    losses = _fold_losses(run, setting, strengths, start)
+    if losses is None:
+        return replace(plain, interrupted=True), none
+    best = max(number for number, loss in enumerate(losses) if loss == min(losses))
+    penalty = unit.with_strength(strengths[best])
+    found = plain if best == 0 else penalised_find(run, setting, penalty, report)
+    if best:
+        found = replace(found, line_searches=found.line_searches + plain.line_searches)
+    score_of = setting.problem.metric.score_of
+    return found, replace(
+        described(found, penalty), strengths=strengths, scores=tuple(map(score_of, losses)), folds=FOLDS
+    )
+
+
+def _fold_losses(run: Run, setting: Setting, strengths: tuple[float, ...], start: Start) -> list[float] | None:
+    """The loss of every strength over all sentences, each tuned for on the other folds; None if interrupted."""
+    problem = setting.problem
+    short = replace(run, strategy=_with_few_restarts(run.strategy))
+    fold_of = folds_of(problem, FOLDS, run.seed)
+    picked = [np.empty(len(problem.corpus), dtype=np.int64) for _ in strengths]
+    for fold in range(FOLDS):
+        inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+        part = replace(run.setting(problem.subset(inside), start), stop=setting.stop)
+        unseen = problem.subset(outside)
+        for number, strength in enumerate(strengths):
+            found = penalised_find(short, part, penalty_of(part, start, strength))
+            if found.interrupted:
+                return None
+            picked[number][outside] = unseen.picks(found.weights).outputs
+    return [float(problem.metric.loss(exact_sum(problem.picked(outputs).statistics))) for outputs in picked]
+
+
+def _with_few_restarts(strategy: Strategy) -> Strategy:
+    restarts = getattr(strategy, "restarts", None)
+    if restarts is None:
+        return strategy
+    return dataclasses.replace(strategy, restarts=min(restarts, FEW))  # type: ignore[type-var]  # a dataclass
+
+
+def _rounded(strength: float) -> float:
+    """The strength with two digits, as people would give it."""
+    return float(f"{strength:.2g}")

@@ -1,0 +1,219 @@
+"""All lines of a round in one call give what each line gives by itself: its whole surface, and the rule of policies."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from hulltune import Constraints, Corpus, Forest
+from hulltune.kernels.line_minima import line_minima
+from hulltune.kernels.steps import choose_step
+from hulltune.metrics import get_metric
+from hulltune.metrics.base import Metric
+from hulltune.metrics.bleu import Bleu
+from hulltune.metrics.memory import _CompactTable
+from hulltune.names import POLICIES
+from hulltune.search import problem as problem_module
+from hulltune.search.policies import Policy, choose
+from hulltune.search.problem import Problem
+from hulltune.search.shards import Threads
+from hulltune.search.steps import Round, search_lines
+from tests.search.function_metric import FunctionMetric
+from tests.strategies import counts, forests, lists, reals, values, vectors
+
+WIDTH = 3
+METRICS = ("wer", "bleu", "chrf", "accuracy", "ter", "bleu:smooth_method=add-k", "bleu - 0.5 * ter")
+points_of_lines = st.lists(values | st.sampled_from([math.inf, -math.inf, 0.0]), max_size=4)
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> Corpus:
+    """Lists and forests, of nasty or of small whole features."""
+    elements = draw(st.sampled_from([values, counts]))
+    kinds = lists(elements=elements, width=WIDTH) | forests(width=WIDTH)
+    return Corpus.pack(draw(st.lists(kinds, min_size=1, max_size=4)))
+
+
+def problem_of(corpus: Corpus, metric: str | Metric) -> Problem:
+    chosen = get_metric(metric) if isinstance(metric, str) else metric
+    return Problem(corpus, chosen, [(f"a b {k % 2} c d",) for k in range(len(corpus))])
+
+
+def slow(problem: Problem, found: Round, policy: Policy, points: NDArray[np.float64], limits: Any) -> None:
+    """Assert that each line of a round is that of its whole surface."""
+    intervals, _ = limits.intervals(found.origin, found.directions)
+    for line, (direction, interval) in enumerate(zip(found.directions, intervals, strict=True)):
+        (surface,) = problem.surfaces(found.origin, direction[None], interval[None], judged=False)
+        losses = surface.losses(problem.metric.loss)
+        scale = float(np.linalg.norm(found.origin) / np.linalg.norm(direction))
+        step = choose(
+            surface.breakpoints, losses,
+            policy=policy, interval=tuple(interval), current_loss=found.current_loss, scale=scale,
+        )  # fmt: skip
+        assert found.losses[line] == step.loss
+        assert found.etas[line] == pytest.approx(step.eta, rel=1e-12)  # the scale is computed another way
+        at = points[found.numbers[line]]
+        inside = (interval[0] <= at) & (at <= interval[1])
+        np.testing.assert_array_equal(np.isnan(found.sampled[line]), ~inside)
+        expected = losses[np.searchsorted(surface.breakpoints, at[inside], side="right")]
+        np.testing.assert_array_equal(found.sampled[line][inside], expected)
+
+
+@given(
+    corpora(),
+    vectors(WIDTH, st.floats(0.1, 3.0) | st.floats(-3.0, -0.1)),
+    st.lists(vectors(WIDTH, counts).filter(any), min_size=1, max_size=18),
+    st.sampled_from(METRICS),
+    st.sampled_from(POLICIES),
+    st.sampled_from(["none", "none", "mean"]),
+    st.booleans(),
+    points_of_lines,
+    st.integers(1, 3),
+)
+def test_a_round_is_its_lines(
+    corpus: Corpus,
+    origin: list[float],
+    directions: list[list[float]],
+    metric: str,
+    name: str,
+    smoothing: str,
+    bounded: bool,
+    points: list[float],
+    threads: int,
+) -> None:
+    problem = problem_of(corpus, metric)
+    names = problem.feature_names
+    start, policy = np.array(origin), Policy(name, smoothing=smoothing)
+    limits = Constraints(min={names[0]: -3.5}, max={names[1]: 3.5}) if bounded else Constraints()
+    compiled = limits.compile(names)
+    sampled = np.tile(np.array(points), (len(directions), 1))
+    found = search_lines(
+        problem, start, problem.loss(start), np.array(directions), compiled, policy,
+        points=sampled, runner=Threads(threads),
+    )  # fmt: skip
+    slow(problem_of(corpus, metric), found, policy, sampled, compiled)
+    assert [move.loss for move in found] == found.losses.tolist()
+    assert found.gains().tolist() == sorted(
+        np.flatnonzero(found.losses < found.current_loss).tolist(), key=lambda line: (found.losses[line], line)
+    )
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_round_over_many_lists_is_its_lines(metric: str, policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(problem_module, "MOST_ROWS", 200)
+    rng = np.random.default_rng(len(metric))
+    words = ["a", "b", "a b", "a b 1", "c d", "b 1 c d", "a b 0 c", "d", "a b 1 c d"]
+    corpus = Corpus.pack(
+        [
+            Forest.from_nbest([words[k] for k in rng.integers(0, 9, 40)], np.round(rng.normal(size=(40, WIDTH)), 2))
+            for _ in range(60)
+        ]
+    )
+    problem = problem_of(corpus, metric)
+    start, directions = rng.normal(size=WIDTH), rng.normal(size=(37, WIDTH))
+    points = rng.normal(size=(37, 8))
+    compiled = Constraints().compile(problem.feature_names)
+    results = [
+        search_lines(
+            problem, start, problem.loss(start), directions, compiled, Policy(policy), points=points, runner=runner
+        )
+        for runner in (Threads(1), Threads(2), Threads(5))
+    ]
+    assert len(results[0].gains()) > 0
+    slow(problem, results[0], Policy(policy), points, compiled)
+    for other in results[1:]:
+        for field in ("numbers", "etas", "losses", "sampled", "directions"):
+            np.testing.assert_array_equal(getattr(other, field), getattr(results[0], field))
+
+
+def test_real_statistics_and_large_sums_are_searched_line_by_line() -> None:
+    rng = np.random.default_rng(5)
+    corpus = Corpus.pack([Forest.from_nbest(list("abcd"), rng.normal(size=(4, WIDTH))) for _ in range(20)])
+    for factor in (0.1, 2.0**40):
+        known = {text: factor * (ord(text) % 3) for text in "abcd"}
+
+        def of_texts(sentences: Any, outputs: Any, known: dict[str, float] = known) -> NDArray[np.float64]:
+            return np.array([[known[text], 1.0] for text in outputs])
+
+        problem = Problem(corpus, FunctionMetric(of_texts), [("a",)] * 20)
+        compiled = Constraints().compile(problem.feature_names)
+        start, points = np.ones(WIDTH), np.zeros((9, 1))
+        found = search_lines(
+            problem, start, problem.loss(start), rng.normal(size=(9, WIDTH)), compiled, Policy(), points=points
+        )
+        slow(problem, found, Policy(), points, compiled)
+
+
+def test_directions_without_room_have_no_line() -> None:
+    problem = problem_of(Corpus.pack([Forest.from_nbest(["a", "b"], np.eye(2))]), "wer")
+    first, second = problem.feature_names
+    fixed = Constraints(fix={first: 1.0}).compile((first, second))
+    found = search_lines(problem, np.ones(2), 1.0, [np.eye(2)[0], np.eye(2)[1]], fixed, Policy())
+    assert found.numbers.tolist() == [1]
+    none = search_lines(problem, np.ones(2), 1.0, [], fixed, Policy())
+    assert (len(none), none.gains().tolist(), list(none)) == (0, [], [])
+
+
+@given(
+    st.lists(st.floats(-100, 100), max_size=12, unique=True).map(sorted),
+    st.data(),
+    st.sampled_from(POLICIES),
+    st.tuples(st.just(-math.inf) | st.floats(-300, -101), st.just(math.inf) | st.floats(101, 300)),
+    st.floats(0.01, 100.0),
+)
+def test_choosing_among_the_best_is_choosing(
+    breakpoints: list[float], data: st.DataObject, name: str, interval: tuple[float, float], scale: float
+) -> None:
+    losses = np.array(data.draw(st.lists(counts, min_size=len(breakpoints) + 1, max_size=len(breakpoints) + 1)))
+    points = np.array(breakpoints)
+    best = np.flatnonzero(losses == losses.min())
+    sure, eta, left, right = choose_step(points, best, *interval, scale, POLICIES.index(name))
+    if sure:
+        step = choose(points, losses, policy=Policy(name), interval=interval, current_loss=math.inf, scale=scale)
+        assert (eta, left, right) == (step.eta, step.left, step.right)
+
+
+def test_choosing_quickly_is_the_rule() -> None:
+    points = np.array([-2.0, -1.0, 1.0, 4.0])
+    sure, _, left, right = choose_step(points, np.array([0, 1, 3]), -math.inf, math.inf, 1.0, 0)
+    assert sure
+    assert (left, right) == (-math.inf, -1.0)  # as near to 0 as the other, and before it
+    sliver = np.array([1.0, 1.0 + 2.0**-52, 2.0])
+    assert not choose_step(sliver, np.array([0, 2]), -math.inf, math.inf, 1.0, 0)[0]
+
+
+rows_of_bleu = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(0, 60), *[st.integers(0, 12)] * 4, *[st.integers(0, 60)] * 4),
+    min_size=1,
+    max_size=30,
+    unique=True,
+)
+
+
+@settings(deadline=None)
+@given(rows_of_bleu, st.sampled_from(["exp", "floor", "add-k", "none"]), st.booleans(), reals)
+def test_no_best_row_of_bleu_is_passed_over(
+    rows: list[tuple[int, ...]], smoothing: str, effective: bool, below: float
+) -> None:
+    metric = Bleu(smooth_method=smoothing, effective_order=effective)
+    statistics: NDArray[np.int64] = np.array(rows, dtype=np.int64)
+    losses = metric.loss(statistics)
+    table, rough, count = _CompactTable(1).of(statistics), metric.rough, len(rows)
+    assert table is not None
+    lefts = np.concatenate([[-math.inf], np.arange(1.0, count)])
+    _, _, found, kept = line_minima(
+        lefts, np.arange(count, dtype=np.int32), np.array([0]), np.array([count]), np.array([-math.inf]),
+        np.arange(count), np.empty(0, dtype=np.int64), table, 10, rough.kind, rough.numbers,
+        rough.value(np.array([below]), 10), True,
+        np.empty((1, 0)), np.empty((1, count)), np.empty(1, dtype=np.int64), np.empty(0, dtype=np.int64),
+    )  # fmt: skip
+    np.testing.assert_array_equal(kept, statistics[found])
+    if losses.min() < below:
+        assert set(np.flatnonzero(losses == losses.min())) <= set(found)
