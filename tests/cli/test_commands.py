@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hulltune import Climb, TuneResult, read, read_weights, tune
+from hulltune import LineCma, TuneResult, read, read_weights, tune
 from hulltune.cli import main
 from hulltune.formats import write_jsonl
 from tests.cli.running import run, run_json
@@ -54,7 +54,7 @@ def test_the_calling_convention_of_scripts(data: Path, capsys: pytest.CaptureFix
 
 def test_the_command_gives_what_the_library_gives(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = run_json(capsys, "tune", "lists.moses", "--ref", "refs.txt", *QUICK, "--json", "--seed", "3")
-    result = tune("lists.jsonl", metric="wer", search=Climb(restarts=2, directions=4), seed=3, also=["cer"])
+    result = tune("lists.jsonl", metric="wer", search=LineCma(restarts=2, directions=4), seed=3, also=["cer"])
     assert found["weights"] == result.weights
     assert found["others"] == {name: list(pair) for name, pair in result.others.items()}
 

@@ -137,8 +137,9 @@ def test_defaults_are_those_of_the_library(name: str) -> None:
         assert given[option] == library[option].default, option
     for option in {"tune": ("folds", "replicates"), "loop": ("iterations",)}[name]:
         assert given[option] == library[option].default, option
-    for option in ("restarts", "directions", "policy", "smoothing"):
-        assert given[option] == getattr(hulltune.Climb(), option), option
+    for option in ("directions", "policy", "smoothing"):
+        assert given[option] == getattr(hulltune.LineCma(), option), option
+    assert given["restarts"] is None, "each strategy has its own"
     assert given["scale"] == hulltune.Constraints().scale
     if name == "tune":
         assert given["gap"] == hulltune.Certified().gap

@@ -15,7 +15,9 @@ import pytest
 
 from hulltune import TuneResult
 from hulltune.cli import main
+from hulltune.cli.main import entry_point
 from hulltune.formats import write_jsonl
+from hulltune.interrupts import SIGNALS, Terminated
 from tests.tuning.corpora import random_lists
 
 
@@ -108,8 +110,8 @@ def test_an_interrupt_after_the_search_keeps_the_weights(
     tuning = importlib.import_module("hulltune.tuning.tune")
     find = tuning.Run.find
 
-    def find_and_say(*given: Any) -> Any:
-        found = find(*given)
+    def find_and_say(*given: Any, **options: Any) -> Any:
+        found = find(*given, **options)
         searched.append(True)
         return found
 
@@ -181,3 +183,21 @@ def test_an_interrupt_while_python_ends_changes_nothing() -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("again", "code"), [(KeyboardInterrupt(), 130), (Terminated(signal.SIGTERM), 143)])
+def test_a_second_signal_while_the_first_is_answered_is_no_traceback(
+    again: BaseException, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted_again() -> int:
+        raise again
+
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    monkeypatch.setattr(importlib.import_module("hulltune.cli.main"), "main", interrupted_again)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            entry_point()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert ended.value.code == code

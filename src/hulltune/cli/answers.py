@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from hulltune.wording import counted, listed
 
 if TYPE_CHECKING:
     from hulltune.loop import LoopResult
+    from hulltune.metrics import Metric
     from hulltune.tuning import TuneResult
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -20,6 +22,18 @@ DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 ANSWERS, QUESTIONS = "answers.sqlite", "questions.jsonl"
 """The store of a metric that waits for answers, and the file of its questions, unless options name others."""
 OUT_SUFFIXES = {".json": "result", ".ini": "moses", ".txt": "lines"}
+
+
+ARGUMENTS = "hulltune.arguments"
+"""Where the context of a command keeps the arguments of the command line."""
+
+
+def command_line() -> str:
+    """The command line that is running, as it could be typed again."""
+    import rich_click as click
+
+    context = click.get_current_context()
+    return shlex.join(["hulltune", *(() if context is None else context.meta.get(ARGUMENTS, ()))])
 
 
 def note(message: str) -> None:
@@ -52,6 +66,19 @@ def _checked_output(name: str) -> Path:
     if path.is_dir():
         raise InputError(f"--out: {name}: is a folder; expected the name of a file")
     return path
+
+
+def checked_report(name: str, metric: Metric) -> None:
+    """Check the file of a report, and that its metric can tell all that a report shows, before a long run."""
+    path = Path(name)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--report: {name!r} has no known suffix; expected .html")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"--report: {name}: there is no folder {path.parent}")
+    if metric.waits:
+        raise InputError(
+            f"--report: {metric.name} waits for answers, and a report needs those for every output that wins somewhere"
+        )
 
 
 def give_result(result: TuneResult | LoopResult, outputs: Sequence[Path], *, as_json: bool) -> None:

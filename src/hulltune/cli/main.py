@@ -19,11 +19,11 @@ import rich_click as click
 from click.exceptions import Exit
 
 from hulltune._version import __version__
-from hulltune.cli.answers import BAD_INPUT, DONE, FAILED, INTERRUPTED, note
+from hulltune.cli.answers import ARGUMENTS, BAD_INPUT, DONE, FAILED, INTERRUPTED, note
 from hulltune.cli.help import COMPLETE, DEBUG, SETTINGS, Commands, long_name
 from hulltune.compiling import Listener, OnStandardError, told_of_compiling
 from hulltune.errors import InputError, Note
-from hulltune.interrupts import SIGNALS, is_interrupt, terminable
+from hulltune.interrupts import SIGNALS, Terminated, is_interrupt, terminable
 
 EXAMPLES = """\
 hulltune tune dev.nbest.gz --ref dev.en --metric bleu --out w.json
@@ -36,8 +36,7 @@ hulltune rerank test.nbest.gz --weights w.json --out test.best.txt"""
 def root() -> None:
     """Tune the weights of linear models exactly, against the metric you report.
 
-    `hulltune COMMAND --help` explains a command. Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 questions
-    await answers, 130 or 143 interrupted (the best so far is written).
+    Exit codes: 0 done, 1 failed, 2 wrong input, 3 questions wait, 130 interrupted.
     """
 
 
@@ -136,7 +135,9 @@ def _run(arguments: list[str]) -> int:
 
         return shell_complete(root, {}, "hulltune", COMPLETE, instruction)
     try:
+        given = list(arguments)  # parsing takes them out of the list
         with root.make_context("hulltune", arguments, resilient_parsing=not arguments) as ctx:
+            ctx.meta[ARGUMENTS] = given
             if not arguments:
                 click.echo(ctx.get_help(), err=True)
                 return BAD_INPUT
@@ -214,7 +215,10 @@ def entry_point() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    code = main()
+    try:
+        code = main()
+    except KeyboardInterrupt as again:  # a second signal, while the first one is being answered
+        code = 128 + (again.number if isinstance(again, Terminated) else signal.SIGINT)
     for number in SIGNALS:  # everything is written: Ctrl-C must not change the exit code now
         signal.signal(number, signal.SIG_IGN)
     if sys.stdout is not None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
+from click.core import ParameterSource
 
 from hulltune.cli.values import (
     COUNT,
@@ -24,6 +25,7 @@ from hulltune.cli.values import (
     NamedNumber,
     NamedSign,
     NameOrFile,
+    Number,
     OneOf,
     SomeOf,
     WholeNumber,
@@ -31,7 +33,16 @@ from hulltune.cli.values import (
     by_name,
     joined,
 )
-from hulltune.defaults import DIRECTIONS, MOST_DIRECTIONS, MOST_RESTARTS, MOST_THREADS, RESTARTS
+from hulltune.defaults import (
+    DEFAULT_SEARCH,
+    DIRECTIONS,
+    EVOLUTIONS,
+    MEGABYTES,
+    MOST_DIRECTIONS,
+    MOST_RESTARTS,
+    MOST_THREADS,
+    RESTARTS,
+)
 from hulltune.names import BUILTIN_FEATURES, FORMATS, IDS, ON_ERROR, POLICIES, SCALES, SEARCHES, SMOOTHINGS
 
 if TYPE_CHECKING:
@@ -116,7 +127,7 @@ class SearchOptions:
     """The options of the search for weights."""
 
     search: str
-    restarts: int
+    restarts: int | None
     directions: int
     policy: str
     smoothing: str
@@ -137,7 +148,8 @@ def strategy_of(options: SearchOptions, **further: Any) -> Strategy:
 
     known = {field.name for field in fields(STRATEGIES[options.search])}  # type: ignore[arg-type]  # all are dataclasses
     values = {field.name: getattr(options, field.name) for field in fields(options)} | further
-    return get_strategy(options.search, **{name: value for name, value in values.items() if name in known})
+    chosen = {name: value for name, value in values.items() if name in known and value is not None}
+    return get_strategy(options.search, **chosen)
 
 
 def gathered(argument: str, kind: type, *options: Decorator) -> Decorator:
@@ -312,14 +324,14 @@ search_options = gathered(
         "--search NAME",
         f"The kind of search: {', '.join(SEARCHES[:-1])} or {SEARCHES[-1]}.",
         type=OneOf("search", SEARCHES),
-        default="random",
+        default=DEFAULT_SEARCH,
     ),
     option(
         SEARCH,
         "--restarts N",
-        "The number of further searches, each from other weights.",
+        "The number of further searches, each from other weights. "
+        f"[default: {EVOLUTIONS} with --search {DEFAULT_SEARCH}, else {RESTARTS}]",
         type=WholeNumber(0, MOST_RESTARTS),
-        default=RESTARTS,
     ),
     option(
         SEARCH,
@@ -376,9 +388,30 @@ results_option = out_option(
 json_option = option(ANSWER, "--json", "Print the answer as one JSON object.", name="as_json")
 
 
+def report_options(function: Callable[..., int]) -> Callable[..., int]:
+    """The options of a page: the arguments ``plane`` and ``megabytes``."""
+    pair = option(
+        ANSWER, "--plane NAME NAME", "The two weights of the plane. [default: those that are worth most]", nargs=2
+    )
+    size = option(
+        ANSWER,
+        "--megabytes X",
+        "The largest size of the page, at most 5; the sentences that matter least are left out.",
+        type=Number(0),
+        default=MEGABYTES,
+    )
+    return pair(size(function))
+
+
 def quiet_option(help_text: str = "Do not show progress.") -> Decorator:
     """The flag for fewer messages: the argument ``quiet``."""
     return option(GENERAL, "-q, --quiet", help_text)
+
+
+def is_given(name: str) -> bool:
+    """Whether the option of this name stands on the command line."""
+    context = click.get_current_context()
+    return context is not None and context.get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 def not_together(*options: tuple[str, bool], needed: bool = False) -> None:

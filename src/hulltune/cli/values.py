@@ -162,6 +162,24 @@ class Number(ValueType):
         return number
 
 
+class NumberOr(ValueType):
+    """A finite number of at least ``least``, or one word."""
+
+    name = "number or word"
+
+    def __init__(self, word: str, least: float) -> None:
+        self.word, self.least = word, least
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+        """The number or the word."""
+        if value == self.word:
+            return self.word
+        number = _number(value)
+        if not self.least <= number < math.inf:
+            self.fail(f"got {value!r}; expected a number of at least {self.least:g}, or {self.word}", param, ctx)
+        return number
+
+
 class WholeNumber(ValueType):
     """A whole number of at least ``least`` and at most ``most``."""
 

@@ -34,7 +34,15 @@ NARROW = 0.05
 
 
 def plot_surface(surface: MetricSurface, *, view: tuple[float, float] | None = None) -> Picture:
-    """The metric along an axis, its marks, and the best interval, with a close-up where that is narrow."""
+    """The metric along an axis, its marks, and the best interval, with a close-up where that is narrow.
+
+    >>> from hulltune import metric_surface, plot_surface
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> surface = metric_surface(task.lists, task.optimum, "forward", metric="wer")
+    >>> plot_surface(surface).save("surface.png").name
+    'surface.png'
+    """
     low, high = view or surface.view()
     score, left, right = surface.best
     close = surface.close_up() if right - left < NARROW * (high - low) else None
@@ -72,7 +80,16 @@ def plot_surface(surface: MetricSurface, *, view: tuple[float, float] | None = N
 
 
 def plot_sensitivity(surfaces: Sequence[MetricSurface], found: Sensitivity, names: Sequence[str]) -> Picture:
-    """The metric along each weight, around the range in which it is hardly worse than with the tuned weight."""
+    """The metric along each weight, around the range in which it is hardly worse than with the tuned weight.
+
+    >>> from hulltune import plot_sensitivity, tune
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> result = tune(task.lists, metric="wer")
+    >>> surfaces = [result.surface(name) for name in ("forward", "length")]
+    >>> plot_sensitivity(surfaces, result.sensitivity, ["forward", "length"]).save("sensitivity.png").name
+    'sensitivity.png'
+    """
     columns = min(3, len(names))
     rows = -(-len(names) // columns)
     figure = new_picture(3.6 * columns, 2.3 * rows + 0.8)
@@ -108,7 +125,15 @@ def range_view(ends: tuple[float | None, float | None], now: float, surface: Met
 
 
 def plot_plane(plane: MetricPlane) -> Picture:
-    """The metric over two weights: better is lighter, with the optimum, the weights now, and a grid if there is one."""
+    """The metric over two weights: better is lighter, with the optimum, the weights now, and a grid if there is one.
+
+    >>> from hulltune import metric_plane, plot_plane
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> plane = metric_plane(task.lists, task.optimum, ("forward", "backward"), metric="wer", rows=20)
+    >>> plot_plane(plane).save("plane.png").name
+    'plane.png'
+    """
     raster = plane.raster(len(plane.heights))
     low, high = colour_range(raster, plane.certificate.value, higher_is_better=plane.higher_is_better)
     figure = new_picture(7.4, 6.0)

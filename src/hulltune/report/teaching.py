@@ -85,6 +85,12 @@ def plot_envelope(
 
     Of a lattice or hypergraph, the derivations that win somewhere are shown, and some that come near. ``names`` are
     those of the candidates of a list, ``view`` the ends of the part of the line to draw.
+
+    >>> from hulltune import Forest, plot_envelope
+    >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["am", "lm"])
+    >>> plot_envelope(lattice, {"am": 1.0}, {"lm": 1.0}).save("envelope.png").name
+    'envelope.png'
     """
     return duality_figure(
         candidate_lines(envelope(forest, origin, direction), origin, direction, names=names), view=view
@@ -110,18 +116,38 @@ def duality_figure(lines: CandidateLines, *, view: tuple[float, float] | None = 
 
 
 def plot_plus(a: Hull, b: Hull) -> Picture:
-    """A ⊕ B: the maximum of two envelopes, and the hull of the union of their points."""
+    """A ⊕ B: the maximum of two envelopes, and the hull of the union of their points.
+
+    >>> from hulltune import plot_plus
+    >>> from hulltune.semirings import Hull
+    >>> a, b = Hull.from_lines([(-1.0, 1.0), (1.0, 1.0)]), Hull.from_lines([(0.0, 2.0)])
+    >>> plot_plus(a, b).save("plus.png").name
+    'plus.png'
+    """
     return _operation(a, b, a + b, "⊕", "the larger of both", "the hull of all points")
 
 
 def plot_times(a: Hull, b: Hull) -> Picture:
-    """A ⊗ B: the sum of two envelopes, and the hull of all sums of their points (the Minkowski sum)."""
+    """A ⊗ B: the sum of two envelopes, and the hull of all sums of their points (the Minkowski sum).
+
+    >>> from hulltune import plot_times
+    >>> from hulltune.semirings import Hull
+    >>> a, b = Hull.from_lines([(-1.0, 1.0), (1.0, 1.0)]), Hull.from_lines([(0.0, 2.0)])
+    >>> plot_times(a, b).save("times.png").name
+    'times.png'
+    """
     return _operation(a, b, a * b, "⊗", "the sum of both", "the hull of all sums of points")
 
 
 def plot_inside(forest: Forest, origin: object, direction: object) -> Picture:
     """The inside algorithm under the convex hull semiring, a row for each node: the values of its edges (each the ⊗ of
     its own line and of the values of its tails), and their ⊕, which is the value of the node. The last is the envelope.
+
+    >>> from hulltune import Forest, plot_inside
+    >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["am", "lm"])
+    >>> plot_inside(lattice, {"am": 1.0}, {"lm": 1.0}).save("inside.png").name
+    'inside.png'
     """
     steps = inside_steps(forest, origin, direction)
     if len(steps) > MOST_STEPS:

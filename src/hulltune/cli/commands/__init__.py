@@ -7,6 +7,8 @@ COMMANDS = (
     "score",
     "compare",
     "surface",
+    "report",
+    "explore",
     "oracle",
     "answers",
     "info",

@@ -9,9 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import rich_click as click
-from click.core import ParameterSource
-
 from hulltune.cli.answers import ANSWERS, DONE, QUESTIONS, note, write_lines
 from hulltune.cli.help import command
 from hulltune.cli.options import (
@@ -20,6 +17,7 @@ from hulltune.cli.options import (
     DataOptions,
     argument,
     data_options,
+    is_given,
     json_option,
     not_together,
     option,
@@ -113,7 +111,7 @@ def compare(
     dataset = read(data, quiet=quiet)
     judged: Metric | None = None
     has_some = references is not None or dataset.references is not None
-    if not has_some and for_data(metric, dataset).needs_references and not _is_given("metric"):
+    if not has_some and for_data(metric, dataset).needs_references and not is_given("metric"):
         note("no references: picks are compared without a metric; --ref gives some")
     else:
         judged, dataset = metric, with_references(dataset, references, metric)
@@ -142,11 +140,6 @@ def _written(found: Comparison, suffix: str) -> str:
     if suffix == ".json":
         return json.dumps(found.to_dict(), ensure_ascii=False)
     return found.tsv().removesuffix("\n") if suffix == ".tsv" else found.summary(most=None)
-
-
-def _is_given(option_name: str) -> bool:
-    context = click.get_current_context()
-    return context is not None and context.get_parameter_source(option_name) is not ParameterSource.DEFAULT
 
 
 def _colours() -> bool:

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hulltune.cli.answers import ANSWERS, DONE, INTERRUPTED, QUESTIONS, checked_outputs, give_result, note
+from hulltune.cli.answers import (
+    ANSWERS,
+    DONE,
+    INTERRUPTED,
+    QUESTIONS,
+    checked_outputs,
+    checked_report,
+    command_line,
+    give_result,
+    note,
+)
 from hulltune.cli.help import command
 from hulltune.cli.options import (
     ANSWER,
@@ -29,13 +40,14 @@ from hulltune.cli.options import (
 )
 from hulltune.cli.progress import shown_progress
 from hulltune.cli.reading import read, read_references, read_scored, start_for, with_references
-from hulltune.cli.values import COUNT, RUNS, WRITTEN, Number
-from hulltune.defaults import GAP
+from hulltune.cli.values import COUNT, RUNS, WRITTEN, Number, NumberOr
+from hulltune.defaults import DEFAULT_SEARCH, GAP
 from hulltune.errors import InputError
-from hulltune.interrupts import uninterrupted
+from hulltune.interrupts import is_interrupt, uninterrupted
 
 if TYPE_CHECKING:
     from hulltune.metrics import Metric
+    from hulltune.tuning import TuneResult
 
 EXAMPLES = """\
 hulltune tune dev.nbest.gz --ref dev.en --metric bleu --out w.json
@@ -57,6 +69,13 @@ hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
 )
 @option(
     SEARCH, "--time S", "Certified search: end after S seconds. [default: no limit]", name="seconds", type=Number(0)
+)
+@option(
+    SEARCH,
+    "--regularise X",
+    "Stay near the start: what a change of one typical weight by its own size must gain. A number, or auto to find it "
+    "by cross-validation, which takes a few times as long. [default: 0]",
+    type=NumberOr("auto", 0),
 )
 @option(ANSWER, "--heldout LISTS", "Lists or forests that are scored but not tuned on. Can be repeated.", multiple=True)
 @option(ANSWER, "--heldout-ref FILE", "The references of --heldout. Can be repeated.", multiple=True)
@@ -97,6 +116,12 @@ hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
     type=WRITTEN,
 )
 @results_option
+@option(
+    ANSWER,
+    "--report FILE",
+    "Write a page (HTML) on which weights can be moved; see hulltune report.",
+    type=WRITTEN,
+)
 @json_option
 @quiet_option()
 def tune(
@@ -117,9 +142,11 @@ def tune(
     also: list[Metric] | None,
     no_oracle: bool,
     tolerance: float | None,
+    regularise: float | str | None,
     store: str | None,
     questions: str | None,
     out: tuple[str, ...],
+    report: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -128,7 +155,9 @@ def tune(
     The answer has the scores before and after, the best score that is possible, and what each feature is worth.
     """
     outputs = checked_outputs(out)
-    if certify and search.search not in ("random", "certified"):
+    if report is not None:
+        checked_report(report, metric)
+    if certify and search.search not in (DEFAULT_SEARCH, "certified"):
         raise InputError(f"--certify: means --search certified, but got --search {search.search}; give one of them")
     if seconds is not None and not (certify or search.search == "certified"):
         raise InputError("--time: limits a certified search, and this is another one; give --certify, too")
@@ -151,7 +180,7 @@ def tune(
         unseen = with_references(unseen, unseen_references, metric)
     reading = time.perf_counter() - began
     with shown_progress(quiet=quiet) as progress:
-        result = tune_weights(
+        tuned = tune_weights(
             dataset,
             metric=metric,
             start=start_for(dataset, start),
@@ -169,16 +198,40 @@ def tune(
             also=also,
             oracle=not no_oracle,
             tolerance=tolerance,
+            regularise=regularise,
             store=store,
             questions=questions or (QUESTIONS if metric.waits else None),
             progress=progress,
         )
     with uninterrupted():
-        timings = {**result.timings, "reading": reading + result.timings["reading"]}
-        result = replace(result, seconds=time.perf_counter() - began, timings=timings)
+        timings = {**tuned.timings, "reading": reading + tuned.timings["reading"]}
+        result = replace(tuned, seconds=time.perf_counter() - began, timings=timings)
         give_result(result, outputs, as_json=as_json)
     if result.interrupted:
         written = f"the best so far is in {', '.join(map(str, outputs))}" if outputs else "this is the best so far"
-        note(f"interrupted; {written}")
+        note(f"interrupted; {written}" + ("; no report is written" if report is not None else ""))
         return INTERRUPTED
+    if report is not None:
+        try:
+            _write_report(result.with_problem(tuned.problem_of(None, None, None)), report, also, store, search.threads)
+        except (KeyboardInterrupt, SystemError) as error:
+            if not is_interrupt(error):
+                raise
+            note("interrupted; the result is complete, but no report is written")
+            return INTERRUPTED
     return DONE
+
+
+def _write_report(
+    result: TuneResult, path: str, also: list[Metric] | None, store: str | None, threads: int | None
+) -> None:
+    """Write the page of a result. The store of the tuning is closed by now, so it is opened again."""
+    from hulltune.metrics.store import Store
+    from hulltune.report.html import write_report
+    from hulltune.search.problem import Problem
+
+    problem = result.problem_of(None, None, None)
+    with ExitStack() as stack:
+        if store is not None and problem.dataset is not None:
+            problem = Problem.of(problem.dataset, problem.metric, store=stack.enter_context(Store(store)))
+        write_report(result, path, data=problem, also=also, command=command_line(), threads=threads)

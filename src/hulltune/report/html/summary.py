@@ -1,0 +1,309 @@
+"""The summary of a page in HTML: scores with a picture of their places, the verdict, weights, data and command.
+
+All of it stands in the page itself, so that it is there without scripts, and on paper.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from hulltune.metrics.counts import percent_of
+from hulltune.report.html.subject import Subject
+from hulltune.tuning.blocks import Table
+from hulltune.tuning.evaluation import Interval
+from hulltune.tuning.result import TuneResult
+from hulltune.tuning.summary import count_table, gain_of
+from hulltune.wording import counted, listed
+
+MOST_WEIGHTS = 60
+"""The most weights in the table; the copied ones are all."""
+LABELS = {
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "chrf++": "chrF++",
+    "wer": "WER",
+    "ter": "TER",
+    "cer": "CER",
+    "mer": "MER",
+    "meteor": "METEOR",
+}
+WIDTH, INSET = 240, 8
+"""The width of a picture of scores, and of the room at its ends, in its own units."""
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """A row of the table of scores. ``ends`` is the interval of the score that the interval of its gain means."""
+
+    name: str
+    score: float
+    gain: float | None
+    remark: str
+    ends: tuple[float, float] | None = None
+    kind: str = ""
+    """"tuned" for the row that matters most."""
+
+
+def score_rows(subject: Subject) -> list[ScoreRow]:
+    """Baseline, start, tuned, oracle and held-out scores, as far as they are known."""
+    result, base = subject.result, subject.result.baseline
+
+    def row(
+        name: str, score: float, since: float | None, remark: str, over: Interval | None = None, kind: str = ""
+    ) -> ScoreRow:
+        gain = None if since is None else gain_of(result, since, score)
+        ends = None
+        if over is not None and since is not None:
+            sign = 1.0 if result.higher_is_better else -1.0
+            ends = (since + sign * over.low, since + sign * over.high)
+        return ScoreRow(name, score, gain, remark, ends, kind)
+
+    rows = [row("baseline", base, None, result.baseline_kind)]
+    if subject.is_tuned:
+        rows.append(row("start", result.start_score, base, result.start_kind))
+    rows.append(
+        row("tuned" if subject.is_tuned else "these weights", result.score, base, _gain(result, result.gain),
+            result.gain, "tuned")
+    )  # fmt: skip
+    if result.oracle is not None:
+        kind = "" if result.oracle_kind is None else f" ({result.oracle_kind})"
+        rows.append(row("oracle", result.oracle, base, f"the best picks{kind}"))
+    if result.heldout is not None:
+        unseen = result.heldout
+        name = "held out" if unseen.how == "file" else "folds"
+        remark = f"{counted(unseen.sentences, 'sentence')} not tuned on"
+        rows.append(row(f"{name}, baseline", unseen.baseline, None, remark))
+        if unseen.start is not None:
+            rows.append(row(f"{name}, start", unseen.start, unseen.baseline, ""))
+        rows.append(
+            row(f"{name}, tuned", unseen.score, unseen.baseline, _gain(result, unseen.gain), unseen.gain, "tuned")
+        )
+    return rows
+
+
+def digits_of(result: TuneResult) -> int:
+    """The decimals of scores: four for a metric between 0 and 1, two for one up to 100."""
+    return 4 if max(abs(result.score), abs(result.baseline), abs(result.oracle or 0.0)) < 2 else 2
+
+
+def headline(subject: Subject) -> str:
+    """What happened, in a few words: "WER 0.2213 → 0.1480"; of weights that were not tuned here, their score."""
+    result, digits = subject.result, digits_of(subject.result)
+    if not subject.is_tuned:
+        return f"{metric_label(result.metric)} {result.score:.{digits}f}"
+    return f"{metric_label(result.metric)} {result.baseline:.{digits}f} → {result.score:.{digits}f}"
+
+
+def metric_label(signature: str) -> str:
+    """The name of a metric as people write it: "WER"; of a sum, its terms: "BLEU − TER"."""
+    terms = re.findall(r"([+-])([\d.e-]+)\*\[([^|\]]+)", signature)
+    if not terms:
+        name = signature.partition("|")[0]
+        return LABELS.get(name, name)
+    parts = [
+        f"{'−' if sign == '-' else '+'} {'' if factor == '1' else f'{factor} '}{LABELS.get(name, name)}"
+        for sign, factor, name in terms
+    ]
+    return " ".join(parts).removeprefix("+ ")
+
+
+def verdicts(subject: Subject) -> list[str]:
+    """Sentences about the result: the certificate, and what else a reader must know."""
+    result, found = subject.result, []
+    proof, digits = result.certificate, digits_of(subject.result) + 2
+    if proof is not None:
+        better = "more" if result.higher_is_better else "less"
+        limit = proof.value if proof.is_optimal else proof.bound
+        sentence = f"Proven: no weights of the region score {better} than {limit:.{digits}f}"
+        if not proof.is_optimal:
+            sentence += f"; {proof.value:.{digits}f} is reached, gap {proof.gap:.2g}"
+        found.append(f"{sentence}. {counted(proof.boxes, 'box')} of weights in {proof.seconds:.2f} s.")
+    if result.interrupted:
+        found.append("The search was interrupted: these are the best weights that it had found.")
+    if result.ended is not None:
+        found.append(f"The search ended early: {result.ended}.")
+    if not subject.is_tuned:
+        found.append("The weights were not tuned on these data: all numbers on this page are scores of these data.")
+    return found
+
+
+def summary_html(subject: Subject) -> str:
+    """The summary, as HTML."""
+    result = subject.result
+    parts = [
+        _scores(subject),
+        *(f'<p class="verdict">{escape(text)}</p>' for text in verdicts(subject)),
+        _weights(subject),
+        *(_folded("Errors by kind", _table(count_table(result.counts))) for _ in range(bool(result.counts))),
+        *_others(result),
+        _facts(subject),
+    ]
+    return "\n".join(parts)
+
+
+def _gain(result: TuneResult, interval: Interval | None) -> str:
+    digits = digits_of(result)
+    return "" if interval is None else f"95%: {interval.low:+.{digits}f} to {interval.high:+.{digits}f}"
+
+
+def _scores(subject: Subject) -> str:
+    """The table of scores; each row has a dot at its place between the lowest and the highest."""
+    result, rows, digits = subject.result, score_rows(subject), digits_of(subject.result)
+    values = [row.score for row in rows] + [end for row in rows for end in row.ends or ()]
+    low, high = min(values), max(values)
+    in_percent = percent_of(result.metric, 0.0) is not None
+    lines = []
+    for row in rows:
+        percent = percent_of(result.metric, row.score)
+        cells = [
+            f'<th scope="row">{escape(row.name)}</th>',
+            f'<td class="number">{row.score:.{digits}f}</td>',
+            *([f'<td class="number wide">{percent:.2f}\u202f%</td>'] if percent is not None else []),
+            f'<td class="number">{"" if row.gain is None else signed(row.gain, digits)}</td>',
+            f'<td class="dots">{_dot(row, low, high)}</td>',
+            f'<td class="remark">{escape(row.remark)}</td>',
+        ]
+        lines.append(f'<tr class="{row.kind}">{"".join(cells)}</tr>')
+    better = "higher is better →" if result.higher_is_better else "← lower is better"
+    head = "".join(
+        [
+            "<th></th>",
+            '<th class="number">score</th>',
+            *(['<th class="number wide"></th>'] if in_percent else []),
+            '<th class="number">gain</th>',
+            f'<th class="dots">{better}</th>',
+            "<th></th>",
+        ]
+    )
+    return _scrolled("scores", head, "".join(lines))
+
+
+def _dot(row: ScoreRow, low: float, high: float) -> str:
+    """A dot, with a bar for the interval, on a line from the lowest to the highest score."""
+
+    def place(score: float) -> str:
+        share = (score - low) / (high - low) if high > low else 0.5
+        return f"{INSET + share * (WIDTH - 2 * INSET):.1f}"
+
+    bar = ""
+    if row.ends is not None:
+        bar = f'<line class="bar" x1="{place(row.ends[0])}" x2="{place(row.ends[1])}" y1="8" y2="8"/>'
+    dot = f'<circle cx="{place(row.score)}" cy="8" r="{5 if row.kind else 4}"/>'
+    axis = f'<line class="axis" x1="0" x2="{WIDTH}" y1="8" y2="8"/>'
+    return f'<svg viewBox="0 0 {WIDTH} 16" width="{WIDTH}" height="16" aria-hidden="true">{axis}{bar}{dot}</svg>'
+
+
+def signed(number: float, digits: int) -> str:
+    """A gain with its sign, as typographers write it; 0 has none."""
+    text = f"{number:+.{digits}f}".replace("-", "−")
+    return text if float(f"{number:.{digits}f}") else text[1:]
+
+
+def plain(number: float) -> str:
+    """A weight with five digits."""
+    return f"{number:.5g}".replace("-", "−")
+
+
+def _weights(subject: Subject) -> str:
+    """The weights, their ranges, and the worth of each feature as a number and a bar."""
+    result, digits = subject.result, digits_of(subject.result)
+    names = list(result.weights)
+    if len(names) > MOST_WEIGHTS:
+        names = sorted(names, key=lambda name: -abs(result.without.get(name, 0.0)))[:MOST_WEIGHTS]
+    ranges = {} if result.sensitivity is None else result.sensitivity.ranges
+    largest = max((abs(result.without.get(name, 0.0)) for name in names), default=0.0) or 1.0
+    cell = {} if result.certificate is None else result.certificate.cell
+    lines = []
+    for name in names:
+        low, high = ("any" if end is None else plain(end) for end in ranges.get(name, (None, None)))
+        worth = -result.without[name] if name in result.without else None
+        start = f'<td class="number">{plain(result.start[name])}</td>' if subject.is_tuned else ""
+        span = f"{low} … {high}" if name in ranges else "fixed"
+        lines.append(
+            f'<tr><th scope="row"><bdi>{escape(name)}</bdi></th>{start}'
+            f'<td class="number strong">{plain(result.weights[name])}</td><td class="number">{span}</td>'
+            f'<td class="number">{"" if worth is None else signed(worth, digits)}</td>'
+            f'<td class="worth">{_bar(worth, largest)}</td></tr>'
+        )
+    left = len(result.weights) - len(names)
+    notes = []
+    if ranges and result.sensitivity is not None:
+        notes.append(
+            f"range: where the score stays within {result.sensitivity.tolerance:.4g} while this weight alone moves"
+        )
+    notes.append("worth: how much worse the score is without this feature, the other weights as they are")
+    if cell:
+        notes.append("the proof holds for the free weights, within their bounds")
+    if left:
+        notes.append(f"{counted(left, 'more weight')} of less worth, in the copied weights")
+    start = '<th class="number">start</th>' if subject.is_tuned else ""
+    heads = "".join(f'<th class="number">{name}</th>' for name in ("weight", "range", "worth"))
+    table = _scrolled("weights", f"<th>feature</th>{start}{heads}<th></th>", "".join(lines))
+    return f'{table}<p class="note">{escape("; ".join(notes))}.</p>'
+
+
+def _bar(worth: float | None, largest: float) -> str:
+    if worth is None:
+        return ""
+    length = 60 * abs(worth) / largest
+    kind = "helps" if worth > 0 else "hurts"
+    return (
+        f'<svg viewBox="0 0 62 10" width="62" height="10" aria-hidden="true">'
+        f'<rect class="{kind}" x="0" y="1" width="{length:.1f}" height="8" rx="1"/></svg>'
+    )
+
+
+def _others(result: TuneResult) -> Iterator[str]:
+    if result.others:
+        rows: list[tuple[str, ...]] = [("not tuned on", "baseline", "tuned")]
+        for signature, scores in result.others.items():
+            places = 4 if max(map(abs, scores)) < 2 else 2
+            rows.append((signature, *(f"{score:.{places}f}" for score in scores)))
+        yield _folded("Other metrics", _table(Table(rows, "<>>")))
+
+
+def _table(table: Table) -> str:
+    """A table of the summary in the terminal, as plain HTML."""
+
+    def cells(row: Sequence[str], kind: str) -> str:
+        return "".join(
+            f"<{kind}{'' if side == '<' else ' class=number'}>{escape(cell)}</{kind}>"
+            for cell, side in zip(row, table.alignment, strict=True)
+        )
+
+    head, *body = table.rows
+    lines = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in body)
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
+    return _scrolled("plain", cells(head, "th"), lines) + notes
+
+
+def _scrolled(kind: str, head: str, body: str) -> str:
+    """A table that scrolls by itself where the page is too narrow for it."""
+    table = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'<div class="scroll"><table class="{kind}">{table}</table></div>'
+
+
+def _folded(title: str, content: str) -> str:
+    return f"<details><summary>{escape(title)}</summary>{content}</details>"
+
+
+def _facts(subject: Subject) -> str:
+    """The metric's signature, the data, the seed and the version, and the command."""
+    result, dataset = subject.result, subject.problem.dataset
+    files = "" if dataset is None else listed(dict.fromkeys(each.file for each in dataset.provenance), 4)
+    what = "candidates" if subject.problem.is_lists else "candidates and edges"
+    size = f"{counted(result.sentences, 'sentence')}, {result.candidates:,} {what}, {len(result.weights):,} features"
+    facts = [("metric", result.metric), ("data", f"{files}: {size}" if files else size)]
+    if subject.is_tuned:
+        facts.append(("search", f"{counted(result.line_searches, 'line search')}, seed {result.seed}"))
+    facts.append(("version", f"hulltune {result.version}"))
+    if subject.command is not None:
+        facts.append(("command", subject.command))
+    rows = "".join(
+        f"<dt>{escape(name)}</dt><dd{' id=command' if name == 'command' else ''}>{escape(value)}</dd>"
+        for name, value in facts
+    )
+    return f'<dl class="facts">{rows}</dl>'

@@ -1,0 +1,102 @@
+"""``hulltune report``, ``hulltune explore`` and ``hulltune tune --report``."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+from hulltune import TuneResult, write
+from hulltune.cli import main
+from hulltune.simulate import simulated_task
+from tests.cli.running import run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with data, a result, and the page of the tuning."""
+    found = tmp_path_factory.mktemp("report")
+    write(simulated_task(sentences=30, candidates=10, seed=1).lists, found / "dev.jsonl")
+    arguments = ["tune", str(found / "dev.jsonl"), "--metric", "wer", "--restarts", "1", "--quiet"]
+    assert main([*arguments, "--out", str(found / "w.json"), "--report", str(found / "tuned.html")]) == 0
+    return found
+
+
+def test_tuning_writes_a_page_with_its_command(folder: Path) -> None:
+    text = (folder / "tuned.html").read_text(encoding="utf-8")
+    result = TuneResult.load(folder / "w.json")
+    assert f"WER {result.baseline:.4f} → {result.score:.4f}" in text
+    assert f"hulltune tune {folder}/dev.jsonl --metric wer" in text
+
+
+def test_a_result_and_its_data_make_the_page_of_the_tuning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = folder / "again.html"
+    code, out, _ = run(capsys, "report", str(folder / "w.json"), str(folder / "dev.jsonl"), "--out", str(page))
+    assert (code, out) == (0, "")  # the metric is that of the result
+    before, after = ((folder / name).read_text(encoding="utf-8") for name in ("tuned.html", "again.html"))
+    assert before.partition("<dt>command")[0] == after.partition("<dt>command")[0]
+    assert before.partition('class="base">')[2] == after.partition('class="base">')[2]
+
+
+def test_exploring_opens_the_page(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def open_in_browser(address: str) -> bool:
+        opened.append(address)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", open_in_browser)
+    data = (str(folder / "dev.jsonl"), "--metric", "wer")
+    code, out, _ = run(capsys, "explore", *data, "--weights", str(folder / "w.json"))
+    assert code == 0
+    page = Path(out.strip())
+    assert opened == [page.as_uri()]
+    assert "tuned on these data" not in page.read_text(encoding="utf-8")  # it is the result, with its own data
+    page.unlink()
+    code, out, _ = run(capsys, "explore", *data, "--no-browser", "--out", str(folder / "mine.html"))
+    assert (code, out.strip()) == (0, str(folder / "mine.html"))
+    assert len(opened) == 1
+    assert "not tuned on these data" in (folder / "mine.html").read_text(encoding="utf-8")
+
+
+def test_where_there_is_no_browser_a_note_says_so(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webbrowser, "open", lambda address: False)
+    page = folder / "alone.html"
+    (folder / "w.txt").write_text("forward 1\nbackward 1\nfluency 2\n", encoding="utf-8")
+    arguments = (str(folder / "dev.jsonl"), "-m", "wer", "-w", str(folder / "w.txt"), "-o", str(page))
+    code, _, err = run(capsys, "explore", *arguments)
+    assert code == 0
+    assert f"no browser was found; open {page} in one" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tune", "{dev}", "-m", "wer", "--report", "page.pdf"], "--report: 'page.pdf' has no known suffix"),
+        (["tune", "{dev}", "-m", "wer", "--report", "none/page.html"], "there is no folder none"),
+        (["tune", "{dev}", "-m", "ask", "--report", "page.html"], "--report: ask waits for answers"),
+        (["report", "{w}", "{dev}", "-o", "page.txt"], "expected a name that ends in .html"),
+        (["report", "{dev}", "{dev}", "-o", "page.html"], "not a result"),
+        (["report", "{w}", "{dev}", "-o", "page.html", "--plane", "forward", "lm"], "unknown feature 'lm'"),
+        (["report", "{w}", "{dev}", "-o", "page.html", "--megabytes", "7"], "megabytes: expected a number from 0.2"),
+        (["explore", "{dev}", "-m", "wer", "-o", "{dev}"], "would be overwritten"),
+    ],
+)
+def test_faults(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(folder)
+    places = {"dev": str(folder / "dev.jsonl"), "w": str(folder / "w.json")}
+    code, _, err = run(capsys, *(each.format(**places) for each in arguments))
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1
