@@ -3,16 +3,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+EXTRAS := certify,figures,parquet,zstd
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help kernels demo test lint types unit same-results soak bench examples clean
+.PHONY: help kernels demo test lint types unit same-results exactness docs test-docs soak test-lowest package review bench examples browser clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check hatchling editables
-	HULLTUNE_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[test]'
+	$(PIP) --upgrade 'pip>=25.1' hatchling editables  # dependency groups came with pip 25.1
+	HULLTUNE_PURE=1 $(PIP) --no-build-isolation -e '.[$(EXTRAS)]' --group dev
 	@touch $@
 
 # Compiled kernels for this checkout, in src: those whose sources have changed are compiled again, on all cores.
@@ -35,7 +37,7 @@ types: $(STAMP)
 OPTIONAL := pocketsphinx polars datasets
 $(VENV)/.optional: $(STAMP)
 	@for package in $(OPTIONAL); do \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check --retries 1 $$package 2> /dev/null \
+		$(PIP) --retries 1 $$package 2> /dev/null \
 		|| echo "$$package cannot be installed here: its tests will be skipped"; \
 	done
 	@touch $@
@@ -43,19 +45,65 @@ $(VENV)/.optional: $(STAMP)
 unit: kernels $(VENV)/.optional
 	$(BIN)/pytest -n 2 --dist loadfile
 
+# What builds the site, and what its notebooks import.
+$(VENV)/.docs: $(STAMP)
+	HULLTUNE_PURE=1 $(PIP) --no-build-isolation -e '.[$(EXTRAS)]' --group docs
+	@touch $@
+
+docs: kernels $(VENV)/.docs  ## the site, in out/site: open out/site/index.html
+	rm -rf out/site
+	$(BIN)/sphinx-build -q -W --keep-going -j 2 -b html -d out/doctrees docs out/site
+
+test-docs: docs  ## the site: its links, its search, what it fetches; and all that is slow to check of the documentation
+	$(BIN)/pytest -m docs
+
+# Debian and Ubuntu (its chromium is a snap, which works as well); elsewhere any Chromium on the PATH will do.
+browser:         ## a Chromium for the tests of reports, by apt where possible; they are skipped without one
+	@command -v chromium || command -v chromium-browser || command -v google-chrome \
+		|| apt-get install -y --no-install-recommends chromium \
+		|| sudo -n apt-get install -y --no-install-recommends chromium \
+		|| echo "no Chromium can be installed here: put one on the PATH, or its path into HULLTUNE_CHROMIUM"
+
 same-results: kernels  ## all command lines whose answers are recorded, also those that take long
 	HULLTUNE_SAME_RESULTS=all $(BIN)/pytest tests/results
+
+exactness: kernels  ## envelopes against exact arithmetic, in bulk: an hour or two (docs/theory.md)
+	$(BIN)/python -m tests.exactness
 
 soak: kernels   ## bad days in bulk: fuzzed inputs, kills, full disks; an hour (docs/reliability.md)
 	$(BIN)/python -m tests.soak --minutes 60
 
-BENCHES := bench-startup bench-engine bench-metrics bench-tuning bench-forests bench-certified bench-large
+# The lowest versions that pyproject.toml allows, on the oldest Python, which $(LOWEST_PYTHON) names.
+LOWEST_PYTHON ?= python3.10
+LOWEST := .venv-lowest
+test-lowest:     ## all tests with the lowest allowed versions of all dependencies
+	$(LOWEST_PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	HULLTUNE_PURE=1 $(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+		-e '.[$(EXTRAS)]' --group test
+	$(LOWEST)/bin/python -m pip list --disable-pip-version-check
+	$(LOWEST)/bin/python -m hulltune.kernels._building src/hulltune/kernels/compiled > /dev/null
+	$(LOWEST)/bin/pytest -n 2 --dist loadfile
+
+package: $(STAMP)  ## a wheel and an sdist in dist/, both installed; the tests of the sdist are run from it
+	$(PIP) build twine
+	rm -rf dist build/package && mkdir -p build/package
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
+	tar -xzf dist/*.tar.gz -C build/package
+	$(MAKE) -C build/package/hulltune-* unit
+
+review: $(STAMP)  ## the checks of Scientific Python's repo-review
+	$(PIP) 'sp-repo-review[cli]'
+	$(BIN)/repo-review .
+
+BENCHES := bench-startup bench-engine bench-metrics bench-tuning bench-forests bench-certified bench-large bench-report
 .PHONY: $(BENCHES) bench-setup
 
 bench: $(BENCHES)  ## all timings, as tables and as JSON in benchmarks/results: an hour; each part by itself:
 
 bench-setup: kernels
-	HULLTUNE_PURE=1 $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[bench]'
+	HULLTUNE_PURE=1 $(PIP) --no-build-isolation -e '.[$(EXTRAS)]' --group bench
 	$(BIN)/hulltune warm
 
 bench-startup: bench-setup    ## from a fresh environment to the first and the second answer
@@ -68,9 +116,10 @@ bench-metrics: bench-setup    ## metrics beside sacrebleu, rapidfuzz and jiwer
 	$(BIN)/python benchmarks/metrics.py
 	$(BIN)/python benchmarks/metrics_other.py
 
-bench-tuning: bench-setup     ## reading and tuning lists, beside random search, grids, CMA-ES and TPE
+bench-tuning: bench-setup     ## reading and tuning lists, beside random search, grids, CMA-ES and TPE; how many sentences
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/tuning.py
+	$(BIN)/python benchmarks/sentences.py
 
 bench-forests: bench-setup    ## reading and tuning lattices and hypergraphs
 	$(BIN)/python benchmarks/forest_reading.py
@@ -83,12 +132,13 @@ bench-certified: bench-setup  ## certified search beside grids, random search an
 bench-large: bench-setup      ## memory and time of very large inputs, each in its own process
 	$(BIN)/python benchmarks/large.py
 
-examples: kernels  ## the figures of the documentation
-	$(BIN)/python examples/error_surface.py
-	$(BIN)/python examples/duality.py
-	$(BIN)/python examples/pictures.py
+bench-report: bench-setup     ## the HTML report: its size, the time to write it, the time of a step of the handle
+	$(BIN)/python benchmarks/report.py
+
+examples: kernels  ## the pictures of the gallery, and the example with a recogniser, in out/
+	mkdir -p out && cd out && for script in ../examples/gallery/*.py; do ../$(BIN)/python $$script || exit 1; done
 	$(BIN)/python examples/pocketsphinx/run.py
 
 clean:           ## caches and the environment
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist src/hulltune/kernels/compiled
+	rm -rf $(VENV) $(LOWEST) .nox .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist src/hulltune/kernels/compiled
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hulltune.kernels import _library
+from hulltune.report.html.page import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[1]
 COMPILED = "hulltune/kernels/compiled/"
@@ -33,6 +34,8 @@ def test_a_pure_wheel_has_no_kernels(tmp_path: Path) -> None:
         assert Path(str(wheel.filename)).name.endswith("-py3-none-any.whl")
         names = wheel.namelist()
     assert "hulltune/kernels/calls.txt" in names
+    page = {"page.html", "style.css", *SCRIPTS, "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css", "uplot/LICENSE"}
+    assert {f"hulltune/report/html/{name}" for name in page} <= set(names)
     assert not [name for name in names if name.startswith(COMPILED)]
 
 

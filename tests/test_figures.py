@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +35,6 @@ from hulltune.report.figure_data import (
 from hulltune.report.teaching import best_stretches, duality_figure, envelope_figure, labels_of, spread_labels
 from hulltune.semirings import Hull
 from tests.strategies import counts, forests
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
 def test_four_candidates_have_three_winners_and_one_obscured_line() -> None:
@@ -261,11 +258,3 @@ def test_save_writes_whole_files_or_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         figure.save(tmp_path / "missing" / "a.png")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pdf", "a.png", "a.svg"]
-
-
-@pytest.mark.parametrize("name", ["error_surface", "duality"])
-def test_examples_draw_their_figure(name: str, tmp_path: Path) -> None:
-    main = runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"]
-    picture = main(tmp_path / "new" / f"{name}.png")
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert picture.stat().st_size > 10_000

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Constraints,
         Coordinate,
         GradientClimb,
+        LineCma,
         LineSearch,
         Policy,
         Powell,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:  # after tuning: before it, mypy would take the function ``tune`` for the module of this name
     from hulltune.report.figures import plot_plane, plot_sensitivity, plot_surface
+    from hulltune.report.html import inline_report, write_report
     from hulltune.report.teaching import plot_envelope, plot_inside, plot_plus, plot_times
 
 _ROOMS = {
@@ -88,6 +90,7 @@ _ROOMS = {
         "Constraints",
         "Coordinate",
         "GradientClimb",
+        "LineCma",
         "LineSearch",
         "Policy",
         "Powell",
@@ -98,6 +101,7 @@ _ROOMS = {
     "hulltune.surface": ("ErrorSurface",),
     "hulltune.formats": ("Reading", "read", "read_references", "read_weights", "write", "write_weights"),
     "hulltune.loop": ("CommandDecoder", "DecoderError", "LoopProgress", "LoopResult", "tune_loop"),
+    "hulltune.report.html": ("inline_report", "write_report"),
     "hulltune.report.figures": ("plot_plane", "plot_sensitivity", "plot_surface"),
     "hulltune.report.teaching": ("plot_envelope", "plot_inside", "plot_plus", "plot_times"),
     "hulltune.tuning": (
@@ -141,6 +145,7 @@ __all__ = [
     "ForestBuilder",
     "GradientClimb",
     "InputError",
+    "LineCma",
     "LineSearch",
     "LoopProgress",
     "LoopResult",
@@ -164,6 +169,7 @@ __all__ = [
     "decode",
     "envelope",
     "envelopes",
+    "inline_report",
     "inside",
     "kbest",
     "line_search",
@@ -187,6 +193,7 @@ __all__ = [
     "tune",
     "tune_loop",
     "write",
+    "write_report",
     "write_weights",
 ]
 

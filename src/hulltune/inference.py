@@ -31,6 +31,13 @@ def inside(forest: Forest, semiring: Semiring[T], weight: Weight[T], *, method: 
     The value of a node is the ⊕ of its edges in order; the value of an edge is weight ⊗ tail 0 ⊗ tail 1 ⊗ …. A node
     that an edge names twice counts twice. A root without derivations has ``semiring.zero``. Method "generic" uses no
     compiled code and gives equal results. Linear: one ⊕ per edge and one ⊗ per tail.
+
+    >>> from hulltune import Forest, inside
+    >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["am", "lm"])
+    >>> from hulltune.semirings import CountingSemiring
+    >>> inside(lattice, CountingSemiring(), lambda edge: 1)
+    [1, 2, 2, 2]
     """
     weights = _weights(forest, weight)
     kernel = _kernel("INSIDE", semiring, method)
@@ -66,6 +73,13 @@ def outside(
     tail leaves out one position, not the node: an edge that names a node twice contributes twice. The root has
     ``semiring.one``, because it is never a tail. ``inside_values`` saves the inside pass. The semiring must be
     commutative, because what lies left and right of a node is multiplied on one side. Linear, like ``inside``.
+
+    >>> from hulltune import Forest, outside
+    >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]
+    >>> lattice = Forest.from_lattice(arcs, start=0, finals=[2], feature_names=["am", "lm"])
+    >>> from hulltune.semirings import CountingSemiring
+    >>> outside(lattice, CountingSemiring(), lambda edge: 1)
+    [2, 1, 1, 1]
     """
     if not semiring.commutative:
         raise InputError(f"outside needs a commutative semiring, got {semiring!r}: its ⊗ depends on the order")

@@ -17,6 +17,7 @@ FOREST_FORMATS = (
     "openfst-text",
 )  # fmt: skip
 FORMATS = (*LIST_FORMATS, *FOREST_FORMATS)
+"""Formats of lists and forests that can be read."""
 WRITERS = ("packed", "moses", "jsonl", "forest", "openfst-text", "slf")
 """Formats that lists or forests can be written in."""
 RANKED_FORMATS = ("text", "moses", "jsonl", "tsv")
@@ -24,6 +25,7 @@ RANKED_FORMATS = ("text", "moses", "jsonl", "tsv")
 CHANGE_ORDERS = ("data", "best", "worst")
 """Orders of the changes of a comparison: as in the data, or the best or worst first."""
 WEIGHT_FORMATS = ("json", "moses", "lines")
+"""Formats of files of weights."""
 IDS = ("order", "name", "name1")
 """Ways to find the sentence of a forest: by its place, or by the number in its name, counted from 0 or from 1."""
 ON_ERROR = ("raise", "skip")
@@ -58,7 +60,7 @@ METRICS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """The class of each built-in metric, imported on use, and the options that its name implies."""
 
-SEARCHES = ("random", "coordinate", "powell", "gradient", "certified")
+SEARCHES = ("cma", "random", "coordinate", "powell", "gradient", "certified")
 POLICIES = ("middle", "closest", "widest")
 SMOOTHINGS = ("none", "min", "mean")
 SCALES = ("l1", "l2", "none")

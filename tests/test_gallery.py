@@ -1,0 +1,67 @@
+"""The gallery has every picture that hulltune draws; its scripts draw them, and are short."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hulltune
+from tests.pages import DOCS, ROOT, Page
+
+PAGE = Page("docs/gallery.md")
+SCRIPTS = sorted((ROOT / "examples" / "gallery").glob("*.py"))
+LONGEST = {"terminal": 65}
+"""The most lines of code of a script, where that is more than a dozen and a few."""
+
+
+def _slow(script: Path) -> Any:
+    """The script as a parameter: that of the terminal, which runs three commands, is left to `make test-docs`."""
+    return pytest.param(script, id=script.stem, marks=[pytest.mark.docs] if script.stem == "terminal" else [])
+
+
+@pytest.mark.parametrize("script", [_slow(script) for script in SCRIPTS])
+def test_a_script_draws_its_picture(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script), run_name="__main__")
+    (drawn,) = tmp_path.iterdir()
+    assert drawn.stem == script.stem
+    assert drawn.stat().st_size > 10_000
+    if drawn.suffix == ".png":
+        assert drawn.read_bytes().startswith(b"\x89PNG")
+    else:
+        picture = drawn.read_text(encoding="utf-8")
+        assert picture.startswith("<svg ")
+        assert "://" not in picture.replace('xmlns="http://www.w3.org/2000/svg"', "")  # no fonts from elsewhere
+    assert (DOCS / "pictures" / drawn.name).is_file()
+    assert (
+        f"](pictures/{drawn.name})\n\n[examples/gallery/{script.name}](../examples/gallery/{script.name})\n"
+        in PAGE.text
+    )
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_script_says_what_it_draws_and_is_short(script: Path) -> None:
+    text = script.read_text(encoding="utf-8")
+    assert ast.get_docstring(ast.parse(text))
+    code = [line for line in text.splitlines()[1:] if line.strip() and not line.startswith("#")]
+    assert len(code) <= LONGEST.get(script.stem, 15)
+
+
+def test_every_picture_is_in_the_gallery() -> None:
+    used = "\n".join(script.read_text(encoding="utf-8") for script in SCRIPTS)
+    kinds = {name.removeprefix("plot_") for name in hulltune.__all__ if name.startswith("plot_")}
+    assert kinds == {"surface", "plane", "sensitivity", "envelope", "plus", "times", "inside"}
+    for kind in kinds:
+        assert f"plot_{kind}(" in used or (f"metric_{kind}(" in used and ".plot()" in used), kind
+    shown = re.findall(r"pictures/([\w-]+\.\w+)", PAGE.text)
+    assert sorted(shown) == sorted(path.name for path in (DOCS / "pictures").iterdir())
+
+
+def test_contents_and_links() -> None:
+    PAGE.assert_contents_complete()
+    PAGE.assert_links_lead_somewhere()

@@ -1,0 +1,34 @@
+"""The examples of docs/start.md are run: those for the command line, and those in Python on their files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from hulltune.cli import main
+from tests.pages import Page
+
+PAGE = Page("docs/start.md")
+
+
+def test_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = PAGE.commands()
+    assert [words[0] for words in commands] == ["decode", "decode", "tune", "rerank", "score", "compare", "surface"]
+    for words in commands:
+        assert main(words) == 0, (words, capsys.readouterr().err)
+    assert (tmp_path / "surface.png").read_bytes().startswith(b"\x89PNG")
+    first = (tmp_path / "dev.nbest").read_text(encoding="utf-8").splitlines()[0]
+    (shown,) = [line for line in PAGE.text.splitlines() if line.startswith("    0 ||| ")]
+    values = re.findall(r"\w+=\S+", shown)
+    assert len(values) == 4
+    assert all(value in first for value in values)
+    PAGE.assert_examples_hold(at_least=8)
+
+
+def test_options_contents_and_links() -> None:
+    PAGE.assert_options_exist()
+    PAGE.assert_contents_complete()
+    PAGE.assert_links_lead_somewhere()
