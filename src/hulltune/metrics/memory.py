@@ -85,7 +85,8 @@ class Memory:
     @property
     def table(self) -> Statistics:
         """The statistics of all rows so far: a view, (rows, columns), int64 as long as all are integers."""
-        return self._table[: self._count]
+        count = self._count  # first: a table that another thread puts in place meanwhile has these rows, too
+        return self._table[:count]
 
     def compact(self) -> Int32s | None:
         """The table as 32-bit rows that fill whole cache lines, end to end.
