@@ -129,6 +129,24 @@ def _requesting(stop: threading.Event, interrupt: Handler, told: Callable[[int],
 
 
 @contextmanager
+def interrupts_deferred() -> Iterator[None]:
+    """Hold back Ctrl-C, SIGTERM and SIGHUP inside this context, where an exception would do harm; then let them act."""
+    if not _in_main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    with ExitStack() as stack:
+        for number in SIGNALS:
+            handler: Any = signal.getsignal(number)
+            if callable(handler):
+                stack.callback(signal.signal, number, handler)
+                signal.signal(number, lambda number, frame: waiting.append(number))
+        yield
+    for number in waiting:
+        signal.raise_signal(number)
+
+
+@contextmanager
 def uninterrupted() -> Iterator[None]:
     """Ignore Ctrl-C, SIGTERM and SIGHUP while a finished result is written, which does not take long."""
     if not _in_main_thread():

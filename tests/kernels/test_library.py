@@ -199,13 +199,41 @@ def test_the_package_comes_with_all_calls() -> None:
     assert [call for call in wanted() if shipped[0].parts(call) is None] == []
 
 
-def test_no_kernel_asks_python_for_a_class_of_ours() -> None:
-    """A Ctrl-C that arrives while a kernel makes a named tuple would end the process by a signal; see ``kernel``."""
-    shipped = [each for each in libraries() if each.path.parent == _library.PACKAGE]
-    if not shipped:
+INTERRUPTED = """
+import signal, sys
+import numpy as np
+from hulltune.kernels.line_minima import unknown_outputs
+
+class Interrupt(Exception): pass
+
+def interrupt(number, frame):
+    raise Interrupt
+
+outputs, row_of = np.arange(1000, dtype=np.int32), np.full(1000, -1)
+ends = np.array([0]), np.array([1000])
+unknown_outputs(outputs, *ends, row_of)
+signal.signal(signal.SIGALRM, interrupt)
+for _ in range(100):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.002)
+        while True:
+            assert len(unknown_outputs(outputs, *ends, row_of)) == 1000
+    except Interrupt:
+        pass
+print("numba" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("kernels", ["shipped", "none"])
+def test_an_exception_of_a_signal_waits_for_the_end_of_a_kernel(kernels: str) -> None:
+    """A kernel asks for the class of the array that it makes: a Ctrl-C raised there once ended the process."""
+    if kernels == "shipped" and not any(each.path.parent == _library.PACKAGE for each in libraries()):
         pytest.skip("no kernels are compiled for this checkout, or none that fit here: make kernels")
-    codes = {call: shipped[0].parts(call) for call in wanted()}
-    assert [call for call, found in codes.items() if found is not None and b"hulltune.kernels." in found[1]] == []
+    environment = {**os.environ, _library.CHOICE: kernels}
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (0, f"{kernels == 'none'}\n"), ended.stderr
 
 
 def test_a_second_build_takes_what_is_up_to_date(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from hulltune.interrupts import interrupts_deferred
 from hulltune.kernels._calls import described
 from hulltune.kernels._library import libraries, source_digest
 
@@ -25,12 +26,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
-    """Make a kernel of ``function``: strict floating point, no GIL.
-
-    It may take named tuples, but returns arrays, numbers and plain tuples to Python: machine code asks Python for the
-    class of a named tuple, a Ctrl-C that arrives meanwhile is raised there, and the process dies of a class that is
-    missing.
-    """
+    """Make a kernel of ``function``: strict floating point, no GIL."""
     return cast(Function, Kernel(function))
 
 
@@ -93,20 +89,31 @@ class Kernel:
             else:
                 key.append(kind)
         ready = self._ready.get(found := tuple(key))
-        if ready is None:
-            ready = self._ready[found] = self._find(arguments)
-        return ready(*arguments)
+        return self._first_call(found, arguments) if ready is None else ready(*arguments)
 
     def __reduce__(self) -> str:
         return self.py_func.__qualname__  # to other processes goes the name
 
-    def _find(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-        """The machine code for these arguments: of the first library that has it, or else Numba's business."""
+    def _first_call(self, key: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+        """The answer to the first call with arguments of these types.
+
+        Machine code that makes an array asks Python for the class of arrays, and dies if it gets none because a Ctrl-C
+        was raised there. The answer is remembered in C, so that only the first call runs Python at all.
+        """
+        call, ready = self._find(arguments)
+        self._ready[key] = ready
+        if call in self.compiled:  # Numba compiles it first, for seconds in which Ctrl-C should work
+            return ready(*arguments)
+        with interrupts_deferred():
+            return ready(*arguments)
+
+    def _find(self, arguments: tuple[Any, ...]) -> tuple[str | None, Callable[..., Any]]:
+        """The types of these arguments, and their machine code: of the first library that has it, or else Numba's."""
         call = described(arguments)
         if call not in self.calls:
             ready = (library.kernel(self.name, call) for library in libraries()) if call is not None else iter(())
             self.calls[call] = next((each for each in ready if each is not None), None) or self._compiled(call)
-        return self.calls[call]
+        return call, self.calls[call]
 
     def _compiled(self, call: str | None) -> Callable[..., Any]:
         """Numba's object, which compiles what it is called with."""

@@ -268,8 +268,9 @@ class _Runtime:
         memory = modules["numba.core.runtime._nrt_python"].c_helpers
         self._symbols: dict[str, int] = {f"numba_{name}": address for name, address in helpers.items()}
         self._symbols |= {name if name[0] == "_" else f"NRT_{name}": address for name, address in memory.items()}
-        # Numba's own function for this would import all of Numba.
-        self._unpickler = _UNPICKLER(_unpickled)
+        # Numba's own function for this would import all of Numba. The cache is a function in C: when it knows a
+        # constant, no Python runs, in which a Ctrl-C could be raised (see Kernel.__call__).
+        self._unpickler = _UNPICKLER(functools.cache(_unpickled))
         self._symbols["numba_unpickle"] = ctypes.cast(self._unpickler, ctypes.c_void_p).value or 0
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
@@ -320,11 +321,8 @@ def _c_module(name: str, path: Path) -> Any:
 
 
 _UNPICKLER = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
-_unpickled_before: dict[int, Any] = {}
 
 
 def _unpickled(address: int, length: int, digest: int) -> Any:
     """A constant of a kernel: a type that it returns, or an error that it raises."""
-    if address not in _unpickled_before:
-        _unpickled_before[address] = pickle.loads(ctypes.string_at(address, length))
-    return _unpickled_before[address]
+    return pickle.loads(ctypes.string_at(address, length))
