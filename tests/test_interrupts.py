@@ -42,7 +42,7 @@ def test_a_handler_of_the_caller_stays() -> None:
 
 def test_a_deferred_signal_acts_afterwards() -> None:
     done: list[str] = []
-    with pytest.raises(KeyboardInterrupt), interrupts_deferred():
+    with pytest.raises(KeyboardInterrupt), interrupts_deferred():  # noqa: PT012
         signal.raise_signal(signal.SIGINT)
         done.append("all")
     assert done == ["all"]
