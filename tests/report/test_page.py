@@ -15,7 +15,7 @@ from hulltune import Certified, Climb, Constraints, InputError, TuneResult, read
 from hulltune.metrics import get_metric
 from hulltune.report.html.encoding import decoded
 from hulltune.report.html.page import SCRIPTS, code_size, page_html
-from hulltune.report.html.subject import MOST_LINES, described, subject_of
+from hulltune.report.html.subject import MOST_LINES, MOST_SHOWN, described, subject_of
 from hulltune.report.html.summary import headline, metric_label, score_rows, signed, verdicts
 from hulltune.search.problem import Problem
 from hulltune.simulate import simulated_task
@@ -213,15 +213,17 @@ def test_tied_weights_have_one_line() -> None:
 
 
 def test_of_many_weights_those_worth_most_have_lines() -> None:
-    problem = Problem.of(random_lists(3, features=MOST_LINES + 6), "wer")
+    problem = Problem.of(random_lists(3, features=MOST_LINES + 6, sentences=5), "wer")
     subject = subject_of(weights_of(problem).tolist(), problem)
     groups = subject.groups()
     assert len(groups) == MOST_LINES
     worth = {k: abs(subject.result.without[name]) for k, name in enumerate(problem.feature_names)}
     kept = [worth[group[0]] for group in groups]
     assert min(kept) >= max(worth[k] for k in worth if (k,) not in groups)
-    columns = subject.shown(groups, np.ones(len(worth)))
-    assert len(columns) == len(worth)
+    assert subject.shown(groups, np.ones(len(worth))) == [group[0] for group in groups]
+    few = subject.shown(groups[:3], np.ones(len(worth)))
+    assert len(few) == MOST_SHOWN
+    assert {group[0] for group in groups[:3]} <= set(few)
 
 
 def test_forests_have_the_baseline_of_the_result() -> None:

@@ -38,8 +38,8 @@ from hulltune.tuning.result import TuneResult
 MOST_MEGABYTES = 5.0
 COMPACT_MEGABYTES = 0.4
 """The size of the page in a notebook."""
-INTERVALS = 50_000
-"""The intervals of all lines together, for each megabyte of the page: about half of it."""
+INTERVALS = 30_000
+"""The intervals of all lines together, for each megabyte of the page: about a third of it."""
 TOGETHER = 50
 """The sentences in one block of data."""
 MOST_WEIGHTS = 2_000

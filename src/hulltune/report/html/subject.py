@@ -20,9 +20,9 @@ from hulltune.tuning.sensitivity import sensitivity, usual_tolerance
 from hulltune.tuning.tune import other_metrics
 from hulltune.tuning.validation import counts_by_name
 
-MOST_LINES = 12
+MOST_LINES = 64
 """The most weights that a page has a line for: those that are worth most."""
-MOST_SHOWN = 24
+MOST_SHOWN = 64
 """The most features whose values a page has; the others are one number."""
 
 
