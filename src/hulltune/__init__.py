@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         kbest,
         sample,
     )
-    from hulltune.loop import CommandDecoder, DecoderError, LoopProgress, LoopResult, tune_loop
+    from hulltune.loop import CommandDecoder, DecoderError, Jobs, LoopProgress, LoopResult, tune_loop
     from hulltune.search import (
         Certificate,
         Certified,
@@ -100,7 +100,7 @@ _ROOMS = {
     ),
     "hulltune.surface": ("ErrorSurface",),
     "hulltune.formats": ("Reading", "read", "read_references", "read_weights", "write", "write_weights"),
-    "hulltune.loop": ("CommandDecoder", "DecoderError", "LoopProgress", "LoopResult", "tune_loop"),
+    "hulltune.loop": ("CommandDecoder", "DecoderError", "Jobs", "LoopProgress", "LoopResult", "tune_loop"),
     "hulltune.report.html": ("inline_report", "write_report"),
     "hulltune.report.figures": ("plot_plane", "plot_sensitivity", "plot_surface"),
     "hulltune.report.teaching": ("plot_envelope", "plot_inside", "plot_plus", "plot_times"),
@@ -145,6 +145,7 @@ __all__ = [
     "ForestBuilder",
     "GradientClimb",
     "InputError",
+    "Jobs",
     "LineCma",
     "LineSearch",
     "LoopProgress",

@@ -13,6 +13,7 @@ import pytest
 
 from hulltune import Climb, InputError, read, tune_loop
 from hulltune.formats import Reading, pack, write_jsonl
+from hulltune.formats.reading import Part
 from hulltune.loop import CommandDecoder, DecoderError, LoopResult
 from hulltune.loop.folder import RunFolder
 from hulltune.loop.hypotheses import Hypotheses
@@ -197,7 +198,7 @@ def test_lists_in_formats_that_cannot_be_read_together_are_joined(tmp_path: Path
         files = [plain[0], tmp_path / other]
         found = Hypotheses()
         for file in files:
-            found = found.added(read(file), [file])
+            found = found.added(read(file), [Part((file,))])
         rows = np.arange(expected.corpus.edges)
         assert found.union.texts(rows) == expected.texts(rows)
         assert np.array_equal(found.union.corpus.sentence_edges, expected.corpus.sentence_edges)

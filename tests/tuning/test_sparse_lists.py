@@ -18,6 +18,7 @@ from hulltune.cli.commands.info import describe
 from hulltune.cli.main import main
 from hulltune.data.features import DenseFeatures, SparseFeatures, as_sparse
 from hulltune.formats import rows as rows_module
+from hulltune.formats.reading import Part
 from hulltune.loop.hypotheses import Hypotheses, keep
 from hulltune.search import climb, climbing, steps
 from hulltune.search.certified import candidates, space
@@ -304,7 +305,7 @@ def test_a_loop_joins_sparse_lists(tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         found, files = keep(part, folder, lasting=True, count=12)
-        hypotheses = hypotheses.added(found, files)
+        hypotheses = hypotheses.added(found, [Part(tuple(files))])
     union = hypotheses.union
     assert isinstance(union.corpus.features, SparseFeatures)
     assert union.corpus.edges == sum(part.corpus.edges for part in parts)

@@ -192,6 +192,12 @@ def _moved(record: Iteration) -> str:
     return f", moved {', '.join(shown)}{' …' if len(moved) > MOST_MOVED else ''}"
 
 
+def pieces_text(pieces: tuple[int, int]) -> str:
+    """The progress of decoding in pieces."""
+    done, count = pieces
+    return f"decoding, {done:,} of {counted(count, 'piece')} done"
+
+
 def plain_loop_lines(*, every: float = 10.0, clock: Callable[[], float] = time.monotonic) -> ShowLoop:
     """A function that prints a line for each iteration, and one every few seconds while tuning takes long."""
     last = clock()
@@ -202,6 +208,8 @@ def plain_loop_lines(*, every: float = 10.0, clock: Callable[[], float] = time.m
             text = record_line(step.record, step.unit, step.previous, resumed=step.resumed)
         elif step.tuning is not None and has_begun(step.tuning) and clock() - last >= every:
             text = f"iteration {step.iteration}: {line(step.tuning)}"
+        elif step.pieces is not None and clock() - last >= every:
+            text = f"iteration {step.iteration}: {pieces_text(step.pieces)}"
         else:
             return
         last = clock()
@@ -237,7 +245,8 @@ def _table() -> Iterator[ShowLoop]:
             elif step.tuning is not None and has_begun(step.tuning):
                 spinner.update(text=f"iteration {step.iteration}: {line(step.tuning)}")
             else:
-                spinner.update(text=f"iteration {step.iteration}: {step.stage}")
+                stage = step.stage if step.pieces is None else pieces_text(step.pieces)
+                spinner.update(text=f"iteration {step.iteration}: {stage}")
             live.refresh()
 
         def say(text: str) -> None:

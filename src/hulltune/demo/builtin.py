@@ -36,12 +36,20 @@ class BuiltInDecoder:
         """The sentences whose lattice was too large in some call, with the number of edges last left out."""
         self.translator = built_in_translator(beam=beam)
 
-    def __call__(self, weights: Mapping[str, float]) -> Dataset | list[Forest]:
+    @property
+    def inputs(self) -> range:
+        """The inputs of ``tune_loop`` for several jobs: the numbers of the sentences."""
+        return range(len(self.sources))
+
+    def __call__(self, weights: Mapping[str, float], inputs: Sequence[int] | None = None) -> Dataset | list[Forest]:
         """The ``size`` best translations of each sentence, or all that the beam kept as a lattice or a forest."""
+        numbers = self.inputs if inputs is None else inputs
+        sources = [self.sources[number] for number in numbers]
         if self.forests:
-            return list(translate_to_forests(self.translator, self.sources, weights))
+            return list(translate_to_forests(self.translator, sources, weights))
         if self.lattices:
-            lattices = list(translate_to_lattices(self.translator, self.sources, weights))
-            self.left_out.update((number, one.left_out) for number, one in enumerate(lattices) if one.left_out)
+            lattices = list(translate_to_lattices(self.translator, sources, weights))
+            left_out = ((number, one.left_out) for number, one in zip(numbers, lattices, strict=True))
+            self.left_out.update((number, count) for number, count in left_out if count)
             return [one.forest for one in lattices]
-        return translate_to_lists(self.translator, self.sources, weights, size=self.size)
+        return translate_to_lists(self.translator, sources, weights, size=self.size)

@@ -14,6 +14,7 @@ from hulltune.demo.builtin import BuiltInDecoder
 from hulltune.demo.model import Task, built_in_task
 from hulltune.demo.translation import START_WEIGHTS
 from hulltune.formats import Reading, write_jsonl
+from hulltune.formats.reading import Part
 from hulltune.formats.streams import written_atomically
 from hulltune.loop import LoopProgress, LoopResult, tune_loop
 from hulltune.loop.folder import outputs
@@ -110,7 +111,7 @@ def _everything_found(result: LoopResult, run_folder: Path) -> Dataset:
     hypotheses = Hypotheses()
     for record in result.iterations:
         files = outputs(run_folder / f"iter-{record.number:03d}")
-        hypotheses = hypotheses.added(Reading().read(files), files)
+        hypotheses = hypotheses.added(Reading().read(files), [Part(tuple(files))])
     return hypotheses.union
 
 

@@ -78,6 +78,8 @@ class MosesReader:
     def __init__(self, *, problems: Problems, missing: float | None, dtype: Any = np.float64) -> None:
         from hulltune.kernels import moses_tables as moses
 
+        self.first = 0
+        """The sentence that the ids of further files count from."""
         self._kernel = moses
         self._problems = problems
         self._dtype = dtype
@@ -239,6 +241,8 @@ class MosesReader:
             kept_values = output.values[:values].astype(self._dtype, copy=False)
         kept_text = output.text[:text]
         of_rows = [column[:rows] for column in (output.row_layout, output.row_id, output.row_score, output.row_text)]
+        if self.first:
+            of_rows[1] = np.where(of_rows[1] >= 0, of_rows[1] + self.first, of_rows[1])
         if dropped:
             keep = np.ones(rows, dtype=bool)
             keep[list(dropped)] = False

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
@@ -32,10 +33,10 @@ from hulltune.formats.mert import read_mert
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.nemo import read_nemo
 from hulltune.formats.packed import open_packed
-from hulltune.formats.reading import COLUMNS, WITH_COLUMNS, Reading
+from hulltune.formats.reading import COLUMNS, WITH_COLUMNS, Part, Reading
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.registry import ENOUGH, SUMMED, reader, recognised_forests
-from hulltune.formats.rows import Rows, to_dataset
+from hulltune.formats.rows import RowCollector, Rows, to_dataset
 from hulltune.formats.sniff import sniff
 from hulltune.formats.streams import Problems, Source, open_bytes, without_suffix
 from hulltune.formats.table import FRAME, frame_columns, is_frame, read_frame
@@ -148,7 +149,7 @@ def read_with(reading: Reading, source: Any) -> Dataset:
     for item in items:
         if not isinstance(item, (str, os.PathLike)):
             raise InputError(f"paths: got {item!r}; expected the name of a file, or a data frame")
-    return _read_files(reading, items)
+    return read_parts_with(reading, [Part(tuple(items))])
 
 
 def _from_memory(reading: Reading, source: Any) -> Dataset:
@@ -169,6 +170,8 @@ class _File:
 
     source: Source
     format: str
+    first: int = 0
+    """The sentence that the ids of the file count from."""
 
     @property
     def has_forests(self) -> bool:
@@ -187,9 +190,11 @@ class _Files:
     found: list[_File] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     _opened: list[Source] = field(default_factory=list)
+    _first: int = 0
 
-    def add(self, path: Path) -> None:
-        """Add a file, the files that match a pattern, or those of a folder."""
+    def add(self, path: Path, first: int = 0) -> None:
+        """Add a file, the files that match a pattern, or those of a folder, whose ids count from ``first``."""
+        self._first = first
         matching = matching_files(path)
         for match in matching:
             source = self._source(match)
@@ -209,7 +214,7 @@ class _Files:
         return self._opened[-1]
 
     def _take(self, source: Source, kind: str) -> None:
-        self.found.append(_File(source, kind))
+        self.found.append(_File(source, kind, self._first))
         if len(self.found) > KEPT_OPEN:
             source.let_go()
 
@@ -263,11 +268,15 @@ def natural_key(name: Path) -> list[tuple[bool, int, str]]:
     return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
 
 
-def _read_files(reading: Reading, paths: Sequence[Path]) -> Dataset:
+def read_parts_with(reading: Reading, parts: Sequence[Part]) -> Dataset:
+    """Read the parts of a whole with these options; see ``Reading.read_parts``."""
     files = _Files(reading.format, reading.columns)
     with closing(files):
-        for path in paths:
-            files.add(path)
+        for part in parts:
+            for path in part.paths:
+                files.add(path, part.first)
+        if not files.found and not files.left_out:
+            raise InputError("no file has any content")
         if not any(file.has_forests for file in files.found):
             reading.check_for_lists()
             return _read_lists(reading, files.found)
@@ -318,7 +327,7 @@ def _without_ignored(reading: Reading, lists: Dataset) -> Dataset:
 def _open_packed(reading: Reading, files: Sequence[_File]) -> Dataset:
     """The dataset of a packed file of lists, which must be the only file."""
     name = files[0].source.name
-    if len(files) > 1:
+    if len(files) > 1 or files[0].first:
         raise InputError(f"{name}: a packed file is read alone; give the original lists, or pack them all")
     if reading.add:
         raise InputError(f"{name}: scores are added to the original lists, not to a packed file")
@@ -337,19 +346,27 @@ def _rows(reading: Reading, files: Sequence[_File], problems: Problems) -> Rows:
     if "moses" in formats:
         moses = MosesReader(problems=problems, missing=reading.missing, dtype=np.dtype(reading.dtype))
         for file in files:
+            moses.first = file.first
             moses.read(file.source)
         return moses.rows()
     collector = reading.collector()
-    if "mert" in formats:
-        read_mert([file.source for file in files], collector, problems)
-        return collector.rows()
+    for first, part in groupby(files, key=lambda file: file.first):
+        collector.first = first
+        _collect(list(part), collector, problems)
+    return collector.rows()
+
+
+def _collect(files: Sequence[_File], collector: RowCollector, problems: Problems) -> None:
+    """Collect the rows of files that count from one sentence; some formats need several files together."""
+    mert = [file.source for file in files if file.format == "mert"]
     nemo = [file.source for file in files if file.format == "nemo"]
+    if mert:
+        read_mert(mert, collector, problems)
     if nemo:
         read_nemo(nemo, collector, problems)
     for file in files:
-        if file.format != "nemo":
+        if file.format not in ("mert", "nemo"):
             reader(file.format)(file.source, collector, problems)
-    return collector.rows()
 
 
 # Forests, and lists among them.
@@ -357,7 +374,8 @@ def _rows(reading: Reading, files: Sequence[_File], problems: Problems) -> Rows:
 
 def _read_forests(reading: Reading, files: _Files) -> Dataset:
     options = reading.forest_options
-    if [file.format for file in files.found] == ["packed"] and options == ForestOptions():
+    alone = [(file.format, file.first) for file in files.found] == [("packed", 0)]
+    if alone and options == ForestOptions():
         return open_packed(files.found[0].source)
     names = _Names(reading.ids)
     vocabulary = Vocabulary()
@@ -373,8 +391,9 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
                 models.append(_model(file.format, forest))
                 for text, example in forest.notes.items():
                     notes.setdefault(text, []).append(f"{example} in {file.source.name}")
-                sentence = names.sentence(file.source, forest, len(forests))
-                pieces.append(Piece(sentence, forest.forest, Member(file.source.name, forest.name or f"{number}")))
+                sentence = names.sentence(file, forest, len(forests))
+                member = _member(file, forest.name or f"{number}")
+                pieces.append(Piece(sentence, forest.forest, member))
         elif lists is None:  # all lists at once: the lists of a sentence are joined
             lists = _read_lists(Reading(missing=reading.missing), list_files)
             pieces += pieces_of(lists, vocabulary)
@@ -394,6 +413,17 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
             if name not in dataset.feature_names:
                 raise unknown_name("feature in negate:", name, dataset.feature_names)
     return dataset if names.listed is None else replace(dataset, listed=len(names.listed))
+
+
+def _member(file: _File, name: str) -> Member:
+    """The origin of a forest. Numbers in a part become numbers of the whole, so that references find them."""
+    path = file.source.name
+    if not file.first:
+        return Member(path, name)
+    stem = without_suffix(FilePath(path)).stem
+    return Member(
+        os.path.dirname(path) if stem.isdigit() else path, f"{int(name) + file.first}" if name.isdigit() else name
+    )
 
 
 def _forests_of(file: _File, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
@@ -458,14 +488,19 @@ class _Names:
         self._ids = os.fspath(ids)
         self.listed = None if self._ids in ("order", "name", "name1") else _Listed(ids)
         self.kind = self._ids if self.listed is None else "name"
+        self._first = 0
         self._position = -1
 
-    def sentence(self, file: Source, forest: NamedForest, count: int) -> int:
+    def sentence(self, file: _File, forest: NamedForest, count: int) -> int:
         """The sentence of the next forest, one of ``count`` in its file."""
+        if file.first != self._first:
+            self._first, self._position = file.first, -1
         self._position += 1
         if self.listed is not None:
-            return self._line(file, forest, count, self.listed)
-        return self._position if self._ids == "order" else self._number(file.name, forest, count)
+            return file.first + self._line(file.source, forest, count, self.listed)
+        if self._ids == "order":
+            return file.first + self._position
+        return file.first + self._number(file.source.name, forest, count)
 
     def _number(self, name: str, forest: NamedForest, count: int) -> int:
         """The sentence by the number in the name of a file or, if that has several forests, of a forest."""

@@ -51,6 +51,14 @@ class OptionError(InputError):
 
 
 @dataclass(frozen=True)
+class Part:
+    """Files with a part of all sentences: id n, or the place n where the order tells, is sentence ``first + n``."""
+
+    paths: tuple[Path, ...]
+    first: int = 0
+
+
+@dataclass(frozen=True)
 class Reading:
     """Options for reading lists and forests, see ``read``. Those of one kind are refused for the other.
 
@@ -106,6 +114,15 @@ class Reading:
             return read_with(self, source)
         except MemoryError:
             raise InputError(_does_not_fit(source)) from None
+
+    def read_parts(self, parts: Sequence[Part]) -> Dataset:
+        """The dataset of all parts, which is that of one file with all their sentences."""
+        from hulltune.formats.read import read_parts_with
+
+        try:
+            return read_parts_with(self, parts)
+        except MemoryError:
+            raise InputError(_does_not_fit([path for part in parts for path in part.paths])) from None
 
     def meaning(self) -> dict[str, Any]:
         """The options that change the words or features read, as JSON values."""

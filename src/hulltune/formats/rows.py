@@ -273,6 +273,8 @@ class RowCollector:
         from hulltune.formats.columns import Columns
 
         self.columns = columns or Columns()
+        self.first = 0
+        """The sentence that further hypotheses and mentions count from: sentence n of theirs is ``first + n``."""
         self._missing = missing
         self._qualities: dict[str, dict[int, float]] = {}
         self._numbers: dict[SentenceId, int] = {}
@@ -309,6 +311,8 @@ class RowCollector:
         """Mention a sentence, which may have no hypotheses; returns the reason if it contradicts an earlier mention."""
         if not all(is_text(text) for text in (*(references or ()), source or "")):
             return LONE_SURROGATE
+        if self.first and isinstance(sentence, int):
+            sentence += self.first
         self._numbers.setdefault(sentence, len(self._numbers))
         if references is not None and self._references.setdefault(sentence, references) != references:
             return f"sentence {sentence!r} has other references than before"
@@ -329,6 +333,8 @@ class RowCollector:
         if reason is not None:
             self.skip_one()
             return reason
+        if self.first and isinstance(sentence, int):
+            sentence += self.first
         self._numbers.setdefault(sentence, len(self._numbers))
         self._keys.append(self._numbers[sentence])
         names, columns = tuple(features), self._columns

@@ -1,6 +1,7 @@
 """The decoder in the loop: decode, merge, tune, until nothing changes."""
 
 from hulltune.loop.command import CommandDecoder, DecoderError
+from hulltune.loop.jobs import Jobs
 from hulltune.loop.result import Iteration, LoopProgress, LoopResult
 from hulltune.loop.run import tune_loop
 from hulltune.loop.weights_template import WeightsFormat
@@ -9,6 +10,7 @@ __all__ = [
     "CommandDecoder",
     "DecoderError",
     "Iteration",
+    "Jobs",
     "LoopProgress",
     "LoopResult",
     "WeightsFormat",

@@ -29,7 +29,7 @@ fcntl: Any = _fcntl
 
 RUNS_COMMANDS = os.name == "posix"
 """Whether decoders can be run: in a session of their own, stopped as a group, with the shell at /bin/sh."""
-PLACES = ("input", "weights", "output", "iteration", "nbest")
+PLACES = ("input", "weights", "output", "iteration", "nbest", "job")
 """The names that a command may have in braces."""
 LAST_LINES = 12
 LOG = "decoder.log"
@@ -46,14 +46,48 @@ class DecoderError(RuntimeError):
         super().__init__("\n".join([message, *(f"  | {line}" for line in last_lines)]))
 
 
+class Running:
+    """The processes of decoders that are at work; ``stop``, from any thread, ends them, and no more are started."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self.stopped = False
+
+    def start(self, arguments: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        """Start a process that leads a session of its own."""
+        with self._lock:
+            self.check()
+            process = subprocess.Popen(arguments, start_new_session=True, **options)
+            self._processes.add(process)
+        return process
+
+    def check(self) -> None:
+        """Raise DecoderError if everything was stopped."""
+        if self.stopped:
+            raise DecoderError("the decoder was stopped")
+
+    def forget(self, process: subprocess.Popen[bytes]) -> None:
+        """Leave a process alone that has ended: another one may have its number soon."""
+        with self._lock:
+            self._processes.discard(process)
+
+    def stop(self) -> None:
+        """End all processes, with those that they started."""
+        with self._lock:
+            self.stopped = True
+            for process in self._processes:
+                _kill(process)
+
+
 @dataclass(frozen=True)
 class CommandDecoder:
     """Runs ``command`` for every iteration.
 
     The command is split into words like a shell does. In each word, ``{input}``, ``{weights}``, ``{output}``,
-    ``{iteration}`` and ``{nbest}`` are replaced (names with spaces need no quotes), and ``{{`` is a brace. Without
-    {input}, the command gets the input as its standard input. Without {output}, its standard output is its result.
-    ``{output}/`` is a folder that is made for it. With ``shell``, a shell runs the command. Names reach it as
+    ``{iteration}``, ``{nbest}`` and ``{job}`` are replaced (names with spaces need no quotes), and ``{{`` is a brace.
+    Without {input}, the command gets the input as its standard input. Without {output}, its standard output is its
+    result. ``{output}/`` is a folder that is made for it. With ``shell``, a shell runs the command. Names reach it as
     variables, so that it never takes a part of a name for a command; quotes around them are refused.
 
     The command runs in a session of its own: if it is stopped, so are all processes that it started. It is killed after
@@ -108,27 +142,28 @@ class CommandDecoder:
                 raise InputError(f"decoder: a single {hole[0]!r} in the command; write {hole[0] * 2!r} for a brace")
         return tuple(names)
 
-    def arguments(self, folder: Path, iteration: int) -> list[str]:
+    def arguments(self, folder: Path, iteration: int, job: int = 0) -> list[str]:
         """The arguments of the process for an iteration whose output goes to ``folder``."""
         if self.shell:
             return ["/bin/sh", "-c", _filled(self.command, {name: f'"${_variable(name)}"' for name in PLACES})]
-        values = self._values(folder, iteration)
+        values = self._values(folder, iteration, job)
         return [_filled(word, values) for word in self._words()]
 
-    def environment(self, folder: Path, iteration: int) -> dict[str, str]:
+    def environment(self, folder: Path, iteration: int, job: int = 0) -> dict[str, str]:
         """The environment of the process: with ``shell``, the names are variables in it."""
         if not self.shell:
             return dict(os.environ)
-        values = self._values(folder, iteration)
+        values = self._values(folder, iteration, job)
         return {**os.environ, **{_variable(name): value for name, value in values.items()}}
 
-    def _values(self, folder: Path, iteration: int) -> dict[str, str]:
+    def _values(self, folder: Path, iteration: int, job: int) -> dict[str, str]:
         return {
             "input": "" if self.input is None else os.path.abspath(self.input),
             "weights": str(self.weights_path(folder)),
             "output": str(folder.absolute() / "output"),
             "iteration": str(iteration),
             "nbest": str(self.nbest),
+            "job": str(job),
         }
 
     def _words(self) -> list[str]:
@@ -143,17 +178,29 @@ class CommandDecoder:
             return folder.absolute() / f"weights{Path(self.weights_format.template_file).suffix}"
         return folder.absolute() / f"weights{_SUFFIX[self.weights_format.name]}"
 
-    def decode(self, weights: Mapping[str, float], folder: Path, iteration: int) -> list[Path]:
-        """The files that the command writes into ``folder`` with these weights; DecoderError if it fails."""
+    def decode(
+        self,
+        weights: Mapping[str, float],
+        folder: Path,
+        iteration: int,
+        *,
+        job: int = 0,
+        running: Running | None = None,
+        may_be_silent: bool = False,
+    ) -> list[Path]:
+        """The files that the command writes into ``folder`` with these weights; DecoderError if it fails.
+
+        ``job`` is its number among the decoders that are at work. ``running`` can stop it from another thread. To write
+        nothing is a failure, unless it ``may_be_silent``.
+        """
         self.weights_format.write(weights, self.weights_path(folder))
         if "{output}/" in self.command:
             (folder / "output").mkdir()
         log = folder / LOG
         with log.open("wb") as messages:
             hold(messages)
-            process = partial(
-                self._run, self.arguments(folder, iteration), self.environment(folder, iteration), messages, log
-            )
+            arguments, environment = self.arguments(folder, iteration, job), self.environment(folder, iteration, job)
+            process = partial(self._run, arguments, environment, messages, log, running or Running())
             if "output" in self.places:
                 process(messages)
             else:
@@ -162,13 +209,19 @@ class CommandDecoder:
         written = sorted(path for path in folder.iterdir() if path.name.startswith("output"))
         for path in written:
             _own_copy(path)
-        if not any(_has_content(path) for path in written):
+        if not may_be_silent and not any(has_content(path) for path in written):
             where = "to its standard output" if "output" not in self.places else f"to {folder / 'output'}"
             raise DecoderError(f"the decoder ended well, but wrote nothing {where}", last_lines(log))
         return written
 
     def _run(
-        self, arguments: list[str], environment: Mapping[str, str], messages: IO[bytes], log: Path, out: IO[bytes]
+        self,
+        arguments: list[str],
+        environment: Mapping[str, str],
+        messages: IO[bytes],
+        log: Path,
+        running: Running,
+        out: IO[bytes],
     ) -> None:
         feed = None
         stop = threading.Event()
@@ -176,10 +229,9 @@ class CommandDecoder:
             try:
                 if self.input is not None and "input" not in self.places:
                     feed = open(self.input, "rb")  # noqa: SIM115  # closed below, whatever happens
-                process = subprocess.Popen(
-                    arguments, stdin=feed or subprocess.DEVNULL, stdout=out, stderr=messages, env=environment,
-                    start_new_session=True,
-                )  # fmt: skip
+                process = running.start(
+                    arguments, stdin=feed or subprocess.DEVNULL, stdout=out, stderr=messages, env=environment
+                )
             except OSError as error:
                 raise InputError(f"decoder: {arguments[0]!r} cannot be run ({error.strerror})") from None
             finally:
@@ -197,6 +249,8 @@ class CommandDecoder:
         except BaseException:
             _stop(process)
             raise
+        finally:
+            running.forget(process)
         if code:
             ended = f"was ended by signal {-code}" if code < 0 else f"failed with exit code {code}"
             raise DecoderError(f"the decoder {ended}", last_lines(log))
@@ -232,12 +286,16 @@ def last_lines(log: Path, count: int = LAST_LINES) -> tuple[str, ...]:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End the decoder and all processes that it started."""
+    """End the decoder and all processes that it started, and wait for its end."""
+    _kill(process)
+    process.wait()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
     try:
         os.killpg(process.pid, signal.SIGKILL)  # it leads its own session, so its id is that of the group
     except (ProcessLookupError, PermissionError):
         process.kill()
-    process.wait()
 
 
 def _own_copy(path: Path) -> None:
@@ -273,7 +331,8 @@ def _replaced_by_copy(path: Path, source: Path) -> None:
     copy.rename(path)
 
 
-def _has_content(path: Path) -> bool:
+def has_content(path: Path) -> bool:
+    """Whether a file is not empty, or a folder has entries."""
     return any(path.iterdir()) if path.is_dir() else path.stat().st_size > 0
 
 

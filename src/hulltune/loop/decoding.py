@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hulltune.data.dataset import Dataset, References
 from hulltune.errors import InputError
-from hulltune.formats.reading import Reading
+from hulltune.formats.reading import Part, Reading
 from hulltune.loop.command import LOG, CommandDecoder, DecoderError, last_lines
 from hulltune.loop.folder import RunFolder, outputs
 from hulltune.loop.hypotheses import keep
+from hulltune.loop.jobs import Jobs
+from hulltune.loop.pieces import CUT, Cut, Inputs, Piece, checked_part
+from hulltune.loop.runners import Runner
 from hulltune.tuning.inputs import DataLike
 
-Decoder = Callable[[Mapping[str, float]], DataLike] | CommandDecoder
-"""A function from weights to lists or forests (anything that ``tune`` takes), or a command."""
+Decoder = Callable[..., DataLike] | CommandDecoder
+"""A command, or a function from weights (and some inputs) to lists or forests (anything that ``tune`` takes)."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,8 @@ class Decodings:
     """The options for reading the output of a command."""
     lasting: bool
     """Whether the folder outlives the run, so that the run can be resumed."""
+    jobs: Jobs
+    runner: Runner
 
     def decode(
         self,
@@ -38,43 +44,117 @@ class Decodings:
         number: int,
         references: References,
         *,
+        inputs: Sequence[Any] | None = None,
         choose: bool = False,
-        use: Callable[[Dataset, list[Path]], None] | None = None,
-    ) -> tuple[Dataset, list[Path]]:
+        use: Callable[[Dataset, Sequence[Part]], None] | None = None,
+        told: Callable[[int, int], None] = lambda done, pieces: None,
+    ) -> tuple[Dataset, tuple[Part, ...]]:
         """The output of the decoder, and its files. A decoding is done once its output was read without a fault and its
         folder has its final name.
 
         The output has all sentences with a reference; one for which the decoder wrote nothing is empty. With
         ``choose``, some sentence must have several outputs. ``use`` is called with the output and its files before they
         get their final name, and raises InputError if the run has no use for them: a repaired decoder can then go on.
+        A function gets ``inputs``, if there are any. ``told`` is called with the number of pieces that are decoded, and
+        of all of them, where the input is cut.
         """
+        is_command = isinstance(decoder, CommandDecoder)
+        reading = self.reading if is_command else Reading()
         done = self.folder.finished(name)
         if done is not None:
-            files = outputs(done)
-            reading = self.reading if isinstance(decoder, CommandDecoder) else Reading()
-            return _complete(reading.read(files), references), files
+            parts = _parts_in(done, reading)
+            return _complete(reading.read_parts(parts), references), parts
         self.folder.reached(f"before decoding {name}")
-        with self.folder.unfinished(name) as folder:
-            if isinstance(decoder, CommandDecoder):
-                files = decoder.decode(weights, folder, number)
-                try:
-                    found = _complete(self.reading.read(files), references)
-                    _check(found, weights, choose=choose)
-                    if use is not None:
-                        use(found, files)
-                except InputError as error:
-                    raise DecoderError(
-                        f"the decoder's output cannot be used: {error}", last_lines(folder / LOG)
-                    ) from None
+        cut = None if self.jobs.is_one else Cut(len(references), self.jobs.pieces_of(len(references)), dict(weights))
+        with self.folder.unfinished(name, goes_on=lambda folder: _goes_on(folder, cut)) as folder:
+            found = None
+            if cut is not None:
+                parts = self._in_pieces(Inputs(decoder, inputs, len(references)), cut, folder, number, reading, told)
+            elif isinstance(decoder, CommandDecoder):
+                parts = (Part(tuple(decoder.decode(weights, folder, number))),)
             else:
-                found, files = keep(decoder(dict(weights)), folder, lasting=self.lasting, count=len(references))
-                found = _complete(found, references)
+                returned = decoder(dict(weights), *(() if inputs is None else (inputs,)))
+                found, files = keep(returned, folder, lasting=self.lasting, count=len(references))
+                parts = (Part(tuple(files)),)
+            try:
+                found = _complete(reading.read_parts(parts) if found is None else found, references)
                 _check(found, weights, choose=choose)
                 if use is not None:
-                    use(found, files)
+                    use(found, parts)
+            except InputError as error:
+                (folder / CUT).unlink(missing_ok=True)  # pieces of a decoder that has to be repaired are of no use
+                if not is_command and cut is None:
+                    raise
+                said = last_lines(folder / LOG) if (folder / LOG).exists() else ()
+                raise DecoderError(f"the decoder's output cannot be used: {error}", said) from None
             self.folder.reached(f"after decoding {name}")
         self.folder.reached(f"after naming {name}")
-        return found, [self.folder.path / name / path.name for path in files]
+        return found, tuple(_moved(part, folder, self.folder.path / name) for part in parts)
+
+    def _in_pieces(
+        self,
+        inputs: Inputs,
+        cut: Cut,
+        folder: Path,
+        iteration: int,
+        reading: Reading,
+        told: Callable[[int, int], None],
+    ) -> tuple[Part, ...]:
+        """The outputs of all pieces, of which some may be done already."""
+        cut = Cut.load(folder) or cut
+        pieces = list(cut)
+        work = inputs.works(pieces, cut.weights, iteration)
+        cut.save(folder)
+        home = RunFolder(folder)
+        left = [piece for piece in pieces if home.finished(piece.name) is None]
+        told(len(pieces) - len(left), len(pieces))
+
+        def decode(piece: Piece, job: int) -> None:
+            with home.unfinished(piece.name) as place:
+                self.runner.run(work(piece, job), place)
+                try:
+                    checked_part(piece, outputs(place), reading)
+                except InputError as error:
+                    said = last_lines(place / LOG) if (place / LOG).exists() else ()
+                    raise DecoderError(f"the decoder's output cannot be used: {error}", said) from None
+                self.folder.reached(f"after decoding {piece.name}")
+            self.folder.reached(f"after naming {piece.name}")
+
+        def count(piece: Piece) -> None:
+            left.remove(piece)
+            told(len(pieces) - len(left), len(pieces))
+
+        if left:
+            self.runner.ready()
+            self.jobs.run(left.copy(), decode, stop=self.runner.stop, told=count)
+        return _parts_in(folder, reading)
+
+
+def _goes_on(folder: Path, cut: Cut | None) -> bool:
+    """Whether the pieces that an earlier run has left are of use: those of the same sentences and weights."""
+    before = Cut.load(folder)
+    return cut is not None and before is not None and (before.sentences, before.weights) == (cut.sentences, cut.weights)
+
+
+def _parts_in(folder: Path, reading: Reading) -> tuple[Part, ...]:
+    """The outputs in the folder of a decoding. No two pieces may give a sentence the same name."""
+    cut = Cut.load(folder)
+    if cut is None:
+        return (Part(tuple(outputs(folder))),)
+    checked = [checked_part(piece, outputs(folder / piece.name), reading) for piece in cut]
+    named: set[str] = set()
+    for piece, one in zip(cut, checked, strict=True):
+        if not named.isdisjoint(one.names):
+            name = min(named & one.names)
+            raise InputError(
+                f"{piece.lines}: a sentence {name!r}, as in an earlier piece; expected other names, or numbers from 0"
+            )
+        named |= one.names
+    return tuple(one.part for one in checked)
+
+
+def _moved(part: Part, before: Path, after: Path) -> Part:
+    return replace(part, paths=tuple(after / Path(path).relative_to(before) for path in part.paths))
 
 
 def _complete(found: Dataset, references: References) -> Dataset:

@@ -3,6 +3,7 @@
     state.json             the state of the run, replaced as a whole
     iter-001/              the weights, the output and the log of the decoder in the first iteration
     iter-002.unfinished/   a decoder at work, or one that failed
+    iter-002.unfinished/piece-0001/   a piece of the input that is done, where several decoders share it
     heldout-iter-001/      the decoding of held-out sentences with the weights of an iteration
 
 The folder of an iteration gets its name when its output has been read without a fault; then the state is replaced. If
@@ -15,7 +16,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from hulltune.loop.result import Iteration
 FORMAT = "hulltune loop 1"
 STATE = "state.json"
 LOCK = "lock"
+UNFINISHED = ".unfinished"
 
 
 @dataclass(frozen=True)
@@ -84,18 +86,22 @@ class RunFolder:
         return self.path / name if (self.path / name).is_dir() else None
 
     @contextlib.contextmanager
-    def unfinished(self, name: str) -> Iterator[Path]:
-        """A new folder for a decoding. It gets its final name on success; after a failure it stays for inspection."""
-        folder = self.path / f"{name}.unfinished"
-        if is_at_work(folder):
-            raise InputError(
-                f"{folder}: the decoder that an earlier, killed run has started is still at work there; "
-                "wait until it ends, or end it, and run the command again"
-            )
+    def unfinished(self, name: str, *, goes_on: Callable[[Path], bool] = lambda folder: False) -> Iterator[Path]:
+        """A folder for a decoding, a new one unless that of an earlier run ``goes_on``.
+
+        It gets its final name on success; after a failure it stays for inspection.
+        """
+        folder = self.path / f"{name}{UNFINISHED}"
+        for place in (folder, *folder.glob(f"*{UNFINISHED}")):
+            if is_at_work(place):
+                raise InputError(
+                    f"{place}: the decoder that an earlier, killed run has started is still at work there; "
+                    "wait until it ends, or end it, and run the command again"
+                )
         try:
-            if folder.exists():
+            if folder.exists() and not goes_on(folder):
                 shutil.rmtree(folder)
-            folder.mkdir()
+            folder.mkdir(exist_ok=True)
         except OSError as error:
             raise InputError(f"{folder}: cannot be made a folder ({error.strerror})") from None
         yield folder

@@ -22,8 +22,9 @@ from hulltune.errors import InputError
 from hulltune.formats.forest_files import NamedForest
 from hulltune.formats.forest_text import write_forest_text
 from hulltune.formats.jsonl import write_jsonl
+from hulltune.formats.packed import pack
 from hulltune.formats.read import read
-from hulltune.formats.reading import Reading
+from hulltune.formats.reading import Part, Reading
 from hulltune.formats.rows import RowCollector, to_dataset
 from hulltune.formats.sniff import sniff
 from hulltune.tuning.inputs import DataLike
@@ -36,7 +37,7 @@ class Hypotheses:
     """The outputs of the iterations, in order. The union is lists if all of them are, otherwise forests."""
 
     reading: Reading = field(default_factory=Reading)
-    files: tuple[tuple[Path, ...], ...] = ()
+    parts: tuple[tuple[Part, ...], ...] = ()
     """The files of each iteration; none for forests that are only in memory."""
     each: tuple[Dataset, ...] = ()
 
@@ -49,11 +50,11 @@ class Hypotheses:
             return self.each[0]
         if not all(one.is_lists for one in self.each):
             return united(self.each)
-        paths = [path for paths in self.files for path in paths]
-        formats = {self.reading.format or sniff(path) for path in paths}
+        parts = [part for parts in self.parts for part in parts]
+        formats = {self.reading.format or sniff(path) for part in parts for path in part.paths}
         if len(formats) > 1 or "packed" in formats:
             return joined_lists(self.each, missing=self.reading.missing)
-        return read(paths, format=self.reading.format, missing=self.reading.missing)
+        return Reading(format=self.reading.format, missing=self.reading.missing).read_parts(parts)
 
     @property
     def size(self) -> int:
@@ -65,13 +66,13 @@ class Hypotheses:
         """The unit of ``size``."""
         return "hypotheses" if all(one.is_lists for one in self.each) else "edges"
 
-    def added(self, found: Dataset, files: Sequence[Path]) -> Hypotheses:
+    def added(self, found: Dataset, parts: Sequence[Part]) -> Hypotheses:
         """The hypotheses with those of one more iteration."""
-        return Hypotheses(self.reading, (*self.files, tuple(files)), (*self.each, found))
+        return Hypotheses(self.reading, (*self.parts, tuple(parts)), (*self.each, found))
 
-    def moved(self, files: Sequence[Path]) -> Hypotheses:
+    def moved(self, parts: Sequence[Part]) -> Hypotheses:
         """The hypotheses after their last files have got other names."""
-        moved = Hypotheses(self.reading, (*self.files[:-1], tuple(files)), self.each)
+        moved = Hypotheses(self.reading, (*self.parts[:-1], tuple(parts)), self.each)
         moved.__dict__["union"] = self.union  # already read
         return moved
 
@@ -118,10 +119,12 @@ def joined_lists(sets: Sequence[Dataset], *, missing: float | None) -> Dataset:
     return to_dataset(collector.rows(), columns=[], dtype=np.dtype(np.float64), skipped=[], provenance=provenance)
 
 
-def keep(returned: DataLike, folder: Path, *, lasting: bool, count: int) -> tuple[Dataset, list[Path]]:
+def keep(
+    returned: DataLike, folder: Path, *, lasting: bool, count: int, packed: bool = False
+) -> tuple[Dataset, list[Path]]:
     """The data that a decoder function returned, and the files in ``folder`` that hold them.
 
-    Forests are written only if they have to last, because not every forest can be written.
+    Forests are written only if they have to last, because not every forest can be written, except as a ``packed`` file.
     """
     if isinstance(returned, (str, os.PathLike)):
         returned = [returned]
@@ -135,6 +138,10 @@ def keep(returned: DataLike, folder: Path, *, lasting: bool, count: int) -> tupl
     found = found.aligned_to(count)  # the file keeps only the order of the sentences, not their ids
     if not lasting:
         return found, []
+    if packed:
+        path = folder / "output.hull"
+        pack(found, path)
+        return found, [path]
     path = folder / "output.forest"
     names = (NamedForest(forest, str(name)) for name, forest in zip(found.ids, found.corpus, strict=True))
     write_forest_text(path, names)

@@ -159,6 +159,8 @@ class LoopProgress:
     unit: str = "hypotheses"
     resumed: bool = False
     """Whether this iteration was done before the loop was last stopped."""
+    pieces: tuple[int, int] | None = None
+    """The number of pieces of the input that are decoded, and of all of them, while several decoders are at work."""
 
 
 def _shares(weights: Mapping[str, float]) -> dict[str, float]:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,11 +21,13 @@ from hulltune.data.forest import feature_vector
 from hulltune.data.matching import matched_aloud
 from hulltune.defaults import DEFAULT_SEARCH, MOST_RUNS
 from hulltune.errors import InputError, check_most
-from hulltune.formats.reading import Reading
+from hulltune.formats.reading import Part, Reading
 from hulltune.interrupts import is_interrupt
 from hulltune.loop.decoding import Decoder, Decodings
 from hulltune.loop.folder import RunFolder, State, iteration_name
 from hulltune.loop.hypotheses import Hypotheses, known_weights
+from hulltune.loop.jobs import Jobs
+from hulltune.loop.pieces import check_inputs
 from hulltune.loop.result import (
     INTERRUPTED,
     ITERATIONS,
@@ -37,6 +39,7 @@ from hulltune.loop.result import (
     LoopProgress,
     LoopResult,
 )
+from hulltune.loop.runners import get_runner
 from hulltune.loop.winners import winning_outputs
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
@@ -67,6 +70,9 @@ def tune_loop(
     seed: int = 1,
     threads: int | None = None,
     store: Store | str | Path | None = None,
+    inputs: Sequence[Any] | None = None,
+    heldout_inputs: Sequence[Any] | None = None,
+    jobs: int | Jobs = 1,
     settings: Mapping[str, Any] | None = None,
     progress: Callable[[LoopProgress], None] | None = None,
 ) -> LoopResult:
@@ -83,6 +89,10 @@ def tune_loop(
     the first and with the best weights. ``reading`` has the options for reading the output of a command; a function
     reads its own, for example with ``read``. All other options are those of ``tune``. A decoder that fails raises
     DecoderError, and everything found before is kept. Ctrl-C ends the loop with the best so far.
+
+    With ``jobs``, so many decoders share the input (see Jobs). A command gets some lines of its input each time. A
+    function needs ``inputs``, one for each reference: it is called with the weights and some of them, in their order,
+    by several threads at once, and numbers their outputs from 0.
 
     >>> from hulltune import Climb, tune_loop
     >>> from hulltune.demo import START_WEIGHTS, BuiltInDecoder, built_in_task
@@ -106,6 +116,10 @@ def tune_loop(
     texts = as_references(references)
     if texts is None:
         raise InputError("references: the loop needs them; expected a file or texts")
+    several = jobs if isinstance(jobs, Jobs) else Jobs(jobs)
+    unseen = as_references(heldout_references)
+    check_inputs("inputs", inputs, len(texts))
+    check_inputs("heldout_inputs", heldout_inputs, 0 if unseen is None else len(unseen))
     strategy = get_strategy(search)
     constraints = constraints or Constraints()
     chosen = get_metric(metric)
@@ -130,6 +144,8 @@ def tune_loop(
         where = stack.enter_context(tempfile.TemporaryDirectory()) if folder is None else folder
         run_folder = RunFolder(Path(where))
         stack.enter_context(run_folder.alone())
+        runner = get_runner(several.cluster)
+        stack.callback(runner.close)
         loop = _Loop(
             decoder=decoder,
             references=texts,
@@ -137,9 +153,11 @@ def tune_loop(
             iterations=iterations,
             least_gain=least_gain,
             folder=run_folder,
-            decodings=Decodings(run_folder, reading, lasting=folder is not None),
+            decodings=Decodings(run_folder, reading, lasting=folder is not None, jobs=several, runner=runner),
+            inputs=inputs,
+            heldout_inputs=heldout_inputs,
             heldout=heldout,
-            heldout_references=as_references(heldout_references),
+            heldout_references=unseen,
             tuning={"search": strategy, "constraints": constraints, "threads": threads, "store": kept},
             seed=seed,
             progress=progress,
@@ -163,6 +181,8 @@ class _Loop:
     least_gain: float
     folder: RunFolder
     decodings: Decodings
+    inputs: Sequence[Any] | None
+    heldout_inputs: Sequence[Any] | None
     heldout: Decoder | None
     heldout_references: tuple[tuple[str, ...], ...] | None
     tuning: dict[str, Any]
@@ -227,9 +247,9 @@ class _Loop:
             self._tell(number, "decoding", previous=previous)
         before, checked = self.hypotheses, []
 
-        def use(found: Dataset, files: list[Path]) -> None:
+        def use(found: Dataset, parts: Sequence[Part]) -> None:
             """Raise InputError if the output does not go together with the earlier ones, or cannot be tuned."""
-            together = before.added(found, files)
+            together = before.added(found, parts)
             match = matched_aloud if number == 1 else Dataset.matched  # what looks wrong is told once
             names = match(together.union, self.references).feature_names
             start = known_weights(weights, names)
@@ -240,11 +260,15 @@ class _Loop:
             check_units(feature_units(together.union.corpus), names)
             checked.append(together)
 
-        found, files = self.decodings.decode(
-            self.decoder, iteration_name(number), weights, number, self.references, choose=number == 1, use=use
-        )
+        def told(done: int, pieces: int) -> None:
+            self._tell(number, "decoding", previous=previous, pieces=(done, pieces))
+
+        found, parts = self.decodings.decode(
+            self.decoder, iteration_name(number), weights, number, self.references, inputs=self.inputs,
+            choose=number == 1, use=use, told=told,
+        )  # fmt: skip
         seconds = time.perf_counter() - began
-        self.hypotheses = checked[0].moved(files) if checked else before.added(found, files)
+        self.hypotheses = checked[0].moved(parts) if checked else before.added(found, parts)
         if known is not None:
             return known
         problem = self._problem(found, self.references)
@@ -327,7 +351,9 @@ class _Loop:
         name = f"heldout-{iteration_name(record.number)}"
         if name not in self.state.heldout:
             self._tell(record.number, "held out", record=record)
-            found, _ = self.decodings.decode(self.heldout, name, record.weights, record.number, self.heldout_references)
+            found, _ = self.decodings.decode(
+                self.heldout, name, record.weights, record.number, self.heldout_references, inputs=self.heldout_inputs
+            )
             problem = self._problem(found, self.heldout_references)
             score = float(self.metric.score(problem.baseline(_vector(record.weights, problem)).total))
             self.state = replace(
@@ -383,9 +409,11 @@ class _Loop:
         previous: Iteration | None = None,
         tuning: Progress | None = None,
         resumed: bool = False,
+        pieces: tuple[int, int] | None = None,
     ) -> None:
         if self.progress is not None:
-            self.progress(LoopProgress(number, stage, record, previous, tuning, self.hypotheses.unit, resumed))
+            unit = self.hypotheses.unit
+            self.progress(LoopProgress(number, stage, record, previous, tuning, unit, resumed, pieces))
 
 
 def _without_output(problem: Problem) -> int:

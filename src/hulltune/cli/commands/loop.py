@@ -43,22 +43,34 @@ from hulltune.cli.options import (
 )
 from hulltune.cli.progress import shown_loop
 from hulltune.cli.reading import read_references, reading_of
-from hulltune.cli.values import DERIVATIONS, RUNS, Number, OneOf
+from hulltune.cli.values import DERIVATIONS, RUNS, Number, OneOf, WholeNumber
+from hulltune.defaults import MOST_RUNS, MOST_THREADS
 from hulltune.errors import InputError
 from hulltune.interrupts import uninterrupted
-from hulltune.names import WEIGHT_FORMATS
+from hulltune.names import CLUSTERS, WEIGHT_FORMATS
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
     from hulltune.data.dataset import References
-    from hulltune.loop import LoopProgress, WeightsFormat
+    from hulltune.loop import Jobs, LoopProgress, WeightsFormat
     from hulltune.loop.decoding import Decoder
     from hulltune.metrics import Metric
 
 EXAMPLES = """\
 hulltune loop --decoder 'decode {weights} {output}' --input dev.de --ref dev.en --weights start.json
+hulltune loop --jobs 8 --retries 1 --decoder 'decode {input} {weights}' --input dev.de --ref dev.en --weights w.json
 hulltune loop --input dev.de --ref dev.en --forest"""
 DECODER = "decoder"
+
+
+@dataclass(frozen=True)
+class JobOptions:
+    """The decoders that share the input."""
+
+    jobs: int
+    pieces: int | None
+    retries: int
+    cluster: str | None
 
 
 @dataclass(frozen=True)
@@ -92,8 +104,8 @@ class DecoderOptions:
     option(
         DECODER,
         "--decoder COMMAND",
-        "The command that decodes. {weights} in it stands for the file of weights; {input}, {output}, {nbest} and "
-        "{iteration} can be used, too. [default: the built-in decoder]",
+        "The command that decodes. {weights} in it stands for the file of weights; {input}, {output}, {nbest}, "
+        "{iteration} and {job} can be used, too. [default: the built-in decoder]",
     ),
     option(DECODER, "--shell", "Run the command in a shell, which allows pipes."),
     option(DECODER, "--timeout S", "Stop the command if it runs longer than S seconds.", type=Number()),
@@ -120,6 +132,36 @@ class DecoderOptions:
         "Write the weights into a copy of this file, in which {lm} stands for the weight of lm.",
     ),
 )
+@gathered(
+    "several",
+    JobOptions,
+    option(
+        DECODER,
+        "--jobs N",
+        "Cut the input into pieces, and run N decoders at once. The result does not depend on N.",
+        type=WholeNumber(1, MOST_THREADS),
+        default=1,
+    ),
+    option(
+        DECODER,
+        "--pieces P",
+        "The number of pieces, each of which starts the decoder once. [default: as many as jobs]",
+        type=WholeNumber(1),
+    ),
+    option(
+        DECODER,
+        "--retries R",
+        "Decode a piece that failed up to R more times.",
+        type=WholeNumber(0, MOST_RUNS),
+        default=0,
+    ),
+    option(
+        DECODER,
+        "--cluster NAME",
+        "ray: decode on the nodes of a Ray cluster (RAY_ADDRESS, or one started here).",
+        type=OneOf("cluster", CLUSTERS),
+    ),
+)
 @reading_options(DECODER)
 @constraint_options
 @option(SEARCH, "--iterations N", "Decode and tune at most N times.", type=RUNS, default=10)
@@ -142,6 +184,7 @@ def loop(
     ref: tuple[str, ...],
     metric: Metric,
     how: DecoderOptions,
+    several: JobOptions,
     reading: ReadingOptions,
     constraints: ConstraintOptions,
     iterations: int,
@@ -190,6 +233,9 @@ def loop(
                 folder=folder,
                 heldout=unseen,
                 heldout_references=unseen_references,
+                inputs=getattr(decoder, "inputs", None),
+                heldout_inputs=getattr(unseen, "inputs", None),
+                jobs=_jobs(several, how),
                 reading=reading_of(reading),
                 settings={"input": _digest(source)},
                 progress=progress,
@@ -245,6 +291,18 @@ def _decoder(
     from hulltune.demo.builtin import BuiltInDecoder
 
     return BuiltInDecoder(source, size=how.nbest, lattices=how.lattice, forests=how.forest)
+
+
+def _jobs(several: JobOptions, how: DecoderOptions) -> Jobs:
+    """The jobs of the options. The built-in decoder holds Python back, so it gets processes, except for lattices: there
+    it tells what it has left out.
+    """
+    from hulltune.loop import Jobs
+
+    cluster = several.cluster
+    if cluster is None and several.jobs > 1 and how.decoder is None and not how.lattice:
+        cluster = "processes"
+    return Jobs(several.jobs, several.pieces, several.retries, cluster)
 
 
 def _weights_format(how: DecoderOptions) -> WeightsFormat | None:

@@ -1,0 +1,163 @@
+"""Several decoders at once: each takes a piece of the input, and a piece that failed is tried again."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from hulltune.defaults import MOST_RUNS, MOST_THREADS
+from hulltune.errors import InputError, Note, check_most, unknown_name
+from hulltune.interrupts import interrupts_set
+from hulltune.loop.command import DecoderError
+from hulltune.loop.pieces import Piece
+from hulltune.names import CLUSTERS
+from hulltune.wording import counted
+
+T = TypeVar("T")
+LOOK = 0.1
+"""The seconds between two looks for a request to stop."""
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The number of decoders at work at once, and the pieces of the input that they take.
+
+    The result is the same for any numbers, if the decoder decodes a sentence alike whatever is beside it. There are as
+    many pieces as jobs, unless ``pieces`` says otherwise; more of them even out long and short sentences, but each
+    starts the decoder once. A piece that failed is tried again up to ``retries`` times. With ``cluster``, pieces run in
+    processes of this machine ("processes", for a function that holds Python back) or on the nodes of a Ray cluster
+    ("ray").
+
+    >>> from hulltune import Jobs
+    >>> Jobs(4, pieces=16, retries=2).pieces_of(100), Jobs(4).pieces_of(3)
+    (16, 3)
+    """
+
+    count: int = 1
+    pieces: int | None = None
+    retries: int = 0
+    cluster: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("count", 1), ("pieces", 1), ("retries", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise InputError(f"{'jobs' if name == 'count' else name}: expected at least {least}, got {value}")
+        check_most("jobs", self.count, MOST_THREADS)
+        check_most("retries", self.retries, MOST_RUNS)
+        if self.cluster is not None and self.cluster not in CLUSTERS:
+            raise unknown_name("cluster", self.cluster, CLUSTERS)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether one decoder takes the whole input, here, and only once."""
+        return self == Jobs()
+
+    def pieces_of(self, sentences: int) -> int:
+        """The number of pieces for so many sentences: none is without a sentence."""
+        return max(1, min(self.pieces or self.count, sentences))
+
+    def run(
+        self,
+        pieces: Sequence[Piece],
+        decode: Callable[[Piece, int], T],
+        *,
+        stop: Callable[[], None],
+        told: Callable[[Piece], None],
+    ) -> dict[Piece, T]:
+        """The answers of ``decode(piece, job)`` for all pieces, called by a thread for each job.
+
+        After a failure that no retry has mended, no piece is begun, but those at work are waited for: nothing that is
+        done is lost. An interrupt, and any error but DecoderError, ends them all by ``stop``.
+        """
+        run = _Run(self, deque(pieces), decode)
+        for job in range(min(self.count, len(pieces))):
+            # Daemons: Python would wait for other threads when it ends, even for a function that hangs.
+            threading.Thread(target=run.work, args=(job,), name=f"hulltune-job-{job}", daemon=True).start()
+        try:
+            return run.answers(len(pieces), told)
+        except BaseException:
+            run.stopping.set()
+            stop()
+            raise
+
+
+class _Run:
+    """The state of pieces that are decoded at once."""
+
+    def __init__(self, jobs: Jobs, waiting: deque[Piece], decode: Callable[[Piece, int], T]) -> None:
+        self.jobs, self.waiting, self.decode = jobs, waiting, decode
+        self.stopping = threading.Event()
+        self.news: queue.SimpleQueue[tuple[Piece, object, bool]] = queue.SimpleQueue()
+        """Pieces with their answers or errors, and whether the piece is tried again."""
+
+    def work(self, job: int) -> None:
+        """Decode pieces until none is left."""
+        while not self.stopping.is_set():
+            try:
+                piece = self.waiting.popleft()
+            except IndexError:
+                return
+            self.news.put((piece, self._answer(piece, job), False))
+
+    def _answer(self, piece: Piece, job: int) -> object:
+        """The answer for a piece, or the error after the last try."""
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                return self.decode(piece, job)
+            except DecoderError as error:
+                if tries > self.jobs.retries or self.stopping.is_set():
+                    after = f" (tried {counted(tries, 'time')})" if tries > 1 else ""
+                    return DecoderError(f"{piece.lines}: {error.message}{after}", error.last_lines)
+                self.news.put((piece, error, True))
+            except BaseException as error:  # also what ends a thread: the caller has to know
+                return error
+
+    def answers(self, count: int, told: Callable[[Piece], None]) -> dict[Piece, T]:
+        """The answers for all pieces, as they come in."""
+        found: dict[Piece, T] = {}
+        failed: dict[Piece, DecoderError] = {}
+        stop = threading.Event()
+        with interrupts_set(stop):
+            while len(found) + len(failed) < count:
+                if stop.is_set():
+                    raise KeyboardInterrupt
+                try:
+                    piece, answer, again = self.news.get(timeout=LOOK)
+                except queue.Empty:
+                    continue
+                if again:
+                    assert isinstance(answer, DecoderError)
+                    warnings.warn(f"{piece.lines}: {answer.message}; trying again", Note, stacklevel=2)
+                elif isinstance(answer, DecoderError):
+                    failed[piece] = answer
+                    count -= self._begin_no_more()
+                    left = count - len(found) - len(failed)
+                    if left:
+                        what = f"{counted(left, 'piece')} at work"
+                        warnings.warn(f"{answer.message}; waiting for {what}", Note, stacklevel=2)
+                elif isinstance(answer, BaseException):
+                    raise answer
+                else:
+                    found[piece] = answer  # type: ignore[assignment]
+                    told(piece)
+        if failed:
+            raise failed[min(failed, key=lambda piece: piece.number)]
+        return found
+
+    def _begin_no_more(self) -> int:
+        """Drop the pieces that wait; returns how many there were."""
+        dropped = 0
+        while True:
+            try:
+                self.waiting.popleft()
+            except IndexError:
+                return dropped
+            dropped += 1
