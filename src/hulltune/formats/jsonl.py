@@ -233,10 +233,11 @@ def _candidate_fault(candidate: Any, text: str) -> str | None:
     return None
 
 
-def write_jsonl(lists: Dataset, path: str | os.PathLike[str]) -> None:
+def write_jsonl(lists: Dataset, path: str | os.PathLike[str], *, mark_sparse: bool = False) -> None:
     """Write lists in the native format; reading them back gives the same lists.
 
-    Of sparse features, the first hypothesis has all, to keep their order, and others have those that are not 0.
+    Of sparse features, the first hypothesis has all, to keep their order, and others have those that are not 0. With
+    ``mark_sparse``, lists that are read together with these may also have other features.
 
     >>> from pathlib import Path
     >>> from hulltune import read
@@ -251,7 +252,7 @@ def write_jsonl(lists: Dataset, path: str | os.PathLike[str]) -> None:
     with written_atomically(path) as file:
         for sentence, name in enumerate(lists.ids):
             record: dict[str, Any] = {"id": name}
-            if is_sparse:
+            if is_sparse or mark_sparse:
                 record["sparse"] = True
             if lists.references is not None:
                 record["refs"] = list(lists.references[sentence])

@@ -392,7 +392,7 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
                 for text, example in forest.notes.items():
                     notes.setdefault(text, []).append(f"{example} in {file.source.name}")
                 sentence = names.sentence(file, forest, len(forests))
-                member = _member(file, forest.name or f"{number}")
+                member = _member(file, forest.name or (f"{number}" if len(forests) > 1 else None))
                 pieces.append(Piece(sentence, forest.forest, member))
         elif lists is None:  # all lists at once: the lists of a sentence are joined
             lists = _read_lists(Reading(missing=reading.missing), list_files)
@@ -415,15 +415,14 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
     return dataset if names.listed is None else replace(dataset, listed=len(names.listed))
 
 
-def _member(file: _File, name: str) -> Member:
+def _member(file: _File, name: str | None) -> Member:
     """The origin of a forest. Numbers in a part become numbers of the whole, so that references find them."""
     path = file.source.name
     if not file.first:
         return Member(path, name)
-    stem = without_suffix(FilePath(path)).stem
-    return Member(
-        os.path.dirname(path) if stem.isdigit() else path, f"{int(name) + file.first}" if name.isdigit() else name
-    )
+    if without_suffix(FilePath(path)).stem.isdigit():
+        path = os.path.dirname(path)
+    return Member(path, f"{int(name) + file.first}" if name is not None and name.isdigit() else name)
 
 
 def _forests_of(file: _File, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:

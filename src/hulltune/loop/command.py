@@ -45,6 +45,10 @@ class DecoderError(RuntimeError):
         self.message, self.last_lines = message, last_lines
         super().__init__("\n".join([message, *(f"  | {line}" for line in last_lines)]))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let other processes send it."""
+        return DecoderError, (self.message, self.last_lines)
+
 
 class Running:
     """The processes of decoders that are at work; ``stop``, from any thread, ends them, and no more are started."""
@@ -209,7 +213,7 @@ class CommandDecoder:
         written = sorted(path for path in folder.iterdir() if path.name.startswith("output"))
         for path in written:
             _own_copy(path)
-        if not may_be_silent and not any(has_content(path) for path in written):
+        if not may_be_silent and not any(_has_content(path) for path in written):
             where = "to its standard output" if "output" not in self.places else f"to {folder / 'output'}"
             raise DecoderError(f"the decoder ended well, but wrote nothing {where}", last_lines(log))
         return written
@@ -331,8 +335,7 @@ def _replaced_by_copy(path: Path, source: Path) -> None:
     copy.rename(path)
 
 
-def has_content(path: Path) -> bool:
-    """Whether a file is not empty, or a folder has entries."""
+def _has_content(path: Path) -> bool:
     return any(path.iterdir()) if path.is_dir() else path.stat().st_size > 0
 
 

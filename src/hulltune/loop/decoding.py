@@ -68,8 +68,9 @@ class Decodings:
         cut = None if self.jobs.is_one else Cut(len(references), self.jobs.pieces_of(len(references)), dict(weights))
         with self.folder.unfinished(name, goes_on=lambda folder: _goes_on(folder, cut)) as folder:
             found = None
+            parts: tuple[Part, ...] = ()
             if cut is not None:
-                parts = self._in_pieces(Inputs(decoder, inputs, len(references)), cut, folder, number, reading, told)
+                self._in_pieces(Inputs(decoder, inputs, len(references)), cut, folder, number, reading, told)
             elif isinstance(decoder, CommandDecoder):
                 parts = (Part(tuple(decoder.decode(weights, folder, number))),)
             else:
@@ -77,6 +78,7 @@ class Decodings:
                 found, files = keep(returned, folder, lasting=self.lasting, count=len(references))
                 parts = (Part(tuple(files)),)
             try:
+                parts = parts or _parts_in(folder, reading)
                 found = _complete(reading.read_parts(parts) if found is None else found, references)
                 _check(found, weights, choose=choose)
                 if use is not None:
@@ -99,8 +101,8 @@ class Decodings:
         iteration: int,
         reading: Reading,
         told: Callable[[int, int], None],
-    ) -> tuple[Part, ...]:
-        """The outputs of all pieces, of which some may be done already."""
+    ) -> None:
+        """Decode all pieces of which the folder has no output yet."""
         cut = Cut.load(folder) or cut
         pieces = list(cut)
         work = inputs.works(pieces, cut.weights, iteration)
@@ -111,9 +113,10 @@ class Decodings:
 
         def decode(piece: Piece, job: int) -> None:
             with home.unfinished(piece.name) as place:
-                self.runner.run(work(piece, job), place)
+                own = work(piece, job)
+                self.runner.run(own, place)
                 try:
-                    checked_part(piece, outputs(place), reading)
+                    checked_part(piece, outputs(place), reading, may_be_silent=own.may_be_silent)
                 except InputError as error:
                     said = last_lines(place / LOG) if (place / LOG).exists() else ()
                     raise DecoderError(f"the decoder's output cannot be used: {error}", said) from None
@@ -127,7 +130,6 @@ class Decodings:
         if left:
             self.runner.ready()
             self.jobs.run(left.copy(), decode, stop=self.runner.stop, told=count)
-        return _parts_in(folder, reading)
 
 
 def _goes_on(folder: Path, cut: Cut | None) -> bool:

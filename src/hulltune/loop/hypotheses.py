@@ -133,7 +133,8 @@ def keep(
     found = read(returned)
     if found.is_lists:
         path = folder / "output.jsonl"
-        write_jsonl(found, path)
+        # A Dataset was read as its reader wanted it: other pieces may have features that are 0 in all of this one.
+        write_jsonl(found, path, mark_sparse=packed and isinstance(returned, Dataset))
         return found, [path]
     found = found.aligned_to(count)  # the file keeps only the order of the sentences, not their ids
     if not lasting:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -21,6 +22,8 @@ from hulltune.wording import counted
 T = TypeVar("T")
 LOOK = 0.1
 """The seconds between two looks for a request to stop."""
+LEAVE = 2.0
+"""The seconds that decoders have to end when they are stopped; a function may go on, but is not listened to."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +79,22 @@ class Jobs:
         done is lost. An interrupt, and any error but DecoderError, ends them all by ``stop``.
         """
         run = _Run(self, deque(pieces), decode)
-        for job in range(min(self.count, len(pieces))):
-            # Daemons: Python would wait for other threads when it ends, even for a function that hangs.
-            threading.Thread(target=run.work, args=(job,), name=f"hulltune-job-{job}", daemon=True).start()
+        # Daemons: Python would wait for other threads when it ends, even for a function that hangs.
+        threads = [
+            threading.Thread(target=run.work, args=(job,), name=f"hulltune-job-{job}", daemon=True)
+            for job in range(min(self.count, len(pieces)))
+        ]
         try:
-            return run.answers(len(pieces), told)
+            for thread in threads:
+                thread.start()
+            return run.answers(len(threads), told)
         except BaseException:
             run.stopping.set()
             stop()
+            deadline = time.monotonic() + LEAVE
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join(max(0.0, deadline - time.monotonic()))
             raise
 
 
@@ -93,17 +104,22 @@ class _Run:
     def __init__(self, jobs: Jobs, waiting: deque[Piece], decode: Callable[[Piece, int], T]) -> None:
         self.jobs, self.waiting, self.decode = jobs, waiting, decode
         self.stopping = threading.Event()
-        self.news: queue.SimpleQueue[tuple[Piece, object, bool]] = queue.SimpleQueue()
-        """Pieces with their answers or errors, and whether the piece is tried again."""
+        """Set when no further piece may be begun."""
+        self.news: queue.SimpleQueue[tuple[Piece, object, bool] | None] = queue.SimpleQueue()
+        """Pieces with their answers or errors, and whether the piece is tried again; None when a thread ends."""
 
     def work(self, job: int) -> None:
-        """Decode pieces until none is left."""
-        while not self.stopping.is_set():
+        """Decode pieces until none is left, or one has failed."""
+        while self.waiting and not self.stopping.is_set():
             try:
                 piece = self.waiting.popleft()
-            except IndexError:
-                return
-            self.news.put((piece, self._answer(piece, job), False))
+            except IndexError:  # another thread was faster
+                break
+            answer = self._answer(piece, job)
+            if isinstance(answer, BaseException):
+                self.stopping.set()
+            self.news.put((piece, answer, False))
+        self.news.put(None)
 
     def _answer(self, piece: Piece, job: int) -> object:
         """The answer for a piece, or the error after the last try."""
@@ -120,29 +136,30 @@ class _Run:
             except BaseException as error:  # also what ends a thread: the caller has to know
                 return error
 
-    def answers(self, count: int, told: Callable[[Piece], None]) -> dict[Piece, T]:
-        """The answers for all pieces, as they come in."""
+    def answers(self, threads: int, told: Callable[[Piece], None]) -> dict[Piece, T]:
+        """The answers for all pieces, as they come in from so many threads."""
         found: dict[Piece, T] = {}
         failed: dict[Piece, DecoderError] = {}
         stop = threading.Event()
         with interrupts_set(stop):
-            while len(found) + len(failed) < count:
+            while threads:
                 if stop.is_set():
                     raise KeyboardInterrupt
                 try:
-                    piece, answer, again = self.news.get(timeout=LOOK)
+                    news = self.news.get(timeout=LOOK)
                 except queue.Empty:
                     continue
-                if again:
-                    assert isinstance(answer, DecoderError)
+                if news is None:
+                    threads -= 1
+                    continue
+                piece, answer, again = news
+                if isinstance(answer, DecoderError) and again:
                     warnings.warn(f"{piece.lines}: {answer.message}; trying again", Note, stacklevel=2)
                 elif isinstance(answer, DecoderError):
                     failed[piece] = answer
-                    count -= self._begin_no_more()
-                    left = count - len(found) - len(failed)
-                    if left:
-                        what = f"{counted(left, 'piece')} at work"
-                        warnings.warn(f"{answer.message}; waiting for {what}", Note, stacklevel=2)
+                    if threads > 1 and len(failed) == 1:
+                        text = f"{answer.message}; waiting for the pieces that are at work"
+                        warnings.warn(text, Note, stacklevel=2)
                 elif isinstance(answer, BaseException):
                     raise answer
                 else:
@@ -151,13 +168,3 @@ class _Run:
         if failed:
             raise failed[min(failed, key=lambda piece: piece.number)]
         return found
-
-    def _begin_no_more(self) -> int:
-        """Drop the pieces that wait; returns how many there were."""
-        dropped = 0
-        while True:
-            try:
-                self.waiting.popleft()
-            except IndexError:
-                return dropped
-            dropped += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,8 @@ from hulltune.data.dataset import Dataset
 from hulltune.errors import InputError
 from hulltune.formats.reading import Part, Reading
 from hulltune.formats.result_files import as_record, load_record, save_record
-from hulltune.loop.command import CommandDecoder, Running, has_content
+from hulltune.formats.streams import open_bytes
+from hulltune.loop.command import LAST_LINES, CommandDecoder, DecoderError, Running
 from hulltune.loop.hypotheses import keep
 from hulltune.tuning.inputs import DataLike
 from hulltune.wording import counted
@@ -73,6 +75,10 @@ class Cut:
 class Work(Protocol):
     """The decoding of a piece, which can be sent to another process."""
 
+    @property
+    def may_be_silent(self) -> bool:
+        """Whether the decoder may have nothing to say: the piece is of blank lines only."""
+
     def __call__(self, folder: Path, running: Running) -> None:
         """Write the output into ``folder``; DecoderError if the decoder fails or ``running`` was stopped."""
 
@@ -87,17 +93,20 @@ class CommandWork:
     job: int
     lines: bytes | None
 
+    @property
+    def may_be_silent(self) -> bool:
+        """Whether the piece is of blank lines only."""
+        return self.lines is not None and not self.lines.strip()
+
     def __call__(self, folder: Path, running: Running) -> None:
         """Run the command on the lines, in a file with the suffix of the input."""
-        decoder, silent = self.decoder, False
+        decoder, silent = self.decoder, self.may_be_silent
         if self.lines is not None:
             assert decoder.input is not None
             path = folder.absolute() / f"input{Path(decoder.input).suffix}"
             path.write_bytes(self.lines)
-            decoder, silent = replace(decoder, input=path), not self.lines.strip()
-        decoder.decode(
-            self.weights, folder, self.iteration, job=self.job, running=running, may_be_silent=silent
-        )  # fmt: skip
+            decoder = replace(decoder, input=path)
+        decoder.decode(self.weights, folder, self.iteration, job=self.job, running=running, may_be_silent=silent)
 
 
 @dataclass(frozen=True)
@@ -108,13 +117,21 @@ class FunctionWork:
     weights: Mapping[str, float]
     inputs: Sequence[Any] | None
     count: int
+    may_be_silent: bool = False
 
     def __call__(self, folder: Path, running: Running) -> None:
         """Call the function, and write what it returns."""
         inputs = () if self.inputs is None else (self.inputs,)
-        returned = self.function(dict(self.weights), *inputs)
+        try:
+            returned = self.function(dict(self.weights), *inputs)
+        except Exception as error:
+            lines = traceback.format_exc().splitlines()[-LAST_LINES:]
+            raise DecoderError(f"the decoder raised {type(error).__name__}: {error}", tuple(lines)) from error
         running.check()  # the folder may belong to another run by now
-        keep(returned, folder, lasting=True, count=self.count, packed=True)
+        try:
+            keep(returned, folder, lasting=True, count=self.count, packed=True)
+        except InputError as error:
+            raise DecoderError(f"the decoder's output cannot be used: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -186,14 +203,16 @@ class CheckedPart:
     names: frozenset[str]
 
 
-def checked_part(piece: Piece, files: Sequence[Path], reading: Reading) -> CheckedPart:
+def checked_part(piece: Piece, files: Sequence[Path], reading: Reading, *, may_be_silent: bool = True) -> CheckedPart:
     """The output of a piece; InputError if it does not belong to the sentences of the piece.
 
     A decoder that sees a piece numbers its sentences from 0. One that takes numbers from its input (an id in each line)
     gives those of the whole. Both can be told apart, because no piece is longer than those before it.
     """
-    files = [path for path in files if has_content(path)]
+    files = [path for path in files if path.is_dir() or not _is_empty(path)]
     if not files:
+        if not may_be_silent:
+            raise InputError("it is empty; a sentence without output is taken as empty only beside others")
         return CheckedPart(Part((), piece.first), frozenset())
     found = reading.read(files)
     names = frozenset(name for name in found.ids if isinstance(name, str))
@@ -202,6 +221,12 @@ def checked_part(piece: Piece, files: Sequence[Path], reading: Reading) -> Check
             raise InputError(f"{counted(len(found), 'sentence')}, but the piece has {counted(piece.count, 'line')}")
         return CheckedPart(Part(tuple(files), piece.first), names)
     return CheckedPart(Part(tuple(files), _counted_from(found, piece)), names)
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a file has no content, unpacked if it is compressed."""
+    with open_bytes(path) as stream:
+        return not stream.read(1)
 
 
 def _counted_from(found: Dataset, piece: Piece) -> int:

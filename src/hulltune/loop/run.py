@@ -141,7 +141,9 @@ def tune_loop(
     }
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
-        where = stack.enter_context(tempfile.TemporaryDirectory()) if folder is None else folder
+        where = (
+            stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)) if folder is None else folder
+        )
         run_folder = RunFolder(Path(where))
         stack.enter_context(run_folder.alone())
         runner = get_runner(several.cluster)

@@ -14,14 +14,13 @@ import signal
 import sys
 import tempfile
 import threading
-import traceback
 import zipfile
 from pathlib import Path
 from typing import Any, Protocol
 
 from hulltune.errors import InputError
 from hulltune.interrupts import SIGNALS
-from hulltune.loop.command import LAST_LINES, LOG, DecoderError, Running, hold, last_lines
+from hulltune.loop.command import LOG, DecoderError, Running, hold, last_lines
 from hulltune.loop.pieces import Work
 
 
@@ -47,19 +46,6 @@ def get_runner(cluster: str | None) -> Runner:
     return runners[cluster]()
 
 
-def done(work: Work, folder: Path, running: Running) -> None:
-    """Do the work; whatever a function raises becomes a DecoderError with the end of its traceback."""
-    try:
-        work(folder, running)
-    except DecoderError:
-        raise
-    except InputError as error:
-        raise DecoderError(f"the decoder's output cannot be used: {error}") from error
-    except Exception as error:
-        lines = traceback.format_exc().splitlines()[-LAST_LINES:]
-        raise DecoderError(f"the decoder raised {type(error).__name__}: {error}", tuple(lines)) from error
-
-
 class Here:
     """Commands as processes of this one, functions in the calling thread."""
 
@@ -71,7 +57,7 @@ class Here:
 
     def run(self, work: Work, folder: Path) -> None:
         """Do the work in the calling thread."""
-        done(work, folder, self._running)
+        work(folder, self._running)
 
     def stop(self) -> None:
         """End the commands. A function cannot be ended: what it returns is not used."""
@@ -113,13 +99,15 @@ class Processes:
             failure = answer.recv()
         except EOFError:  # it died
             process.join()
-            failure = (f"the decoder's process ended with exit code {process.exitcode}", _logged(folder))
+            code = process.exitcode or 0
+            ended = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            failure = DecoderError(f"the decoder's process {ended}", _logged(folder))
         finally:
             process.join()
             with self._lock:
                 self._processes.discard(process)
         if failure is not None:
-            raise DecoderError(*failure)
+            raise failure
 
     def stop(self) -> None:
         """End all processes, with those that they started."""
@@ -148,12 +136,12 @@ def _in_process(work: Work, folder: Path, question: Any) -> None:
     question.send(failure)
 
 
-def _failure(work: Work, folder: Path) -> tuple[str, tuple[str, ...]] | None:
-    """Do the work; returns None, or the message and the last lines of its failure."""
+def _failure(work: Work, folder: Path) -> DecoderError | InputError | None:
+    """Do the work; returns None, or its failure."""
     try:
-        done(work, folder, Running())
-    except DecoderError as error:
-        return error.message, error.last_lines
+        work(folder, Running())
+    except (DecoderError, InputError) as error:
+        return error.with_traceback(None)
     return None
 
 
@@ -208,7 +196,7 @@ class OnRay:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             archive.extractall(folder)
         if failure is not None:
-            raise DecoderError(*failure)
+            raise failure
 
     def stop(self) -> None:
         """Cancel all tasks: an interrupt in each of their workers ends its decoder."""
@@ -246,7 +234,7 @@ def _start(ray: Any) -> None:
             signal.signal(number, handler)
 
 
-def _on_node(work: Work) -> tuple[tuple[str, tuple[str, ...]] | None, bytes]:
+def _on_node(work: Work) -> tuple[DecoderError | InputError | None, bytes]:
     """Do the work in a folder of the node; returns the failure, or None, and the files."""
     with tempfile.TemporaryDirectory(prefix="hulltune-piece-") as name:
         folder = Path(name)
