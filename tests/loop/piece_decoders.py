@@ -41,14 +41,18 @@ def decode_to_forests(weights: Mapping[str, float], inputs: Sequence[int]) -> li
     ]  # fmt: skip
 
 
-def decode_and_die(weights: Mapping[str, float], inputs: Sequence[int]) -> list[dict[str, Any]]:
-    """Decode as a function whose process is killed when it gets sentence 6 for the first time."""
-    marker = Path(os.environ["HULLTUNE_TEST_MARKER"])
-    if 6 in inputs and marker.exists():
-        marker.unlink()
-        print("about to die", flush=True)
-        os.kill(os.getpid(), 9)
-    return decode(weights, inputs)
+class Dying:
+    """A function as a decoder whose process is killed when it gets sentence 6 while ``marker`` exists."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __call__(self, weights: Mapping[str, float], inputs: Sequence[int]) -> list[dict[str, Any]]:
+        if 6 in inputs and self.marker.exists():
+            self.marker.unlink()
+            print("about to die", flush=True)
+            os.kill(os.getpid(), 9)
+        return decode(weights, inputs)
 
 
 def moses(records: Sequence[tuple[object, dict[str, Any]]], weights: Mapping[str, float]) -> str:

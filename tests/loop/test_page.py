@@ -22,7 +22,7 @@ PAGE = Page("docs/loop.md")
 
 
 def test_the_examples_in_python() -> None:
-    PAGE.assert_examples_hold(at_least=9)
+    PAGE.assert_examples_hold(at_least=12)
 
 
 def test_the_examples_for_the_command_line(
@@ -38,7 +38,7 @@ def test_the_examples_for_the_command_line(
         assert main([*words, *quickly.get(words[0], [])]) == 0, (words, capsys.readouterr().err)
     said = capsys.readouterr()
     assert "iteration 1: decoded" in said.err
-    assert said.out.count("tuning set") == 5
+    assert said.out.count("tuning set") == 6
     assert said.out.count("held out") >= 2
     names = {path.name for path in (tmp_path / "demo").iterdir()}
     assert names == {
@@ -46,6 +46,7 @@ def test_the_examples_for_the_command_line(
     }  # fmt: skip
     assert {path.name for path in (tmp_path / "first").iterdir()} >= {"state.json", "iter-001", "heldout-iter-001"}
     assert list((tmp_path / "third" / "iter-001").glob("output.nbest"))
+    assert len(list((tmp_path / "fifth" / "iter-001").glob("piece-*/output"))) == 2
 
 
 def test_what_the_page_names_exists() -> None:

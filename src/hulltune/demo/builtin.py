@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from hulltune.data.dataset import Dataset
 from hulltune.data.forest import Forest
@@ -30,11 +32,18 @@ class BuiltInDecoder:
             raise InputError("lattices, forests: expected one of them at most, got both")
         if isinstance(sources, (str, os.PathLike)):
             sources = [line for _, line in numbered_lines(sources, Problems())]
-        self.sources, self.size = list(sources), size
+        self.sources, self.size, self.beam = list(sources), size, beam
         self.lattices, self.forests = lattices, forests
         self.left_out: dict[int, int] = {}
         """The sentences whose lattice was too large in some call, with the number of edges last left out."""
         self.translator = built_in_translator(beam=beam)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let another process make its own: rules of the grammar cannot be sent."""
+        made = partial(
+            BuiltInDecoder, size=self.size, lattices=self.lattices, forests=self.forests, beam=self.beam
+        )  # fmt: skip
+        return made, (self.sources,)
 
     @property
     def inputs(self) -> range:

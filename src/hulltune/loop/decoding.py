@@ -62,11 +62,13 @@ class Decodings:
         reading = self.reading if is_command else Reading()
         done = self.folder.finished(name)
         if done is not None:
-            parts = _parts_in(done, reading)
-            return _complete(reading.read_parts(parts), references), parts
+            known = _parts_in(done, reading)
+            return _complete(reading.read_parts(known), references), known
         self.folder.reached(f"before decoding {name}")
-        cut = None if self.jobs.is_one else Cut(len(references), self.jobs.pieces_of(len(references)), dict(weights))
-        with self.folder.unfinished(name, goes_on=lambda folder: _goes_on(folder, cut)) as folder:
+        cut = left = self._cut_left(name, weights, len(references))
+        if cut is None and not self.jobs.is_one:
+            cut = Cut(len(references), self.jobs.pieces_of(len(references)), dict(weights))
+        with self.folder.unfinished(name, keep=left is not None) as folder:
             found = None
             parts: tuple[Part, ...] = ()
             if cut is not None:
@@ -93,6 +95,11 @@ class Decodings:
         self.folder.reached(f"after naming {name}")
         return found, tuple(_moved(part, folder, self.folder.path / name) for part in parts)
 
+    def _cut_left(self, name: str, weights: Mapping[str, float], sentences: int) -> Cut | None:
+        """The cut that an earlier run has left, if its pieces are of use: those of the same sentences and weights."""
+        cut = Cut.load(self.folder.unfinished_path(name))
+        return cut if cut is not None and (cut.sentences, cut.weights) == (sentences, weights) else None
+
     def _in_pieces(
         self,
         inputs: Inputs,
@@ -103,7 +110,6 @@ class Decodings:
         told: Callable[[int, int], None],
     ) -> None:
         """Decode all pieces of which the folder has no output yet."""
-        cut = Cut.load(folder) or cut
         pieces = list(cut)
         work = inputs.works(pieces, cut.weights, iteration)
         cut.save(folder)
@@ -130,12 +136,6 @@ class Decodings:
         if left:
             self.runner.ready()
             self.jobs.run(left.copy(), decode, stop=self.runner.stop, told=count)
-
-
-def _goes_on(folder: Path, cut: Cut | None) -> bool:
-    """Whether the pieces that an earlier run has left are of use: those of the same sentences and weights."""
-    before = Cut.load(folder)
-    return cut is not None and before is not None and (before.sentences, before.weights) == (cut.sentences, cut.weights)
 
 
 def _parts_in(folder: Path, reading: Reading) -> tuple[Part, ...]:

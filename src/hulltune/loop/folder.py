@@ -16,7 +16,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,13 +85,17 @@ class RunFolder:
         """The folder of a finished decoding; None if it is not finished."""
         return self.path / name if (self.path / name).is_dir() else None
 
+    def unfinished_path(self, name: str) -> Path:
+        """The folder of a decoding that is at work, or has failed."""
+        return self.path / f"{name}{UNFINISHED}"
+
     @contextlib.contextmanager
-    def unfinished(self, name: str, *, goes_on: Callable[[Path], bool] = lambda folder: False) -> Iterator[Path]:
-        """A folder for a decoding, a new one unless that of an earlier run ``goes_on``.
+    def unfinished(self, name: str, *, keep: bool = False) -> Iterator[Path]:
+        """A folder for a decoding: a new one, or with ``keep`` that of an earlier run.
 
         It gets its final name on success; after a failure it stays for inspection.
         """
-        folder = self.path / f"{name}{UNFINISHED}"
+        folder = self.unfinished_path(name)
         for place in (folder, *folder.glob(f"*{UNFINISHED}")):
             if is_at_work(place):
                 raise InputError(
@@ -99,7 +103,7 @@ class RunFolder:
                     "wait until it ends, or end it, and run the command again"
                 )
         try:
-            if folder.exists() and not goes_on(folder):
+            if folder.exists() and not keep:
                 shutil.rmtree(folder)
             folder.mkdir(exist_ok=True)
         except OSError as error:

@@ -21,7 +21,10 @@ from typing import Any, Protocol
 from hulltune.errors import InputError
 from hulltune.interrupts import SIGNALS
 from hulltune.loop.command import LOG, DecoderError, Running, hold, last_lines
-from hulltune.loop.pieces import Work
+from hulltune.loop.pieces import CommandWork, Work
+
+LOOK = 0.2
+"""The seconds between two looks for an interrupt of a task."""
 
 
 class Runner(Protocol):
@@ -68,9 +71,13 @@ class Here:
 
 
 class Processes:
-    """A new process for each piece, which leads a session of its own and can be ended at any time."""
+    """A new process for each piece, which leads a session of its own and can be ended at any time.
+
+    Commands are processes already: they run as they do without a cluster.
+    """
 
     def __init__(self) -> None:
+        self._here = Here()
         self._lock = threading.Lock()
         self._processes: set[Any] = set()
         self._stopped = False
@@ -80,6 +87,9 @@ class Processes:
 
     def run(self, work: Work, folder: Path) -> None:
         """Have a process do the work. What it prints goes to the log."""
+        if isinstance(work, CommandWork):
+            self._here.run(work, folder)
+            return
         context = multiprocessing.get_context("spawn")  # a fork would inherit the locks of other threads
         answer, question = context.Pipe(duplex=False)
         process = context.Process(target=_in_process, args=(work, folder, question), daemon=True)
@@ -111,6 +121,7 @@ class Processes:
 
     def stop(self) -> None:
         """End all processes, with those that they started."""
+        self._here.stop()
         with self._lock:
             self._stopped = True
             for process in self._processes:
@@ -131,18 +142,33 @@ def _in_process(work: Work, folder: Path, question: Any) -> None:
         hold(log)
         for stream in (1, 2):
             os.dup2(log.fileno(), stream)
-        failure = _failure(work, folder)
+        failure = _failure(work, folder, Running())
         sys.stdout.flush()
     question.send(failure)
 
 
-def _failure(work: Work, folder: Path) -> DecoderError | InputError | None:
+def _failure(work: Work, folder: Path, running: Running) -> DecoderError | InputError | None:
     """Do the work; returns None, or its failure."""
     try:
-        work(folder, Running())
+        work(folder, running)
     except (DecoderError, InputError) as error:
         return error.with_traceback(None)
     return None
+
+
+def _interruptible_failure(work: Work, folder: Path) -> DecoderError | InputError | None:
+    """Do the work in another thread, because a cancelled task is interrupted only where it runs Python code."""
+    running, failures = Running(), []
+    thread = threading.Thread(target=lambda: failures.append(_failure(work, folder, running)))
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(LOOK)
+    except BaseException:
+        running.stop()
+        thread.join()
+        raise
+    return failures[0]
 
 
 def _logged(folder: Path) -> tuple[str, ...]:
@@ -238,7 +264,8 @@ def _on_node(work: Work) -> tuple[DecoderError | InputError | None, bytes]:
     """Do the work in a folder of the node; returns the failure, or None, and the files."""
     with tempfile.TemporaryDirectory(prefix="hulltune-piece-") as name:
         folder = Path(name)
-        failure = _failure(work, folder)
+        is_command = isinstance(work, CommandWork)
+        failure = _interruptible_failure(work, folder) if is_command else _failure(work, folder, Running())
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(folder.rglob("*")):

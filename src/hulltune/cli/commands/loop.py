@@ -158,7 +158,7 @@ class DecoderOptions:
     option(
         DECODER,
         "--cluster NAME",
-        "ray: decode on the nodes of a Ray cluster (RAY_ADDRESS, or one started here).",
+        "Decode on the nodes of a Ray cluster (ray): that of RAY_ADDRESS, or one started here.",
         type=OneOf("cluster", CLUSTERS),
     ),
 )
