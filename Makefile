@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := certify,figures,parquet,zstd
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+WORKERS ?= 2
+PYTEST_ALL = pytest -n $(WORKERS) --dist loadfile
 
 .PHONY: help kernels demo test lint types unit same-results exactness docs test-docs soak test-lowest package review bench examples browser clean
 
@@ -43,7 +45,7 @@ $(VENV)/.optional: $(STAMP)
 	@touch $@
 
 unit: kernels $(VENV)/.optional
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/$(PYTEST_ALL)
 
 # What builds the site, and what its notebooks import.
 $(VENV)/.docs: $(STAMP)
@@ -83,7 +85,7 @@ test-lowest:     ## all tests with the lowest allowed versions of all dependenci
 		-e '.[$(EXTRAS)]' --group test
 	$(LOWEST)/bin/python -m pip list --disable-pip-version-check
 	$(LOWEST)/bin/python -m hulltune.kernels._building src/hulltune/kernels/compiled > /dev/null
-	$(LOWEST)/bin/pytest -n 2 --dist loadfile
+	$(LOWEST)/bin/$(PYTEST_ALL)
 
 package: $(STAMP)  ## a wheel and an sdist in dist/, both installed; the tests of the sdist are run from it
 	$(PIP) build twine
