@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 PYTEST_ALL = pytest -n $(WORKERS) --dist loadfile
 
-.PHONY: help kernels demo test lint types unit same-results exactness docs test-docs soak test-lowest package review bench examples browser clean
+.PHONY: help kernels demo test lint types unit same-results exactness docs test-docs pages soak test-lowest package review bench examples browser clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -58,6 +58,12 @@ docs: kernels $(VENV)/.docs  ## the site, in out/site: open out/site/index.html
 
 test-docs: docs  ## the site: its links, its search, what it fetches; and all that is slow to check of the documentation
 	$(BIN)/pytest -m docs
+
+# Pictures of reports need a browser, and stay as they are without one.
+pages: kernels $(VENV)/.docs  ## all numbers and pictures of README.md, docs/ and paper/, made again
+	$(BIN)/python benchmarks/pages.py
+	cd docs/pictures && for script in ../../examples/gallery/*.py; do ../../$(BIN)/python $$script || exit 1; done
+	$(BIN)/python examples/report.py out/report --pictures docs/pictures
 
 # Debian and Ubuntu (its chromium is a snap, which works as well); elsewhere any Chromium on the PATH will do.
 browser:         ## a Chromium for the tests of reports, by apt where possible; they are skipped without one
