@@ -71,3 +71,12 @@ def test_a_wheel_has_one_library_and_the_name_of_its_platform(tmp_path: Path) ->
     assert f"-{python}-{python}-" in name
     assert Path(library).name.startswith(_library.PYTHON)
     assert next(tmp_path.glob("*.whl")).stat().st_size < 10 * MEGABYTE
+
+
+def test_version_and_date_are_those_of_the_changelog() -> None:
+    """The newest section of the changelog is the version of the package, with the date of the citation."""
+    changes, citation = ((ROOT / name).read_text(encoding="utf-8") for name in ("CHANGELOG.md", "CITATION.cff"))
+    newest = re.findall(r"^## (\S+) \((\d{4}-\d{2}-\d{2})\)$", changes, re.MULTILINE)[0]
+    cited = re.search(r'^version: (\S+)\ndate-released: "(.+)"$', citation, re.MULTILINE)
+    assert cited is not None
+    assert newest == cited.groups() == (hulltune.__version__, newest[1])
