@@ -261,6 +261,8 @@ class Store:
             return f"{self.path}: another process has held the store for {self._timeout:g} s; try again"
         if isinstance(error, sqlite3.OperationalError) and "unable to open" in text:
             return f"{self.path}: cannot be opened or created; expected a file in a writable folder"
+        if not text:  # Python 3.10 leaves out a message with names that are none
+            return f"{self.path}: is damaged or not a store of hulltune; name another file"
         if "not a database" in text or "malformed" in text or "no such" in text:
             return f"{self.path}: is damaged or not a store of hulltune ({text}); name another file"
         return f"{self.path}: the store failed: {text}"
