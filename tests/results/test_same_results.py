@@ -32,7 +32,10 @@ EVERYTHING = "HULLTUNE_SAME_RESULTS"
 """The variable of the environment that asks for the exhaustive cases, too."""
 CASES = [case for case in all_cases() if not case.exhaustive or os.environ.get(EVERYTHING) == "all"]
 FILE = json.loads(RECORDED.read_text(encoding="utf-8"))
-ELSEWHERE = (FILE["recorded with"]["arithmetic"], FILE["recorded with"]["numpy"][0]) != (arithmetic(), np.__version__[0])
+ELSEWHERE = (FILE["recorded with"]["arithmetic"], FILE["recorded with"]["numpy"][0]) != (
+    arithmetic(),
+    np.__version__[0],
+)
 
 
 @pytest.fixture(scope="module")

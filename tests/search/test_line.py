@@ -243,5 +243,7 @@ def test_steps_beyond_a_single_far_breakpoint_are_finite() -> None:
     with np.errstate(all="raise"):
         for at in (-far, far):
             for number in (0, 1):
-                step = choose(np.array([at]), np.array([1.0 - number, float(number)]), policy=Policy("middle"), current_loss=2.0)
+                step = choose(
+                    np.array([at]), np.array([1.0 - number, float(number)]), policy=Policy("middle"), current_loss=2.0
+                )
                 assert abs(step.eta) < math.inf

@@ -193,7 +193,9 @@ def is_frame(value: object) -> bool:
     if isinstance(value, Mapping):
         return bool(value) and all(isinstance(column, (list, tuple)) for column in value.values())
     names = hasattr(value, "columns") or hasattr(value, "column_names")
-    size = hasattr(value, "shape") or hasattr(value, "num_rows")  # a RecordBatch of older releases of pyarrow has no shape
+    size = hasattr(value, "shape") or hasattr(
+        value, "num_rows"
+    )  # a RecordBatch of older releases of pyarrow has no shape
     return names and size and hasattr(value, "__getitem__")
 
 
