@@ -40,7 +40,7 @@ from hulltune.loop.result import (
 from hulltune.loop.winners import winning_outputs
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
-from hulltune.metrics.store import Store
+from hulltune.metrics.store import Store, opened
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import check_units, feature_units
 from hulltune.search.problem import Problem
@@ -126,7 +126,7 @@ def tune_loop(
         **(settings or {}),
     }
     with ExitStack() as stack:
-        kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
+        kept = stack.enter_context(opened(store))
         where = stack.enter_context(tempfile.TemporaryDirectory()) if folder is None else folder
         run_folder = RunFolder(Path(where))
         stack.enter_context(run_folder.alone())

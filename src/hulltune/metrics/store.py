@@ -62,6 +62,16 @@ def output_ids(signature: str, keys: Sequence[bytes], outputs: Sequence[str]) ->
     return ids
 
 
+@contextmanager
+def opened(store: Store | str | Path | None) -> Iterator[Store | None]:
+    """The store that a caller gave, or that of a file, which is closed at the end."""
+    if isinstance(store, (str, Path)):
+        with Store(store) as kept:
+            yield kept
+    else:
+        yield store
+
+
 class Store:
     """A file of statistics that several processes and threads may use at once.
 
