@@ -98,6 +98,12 @@ package: $(STAMP)  ## a wheel and an sdist in dist/, both installed; the tests o
 	rm -rf dist build/package && mkdir -p build/package
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/twine check --strict dist/*
+	for built in dist/*.tar.gz dist/*.whl; do \
+		$(PYTHON) -m venv --clear build/package/installed \
+		&& HULLTUNE_PURE=1 build/package/installed/bin/python -m pip install --quiet $$built \
+		&& build/package/installed/bin/hulltune --version || exit 1; \
+	done
+	build/package/installed/bin/hulltune tune examples/tiny.jsonl --metric wer --quiet
 	tar -xzf dist/*.tar.gz -C build/package
 	$(MAKE) -C build/package/hulltune-* unit
 

@@ -270,10 +270,10 @@ def test_the_surfaces_of_a_subset_are_those_of_its_own_problem(given: list[Fores
 def test_weights_of_a_problem_may_be_given_in_any_way() -> None:
     problem = function_problem(Forest.from_nbest(["a", "b"], [[1.0, 2.0], [2.0, 1.0]], feature_names=["x", "y"]), hits)
     as_array = np.array([1.0, 0.0])
-    for given in ([1, 0], (1.0, 0.0), {"x": 1.0}):
-        assert problem.loss(given) == problem.loss(as_array)
-        assert problem.score(given) == problem.score(as_array)
-        assert problem.picks(given).outputs.tolist() == problem.picks(as_array).outputs.tolist() == [1]
+    for weights in ([1, 0], (1.0, 0.0), {"x": 1.0}):
+        assert problem.loss(weights) == problem.loss(as_array)
+        assert problem.score(weights) == problem.score(as_array)
+        assert problem.picks(weights).outputs.tolist() == problem.picks(as_array).outputs.tolist() == [1]
     with pytest.raises(InputError, match=r"weights: expected 2 numbers \(x, y\), got an array of shape \(1,\)"):
         problem.loss([1.0])
     with pytest.raises(InputError, match=r"unknown feature in weights: 'z'"):
