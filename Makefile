@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 EXTRAS := certify,figures,parquet,zstd
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+WORKERS ?= 2
+PYTEST_ALL = pytest -n $(WORKERS) --dist loadfile
 
-.PHONY: help kernels demo test lint types unit same-results exactness docs test-docs soak test-lowest package review bench examples browser clean
+.PHONY: help kernels demo test lint types unit same-results exactness docs test-docs pages soak test-lowest package review bench examples browser clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+: .*##|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -43,7 +45,7 @@ $(VENV)/.optional: $(STAMP)
 	@touch $@
 
 unit: kernels $(VENV)/.optional
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/$(PYTEST_ALL)
 
 # What builds the site, and what its notebooks import.
 $(VENV)/.docs: $(STAMP)
@@ -56,6 +58,12 @@ docs: kernels $(VENV)/.docs  ## the site, in out/site: open out/site/index.html
 
 test-docs: docs  ## the site: its links, its search, what it fetches; and all that is slow to check of the documentation
 	$(BIN)/pytest -m docs
+
+# Pictures of reports need a browser, and stay as they are without one.
+pages: kernels $(VENV)/.docs  ## all numbers and pictures of README.md, docs/ and paper/, made again
+	$(BIN)/python benchmarks/pages.py
+	cd docs/pictures && for script in ../../examples/gallery/*.py; do ../../$(BIN)/python $$script || exit 1; done
+	$(BIN)/python examples/report.py out/report --pictures docs/pictures
 
 # Debian and Ubuntu (its chromium is a snap, which works as well); elsewhere any Chromium on the PATH will do.
 browser:         ## a Chromium for the tests of reports, by apt where possible; they are skipped without one
@@ -83,13 +91,19 @@ test-lowest:     ## all tests with the lowest allowed versions of all dependenci
 		-e '.[$(EXTRAS)]' --group test
 	$(LOWEST)/bin/python -m pip list --disable-pip-version-check
 	$(LOWEST)/bin/python -m hulltune.kernels._building src/hulltune/kernels/compiled > /dev/null
-	$(LOWEST)/bin/pytest -n 2 --dist loadfile
+	$(LOWEST)/bin/$(PYTEST_ALL)
 
 package: $(STAMP)  ## a wheel and an sdist in dist/, both installed; the tests of the sdist are run from it
 	$(PIP) build twine
 	rm -rf dist build/package && mkdir -p build/package
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/twine check --strict dist/*
+	for built in dist/*.tar.gz dist/*.whl; do \
+		$(PYTHON) -m venv --clear build/package/installed \
+		&& HULLTUNE_PURE=1 build/package/installed/bin/python -m pip install --quiet $$built \
+		&& build/package/installed/bin/hulltune --version || exit 1; \
+	done
+	build/package/installed/bin/hulltune tune examples/tiny.jsonl --metric wer --quiet
 	tar -xzf dist/*.tar.gz -C build/package
 	$(MAKE) -C build/package/hulltune-* unit
 

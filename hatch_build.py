@@ -1,20 +1,23 @@
-"""The build hook: compiles the kernels for the common CPU of this architecture, and puts them into the wheel.
+"""The build hooks: compiled kernels for the wheel, and the README as it reads away from its repository.
 
-With HULLTUNE_PURE=1, and wherever the kernels cannot be compiled, the wheel is a pure one (py3-none-any), which works
-everywhere and compiles its kernels when they are needed.
+The kernels are compiled for the common CPU of this architecture. With HULLTUNE_PURE=1, and wherever they cannot be
+compiled, the wheel is a pure one (py3-none-any), which works everywhere and compiles its kernels when they are needed.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 INSIDE = "hulltune/kernels/compiled"
+RAW = "https://raw.githubusercontent.com/hulltune/hulltune"
 
 
 class CompiledKernels(BuildHookInterface[Any]):
@@ -43,3 +46,21 @@ class CompiledKernels(BuildHookInterface[Any]):
         build_data["infer_tag"] = True
         if version != "editable":
             build_data["force_include"][str(library)] = f"{INSIDE}/{library.name}"
+
+
+class StandaloneReadme(MetadataHookInterface):
+    """A hook that writes the README into the metadata, which package indexes show without its neighbours."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Give links and pictures the addresses that they have in the repository at the tag of this version."""
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        version = (Path(self.root) / "src/hulltune/_version.py").read_text(encoding="utf-8").split('"')[-2]
+        text = standalone(text, metadata["urls"]["Homepage"], f"v{version}")
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+
+
+def standalone(text: str, repository: str, tag: str) -> str:
+    """A page whose relative links and pictures are absolute. A host that shows the raw text of SVG is asked not to."""
+    text = re.sub(r'(<img src=")(?!https?:)([^"]+)', rf"\1{RAW}/{tag}/\2", text)
+    text = text.replace('.svg"', '.svg?sanitize=true"')
+    return re.sub(r"(\]\()(?!https?:|#)([^)]+)", rf"\1{repository}/blob/{tag}/\2", text)

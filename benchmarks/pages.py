@@ -1,4 +1,4 @@
-"""The measured numbers of README.md, docs/benchmarks.md and docs/questions.md, written from benchmarks/results.
+"""The measured numbers of the README, of pages in docs/ and of the paper, written from benchmarks/results.
 
 Run: python benchmarks/pages.py [--check]
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/benchmarks.md", "docs/questions.md", "docs/tuning.md")
+PAGES = ("README.md", "docs/benchmarks.md", "docs/questions.md", "docs/tuning.md", "paper/paper.md")
 BLOCK = re.compile(r"(<!-- numbers: ([\w ]+) -->\n).*?(\n<!-- end of numbers -->)", flags=re.DOTALL)
 TASKS = {"fr_en": "French–English", "de_en": "German–English", "asr_tts": "speech", "ru_en": "Russian–English"}
 """The names on the pages of the data in the results."""

@@ -120,12 +120,12 @@ def of_strategy(strategy: Climbing, problem: Problem, seed: int, seconds: float,
     decode = type(problem).loss
     stop = Deadline(seconds)
 
-    def watched(weights: Floats, **options: Any) -> float:
+    def watched(weights: Any, **options: Any) -> float:
         nonlocal least
         loss = decode(problem, weights, **options)
         if loss < least:  # a strategy decodes whatever it takes for the best
             least = loss
-            found.append((process_time() - stop.began, weights.copy()))
+            found.append((process_time() - stop.began, np.array(weights)))
         return loss
 
     problem.loss = watched  # type: ignore[method-assign]  # every loss is seen, whatever the strategy

@@ -1,20 +1,21 @@
 """Make three reports of the built-in decoder's sentences (lists, lattices, a certified search), and pictures of them.
 
-Run: python examples/report.py [FOLDER] [--pictures]
-Pictures need Chromium and playwright: `make browser` installs both.
+Run: python examples/report.py [FOLDER] [--pictures FOLDER]
+Pictures need playwright and a Chromium, which `make browser` installs; without one there are none.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 from hulltune.cli import main
 
 WIDTH, HEIGHT = 1100, 900
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 TO_A_GRAPH = """() => {
     for (let k = 0; k < 60 && !(document.querySelectorAll('.graph text').length > 24); k++)
         document.dispatchEvent(new KeyboardEvent('keydown', {key: 'j'}));
@@ -53,7 +54,7 @@ def draw(pages: dict[str, Path], folder: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         for name, (page, part, script) in SHOTS.items():
             picture = folder / f"{name}.png"
             _draw(browser, pages[page], part, script, picture)
@@ -78,8 +79,13 @@ def _draw(browser: Any, path: Path, part: str, script: str, picture: Path) -> No
 
 
 if __name__ == "__main__":
-    given = [argument for argument in sys.argv[1:] if argument != "--pictures"]
-    place = Path(given[0] if given else "out/report")
-    written = write_reports(place)
-    if "--pictures" in sys.argv:
-        draw(written, Path.cwd())
+    parser = argparse.ArgumentParser(description="Make three reports, and pictures of them.")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("out/report"))
+    parser.add_argument("--pictures", type=Path, help="the folder for pictures [none are taken]")
+    options = parser.parse_args()
+    pictures = options.pictures and options.pictures.resolve()
+    written = write_reports(options.folder)
+    if pictures and BROWSER:
+        draw(written, pictures)
+    elif pictures:
+        print("no Chromium is on the PATH (`make browser` installs one): no pictures were taken")

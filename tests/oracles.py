@@ -52,13 +52,16 @@ def output_of(forest: Forest, derivation: Derivation) -> tuple[str, ...]:
     return tuple(expand(0)[0])
 
 
-def edge_lines(forest: Forest, origin: object, direction: object) -> list[Line]:
-    """The exact line of every edge on the grid that the engine uses: (slope, intercept)."""
-    corpus = Corpus.pack([forest])
-    rows = [feature_vector(weights, forest.feature_names, "weights") for weights in (origin, direction)]
+def edge_lines(data: Forest | Corpus, origin: object, direction: object, sentence: int = 0) -> list[Line]:
+    """The exact line of every edge of a sentence on the grid that the engine uses: (slope, intercept).
+
+    The grid of sparse features depends on the corpus that a sentence is in.
+    """
+    corpus = Corpus.pack([data]) if isinstance(data, Forest) else data
+    rows = [feature_vector(weights, corpus.feature_names, "weights") for weights in (origin, direction)]
     import numpy as np
 
-    scores, exponents = EdgeScorer(corpus).scores(0, 1, np.stack(rows))
+    scores, exponents = EdgeScorer(corpus).scores(sentence, sentence + 1, np.stack(rows))
     intercepts = [Fraction(value) * Fraction(2) ** int(exponents[0, 0]) for value in scores[0].tolist()]
     slopes = [Fraction(value) * Fraction(2) ** int(exponents[1, 0]) for value in scores[1].tolist()]
     return list(zip(slopes, intercepts, strict=True))

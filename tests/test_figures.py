@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation
 
 from hulltune import (
@@ -35,6 +34,7 @@ from hulltune.report.figure_data import (
 from hulltune.report.teaching import best_stretches, duality_figure, envelope_figure, labels_of, spread_labels
 from hulltune.semirings import Hull
 from tests.strategies import counts, forests
+from tests.tuning.test_surfaces import bands
 
 
 def test_four_candidates_have_three_winners_and_one_obscured_line() -> None:
@@ -233,8 +233,7 @@ def test_envelope_figure_shows_lines_envelope_and_surface_on_one_axis() -> None:
     assert np.array_equal(etas, [-2.0, *found.breakpoints, 2.0])
     assert scores == pytest.approx(np.array([found.at(eta) for eta in np.asarray(etas)]))
     assert below.get_ylabel() == "errors"
-    (band,) = [patch for patch in below.patches if isinstance(patch, Rectangle)]
-    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx(tuple(found.breakpoints))
+    assert bands(below) == [pytest.approx(tuple(found.breakpoints))]
 
 
 def test_the_best_stretches_join_neighbours() -> None:

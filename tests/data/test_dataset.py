@@ -200,3 +200,8 @@ def test_whatever_read_takes_is_written(tmp_path: Path) -> None:
     write(tmp_path / "lists.jsonl", tmp_path / "lists.hull")
     again = read(tmp_path / "lists.hull")
     assert (again.text(0), again.feature_names, again.references) == ("a b", ("x",), (("a",),))
+
+
+def test_a_sparse_row_keeps_the_signs_of_zeros_as_a_matrix() -> None:
+    rows = SparseFeatures(np.array([0, 3]), np.array([0, 2, 2], dtype=np.int32), np.array([-0.0, 1.0, 1.5]), 4)
+    assert str(rows.toarray().tolist()) == "[[-0.0, 0.0, 2.5, 0.0]]"

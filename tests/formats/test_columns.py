@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hulltune import InputError, read
@@ -233,6 +233,7 @@ cells = st.text(alphabet='ab"\t\n ', max_size=6)
 
 
 @given(st.lists(st.tuples(cells, cells), max_size=6))
+@example([("\t\t\n\t", "")])  # both of its lines could be rows
 def test_quoted_rows_are_read_as_the_csv_module_writes_them(table: list[tuple[str, str]]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_ALL)

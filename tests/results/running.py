@@ -46,7 +46,7 @@ _LOOPED = (
 )  # fmt: skip
 _TIMES = ("seconds", "seconds_decoding", "seconds_tuning")
 _NUMBER = re.compile(r"-?[0-9]+\.[0-9]+(?:e[-+]?[0-9]+)?")
-_VERSION = re.compile(r"\|version:[^|\s\"]*|(?<=english-snowball)-[0-9.]+")
+_VERSION = re.compile(r"\|version:[^|\s\"]*|(?<=english-snowball)-[0-9.]+|\[sacrebleu-[\d.]+\]")
 """The versions of programs in the signature of a metric."""
 
 

@@ -236,3 +236,14 @@ def test_breakpoints_at_the_edge_of_the_double_range() -> None:
     choice = choose(breakpoints, np.array([5.0, 4.0, 3.0, 1.0, 2.0]), policy=Policy())
     assert 1e200 < choice.eta < 1e308
     assert choice.loss == 1.0
+
+
+def test_steps_beyond_a_single_far_breakpoint_are_finite() -> None:
+    far = 8.9534911e307
+    with np.errstate(all="raise"):
+        for at in (-far, far):
+            for number in (0, 1):
+                step = choose(
+                    np.array([at]), np.array([1.0 - number, float(number)]), policy=Policy("middle"), current_loss=2.0
+                )
+                assert abs(step.eta) < math.inf

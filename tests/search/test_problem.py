@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune import Corpus, Forest, ForestBuilder, envelopes, kbest
+from hulltune import Corpus, Forest, ForestBuilder, InputError, envelopes, kbest
 from hulltune.metrics import get_metric
 from hulltune.search.directions import feature_units
 from hulltune.search.outputs import Outputs, in_order
@@ -265,3 +265,16 @@ def test_the_surfaces_of_a_subset_are_those_of_its_own_problem(given: list[Fores
     (mine,), (own,) = part.surfaces(np.ones(3), direction, WHOLE), alone.surfaces(np.ones(3), direction, WHOLE)
     assert mine.breakpoints.tolist() == own.breakpoints.tolist()
     assert mine.statistics.tolist() == own.statistics.tolist()
+
+
+def test_weights_of_a_problem_may_be_given_in_any_way() -> None:
+    problem = function_problem(Forest.from_nbest(["a", "b"], [[1.0, 2.0], [2.0, 1.0]], feature_names=["x", "y"]), hits)
+    as_array = np.array([1.0, 0.0])
+    for weights in ([1, 0], (1.0, 0.0), {"x": 1.0}):
+        assert problem.loss(weights) == problem.loss(as_array)
+        assert problem.score(weights) == problem.score(as_array)
+        assert problem.picks(weights).outputs.tolist() == problem.picks(as_array).outputs.tolist() == [1]
+    with pytest.raises(InputError, match=r"weights: expected 2 numbers \(x, y\), got an array of shape \(1,\)"):
+        problem.loss([1.0])
+    with pytest.raises(InputError, match=r"unknown feature in weights: 'z'"):
+        problem.score({"z": 1.0})

@@ -16,8 +16,10 @@ from tests.oracles import derivations, edge_lines, output_of
 from tests.strategies import counts, forests, vectors
 
 
-def max_marginals(forest: Forest, weights: list[float]) -> tuple[list[Fraction], Fraction]:
-    scores = [intercept for _, intercept in edge_lines(forest, weights, [0.0] * len(weights))]
+def max_marginals(corpus: Corpus, sentence: int, weights: list[float]) -> tuple[list[Fraction], Fraction]:
+    """The best score of a derivation with each edge of a sentence, and the best of all, on the grid of the corpus."""
+    forest = corpus[sentence]
+    scores = [intercept for _, intercept in edge_lines(corpus, weights, [0.0] * len(weights), sentence)]
     totals = {d: sum((scores[edge] for edge in d), Fraction(0)) for d in derivations(forest)}
     best = max(totals.values(), default=Fraction(0))
     return [max(total for d, total in totals.items() if edge in d) for edge in range(forest.edges)], best
@@ -29,8 +31,8 @@ def test_the_beam_keeps_edges_near_the_best(parts: list[Forest], weights: list[f
     corpus = Corpus.pack(parts)
     found = prune(corpus, weights, beam=beam, share=False)
     expected: list[bool] = []
-    for forest in corpus:
-        marginals, best = max_marginals(forest, weights)
+    for sentence in range(len(corpus)):
+        marginals, best = max_marginals(corpus, sentence, weights)
         expected += [float(best - marginal) <= beam if best - marginal < 2**1000 else False for marginal in marginals]
     assert found.kept.tolist() == expected
     assert_the_kept_derivations_are_left(corpus, found.corpus, found.kept.tolist())
@@ -73,7 +75,7 @@ def test_the_density_keeps_the_best_edges(forest: Forest, weights: list[float], 
     if not forest.edges:
         assert found.corpus.edges == 0
         return
-    marginals, best = max_marginals(forest, weights)
+    marginals, best = max_marginals(Corpus.pack([forest]), 0, weights)
     words = max(1, len(decode(forest, weights).envelope(0).tokens(0)))
     least = min(m for m, kept in zip(marginals, found.kept.tolist(), strict=True) if kept)
     assert found.kept.tolist() == [marginal >= least for marginal in marginals]

@@ -257,6 +257,20 @@ def test_a_store_answers_later_runs(tmp_path: Path) -> None:
         assert tune(lists, store=store, **QUICK).weights == first.weights
 
 
+def test_a_judge_is_not_asked_again_for_the_score(tmp_path: Path) -> None:
+    def judge(questions: list[dict[str, Any]]) -> list[int]:
+        judge.asked += len(questions)  # type: ignore[attr-defined]
+        return [len(question["output"].split()) for question in questions]
+
+    judge.asked = 0  # type: ignore[attr-defined]
+    metric, lists = Ask(judge=judge), random_lists(17)
+    result = tune(lists, metric=metric, search=Coordinate(restarts=0), oracle=False, store=tmp_path / "s.sqlite")
+    asked = judge.asked  # type: ignore[attr-defined]
+    assert asked
+    assert score(lists, result, metric=metric, store=tmp_path / "s.sqlite") == result.score
+    assert judge.asked == asked  # type: ignore[attr-defined]
+
+
 def test_a_metric_that_asks_is_asked_for_no_more_than_the_search_needs(tmp_path: Path) -> None:
     records = random_records(18, sentences=3, candidates=6)
     options: dict[str, Any] = {

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,6 +80,8 @@ def results(**environment: str) -> str:
 
 def test_results_are_the_same_on_older_processors() -> None:
     """NumPy and OpenBLAS take other code for other processors; both can be told to take that of an older one."""
+    if np.lib.NumpyVersion(np.__version__) < "1.25.0":
+        pytest.skip("this NumPy does not tell which code it takes")
     config: Any = np.show_config(mode="dicts")
     newer = " ".join(config["SIMD Extensions"].get("found", []))
     here = results()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Polygon, Rectangle
 
 from hulltune import InputError, Problem
 from hulltune.tuning.inputs import as_dataset
@@ -74,10 +74,10 @@ def test_as_a_table() -> None:
 
 
 def bands(axes: Any) -> list[tuple[float, float]]:
-    """The ends of the coloured bands over the whole height."""
-    return [
-        (patch.get_x(), patch.get_x() + patch.get_width()) for patch in axes.patches if isinstance(patch, Rectangle)
-    ]
+    """The ends of the coloured bands over the whole height: rectangles, and polygons before matplotlib 3.9."""
+    drawn = [patch for patch in axes.patches if isinstance(patch, (Polygon, Rectangle))]
+    ends = [patch.get_path().transformed(patch.get_patch_transform()).get_extents() for patch in drawn]
+    return [(float(end.x0), float(end.x1)) for end in ends]
 
 
 def test_the_figure_shows_marks_and_the_best_interval() -> None:

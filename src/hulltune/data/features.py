@@ -182,8 +182,9 @@ class SparseFeatures:
     def toarray(self) -> Floats:
         """A copy as an ordinary float64 matrix. A column that is named twice in a row counts twice."""
         dense = np.zeros(self.shape)
-        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.offsets))
-        np.add.at(dense, (rows, self.columns), self.values)
+        places = np.repeat(np.arange(self.shape[0]), np.diff(self.offsets)), self.columns
+        dense[places] = -0.0  # what keeps the sign of every number that is added, also of −0
+        np.add.at(dense, places, self.values)
         return dense
 
 

@@ -87,7 +87,8 @@ def tsv_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]
 
     A cell in quotation marks, with those inside doubled, is quoted if that was necessary (a tab, a line break or a
     quotation mark is in it), or if the header is quoted, too. Any other quotation mark is a character like others: many
-    files of texts have no quoting. A cell is quoted, and may go on in further lines, only if the row is complete then.
+    files of texts have no quoting. A cell is quoted, and may go on in further lines, only if the row is complete then;
+    where the header is not quoted, the lines must not be rows by themselves.
     """
     waiting = _Lines(lines)
     width, all_quoted = 0, False
@@ -95,7 +96,7 @@ def tsv_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]
         if not width:
             all_quoted = text.startswith('"') and _QUOTED.match(text) is not None
         cells, is_open = _cells(text, all_quoted)
-        if is_open and (len(cells) != width or not waiting.next_is_row(width, all_quoted)):
+        if is_open and (all_quoted or len(cells) != width or not waiting.next_is_row(width, all_quoted)):
             longer = waiting.closing(text, width, all_quoted)
             cells = cells if longer is None else longer
         if width and len(cells) != width and text.count("\t") == width - 1:
@@ -192,7 +193,10 @@ def is_frame(value: object) -> bool:
     if isinstance(value, Mapping):
         return bool(value) and all(isinstance(column, (list, tuple)) for column in value.values())
     names = hasattr(value, "columns") or hasattr(value, "column_names")
-    return names and hasattr(value, "__getitem__") and hasattr(value, "shape")
+    size = hasattr(value, "shape") or hasattr(
+        value, "num_rows"
+    )  # a RecordBatch of older releases of pyarrow has no shape
+    return names and size and hasattr(value, "__getitem__")
 
 
 def read_frame(

@@ -76,7 +76,7 @@ def _end_step(breakpoints: Floats, scale: float) -> float:
         first, last = breakpoints[0], breakpoints[breakpoints.size - 1]
         gap: float = min(max(last, -FARTHEST), FARTHEST) - min(max(first, -FARTHEST), FARTHEST)
         return gap / (breakpoints.size - 1)
-    return max(abs(float(breakpoints[0])), scale) if breakpoints.size else scale
+    return max(min(abs(float(breakpoints[0])), FARTHEST), scale) if breakpoints.size else scale
 
 
 @kernel

@@ -43,7 +43,7 @@ from hulltune.loop.runners import get_runner
 from hulltune.loop.winners import winning_outputs
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
-from hulltune.metrics.store import Store
+from hulltune.metrics.store import Store, opened
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import check_units, feature_units
 from hulltune.search.problem import Problem
@@ -140,7 +140,7 @@ def tune_loop(
         **(settings or {}),
     }
     with ExitStack() as stack:
-        kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
+        kept = stack.enter_context(opened(store))
         where = (
             stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)) if folder is None else folder
         )

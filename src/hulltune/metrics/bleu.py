@@ -290,6 +290,8 @@ def sacrebleu_tokenizer(name: str) -> Tokenizer:
         from sacrebleu.metrics.bleu import BLEU
     except ImportError:
         raise InputError(f"tokenize={name!r} needs sacrebleu: pip install sacrebleu") from None
+    if name not in BLEU.TOKENIZERS:
+        raise InputError(f"tokenize={name!r} needs a newer sacrebleu: pip install --upgrade sacrebleu")
     if name not in _loaded:
         try:
             _loaded[name] = BLEU(tokenize=name).tokenizer

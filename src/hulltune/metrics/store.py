@@ -62,6 +62,16 @@ def output_ids(signature: str, keys: Sequence[bytes], outputs: Sequence[str]) ->
     return ids
 
 
+@contextmanager
+def opened(store: Store | str | Path | None) -> Iterator[Store | None]:
+    """The store that a caller gave, or that of a file, which is closed at the end."""
+    if isinstance(store, (str, Path)):
+        with Store(store) as kept:
+            yield kept
+    else:
+        yield store
+
+
 class Store:
     """A file of statistics that several processes and threads may use at once.
 
@@ -261,6 +271,8 @@ class Store:
             return f"{self.path}: another process has held the store for {self._timeout:g} s; try again"
         if isinstance(error, sqlite3.OperationalError) and "unable to open" in text:
             return f"{self.path}: cannot be opened or created; expected a file in a writable folder"
+        if not text:  # Python 3.10 leaves out a message with names that are none
+            return f"{self.path}: is damaged or not a store of hulltune; name another file"
         if "not a database" in text or "malformed" in text or "no such" in text:
             return f"{self.path}: is damaged or not a store of hulltune ({text}); name another file"
         return f"{self.path}: the store failed: {text}"

@@ -162,7 +162,7 @@ def end_step(breakpoints: Floats, scale: float) -> float:
     if len(breakpoints) >= 2:
         first, last = np.clip(breakpoints[[0, -1]], -FARTHEST, FARTHEST).tolist()
         return float(last - first) / (len(breakpoints) - 1)
-    return max(abs(float(breakpoints[0])), scale) if len(breakpoints) else scale
+    return max(min(abs(float(breakpoints[0])), FARTHEST), scale) if len(breakpoints) else scale
 
 
 def _enter(left: float, right: float) -> float:

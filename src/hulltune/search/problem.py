@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset
 from hulltune.data.features import DenseFeatures, Features, gather_rows
+from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
 from hulltune.kernels.rough_kinds import UNKNOWN
 from hulltune.lines.kbest import kbest
@@ -37,6 +38,8 @@ MOST_ROWS = 1 << 18
 """The most rows of statistics whose losses are asked for at once, where a rough loss does not choose among them."""
 CUTS = 4
 """Shards of forests for each thread: sentences differ in work, and a thread that is done takes the next shard."""
+
+Weights: TypeAlias = Mapping[str, float] | Sequence[float] | Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,9 +205,10 @@ class Problem:
         """The text of an output; empty for −1."""
         return self.outputs.text(output)
 
-    def picks(self, weights: Floats, *, runner: Runner = HERE) -> Picks:
+    def picks(self, weights: Weights, *, runner: Runner = HERE) -> Picks:
         """The winners under ``weights``: the output with the highest score, of equals the first."""
-        return self.picked(np.concatenate(runner.ask(self._cut(runner), "winners", weights)))
+        vector = feature_vector(weights, self.feature_names, "weights")
+        return self.picked(np.concatenate(runner.ask(self._cut(runner), "winners", vector)))
 
     def picked(self, outputs: Int64s) -> Picks:
         """Outputs with their statistics, as Picks."""
@@ -213,14 +217,15 @@ class Problem:
         rows[chosen] = self.rows(outputs[chosen])
         return Picks(outputs, self.table[rows])
 
-    def score(self, weights: Floats, *, runner: Runner = HERE) -> float:
+    def score(self, weights: Weights, *, runner: Runner = HERE) -> float:
         """The metric of the winners under ``weights``."""
         return float(self.metric.score(self.picks(weights, runner=runner).total))
 
-    def loss(self, weights: Floats, *, runner: Runner = HERE) -> float:
+    def loss(self, weights: Weights, *, runner: Runner = HERE) -> float:
         """The loss of the winners under ``weights``, with the penalty of these weights if there is one."""
-        loss = float(self.metric.loss(self.picks(weights, runner=runner).total))
-        return loss if self.penalty is None else loss + self.penalty(weights)
+        vector = feature_vector(weights, self.feature_names, "weights")
+        loss = float(self.metric.loss(self.picks(vector, runner=runner).total))
+        return loss if self.penalty is None else loss + self.penalty(vector)
 
     def penalised(self, penalty: Penalty) -> Problem:
         """The problem with a penalty on weights; all else is shared with this one."""

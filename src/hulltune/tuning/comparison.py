@@ -24,7 +24,7 @@ from hulltune.formats.read import read
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import ErrorCounts, errors_by_sentence
 from hulltune.metrics.registry import get_metric
-from hulltune.metrics.store import Store
+from hulltune.metrics.store import Store, opened
 from hulltune.names import CHANGE_ORDERS
 from hulltune.search.problem import Problem, exact_sum
 from hulltune.tuning.evaluation import Interval, paired_bootstrap
@@ -191,7 +191,7 @@ def compare(
     dataset = read(data) if chosen is None else as_dataset(data, references, chosen)
     sides = [_Side.of(dataset, weights, name, threads) for weights, name in ((old, OLD), (new, NEW))]
     with ExitStack() as stack:
-        kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
+        kept = stack.enter_context(opened(store))
         problem = None if chosen is None else Problem.of(dataset, chosen, store=kept, questions=questions)
         return _compared(dataset, problem, *sides)
 

@@ -18,6 +18,7 @@ from hulltune.formats.weights import read_weights
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.statistics import for_data
+from hulltune.metrics.store import Store
 from hulltune.search.problem import Problem
 from hulltune.tuning.result import TuneResult
 
@@ -52,12 +53,17 @@ def judged(dataset: Dataset, references: References | None, *metrics: Metric) ->
     return matched_aloud(dataset.with_qualities(qualities), references, needed=needed)
 
 
-def as_problem(data: Problem | DataLike, references: ReferencesLike = None, metric: str | Metric = "bleu") -> Problem:
-    """The problem itself, or that of data with references and a metric."""
+def as_problem(
+    data: Problem | DataLike,
+    references: ReferencesLike = None,
+    metric: str | Metric = "bleu",
+    store: Store | None = None,
+) -> Problem:
+    """The problem itself, or that of data with references and a metric, whose statistics a store may keep."""
     if isinstance(data, Problem):
         return data
     chosen = get_metric(metric)
-    return Problem.of(as_dataset(data, references, chosen), chosen)
+    return Problem.of(as_dataset(data, references, chosen), chosen, store=store)
 
 
 def as_weights(weights: WeightsLike) -> Mapping[str, float] | Sequence[float]:

@@ -5,6 +5,8 @@ Scores are compared on the exact grid of the search, so that search and rerankin
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from hulltune.data.dataset import Dataset
@@ -16,6 +18,7 @@ from hulltune.lines.derivations import DerivationLists
 from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import ErrorCounts, error_counts
+from hulltune.metrics.store import Store, opened
 from hulltune.search.shards import runner_of
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, as_weights, weight_vector
 from hulltune.tuning.picks import Reranked
@@ -86,8 +89,10 @@ def score(
     *,
     metric: str | Metric = "bleu",
     threads: int | None = None,
+    store: Store | str | Path | None = None,
 ) -> float:
     """The metric of the data reranked with ``weights``: for tuned weights, exactly the score that ``tune`` reports.
+    ``store`` keeps what an expensive metric says across runs, and has what it said to ``tune``.
 
     >>> from hulltune import score
     >>> from hulltune.simulate import simulated_task
@@ -97,5 +102,6 @@ def score(
     >>> round(score(task.lists, task.optimum, metric="wer"), 4)
     0.1352
     """
-    problem = as_problem(data, references, metric)
-    return problem.score(weight_vector(problem, weights), runner=runner_of(threads))
+    with opened(store) as kept:
+        problem = as_problem(data, references, metric, kept)
+        return problem.score(weight_vector(problem, weights), runner=runner_of(threads))

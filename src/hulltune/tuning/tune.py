@@ -24,7 +24,7 @@ from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import error_counts
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.statistics import for_data
-from hulltune.metrics.store import Store
+from hulltune.metrics.store import Store, opened
 from hulltune.search.constraints import Constraints
 from hulltune.search.problem import Picks, Problem
 from hulltune.search.strategies import get_strategy
@@ -127,7 +127,7 @@ def tune(
     )
     chosen = get_metric(metric)
     with ExitStack() as stack:
-        kept = stack.enter_context(Store(store)) if isinstance(store, (str, Path)) else store
+        kept = stack.enter_context(opened(store))
         found = read(data)
         shown = other_metrics(for_data(chosen, found), also)
         dataset = judged(found, as_references(references), chosen, *shown)
