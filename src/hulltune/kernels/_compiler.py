@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 def dispatcher(kernel: Kernel) -> Any:
     """Numba's object that compiles a kernel: strict floating point, no GIL, kept on disk where that is possible."""
     with _compiling_is_on():
-        compiled = numba.njit(kernel.py_func, forceinline=kernel.inline, **OPTIONS)
+        # Counting is said of every kernel: Numba has one that says nothing do as the kernel that calls it first.
+        options = OPTIONS | {"forceinline": kernel.inline, "_nrt": not kernel.borrows}
+        compiled = numba.njit(kernel.py_func, **options)
     if not kernel.inline:
         # A read-only install without a home has no place for a cache: the kernel is compiled in every process.
         with contextlib.suppress(RuntimeError, OSError):

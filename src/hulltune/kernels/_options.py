@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from typing import Any
 
-OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "python"}
-"""No GIL; strict floating point; a division by 0 is an error."""
+OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "python", "_nrt": True}
+"""No GIL; strict floating point; a division by 0 is an error; references are counted, but for functions that borrow."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
-from hulltune.kernels._jit import kernel
+from hulltune.kernels._jit import borrowing, kernel
 from hulltune.kernels.exact_features import ExactFeatures
 from hulltune.kernels.scores import MOST_SHIFT, NO_SHIFT, grid_weights, normalised
 
@@ -15,7 +15,7 @@ TINY = 2.0**-960  # normalised bounds below this may have lost terms to underflo
 ORDINARY = 400  # exponents of weights and values up to which nothing is lost
 
 
-@kernel
+@borrowing
 def bound_of_sums(terms: int, longest: float) -> float:
     """The bound for ``terms`` products summed and rounded to a whole number on each of ``longest`` edges.
 

@@ -16,6 +16,9 @@ from hulltune.errors import InputError
 
 LARGEST_EXPONENT = 970  # a score has up to 52 bits above the grid's exponent, and 2^1023 is the largest double
 
+NO_OFFSETS, NO_COLUMNS = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+NO_DOUBLES, NO_SINGLES = np.zeros(0), np.zeros(0, dtype=np.float32)
+
 
 class EdgeScorer:
     """Scores the edges of a corpus under weight vectors, as integers on a grid per sentence (kernels/scores.py).
@@ -69,6 +72,18 @@ class EdgeScorer:
             self._sparse_units, self.longest,
         )  # fmt: skip
 
+    def judging(self, first: int, last: int, weights: Floats) -> tuple[Any, Floats, Floats, Floats]:
+        """What kernels judge envelopes by: exact features, weights, bounds of rounding, and longest derivations."""
+        return self.exact_features, weights, self.bounds(first, last, weights), self.longest
+
+    def no_judging(self, weights: Floats) -> tuple[Any, Floats, Floats, Floats]:
+        """Stand-ins for ``judging`` where kernels do not judge."""
+        from hulltune.kernels.exact_features import ExactFeatures
+
+        nothing = NO_COLUMNS, NO_OFFSETS, NO_DOUBLES, NO_OFFSETS, NO_OFFSETS
+        features = ExactFeatures(*_by_precision(NO_DOUBLES), 0, NO_OFFSETS, NO_COLUMNS, NO_OFFSETS, *nothing)
+        return features, weights, NO_DOUBLES.reshape(0, 0), NO_DOUBLES
+
     @cached_property
     def longest(self) -> Floats:
         """The number of edges of each sentence's longest derivation."""
@@ -86,13 +101,14 @@ class EdgeScorer:
         if isinstance(corpus.features, DenseFeatures):
             columns = self._columns
             return exact.ExactFeatures(
-                columns.reshape(-1), columns.shape[1], np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32),
+                *_by_precision(columns.reshape(-1)), columns.shape[1], NO_OFFSETS, NO_COLUMNS,
                 *exact.dense_meanings(columns, corpus.sentence_edges),
             )  # fmt: skip
         offsets, columns, values = corpus.features.offsets, corpus.features.columns, corpus.features.values
         return exact.ExactFeatures(
-            values, 0, offsets, columns, *exact.sparse_meanings(offsets, columns, values, corpus.sentence_edges)
-        )
+            *_by_precision(values), 0, offsets, columns,
+            *exact.sparse_meanings(offsets, columns, values, corpus.sentence_edges),
+        )  # fmt: skip
 
     @cached_property
     def list_features(self) -> Any:
@@ -105,7 +121,7 @@ class EdgeScorer:
             nonzero = np.flatnonzero(magnitudes)
             used_offsets = np.searchsorted(nonzero, np.arange(len(magnitudes) + 1) * magnitudes.shape[1])
             return ListFeatures(
-                columns.reshape(-1), columns.shape[1], np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32),
+                columns.reshape(-1), columns.shape[1], NO_OFFSETS, NO_COLUMNS,
                 used_offsets.astype(np.int64), (nonzero % max(magnitudes.shape[1], 1)).astype(np.int32),
                 magnitudes.reshape(-1)[nonzero],
             )  # fmt: skip
@@ -155,3 +171,8 @@ class EdgeScorer:
         features = self.corpus.features
         assert not isinstance(features, DenseFeatures)
         return magnitudes.sparse_units(features.columns, features.values, features.width)
+
+
+def _by_precision(values: NDArray[Any]) -> tuple[NDArray[np.float32], Floats]:
+    """The values as singles and as doubles, one of them empty: kernels that judge read either."""
+    return (values, NO_DOUBLES) if values.dtype == np.float32 else (NO_SINGLES, values)
