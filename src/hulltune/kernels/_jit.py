@@ -17,6 +17,7 @@ import numpy as np
 
 from hulltune.kernels._calls import described
 from hulltune.kernels._library import libraries, source_digest
+from hulltune.kernels._options import OPTIONS
 
 _IMPORT = re.compile(r"^ *from hulltune\.kernels(?:\.(\w+))? import (\([^)]*\)|.*)", re.MULTILINE)
 _LARGEST = 2**63
@@ -125,6 +126,11 @@ class Kernel:
 
         self.compiled.add(call)
         return caller(self.dispatcher)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What Numba is told. Counting is said of every kernel, or Numba has it follow the kernel that calls it first."""
+        return OPTIONS | {"forceinline": self.inline, "_nrt": not self.borrows}
 
     @property
     def dispatcher(self) -> Any:
