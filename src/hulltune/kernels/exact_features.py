@@ -191,9 +191,9 @@ def value_at(features: ExactFeatures, place: int) -> float:
 
 @inlined
 def _add_value(
-    features: ExactFeatures, i: int, value: float, at: int, width: int, sign: int, vectors: Int64s, row: int
+    features: ExactFeatures, i: int, value: float, at: int, width: int, sign: int, vector: Int64s
 ) -> None:
-    """Add ``sign`` times a value of the used feature ``i``, whose first digit is ``at``, to a row of vectors."""
+    """Add ``sign`` times a value of the used feature ``i``, whose first digit is ``at``, to a vector."""
     if features.places[i] != DOUBLES:
         rest = np.int64(np.rint(abs(value) * features.scales[i]))
     else:
@@ -208,13 +208,13 @@ def _add_value(
         if shift:
             kept = width - shift
             low = (rest & ((np.int64(1) << kept) - 1)) << shift
-            vectors[row, at] += -sign * low if value < 0.0 else sign * low
+            vector[at] += -sign * low if value < 0.0 else sign * low
             rest >>= kept
             at += 1
     mask = (np.int64(1) << width) - 1
     while rest:
         digit = rest & mask
-        vectors[row, at] += -sign * digit if value < 0.0 else sign * digit
+        vector[at] += -sign * digit if value < 0.0 else sign * digit
         rest >>= width
         at += 1
 
@@ -225,17 +225,18 @@ def add_edge(
 ) -> None:
     """Add ``sign`` times the features of an edge (numbered over the corpus) of a sentence to a row of vectors."""
     begin, end = features.used_offsets[sentence], features.used_offsets[sentence + 1]
+    vector = vectors[row]
     if features.length > 0:
         for i in range(begin, end):
             value = value_at(features, features.used[i] * features.length + edge)
             if value != 0.0:
-                _add_value(features, i, value, first[i - begin], width, sign, vectors, row)
+                _add_value(features, i, value, first[i - begin], width, sign, vector)
         return
     for j in range(features.row_offsets[edge], features.row_offsets[edge + 1]):
         value = value_at(features, j)
         if value != 0.0:
             i = _place_of(features.used, begin, end, features.row_columns[j])
-            _add_value(features, i, value, first[i - begin], width, sign, vectors, row)
+            _add_value(features, i, value, first[i - begin], width, sign, vector)
 
 
 @borrowing

@@ -124,9 +124,10 @@ def end_scores(grid: Scores, exact: Exact, longest: float, room: Floats) -> Scor
 @inlined
 def are_equal(a: Int64s, a_row: int, b: Int64s, b_row: int, digits: int) -> bool:
     """Whether two vectors are equal."""
+    one, other = a[a_row], b[b_row]
     equal = True
     for j in range(digits):
-        if a[a_row, j] != b[b_row, j]:
+        if one[j] != other[j]:
             equal = False
             break
     return equal
@@ -135,8 +136,9 @@ def are_equal(a: Int64s, a_row: int, b: Int64s, b_row: int, digits: int) -> bool
 @inlined
 def set_to_edge(exact: Exact, edge: int, vectors: Int64s, row: int) -> None:
     """Write the features of an edge, numbered in its sentence, as a row of vectors."""
+    vector = vectors[row]
     for j in range(exact.digits):
-        vectors[row, j] = 0
+        vector[j] = 0
     add_edge(exact.features, exact.sentence, exact.base + edge, exact.first, exact.width, 1, vectors, row)
 
 
@@ -147,7 +149,7 @@ def near_ties_of_list(
     found: Found, met: Int64s, mark: int,
 ) -> int:  # fmt: skip
     """Write the hypotheses that may be on the exact envelope: those of the grid's lines ``begin:end``, then near ties,
-    each once; returns their number. ``met`` holds ``mark`` for the hypotheses that were met, and no greater one.
+    each once; returns their number. ``met`` gets ``mark``, which it has not held before, for those that were met.
 
     ``ends`` are the scores to compare hypotheses by at infinite ends of the interval.
     """

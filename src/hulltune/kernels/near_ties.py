@@ -382,9 +382,10 @@ def _join(exact: Exact, pool: Pool, parts: int, begin: int, end: int, size: int,
     for a in range(parts):
         for b in range(begin, end):
             one, other = pool.partial[a], pool.members[b]
+            new, first, second = vectors[size], vectors[one], vectors[other]
             for j in range(exact.digits):
-                vectors[size, j] = vectors[one, j] + vectors[other, j]
-            if _is_known(vectors, size, joined, 0, new_parts, exact.digits):
+                new[j] = first[j] + second[j]
+            if new_parts and _is_known(vectors, size, joined, 0, new_parts, exact.digits):
                 continue
             pool.edges[size], pool.left[size], pool.right[size] = -1, one, other
             joined[new_parts] = size
