@@ -42,15 +42,14 @@ class EdgeScorer:
         size = shape[0] * shape[1]
         out = (np.empty(size) if room is None or len(room) < size else room[:size]).reshape(shape)
         if isinstance(corpus.features, DenseFeatures):
-            magnitudes, units = self._dense_tables
             exponents = scores.score_dense(
-                self._columns, corpus.sentence_edges, first, last, weights, magnitudes, units, out
+                self._columns, corpus.sentence_edges, first, last, weights, self._magnitudes, out
             )
         else:
             exponents = scores.score_sparse(
                 corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
                 corpus.features.offsets, corpus.features.columns, corpus.features.values,
-                first, last, weights, self._sparse_units, out,
+                first, last, weights, out,
             )  # fmt: skip
             if np.any(self._is_list[first:last]):
                 scores.score_sparse_lists(
@@ -66,11 +65,10 @@ class EdgeScorer:
 
         corpus = self.corpus
         if isinstance(corpus.features, DenseFeatures):
-            return rounding.dense_bounds(first, last, weights, *self._dense_tables, self.longest)
+            return rounding.dense_bounds(first, last, weights, self._magnitudes, self.longest)
         return rounding.sparse_bounds(
-            self.exact_features, corpus.sentence_edges, corpus.node_offsets, first, last, weights,
-            self._sparse_units, self.longest,
-        )  # fmt: skip
+            self.exact_features, corpus.sentence_edges, first, last, weights, self.longest
+        )
 
     def judging(self, first: int, last: int, weights: Floats) -> tuple[Any, Floats, Floats, Floats]:
         """What kernels judge envelopes by: exact features, weights, bounds of rounding, and longest derivations."""
@@ -117,7 +115,7 @@ class EdgeScorer:
 
         corpus = self.corpus
         if isinstance(corpus.features, DenseFeatures):
-            magnitudes, columns = self._dense_tables[0], self._columns
+            magnitudes, columns = self._magnitudes, self._columns
             nonzero = np.flatnonzero(magnitudes)
             used_offsets = np.searchsorted(nonzero, np.arange(len(magnitudes) + 1) * magnitudes.shape[1])
             return ListFeatures(
@@ -140,7 +138,8 @@ class EdgeScorer:
         with self._lock:
             if exact:
                 _ = self.longest, self.exact_features
-            _ = self._dense_tables if isinstance(self.corpus.features, DenseFeatures) else self._sparse_units
+            if isinstance(self.corpus.features, DenseFeatures):
+                _ = self._magnitudes
             if np.any(self._is_list):
                 _ = self.list_features
 
@@ -150,11 +149,12 @@ class EdgeScorer:
         return np.ascontiguousarray(self.corpus.features.values.T)
 
     @cached_property
-    def _dense_tables(self) -> tuple[Floats, Floats]:
+    def _magnitudes(self) -> Floats:
+        """The largest sum of absolute values over a derivation (sentences, features); features are dense."""
         from hulltune.kernels import magnitudes
 
         corpus = self.corpus
-        bounds = magnitudes.magnitudes(
+        bounds: Floats = magnitudes.magnitudes(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, self._columns
         )
         if not np.all(np.isfinite(bounds)):
@@ -162,15 +162,7 @@ class EdgeScorer:
             raise InputError(
                 f"sentence {sentence}: sums of feature {corpus.feature_names[column]!r} overflow; rescale the feature"
             )
-        return bounds, magnitudes.units(corpus.node_offsets, corpus.sentence_edges, self._columns, bounds)
-
-    @cached_property
-    def _sparse_units(self) -> Floats:
-        from hulltune.kernels import magnitudes
-
-        features = self.corpus.features
-        assert not isinstance(features, DenseFeatures)
-        return magnitudes.sparse_units(features.columns, features.values, features.width)
+        return bounds
 
 
 def _by_precision(values: NDArray[Any]) -> tuple[NDArray[np.float32], Floats]:
