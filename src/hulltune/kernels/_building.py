@@ -41,7 +41,6 @@ from hulltune.kernels._library import (
     source_digest,
     write_library,
 )
-from hulltune.kernels._options import OPTIONS
 from hulltune.kernels._trust import is_trusted
 
 CALLS = HERE / "calls.txt"
@@ -223,8 +222,7 @@ def _begin() -> None:
     from hulltune.kernels import _compiler
 
     def dispatcher(kernel: Kernel) -> Any:
-        bare = {"forceinline": kernel.inline, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        return numba.njit(kernel.py_func, **bare, **OPTIONS)
+        return numba.njit(kernel.py_func, no_cpython_wrapper=True, no_cfunc_wrapper=True, **kernel.options)
 
     _compiler.dispatcher = dispatcher
     # Nothing runs here, so machine code is made of whole kernels only, and not of each of their parts as well.
@@ -248,7 +246,7 @@ def compiled(call: str) -> Compiled:
     importlib.import_module(f"{__package__}.{module}")
     kernel = kernels[f"{module}.{name}"]
     types = tuple(map(numba.typeof, examples(arguments[:-1])))
-    entry = numba.njit(kernel.py_func, no_cfunc_wrapper=True, **OPTIONS)
+    entry = numba.njit(kernel.py_func, no_cfunc_wrapper=True, **kernel.options)
     entry.compile(types)
     result = entry.overloads[types]
     with global_compiler_lock:

@@ -14,7 +14,6 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.event import Event, Listener, register
 
 from hulltune.compiling import listeners
-from hulltune.kernels._options import OPTIONS
 from hulltune.kernels._trust import is_trusted
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 def dispatcher(kernel: Kernel) -> Any:
     """Numba's object that compiles a kernel: strict floating point, no GIL, kept on disk where that is possible."""
     with _compiling_is_on():
-        compiled = numba.njit(kernel.py_func, forceinline=kernel.inline, **OPTIONS)
+        compiled = numba.njit(kernel.py_func, **kernel.options)
     if not kernel.inline:
         # A read-only install without a home has no place for a cache: the kernel is compiled in every process.
         with contextlib.suppress(RuntimeError, OSError):

@@ -1,4 +1,7 @@
-"""How Numba compiles kernels. Machine code is marked by this file, too: another option is other machine code."""
+"""How Numba compiles kernels. Machine code is marked by this file, too: another option is other machine code.
+
+References to arrays are counted, but in functions that borrow (_jit.py).
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ these values. Only where the rounded values are equal are the rounding errors co
 from __future__ import annotations
 
 from hulltune.arrays import Floats
-from hulltune.kernels._jit import kernel
+from hulltune.kernels._jit import borrowing
 
 SPLITTER = 134217729.0  # 2^27 + 1: cuts a double into two halves whose products are exact
 
@@ -20,7 +20,7 @@ NEAR = 2.0**-54
 """Nearer to 0 than any crossing other than 0 itself (at least 1 / 2^53): at NEAR the winner is that just right of 0."""
 
 
-@kernel
+@borrowing
 def rounding_error(a: float, b: float, product: float) -> float:
     """``a * b - product``, exactly, where ``product`` is a * b rounded."""
     t = SPLITTER * a
@@ -32,7 +32,7 @@ def rounding_error(a: float, b: float, product: float) -> float:
     return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@kernel
+@borrowing
 def compare_products(a: float, b: float, c: float, d: float) -> int:
     """The sign of a * b − c * d, exactly: −1, 0 or 1."""
     left = a * b
@@ -43,7 +43,7 @@ def compare_products(a: float, b: float, c: float, d: float) -> int:
     return int(left > right) - int(left < right)
 
 
-@kernel
+@borrowing
 def clip(slopes: Floats, intercepts: Floats, count: int, low: float, high: float) -> tuple[int, int]:
     """The range, in the first ``count`` lines of an envelope, of the winners strictly between ``low`` and ``high``."""
     begin, end = 0, count

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels._jit import inlined, kernel
-from hulltune.kernels.list_features import ListFeatures
+from hulltune.kernels._jit import borrowing, inlined, kernel
 
 MOST_PLACES = 22  # 10^22 is the largest power of ten that a double holds exactly
 DECIMALS = 1e15  # whole numbers below this, over a power of ten, are told apart by doubles
@@ -31,9 +30,11 @@ class ExactFeatures(NamedTuple):
     ``used[used_offsets[s]:used_offsets[s + 1]]``, in increasing order.
     """
 
-    values: NDArray[Any]
+    singles: NDArray[np.float32]
+    doubles: Floats
+    """The values, in one of the two; the other is empty. So one kernel reads both kinds."""
     length: int
-    """The number of edges, if ``values`` is a matrix laid out by column; 0 for sparse rows."""
+    """The number of edges, if the values are a matrix laid out by column; 0 for sparse rows."""
     row_offsets: Int64s
     row_columns: Int32s
     """Sparse rows: the offsets of rows among the values, and the column of every value."""
@@ -111,23 +112,6 @@ def dense_meanings(
 
 
 @kernel
-def list_meanings(
-    lists: ListFeatures, sentence: int, begin: int, end: int
-) -> tuple[Int64s, Int32s, Int64s, Floats, Int64s, Int64s]:
-    """The last six fields of ExactFeatures for the edges ``begin:end`` of one list, whose features are in a matrix."""
-    used = lists.used[lists.used_offsets[sentence] : lists.used_offsets[sentence + 1]].copy()
-    count = used.size
-    offsets = np.zeros(2, np.int64)
-    offsets[1] = count
-    places, scales = np.empty(count, np.int64), np.empty(count)
-    lows, tops = np.empty(count, np.int64), np.empty(count, np.int64)
-    for i in range(count):
-        column = used[i] * lists.length
-        places[i], scales[i], lows[i], tops[i] = _meaning(lists.values, column + begin, column + end)
-    return offsets, used, places, scales, lows, tops
-
-
-@kernel
 def sparse_meanings(
     row_offsets: Int64s, row_columns: Int32s, values: NDArray[Any], sentence_edges: Int64s
 ) -> tuple[Int64s, Int32s, Int64s, Floats, Int64s, Int64s]:
@@ -158,31 +142,58 @@ def sparse_meanings(
     return offsets, used[:count], places[:count], scales[:count], lows[:count], tops[:count]
 
 
-@kernel
+@borrowing
 def digit_width(longest: float) -> int:
     """The bits of a digit for derivations of at most so many edges; 0 where there are too many to be judged."""
     bits = SUM_BITS - math.frexp(longest)[1] if longest < 2.0**40 else 0
     return bits if bits >= 24 else 0
 
 
-@kernel
-def first_digits(features: ExactFeatures, sentence: int, width: int) -> Int64s:
-    """The place of the first digit of each feature that a sentence uses, and their number; 0 for a width of 0."""
-    begin, end = features.used_offsets[sentence], features.used_offsets[sentence + 1]
-    first = np.zeros(end - begin + 1, np.int64)
+@borrowing
+def count_digits(features: ExactFeatures, i: int, width: int) -> int:
+    """The number of digits of the used feature ``i``, each of ``width`` bits (0 for none)."""
     if width == 0:
-        return first
+        return 0
+    bits = DECIMAL_BITS if features.places[i] != DOUBLES else max(features.tops[i] - features.lows[i], 1)
+    return (bits + width - 1) // width
+
+
+@borrowing
+def first_digits(features: ExactFeatures, sentence: int, width: int, first: Int64s) -> int:
+    """Write the place of the first digit of each feature that a sentence uses, and after them the number of digits,
+    which is returned.
+    """
+    begin, end = features.used_offsets[sentence], features.used_offsets[sentence + 1]
+    first[0] = 0
     for i in range(begin, end):
-        bits = DECIMAL_BITS if features.places[i] != DOUBLES else max(features.tops[i] - features.lows[i], 1)
-        first[i - begin + 1] = first[i - begin] + (bits + width - 1) // width
-    return first
+        first[i - begin + 1] = first[i - begin] + count_digits(features, i, width)
+    return int(first[end - begin])
+
+
+@borrowing
+def most_digits(features: ExactFeatures, first: int, last: int, longest: Floats) -> tuple[int, int]:
+    """The most features that one of the sentences ``first`` to ``last`` uses, and the most digits of one."""
+    most_used, most = 0, 0
+    for s in range(first, last):
+        width, digits = digit_width(longest[s]), 0
+        begin, end = features.used_offsets[s], features.used_offsets[s + 1]
+        for i in range(begin, end):
+            digits += count_digits(features, i, width)
+        most_used, most = max(most_used, end - begin), max(most, digits)
+    return most_used, most
+
+
+@inlined
+def value_at(features: ExactFeatures, place: int) -> float:
+    """The value at a place among the values."""
+    return float(features.singles[place]) if features.singles.size else float(features.doubles[place])
 
 
 @inlined
 def _add_value(
-    features: ExactFeatures, i: int, value: float, at: int, width: int, sign: int, vectors: Int64s, row: int
+    features: ExactFeatures, i: int, value: float, at: int, width: int, sign: int, vector: Int64s
 ) -> None:
-    """Add ``sign`` times a value of the used feature ``i``, whose first digit is ``at``, to a row of vectors."""
+    """Add ``sign`` times a value of the used feature ``i``, whose first digit is ``at``, to a vector."""
     if features.places[i] != DOUBLES:
         rest = np.int64(np.rint(abs(value) * features.scales[i]))
     else:
@@ -197,31 +208,44 @@ def _add_value(
         if shift:
             kept = width - shift
             low = (rest & ((np.int64(1) << kept) - 1)) << shift
-            vectors[row, at] += -sign * low if value < 0.0 else sign * low
+            vector[at] += -sign * low if value < 0.0 else sign * low
             rest >>= kept
             at += 1
     mask = (np.int64(1) << width) - 1
     while rest:
         digit = rest & mask
-        vectors[row, at] += -sign * digit if value < 0.0 else sign * digit
+        vector[at] += -sign * digit if value < 0.0 else sign * digit
         rest >>= width
         at += 1
 
 
-@inlined
+@borrowing
 def add_edge(
     features: ExactFeatures, sentence: int, edge: int, first: Int64s, width: int, sign: int, vectors: Int64s, row: int
 ) -> None:
     """Add ``sign`` times the features of an edge (numbered over the corpus) of a sentence to a row of vectors."""
     begin, end = features.used_offsets[sentence], features.used_offsets[sentence + 1]
+    vector = vectors[row]
     if features.length > 0:
         for i in range(begin, end):
-            value = np.float64(features.values[features.used[i] * features.length + edge])
+            value = value_at(features, features.used[i] * features.length + edge)
             if value != 0.0:
-                _add_value(features, i, value, first[i - begin], width, sign, vectors, row)
+                _add_value(features, i, value, first[i - begin], width, sign, vector)
         return
     for j in range(features.row_offsets[edge], features.row_offsets[edge + 1]):
-        value = np.float64(features.values[j])
+        value = value_at(features, j)
         if value != 0.0:
-            i = begin + np.searchsorted(features.used[begin:end], features.row_columns[j])
-            _add_value(features, i, value, first[i - begin], width, sign, vectors, row)
+            i = _place_of(features.used, begin, end, features.row_columns[j])
+            _add_value(features, i, value, first[i - begin], width, sign, vector)
+
+
+@borrowing
+def _place_of(used: Int32s, begin: int, end: int, column: int) -> int:
+    """The place of a column in a part of ``used``, which is in order and has it. O(log)."""
+    while end - begin > 1:
+        middle = (begin + end) // 2
+        if used[middle] <= column:
+            begin = middle
+        else:
+            end = middle
+    return begin

@@ -325,9 +325,11 @@ def k_best(
         if edge_offsets[node_offsets[s + 1]] == edge_offsets[node_offsets[s]]:
             continue
         width = digit_width(longest[s])
+        first_digit = np.empty(features.used_offsets[s + 1] - features.used_offsets[s] + 1, np.int64)
+        first_digits(features, s, width, first_digit)
         graph = Graph(
             node_offsets[s], edge_offsets, tail_offsets, tails, label_offsets, labels, scores, base,
-            s, 2.0 * bounds[s - first] if width else 0.0, features, first_digits(features, s, width), width, weights,
+            s, 2.0 * bounds[s - first] if width else 0.0, features, first_digit, width, weights,
         )  # fmt: skip
         room = 2 * nodes + 64
         pool = Pool(

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
-from hulltune.kernels._jit import kernel
+from hulltune.kernels._jit import borrowing, kernel
 from hulltune.kernels.exact import FAR, NEAR, compare_products
 from hulltune.kernels.simd import (
     LANES,
@@ -37,7 +37,7 @@ from hulltune.kernels.simd import (
 END = -1  # closes a derivation in a list of edges
 
 
-@kernel
+@borrowing
 def viterbi_pass(
     first: int,
     last: int,
@@ -95,7 +95,7 @@ def viterbi_pass(
         store(best_intercepts, node - first, intercept)
 
 
-@kernel
+@borrowing
 def _decide_exactly(points: Floats, scratch: Floats) -> None:
     """Replace the line in rows 0 and 1 by the line in rows 2 and 3 in each lane where the latter is better."""
     for lane in range(LANES):
@@ -164,7 +164,7 @@ def backtrack(
     return edges, count + 1
 
 
-@kernel
+@borrowing
 def spread_points(low: float, high: float, points: Floats) -> None:
     """Write the first LANES points, from ``low`` to ``high``; on an unbounded line they are denser around 0.
 
@@ -186,7 +186,7 @@ def spread_points(low: float, high: float, points: Floats) -> None:
     points[LANES - 1] = high
 
 
-@kernel
+@borrowing
 def crossing_point(slope: float, intercept: float, next_slope: float, next_intercept: float) -> tuple[float, float]:
     """The point where a line meets a steeper one, as a fraction; 0 itself becomes the point just right of it."""
     if intercept == next_intercept:
@@ -194,7 +194,7 @@ def crossing_point(slope: float, intercept: float, next_slope: float, next_inter
     return intercept - next_intercept, next_slope - slope
 
 
-@kernel
+@borrowing
 def _probe(lines: Floats, gap: int, width: int, points: Floats, lane: int) -> None:
     """Write ``width`` (odd) points for the gap between a line and the next: their crossing in the middle, and on both
     sides points that approach it by factors of four from where each line is known to win.

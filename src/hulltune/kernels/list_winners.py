@@ -9,9 +9,9 @@ from hulltune.kernels._jit import kernel
 from hulltune.kernels.exact_features import (
     ExactFeatures,
     add_edge,
+    dense_meanings,
     digit_width,
     first_digits,
-    list_meanings,
     sparse_meanings,
 )
 from hulltune.kernels.list_features import ListFeatures
@@ -95,18 +95,27 @@ def _exact_winner(
     What the features mean is found anew, because it is hardly ever asked for.
     """
     begin, end = sentence_edges[sentence], sentence_edges[sentence + 1]
+    edges = np.array([0, end - begin])
     if lists.length > 0:
-        offsets, used, places, scales, lows, tops = list_meanings(lists, sentence, begin, end)
+        width = lists.values.size // lists.length
+        columns = np.empty((width, end - begin))
+        for k in range(width):
+            for e in range(end - begin):
+                columns[k, e] = lists.values[k * lists.length + begin + e]
+        values, length = columns.reshape(-1), end - begin
+        rows, row_columns = edges[:0], np.empty(0, np.int32)
+        offsets, used, places, scales, lows, tops = dense_meanings(columns, edges)
     else:
-        offsets, used, places, scales, lows, tops = sparse_meanings(
-            lists.row_offsets, lists.row_columns, lists.values, sentence_edges[sentence : sentence + 2]
-        )
+        rows = lists.row_offsets[begin : end + 1] - lists.row_offsets[begin]
+        row_columns = lists.row_columns[lists.row_offsets[begin] : lists.row_offsets[end]]
+        values, length = lists.values[lists.row_offsets[begin] : lists.row_offsets[end]].astype(np.float64), 0
+        offsets, used, places, scales, lows, tops = sparse_meanings(rows, row_columns, values, edges)
     features = ExactFeatures(
-        lists.values, lists.length, lists.row_offsets, lists.row_columns, offsets, used, places, scales, lows, tops
-    )  # fmt: skip
+        np.empty(0, np.float32), values, length, rows, row_columns, offsets, used, places, scales, lows, tops
+    )
     width = digit_width(1.0)
-    first = first_digits(features, 0, width)
-    vectors = np.zeros((1, first[-1]), np.int64)
+    first = np.empty(used.size + 1, np.int64)
+    vectors = np.zeros((1, first_digits(features, 0, width, first)), np.int64)
     best = -1
     for e in range(end - begin):
         if scores[e] < least:
@@ -115,8 +124,8 @@ def _exact_winner(
             best = e
             continue
         vectors[0, :] = 0
-        add_edge(features, 0, begin + e, first, width, 1, vectors, 0)
-        add_edge(features, 0, begin + best, first, width, -1, vectors, 0)
+        add_edge(features, 0, e, first, width, 1, vectors, 0)
+        add_edge(features, 0, best, first, width, -1, vectors, 0)
         if sign_of_vector(features, 0, first, width, weights, vectors) > 0:
             best = e
     return best

@@ -11,60 +11,68 @@ import math
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
-from hulltune.kernels._jit import inlined, kernel
-from hulltune.kernels.exact_features import DOUBLES, ExactFeatures
+from hulltune.kernels._jit import borrowing, inlined
+from hulltune.kernels.exact_features import DOUBLES, MOST_PLACES, ExactFeatures
 from hulltune.kernels.simd import multiply_add_one
 
 MOST_SHIFT = 300  # beyond, numbers are too far apart for doubles
+FIVES = np.array([float(5**places) for places in range(MOST_PLACES + 1)])  # below 2^53, so exact
+HALVES = np.array([2.0**-shift for shift in range(MOST_SHIFT + 1)])
 
 
-@kernel
+@borrowing
+def split_weights(weights: Floats, fractions: Floats, exponents: Int64s) -> None:
+    """Write weights as fractions · 2^exponents, with fractions of at least 1/2."""
+    for k in range(weights.size):
+        fractions[k], exponents[k] = math.frexp(weights[k])
+
+
+@borrowing
 def pair_coefficients(
-    features: ExactFeatures, sentence: int, first: Int64s, width: int, weights: Floats, pairs: Floats, row: int
-) -> int:
-    """Write the value of one unit of every digit under some weights into rows ``row`` and ``row + 1`` of ``pairs``;
-    returns the exponent of their unit. Where numbers are too far apart they are NaN, so that no filter passes.
+    features: ExactFeatures, sentence: int, first: Int64s, width: int, fractions: Floats, exponents: Int64s,
+    pairs: Floats, row: int,
+) -> int:  # fmt: skip
+    """Write the value of one unit of every digit under some weights (see split_weights) into rows ``row`` and
+    ``row + 1`` of ``pairs``; returns the exponent of their unit. Where numbers are too far apart they are NaN, so that
+    no filter passes.
     """
     begin, end = features.used_offsets[sentence], features.used_offsets[sentence + 1]
     most_places, highest, lowest = 0, -9999, 9999
     for i in range(begin, end):
         most_places = max(most_places, features.places[i])
-        weight = weights[features.used[i]]
-        if weight != 0.0:
-            exponent = math.frexp(weight)[1]
+        if fractions[features.used[i]] != 0.0:
+            exponent = exponents[features.used[i]]
             exponent += features.lows[i] if features.places[i] == DOUBLES else -features.places[i]
             lowest = min(lowest, exponent)
             highest = max(highest, exponent + width * (first[i - begin + 1] - first[i - begin] - 1))
-    if lowest > highest:
-        pairs[row, :] = 0.0
-        pairs[row + 1, :] = 0.0
-        return 0
     too_far = highest - lowest > MOST_SHIFT
     for i in range(begin, end):
-        fraction, exponent = math.frexp(weights[features.used[i]])
-        exponent += (features.lows[i] if features.places[i] == DOUBLES else -features.places[i]) - highest
-        five = 1.0
-        for _ in range(most_places - max(features.places[i], 0)):
-            five *= 5.0
+        fraction, below = fractions[features.used[i]], highest - exponents[features.used[i]]
+        below -= features.lows[i] if features.places[i] == DOUBLES else -features.places[i]
+        five = FIVES[most_places - max(features.places[i], 0)]
         high = fraction * five
         low = multiply_add_one(fraction, five, -high)
         for digit in range(first[i - begin], first[i - begin + 1]):
-            unit = math.nan if too_far else 0.0 if fraction == 0.0 else math.ldexp(1.0, exponent)
+            unit = 0.0
+            if fraction != 0.0:
+                unit = math.nan if too_far else HALVES[below]
             pairs[row, digit], pairs[row + 1, digit] = high * unit, low * unit
-            exponent += width
-    return highest
+            below -= width
+    return highest if lowest <= highest else 0
 
 
 @inlined
-def pair_sum(pairs: Floats, row: int, vectors: Int64s, a: int, b: int) -> tuple[float, float, float]:
-    """The value of the difference of vectors ``a`` and ``b`` as a pair, and a bound on its error.
+def pair_sum(
+    pairs: Floats, row: int, vectors: Int64s, a: int, b: int, digits: int
+) -> tuple[float, float, float]:
+    """The value of the difference of vectors ``a`` and ``b`` of so many digits as a pair, and a bound on its error.
 
     With n terms of total size S, each product errs by 2^-105 of its size, and the n sums of the low parts, which are
     below (n + 2) 2^-53 S, by 2^-53 of these.
     """
     total, rest, size = 0.0, 0.0, 0.0
     terms = 2
-    for j in range(vectors.shape[1]):
+    for j in range(digits):
         difference = vectors[a, j] - vectors[b, j]
         if difference == 0:
             continue

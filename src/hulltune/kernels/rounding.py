@@ -7,15 +7,15 @@ import math
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
-from hulltune.kernels._jit import kernel
+from hulltune.kernels._jit import borrowing, kernel
 from hulltune.kernels.exact_features import ExactFeatures
-from hulltune.kernels.scores import MOST_SHIFT, NO_SHIFT, grid_weights, normalised
+from hulltune.kernels.scores import normalised
 
 TINY = 2.0**-960  # normalised bounds below this may have lost terms to underflow
 ORDINARY = 400  # exponents of weights and values up to which nothing is lost
 
 
-@kernel
+@borrowing
 def bound_of_sums(terms: int, longest: float) -> float:
     """The bound for ``terms`` products summed and rounded to a whole number on each of ``longest`` edges.
 
@@ -26,45 +26,37 @@ def bound_of_sums(terms: int, longest: float) -> float:
 
 
 @kernel
-def dense_bounds(first: int, last: int, weights: Floats, magnitudes: Floats, units: Floats, longest: Floats) -> Floats:
+def dense_bounds(first: int, last: int, weights: Floats, magnitudes: Floats, longest: Floats) -> Floats:
     """Bounds in units of the grid (rows of weights, sentences) for features in a matrix, as score_dense rounds them.
 
     0 says that all scores are exact; infinity that nothing is known, because numbers are extremely far apart.
     """
     rows, width = weights.shape
     bounds = np.zeros((rows, last - first))
-    normal_weights, normal_magnitudes, scaled = np.empty(width), np.empty(width), np.empty(width)
+    normal_weights, normal_magnitudes = np.empty(width), np.empty(width)
     for r in range(rows):
         normalised(weights[r], normal_weights)
         for s in range(first, last):
-            exponent = normalised(magnitudes[s], normal_magnitudes)
-            shift, _ = grid_weights(normal_weights, normal_magnitudes, exponent, units[s], scaled)
-            factor = math.ldexp(1.0, min(max(shift, -MOST_SHIFT), MOST_SHIFT))
-            terms, lost, size = 0, 0.0, 0.0
+            normalised(magnitudes[s], normal_magnitudes)
+            terms, lost, size = 0, 0, 0.0
             for k in range(width):
                 if weights[r, k] == 0.0 or magnitudes[s, k] == 0.0:
                     continue
                 share = abs(normal_weights[k]) * normal_magnitudes[k]
                 size += share
                 if share < TINY:
-                    lost += 1.0  # far less than a unit, but it may be nothing on the grid, and something in truth
-                elif units[s, k] == 0.0:
-                    terms += 1
-                elif shift == NO_SHIFT:
-                    lost = math.inf
+                    lost += 1  # far less than a unit, but it may be nothing on the grid, and something in truth
                 else:
-                    lost += abs(normal_weights[k] * factor - scaled[k]) * magnitudes[s, k]
-            if lost == 0.0 and terms == 0:
-                continue
-            bounds[r, s - first] = math.inf if size < TINY else bound_of_sums(terms, longest[s]) + 1.01 * lost
+                    terms += 1
+            if lost or terms:
+                bounds[r, s - first] = math.inf if size < TINY else bound_of_sums(terms, longest[s]) + 1.01 * lost
     return bounds
 
 
 @kernel
 def sparse_bounds(
-    features: ExactFeatures, sentence_edges: Int64s, node_offsets: Int64s, first: int, last: int, weights: Floats,
-    units: Floats, longest: Floats,
-) -> Floats:  # fmt: skip
+    features: ExactFeatures, sentence_edges: Int64s, first: int, last: int, weights: Floats, longest: Floats
+) -> Floats:
     """Bounds in units of the grid (rows of weights, sentences) for sparse features, as score_sparse rounds them."""
     rows = weights.shape[0]
     bounds = np.zeros((rows, last - first))
@@ -72,19 +64,16 @@ def sparse_bounds(
         most = 0
         for e in range(sentence_edges[s], sentence_edges[s + 1]):
             most = max(most, features.row_offsets[e + 1] - features.row_offsets[e])
-        is_list = node_offsets[s + 1] - node_offsets[s] == 1
         for r in range(rows):
-            some, counted, extreme = False, False, False
+            some, extreme = False, False
             for i in range(features.used_offsets[s], features.used_offsets[s + 1]):
                 weight = weights[r, features.used[i]]
                 if weight == 0.0 or features.tops[i] == -2000:
                     continue
                 some = True
-                counted = counted or (units[features.used[i]] != 0.0 and not is_list)
                 extreme = extreme or abs(math.frexp(weight)[1]) > ORDINARY or abs(features.tops[i]) > ORDINARY
             if extreme:
                 bounds[r, s - first] = math.inf
             elif some:
-                # The weight of a count is rounded to 1/2 of a unit, and a value has at most 2^6 units.
-                bounds[r, s - first] = bound_of_sums(most, longest[s]) + (32.0 * most * longest[s] if counted else 0.0)
+                bounds[r, s - first] = bound_of_sums(most, longest[s])
     return bounds

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
-from hulltune.kernels._jit import kernel
+from hulltune.kernels._jit import borrowing, kernel
 from hulltune.kernels.exact import compare_products
 from hulltune.kernels.simd import (
     LANES,
@@ -38,7 +38,7 @@ from hulltune.kernels.simd import (
 MANY = 32  # points from which a real sort beats insertion
 
 
-@kernel
+@borrowing
 def _extremes(slopes: Floats, intercepts: Floats, begin: int, n: int) -> tuple[int, int]:
     """The first of the highest lines with the least slope, and with the greatest."""
     low = load_at(slopes, begin)
@@ -66,7 +66,7 @@ def _extremes(slopes: Floats, intercepts: Floats, begin: int, n: int) -> tuple[i
     return least, greatest if greatest >= 0 else least
 
 
-@kernel
+@borrowing
 def _farthest(slopes: Floats, intercepts: Floats, begin: int, n: int, i: int, j: int, scratch: Floats) -> int:
     """The point farthest above the segment from point i to point j, up to rounding; i if there is none. Row 4 of
     ``scratch`` numbers the lanes.
@@ -91,7 +91,7 @@ def _farthest(slopes: Floats, intercepts: Floats, begin: int, n: int, i: int, j:
     return int(scratch[lowest_bit(mask_bits(equal(best, splat(top))))])
 
 
-@kernel
+@borrowing
 def _survivors(
     slopes: Floats, intercepts: Floats, begin: int, n: int, least: int, top: int, greatest: int, out: Int64s
 ) -> int:
@@ -120,7 +120,7 @@ def _survivors(
     return count
 
 
-@kernel
+@borrowing
 def _not_below(slopes: Floats, intercepts: Floats, begin: int, n: int, i: int, j: int, out: Int64s) -> int:
     """Write the points not below the segment from point i to point j; returns their number.
 
@@ -144,7 +144,7 @@ def _not_below(slopes: Floats, intercepts: Floats, begin: int, n: int, i: int, j
     return count
 
 
-@kernel
+@borrowing
 def scan_envelope(
     slopes: Floats,
     intercepts: Floats,
@@ -186,7 +186,7 @@ def scan_envelope(
     return count
 
 
-@kernel
+@borrowing
 def short_list_envelope(
     slopes: Floats,
     intercepts: Floats,
@@ -210,7 +210,7 @@ def short_list_envelope(
     return scan_envelope(padded, padded[LANES:], 0, LANES, scratch, numbers, xs, ys, winners)
 
 
-@kernel
+@borrowing
 def _walk(
     slopes: Floats,
     intercepts: Floats,
@@ -254,7 +254,7 @@ def _walk(
     return count
 
 
-@kernel
+@borrowing
 def _chain(xs: Floats, ys: Floats, winners: Int64s, size: int) -> int:
     """Reduce points sorted by slope to a monotone chain in place, as hull.drop_hidden does; returns its size."""
     count = 1

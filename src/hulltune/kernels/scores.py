@@ -4,8 +4,7 @@ For each sentence and weight vector a power of two, the grid, is chosen such tha
 every partial sum, is an integer of magnitude at most 2^52 in its units. Scores are held as integer-valued doubles:
 sums and differences are exact, their order does not matter, and nothing over- or underflows.
 
-A count-like feature (magnitudes.units) has its weight rounded instead of its products, so that the products are exact
-too: derivations with equal sums of counts get equal scores however the counts are spread over their edges.
+Rounding may tell derivations apart that are equal in truth: what is shown is therefore judged (judge.py).
 """
 
 from __future__ import annotations
@@ -42,11 +41,9 @@ def normalised(values: Floats, out: Floats) -> int:
 
 
 @kernel
-def grid_weights(
-    weights: Floats, magnitudes: Floats, exponent: int, units: Floats, scaled: Floats
-) -> tuple[int, float]:
+def grid_weights(weights: Floats, magnitudes: Floats, exponent: int, scaled: Floats) -> tuple[int, float]:
     """Write ``weights`` in units of the grid into ``scaled``; returns how many bits they were shifted by, and a power
-    of two that the scores of features without a unit are still to be multiplied by (1 but for extreme features).
+    of two that scores are still to be multiplied by (1 but for extreme features).
 
     Weights and magnitudes are normalised, the latter by 2^exponent, so that nothing over- or underflows.
     """
@@ -60,11 +57,7 @@ def grid_weights(
     now = min(max(shift, -MOST_SHIFT), MOST_SHIFT)
     factor = math.ldexp(1.0, now)
     for k in range(weights.size):
-        value = weights[k] * factor
-        if units[k] > 0.0:
-            # |value * unit| <= 2^51 because the unit divides some sum that the bound counts.
-            value = ((value * units[k] + ROUND) - ROUND) / units[k]
-        scaled[k] = value
+        scaled[k] = weights[k] * factor
     return shift, 1.0 if shift == now else math.ldexp(1.0, shift - now)
 
 
@@ -76,7 +69,6 @@ def score_dense(
     last: int,
     weights: Floats,
     magnitudes: Floats,
-    units: Floats,
     scores: Floats,
 ) -> Int64s:
     """Write the grid scores of the edges of sentences ``first`` to ``last`` under each row of ``weights`` into
@@ -96,23 +88,18 @@ def score_dense(
     normal_magnitudes = np.empty(width)
     scaled = np.zeros(width)
     lanes = np.zeros((width + 1) * LANES)  # a row of LANES weights for each feature, then the last factors
-    real_columns, counted_columns = np.empty(width, np.int64), np.empty(width, np.int64)
+    used = np.empty(width, np.int64)
     for s in range(first, last):
         exponent = normalised(magnitudes[s], normal_magnitudes)
-        real, counted = 0, 0
+        count = 0
         for k in range(width):
-            if normal_magnitudes[k] == 0.0:
-                continue
-            if units[s, k] == 0.0:
-                real_columns[real] = k
-                real += 1
-            else:
-                counted_columns[counted] = k
-                counted += 1
+            if normal_magnitudes[k] != 0.0:
+                used[count] = k
+                count += 1
         for block in range(0, rows, LANES):
             size = min(LANES, rows - block)
             for lane in range(size):
-                shift, later = grid_weights(normal_weights[block + lane], normal_magnitudes, exponent, units[s], scaled)
+                shift, later = grid_weights(normal_weights[block + lane], normal_magnitudes, exponent, scaled)
                 exponents[block + lane, s - first] = weight_exponents[block + lane] - shift if shift != NO_SHIFT else 0
                 for k in range(width):
                     lanes[k * LANES + lane] = scaled[k]
@@ -121,13 +108,9 @@ def score_dense(
             rounding = splat(ROUND)
             for e in range(sentence_edges[s], sentence_edges[s + 1]):
                 total = splat(0.0)
-                for i in range(real):
-                    k = real_columns[i]
-                    total = multiply_add(load(lanes, k), splat(np.float64(columns[k, e])), total)
+                for i in range(count):
+                    total = multiply_add(load(lanes, used[i]), splat(np.float64(columns[used[i], e])), total)
                 total = subtract(add(multiply(total, factor), rounding), rounding)
-                for i in range(counted):
-                    k = counted_columns[i]
-                    total = multiply_add(load(lanes, k), splat(np.float64(columns[k, e])), total)
                 scatter(flat, block * scores.shape[1] + e - base, scores.shape[1], size, total)
     return exponents
 
@@ -155,7 +138,7 @@ def score_sparse_lists(
     most = 0
     for s in range(first, last):
         most = max(most, lists.used_offsets[s + 1] - lists.used_offsets[s])
-    some_weights, magnitudes, scaled, no_units = np.empty(most), np.empty(most), np.empty(most), np.zeros(most)
+    some_weights, magnitudes, scaled = np.empty(most), np.empty(most), np.empty(most)
     lanes = np.empty((width + 1) * LANES)
     lanes[width * LANES :] = 0.0
     for s in range(first, last):
@@ -171,9 +154,7 @@ def score_sparse_lists(
             for lane in range(size):
                 for i in range(used.size):
                     some_weights[i] = normal_weights[block + lane, used[i]]
-                shift, later = grid_weights(
-                    some_weights[: used.size], magnitudes, exponent, no_units, scaled[: used.size]
-                )
+                shift, later = grid_weights(some_weights[: used.size], magnitudes, exponent, scaled[: used.size])
                 exponents[block + lane, s - first] = weight_exponents[block + lane] - shift if shift != NO_SHIFT else 0
                 for i in range(used.size):
                     lanes[used[i] * LANES + lane] = scaled[i]
@@ -199,14 +180,13 @@ def score_sparse(
     first: int,
     last: int,
     weights: Floats,
-    units: Floats,
     scores: Floats,
 ) -> Int64s:
     """Write the grid scores of edges of forests with sparse features, as ``score_dense`` does for dense; returns the
     exponents. Lists are left out: see ``score_sparse_lists``.
 
     The bound of a sentence is computed anew for each row of weights, because a table of sentences by features would not
-    be sparse. ``units`` are per column.
+    be sparse.
     """
     rows = weights.shape[0]
     base = edge_offsets[node_offsets[first]]
@@ -242,15 +222,9 @@ def score_sparse(
             later = math.ldexp(1.0, shift - now)
             exponents[r, s - first] = weight_exponent - shift
             for e in range(begin, end):
-                real = 0.0
-                counted = 0.0
+                total = 0.0
                 for i in range(row_offsets[e], row_offsets[e + 1]):
-                    column = columns[i]
-                    weight = math.ldexp(math.ldexp(weights[r, column], -weight_exponent), now)
-                    if units[column] == 0.0:
-                        real += weight * np.float64(values[i])
-                    else:
-                        weight = ((weight * units[column] + ROUND) - ROUND) / units[column]
-                        counted += weight * np.float64(values[i])
-                scores[r, e - base] = ((real * later + ROUND) - ROUND) + counted
+                    weight = math.ldexp(math.ldexp(weights[r, columns[i]], -weight_exponent), now)
+                    total += weight * np.float64(values[i])
+                scores[r, e - base] = (total * later + ROUND) - ROUND
     return exponents

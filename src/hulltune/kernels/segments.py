@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from hulltune.arrays import Floats, Int64s
-from hulltune.kernels._jit import kernel
+from hulltune.kernels._jit import borrowing, kernel
 from hulltune.kernels.exact import FAR, NEAR
 
 PLAIN = 900  # exponents up to which a product with a power of two is exact
 
 
-@kernel
+@borrowing
 def to_grid(eta: float, shift: int, at_zero: float) -> float:
     """A point of the line in grid units: eta * 2^shift, kept where it can be told apart from infinity and from 0.
 
@@ -31,42 +34,76 @@ def to_grid(eta: float, shift: int, at_zero: float) -> float:
     return math.copysign(magnitude, eta)
 
 
+class Units(NamedTuple):
+    """The exponents of the units of slopes and intercepts on the grid, and the interval in the user's units."""
+
+    slope: int
+    intercept: int
+    low_end: float
+    high_end: float
+
+
+class Segments(NamedTuple):
+    """Room for segments (left, slope, intercept) in the user's units, and for the places of their derivations."""
+
+    rows: Floats
+    places: Int64s
+
+
 @kernel
+def segments_room(size: int) -> Segments:
+    """Room for so many segments."""
+    return Segments(np.empty((size, 3)), np.empty(size, np.int64))
+
+
+@kernel
+def with_room(segments: Segments, size: int) -> Segments:
+    """The segments, with room for at least ``size`` of them."""
+    if size <= segments.places.size:
+        return segments
+    extra = max(segments.places.size, size)
+    return Segments(
+        np.concatenate((segments.rows, np.empty((extra, 3)))),
+        np.concatenate((segments.places, np.empty(extra, np.int64))),
+    )
+
+
+@borrowing
+def grid_breakpoints(slopes: Floats, intercepts: Floats, first: int, last: int, units: Units, lefts: Floats) -> None:
+    """Write where each of the lines ``first`` to ``last`` of a grid meets the line before it, in the user's units."""
+    shift = units.intercept - units.slope
+    unit = math.ldexp(1.0, shift) if abs(shift) < PLAIN else 0.0
+    for line in range(first + 1, last):
+        left = (intercepts[line - 1] - intercepts[line]) / (slopes[line] - slopes[line - 1])
+        lefts[line] = left * unit if unit else math.ldexp(left, shift)
+
+
+@borrowing
 def write_segments(
-    line_slopes: Floats,
-    line_intercepts: Floats,
-    line_places: Int64s,
-    first: int,
-    last: int,
-    slope_exponent: int,
-    intercept_exponent: int,
-    low_end: float,
-    high_end: float,
-    segments: Floats,
-    places: Int64s,
-    total: int,
-) -> int:
-    """Append lines ``first`` to ``last`` as segments (left, slope, intercept) in user units; returns the new total."""
+    slopes: Floats, intercepts: Floats, places: Int64s, lefts: Floats, first: int, last: int, units: Units,
+    segments: Segments, total: int,
+) -> int:  # fmt: skip
+    """Append lines ``first`` to ``last``, which begin at ``lefts`` (the first at the low end), as segments; returns the
+    new total. Segments too thin for a double between their ends are left out.
+    """
     start = total
-    shift = intercept_exponent - slope_exponent
-    eta_unit, slope_unit = math.ldexp(1.0, shift), math.ldexp(1.0, slope_exponent)
-    intercept_unit = math.ldexp(1.0, intercept_exponent)
-    plain = abs(shift) < PLAIN and abs(slope_exponent) < PLAIN and abs(intercept_exponent) < PLAIN
+    plain = abs(units.slope) < PLAIN and abs(units.intercept) < PLAIN
+    slope_unit = math.ldexp(1.0, units.slope) if plain else 0.0
+    intercept_unit = math.ldexp(1.0, units.intercept) if plain else 0.0
+    rows = segments.rows
     for line in range(first, last):
-        slope, intercept = line_slopes[line], line_intercepts[line]
-        left = low_end
+        left = units.low_end
         if line > first:
-            left = (line_intercepts[line - 1] - intercept) / (slope - line_slopes[line - 1])
-            left = left * eta_unit if plain else math.ldexp(left, shift)
-            if left >= high_end:
+            left = lefts[line]
+            if left >= units.high_end:
                 break
         # A line that starts where the line before it starts leaves no double to that line, and replaces it.
-        if total > start and left <= segments[total - 1, 0]:
+        if total > start and left <= rows[total - 1, 0]:
             total -= 1
-            left = segments[total, 0]
-        segments[total, 0] = left
-        segments[total, 1] = slope * slope_unit if plain else math.ldexp(slope, slope_exponent)
-        segments[total, 2] = intercept * intercept_unit if plain else math.ldexp(intercept, intercept_exponent)
-        places[total] = line_places[line]
+            left = rows[total, 0]
+        rows[total, 0] = left
+        rows[total, 1] = slopes[line] * slope_unit if plain else math.ldexp(slopes[line], units.slope)
+        rows[total, 2] = intercepts[line] * intercept_unit if plain else math.ldexp(intercepts[line], units.intercept)
+        segments.places[total] = places[line]
         total += 1
     return total

@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels._jit import inlined, kernel
+from hulltune.kernels._jit import borrowing, inlined, kernel
 from hulltune.kernels.exact import rounding_error
 from hulltune.kernels.exact_features import DOUBLES, ExactFeatures
-from hulltune.kernels.pairs import pair_coefficients, pair_sum
+from hulltune.kernels.pairs import pair_coefficients, pair_sum, split_weights
 
 BITS = 21
 MASK = (1 << BITS) - 1
@@ -95,7 +95,7 @@ def coefficients(
     return table, lowest
 
 
-@kernel
+@borrowing
 def evaluate(table: Int64s, vectors: Int64s, row: int, out: Int64s, out_row: int) -> None:
     """Write the sum of coefficients times the digits of a vector as a number. ``out`` has at least as many limbs."""
     limbs, out_limbs = table.shape[1] - 1, out.shape[1] - 1
@@ -212,7 +212,7 @@ def _leading(table: Int64s, row: int) -> tuple[float, float, int]:
     return high, (total - high) + rest, BITS * (top - 3)
 
 
-@kernel
+@borrowing
 def quotient(n: Int64s, n_row: int, d: Int64s, d_row: int, shift: int) -> float:
     """n / d · 2^shift, correctly rounded, for d ≠ 0; beyond the largest double, infinity."""
     limbs = n.shape[1] - 1
@@ -240,7 +240,7 @@ def quotient(n: Int64s, n_row: int, d: Int64s, d_row: int, shift: int) -> float:
     return sign * _corrected(rounded, n, n_row, d, d_row, shift)
 
 
-@kernel
+@borrowing
 def _corrected(guess: float, n: Int64s, n_row: int, d: Int64s, d_row: int, shift: int) -> float:
     """The double nearest to |n| / |d| · 2^shift, from a double beside it; of two equally near ones the even one."""
     if guess == math.inf:
@@ -281,10 +281,13 @@ def sign_of_vector(
         zero = zero and vectors[0, j] == 0
     if zero:
         return 0
-    pairs, nothing = np.empty((2, first[-1])), np.zeros((2, first[-1]), np.int64)
-    pair_coefficients(features, sentence, first, width, weights, pairs, 0)
-    nothing[0] = vectors[0]
-    high, _, error = pair_sum(pairs, 0, nothing, 0, 1)
+    digits = vectors.shape[1]
+    pairs, beside_zero = np.empty((2, digits)), np.zeros((2, digits), np.int64)
+    fractions, exponents = np.empty(weights.size), np.empty(weights.size, np.int64)
+    split_weights(weights, fractions, exponents)
+    pair_coefficients(features, sentence, first, width, fractions, exponents, pairs, 0)
+    beside_zero[0] = vectors[0]
+    high, _, error = pair_sum(pairs, 0, beside_zero, 0, 1, digits)
     if abs(high) > 2.0 * error:
         return 1 if high > 0.0 else -1
     table, _ = coefficients(features, sentence, first, width, weights)
@@ -295,9 +298,9 @@ def sign_of_vector(
 
 @inlined
 def _earlier(edges: Int32s, places: Int64s, a: int, b: int) -> bool:
-    """Whether derivation ``a`` comes before ``b``: by their edges in preorder, or by number if there are no places."""
-    if places.size == 0:
-        return a < b
+    """Whether derivation ``a`` comes before ``b``: by their edges in preorder, or by place if there are no edges."""
+    if edges.size == 0:
+        return bool(places[a] < places[b])
     i, j = places[a], places[b]
     while edges[i] == edges[j] and edges[i] >= 0:
         i += 1

@@ -149,35 +149,22 @@ def search_block(
     corpus = scorer.corpus
     first, last = block
     scores, exponents = scorer.scores(first, last, weights, room)
+    judging = scorer.judging(first, last, weights) if judged else scorer.no_judging(weights)
     answer: Answer
     if method == "scan" or (method == "auto" and corpus.node_offsets[first + 1] - corpus.node_offsets[first] == 1):
-        if judged:
-            from hulltune.kernels.judged_lists import judged_lists
-
-            answer = judged_lists(
-                corpus.sentence_edges, first, last, scores, exponents, intervals,
-                scorer.exact_features, weights, scorer.bounds(first, last, weights),
-            )  # fmt: skip
-            return answer
         from hulltune.kernels.list_envelopes import list_envelopes
 
-        answer = list_envelopes(corpus.sentence_edges, first, last, scores, exponents, intervals)
+        answer = list_envelopes(
+            corpus.sentence_edges, first, last, scores, exponents, intervals, judged, *judging[:3]
+        )
         return answer
-    graph = corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails
+    from hulltune.kernels.envelopes import envelopes as forest_envelopes
+
     try:
-        if judged:
-            from hulltune.kernels.judged_envelopes import judged_envelopes
-
-            answer = judged_envelopes(
-                *graph, first, last, scores, exponents, intervals, METHODS.index(method), derivations,
-                scorer.exact_features, weights, scorer.bounds(first, last, weights), scorer.longest,
-            )  # fmt: skip
-        else:
-            from hulltune.kernels.envelopes import envelopes as forest_envelopes
-
-            answer = forest_envelopes(
-                *graph, first, last, scores, exponents, intervals, METHODS.index(method), derivations
-            )
+        answer = forest_envelopes(
+            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, first, last,
+            scores, exponents, intervals, METHODS.index(method), derivations, judged, *judging,
+        )  # fmt: skip
     except MemoryError:
         raise InputError(
             f"sentences {first} to {last - 1}: out of memory for derivations or hulls; "

@@ -16,6 +16,9 @@ from hulltune.errors import InputError
 
 LARGEST_EXPONENT = 970  # a score has up to 52 bits above the grid's exponent, and 2^1023 is the largest double
 
+NO_OFFSETS, NO_COLUMNS = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+NO_DOUBLES, NO_SINGLES = np.zeros(0), np.zeros(0, dtype=np.float32)
+
 
 class EdgeScorer:
     """Scores the edges of a corpus under weight vectors, as integers on a grid per sentence (kernels/scores.py).
@@ -39,15 +42,14 @@ class EdgeScorer:
         size = shape[0] * shape[1]
         out = (np.empty(size) if room is None or len(room) < size else room[:size]).reshape(shape)
         if isinstance(corpus.features, DenseFeatures):
-            magnitudes, units = self._dense_tables
             exponents = scores.score_dense(
-                self._columns, corpus.sentence_edges, first, last, weights, magnitudes, units, out
+                self._columns, corpus.sentence_edges, first, last, weights, self._magnitudes, out
             )
         else:
             exponents = scores.score_sparse(
                 corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
                 corpus.features.offsets, corpus.features.columns, corpus.features.values,
-                first, last, weights, self._sparse_units, out,
+                first, last, weights, out,
             )  # fmt: skip
             if np.any(self._is_list[first:last]):
                 scores.score_sparse_lists(
@@ -63,11 +65,22 @@ class EdgeScorer:
 
         corpus = self.corpus
         if isinstance(corpus.features, DenseFeatures):
-            return rounding.dense_bounds(first, last, weights, *self._dense_tables, self.longest)
+            return rounding.dense_bounds(first, last, weights, self._magnitudes, self.longest)
         return rounding.sparse_bounds(
-            self.exact_features, corpus.sentence_edges, corpus.node_offsets, first, last, weights,
-            self._sparse_units, self.longest,
-        )  # fmt: skip
+            self.exact_features, corpus.sentence_edges, first, last, weights, self.longest
+        )
+
+    def judging(self, first: int, last: int, weights: Floats) -> tuple[Any, Floats, Floats, Floats]:
+        """What kernels judge envelopes by: exact features, weights, bounds of rounding, and longest derivations."""
+        return self.exact_features, weights, self.bounds(first, last, weights), self.longest
+
+    def no_judging(self, weights: Floats) -> tuple[Any, Floats, Floats, Floats]:
+        """Stand-ins for ``judging`` where kernels do not judge."""
+        from hulltune.kernels.exact_features import ExactFeatures
+
+        nothing = NO_COLUMNS, NO_OFFSETS, NO_DOUBLES, NO_OFFSETS, NO_OFFSETS
+        features = ExactFeatures(*_by_precision(NO_DOUBLES), 0, NO_OFFSETS, NO_COLUMNS, NO_OFFSETS, *nothing)
+        return features, weights, NO_DOUBLES.reshape(0, 0), NO_DOUBLES
 
     @cached_property
     def longest(self) -> Floats:
@@ -86,13 +99,14 @@ class EdgeScorer:
         if isinstance(corpus.features, DenseFeatures):
             columns = self._columns
             return exact.ExactFeatures(
-                columns.reshape(-1), columns.shape[1], np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32),
+                *_by_precision(columns.reshape(-1)), columns.shape[1], NO_OFFSETS, NO_COLUMNS,
                 *exact.dense_meanings(columns, corpus.sentence_edges),
             )  # fmt: skip
         offsets, columns, values = corpus.features.offsets, corpus.features.columns, corpus.features.values
         return exact.ExactFeatures(
-            values, 0, offsets, columns, *exact.sparse_meanings(offsets, columns, values, corpus.sentence_edges)
-        )
+            *_by_precision(values), 0, offsets, columns,
+            *exact.sparse_meanings(offsets, columns, values, corpus.sentence_edges),
+        )  # fmt: skip
 
     @cached_property
     def list_features(self) -> Any:
@@ -101,11 +115,11 @@ class EdgeScorer:
 
         corpus = self.corpus
         if isinstance(corpus.features, DenseFeatures):
-            magnitudes, columns = self._dense_tables[0], self._columns
+            magnitudes, columns = self._magnitudes, self._columns
             nonzero = np.flatnonzero(magnitudes)
             used_offsets = np.searchsorted(nonzero, np.arange(len(magnitudes) + 1) * magnitudes.shape[1])
             return ListFeatures(
-                columns.reshape(-1), columns.shape[1], np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32),
+                columns.reshape(-1), columns.shape[1], NO_OFFSETS, NO_COLUMNS,
                 used_offsets.astype(np.int64), (nonzero % max(magnitudes.shape[1], 1)).astype(np.int32),
                 magnitudes.reshape(-1)[nonzero],
             )  # fmt: skip
@@ -124,7 +138,8 @@ class EdgeScorer:
         with self._lock:
             if exact:
                 _ = self.longest, self.exact_features
-            _ = self._dense_tables if isinstance(self.corpus.features, DenseFeatures) else self._sparse_units
+            if isinstance(self.corpus.features, DenseFeatures):
+                _ = self._magnitudes
             if np.any(self._is_list):
                 _ = self.list_features
 
@@ -134,11 +149,12 @@ class EdgeScorer:
         return np.ascontiguousarray(self.corpus.features.values.T)
 
     @cached_property
-    def _dense_tables(self) -> tuple[Floats, Floats]:
+    def _magnitudes(self) -> Floats:
+        """The largest sum of absolute values over a derivation (sentences, features); features are dense."""
         from hulltune.kernels import magnitudes
 
         corpus = self.corpus
-        bounds = magnitudes.magnitudes(
+        bounds: Floats = magnitudes.magnitudes(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, self._columns
         )
         if not np.all(np.isfinite(bounds)):
@@ -146,12 +162,9 @@ class EdgeScorer:
             raise InputError(
                 f"sentence {sentence}: sums of feature {corpus.feature_names[column]!r} overflow; rescale the feature"
             )
-        return bounds, magnitudes.units(corpus.node_offsets, corpus.sentence_edges, self._columns, bounds)
+        return bounds
 
-    @cached_property
-    def _sparse_units(self) -> Floats:
-        from hulltune.kernels import magnitudes
 
-        features = self.corpus.features
-        assert not isinstance(features, DenseFeatures)
-        return magnitudes.sparse_units(features.columns, features.values, features.width)
+def _by_precision(values: NDArray[Any]) -> tuple[NDArray[np.float32], Floats]:
+    """The values as singles and as doubles, one of them empty: kernels that judge read either."""
+    return (values, NO_DOUBLES) if values.dtype == np.float32 else (NO_SINGLES, values)
