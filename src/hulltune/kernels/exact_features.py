@@ -190,9 +190,7 @@ def value_at(features: ExactFeatures, place: int) -> float:
 
 
 @inlined
-def _add_value(
-    features: ExactFeatures, i: int, value: float, at: int, width: int, sign: int, vector: Int64s
-) -> None:
+def _add_value(features: ExactFeatures, i: int, value: float, at: int, width: int, sign: int, vector: Int64s) -> None:
     """Add ``sign`` times a value of the used feature ``i``, whose first digit is ``at``, to a vector."""
     if features.places[i] != DOUBLES:
         rest = np.int64(np.rint(abs(value) * features.scales[i]))

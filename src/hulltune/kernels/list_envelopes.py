@@ -16,7 +16,15 @@ from hulltune.kernels.exact_features import ExactFeatures, digit_width, first_di
 from hulltune.kernels.judge import Exact, Found, Scores, end_scores, exact_lines, found_room, near_ties_of_list
 from hulltune.kernels.pairs import split_weights
 from hulltune.kernels.scan import scan_envelope, short_list_envelope
-from hulltune.kernels.segments import Segments, Units, grid_breakpoints, segments_room, to_grid, with_room, write_segments
+from hulltune.kernels.segments import (
+    Segments,
+    Units,
+    grid_breakpoints,
+    segments_room,
+    to_grid,
+    with_room,
+    write_segments,
+)
 from hulltune.kernels.simd import LANES
 
 
@@ -105,7 +113,9 @@ def _fill(
                 scores[direction + 1, begin:end], scores[0, begin:end],
                 bounds[direction + 1, s] if judged else 0.0, bounds[0, s] if judged else 0.0,
             )  # fmt: skip
-            first, last = _lines(grid, units, judged, exact, first_sentence + s, base + begin, direction + 1, room, found, cell)
+            first, last = _lines(
+                grid, units, judged, exact, first_sentence + s, base + begin, direction + 1, room, found, cell
+            )
             offsets[cell + 1] = write_segments(
                 room.slopes, room.intercepts, room.winners, found.lefts, first, last, units, segments, offsets[cell]
             )

@@ -62,9 +62,7 @@ def pair_coefficients(
 
 
 @inlined
-def pair_sum(
-    pairs: Floats, row: int, vectors: Int64s, a: int, b: int, digits: int
-) -> tuple[float, float, float]:
+def pair_sum(pairs: Floats, row: int, vectors: Int64s, a: int, b: int, digits: int) -> tuple[float, float, float]:
     """The value of the difference of vectors ``a`` and ``b`` of so many digits as a pair, and a bound on its error.
 
     With n terms of total size S, each product errs by 2^-105 of its size, and the n sums of the low parts, which are

@@ -154,9 +154,7 @@ def search_block(
     if method == "scan" or (method == "auto" and corpus.node_offsets[first + 1] - corpus.node_offsets[first] == 1):
         from hulltune.kernels.list_envelopes import list_envelopes
 
-        answer = list_envelopes(
-            corpus.sentence_edges, first, last, scores, exponents, intervals, judged, *judging[:3]
-        )
+        answer = list_envelopes(corpus.sentence_edges, first, last, scores, exponents, intervals, judged, *judging[:3])
         return answer
     from hulltune.kernels.envelopes import envelopes as forest_envelopes
 

@@ -66,9 +66,7 @@ class EdgeScorer:
         corpus = self.corpus
         if isinstance(corpus.features, DenseFeatures):
             return rounding.dense_bounds(first, last, weights, self._magnitudes, self.longest)
-        return rounding.sparse_bounds(
-            self.exact_features, corpus.sentence_edges, first, last, weights, self.longest
-        )
+        return rounding.sparse_bounds(self.exact_features, corpus.sentence_edges, first, last, weights, self.longest)
 
     def judging(self, first: int, last: int, weights: Floats) -> tuple[Any, Floats, Floats, Floats]:
         """What kernels judge envelopes by: exact features, weights, bounds of rounding, and longest derivations."""
