@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "hulltune"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 ORDER = (
-    "_version", "errors", "arrays", "names", "defaults", "compiling", "interrupts", "memory", "wording", "geometry",
+    "_version", "errors", "arrays", "names", "defaults", "compiling", "interrupts", "memory", "threads", "wording", "geometry",
     "semirings", "kernels", "data", "formats", "inference", "lines", "metrics", "simulate", "surface", "search",
     "tuning", "loop", "report", "demo", "cli",
 )  # fmt: skip

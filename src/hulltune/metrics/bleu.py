@@ -86,7 +86,8 @@ class Bleu(Metric):
             *(f"ngrams_{n}" for n in orders),
         )
         object.__setattr__(self, "columns", columns)
-        if self.tokenize not in ("none", "char", "13a"):
+        object.__setattr__(self, "threaded", self.tokenize in ("none", "char", "13a"))
+        if not self.threaded:
             sacrebleu_tokenizer(self.tokenize)  # reports a missing package now, not in the middle of a run
 
     @property
