@@ -28,12 +28,17 @@ def each(call: Callable[[_Part], _Answer], parts: Iterable[_Part], threads: int)
     parts = list(parts)
     helpers = min(threads, len(parts)) - 1
     if helpers < 1:
-        return [call(part) for part in parts]
+        return one_by_one(call, parts)
     work = _Work(call, parts)
     _pool.have(helpers)
     for _ in range(helpers):
         _pool.calls.put(work.help)
     return work.finish()
+
+
+def one_by_one(call: Callable[[_Part], _Answer], parts: Sequence[_Part], /) -> list[_Answer]:
+    """The answer of ``call`` to each part, in order, from the calling thread."""
+    return [call(part) for part in parts]
 
 
 class Begun(Generic[_Answer]):

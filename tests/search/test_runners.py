@@ -240,9 +240,7 @@ def test_who_runs_the_shards_by_the_number_of_threads() -> None:
         (3, 2, 20_000, (2, 2)),
     ],
 )
-def test_climbs_and_threads_share_one_budget(
-    threads: int, climbs: int, edges: int, expected: tuple[int, int]
-) -> None:
+def test_climbs_and_threads_share_one_budget(threads: int, climbs: int, edges: int, expected: tuple[int, int]) -> None:
     assert shares(threads, climbs, edges) == expected
 
 

@@ -70,7 +70,7 @@ def sweep(
 
 @kernel
 def total_of_rows(outputs: Int64s, row_of: Int64s, other_rows: Int64s, table: Int64s) -> Int64s:
-    """The sum of ``table[row_of[outputs[i]]]`` over all sentences i; ``other_rows[i]`` is the row where an output is −1.
+    """The sum of ``table[row_of[outputs[i]]]`` over all sentences i; ``other_rows[i]`` is the row if an output is −1.
 
     Rows are neither gathered nor kept: with a hundred thousand sentences that took longer than decoding.
     """

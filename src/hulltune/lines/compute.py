@@ -6,7 +6,6 @@ import math
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +19,7 @@ from hulltune.errors import InputError, check_most, unknown_name
 from hulltune.formats.read import DataLike, read
 from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
+from hulltune.threads import each
 
 Block: TypeAlias = tuple[int, int]
 """A range of sentences: the first, and the one after the last."""
@@ -116,11 +116,7 @@ def envelopes(
         return search_block(scorer, block, weights, intervals, workplace.room, method=method, derivations=derivations)
 
     blocks = blocks_of(corpus, len(weights), threads, by_kind=method == "auto")
-    if threads == 1 or len(blocks) == 1:
-        parts = [search(block) for block in blocks]
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(search, blocks))
+    parts = each(search, blocks, threads)
     return _gather(corpus, intervals, parts, derivations or bool(np.all(np.diff(corpus.node_offsets) == 1)))
 
 

@@ -16,6 +16,7 @@ from hulltune.metrics.base import Known, Metric, References, Statistics
 from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions
 from hulltune.metrics.store import Store
 from hulltune.metrics.stored import bind
+from hulltune.threads import one_by_one
 
 MANY = 1000
 """After a request with more new outputs than this, the memory checks whether all outputs are known."""
@@ -34,11 +35,6 @@ class Each(Protocol):
 
     def __call__(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part], /) -> list[_Answer]:
         """The answers in order."""
-
-
-def one_by_one(call: Callable[[_Part], _Answer], parts: Sequence[_Part], /) -> list[_Answer]:
-    """The answers in order, in the calling thread."""
-    return [call(part) for part in parts]
 
 
 class Numbered(Protocol):

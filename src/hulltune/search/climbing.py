@@ -19,7 +19,7 @@ from hulltune.errors import InputError, check_most
 from hulltune.interrupts import interrupts_set
 from hulltune.search.directions import directions_of
 from hulltune.search.policies import Policy, policy_of
-from hulltune.search.shards import Threads
+from hulltune.search.shards import Runner, Threads
 from hulltune.search.starts import random_start, start_near
 from hulltune.search.steps import Round, search_lines
 from hulltune.search.strategy import Found, Report, Setting, Status, Strategy

@@ -423,7 +423,7 @@ class Problem:
         offsets = np.concatenate([[0], np.cumsum(np.bincount(sentences, minlength=len(places)))]).astype(np.int64)
         return offsets, outputs[np.argsort(sentences, kind="stable")].astype(np.int64)
 
-    def rivals(self, weights: Floats, units: Floats) -> tuple[Int64s, Int64s, Features]:
+    def rivals(self, weights: Floats, units: Floats, *, runner: Runner = HERE) -> tuple[Int64s, Int64s, Features]:
         """Outputs to compare around ``weights``: offsets by sentence, the outputs, and their features.
 
         For lists these are all hypotheses. For forests they are the outputs that win on a line through the weights
@@ -432,7 +432,7 @@ class Problem:
         if self.is_lists:
             return *self.choices(), self.corpus.features
         lines = np.array(some_axes(units))
-        found = self.derivations(weights, lines, np.repeat(WHOLE_LINE, len(lines), axis=0))
+        found = self.derivations(weights, lines, np.repeat(WHOLE_LINE, len(lines), axis=0), runner=runner)
         order = np.lexsort((-row_sums(found.sums, weights), found.outputs, found.sentences))
         best = order[np.append(True, np.diff(found.outputs[order]) != 0)[: len(order)]]
         # The numbers of outputs depend on the threads; the order of sentences and derivations does not.
@@ -453,17 +453,17 @@ class Problem:
         """Whether some sentence is a list."""
         return bool(np.any(self._first_choices >= 0))
 
-    def baseline(self, weights: Floats | None = None) -> Picks:
+    def baseline(self, weights: Floats | None = None, *, runner: Runner = HERE) -> Picks:
         """The picks before tuning: the first choice of a list, and the best output of a forest under ``weights``."""
         if weights is None and not self.has_own_choice:
             raise InputError("a forest has no first choice of its own: give weights to compare with")
         lists = np.flatnonzero(self._first_choices >= 0)
         outputs = np.full(len(self.corpus), -1, dtype=np.int64)
         if weights is not None and not self.has_own_choice:
-            outputs = self.picks(weights).outputs
+            outputs = self._winners(weights, runner)
         edges = self.corpus.sentence_edges[:-1][lists] + self._first_choices[lists]
         outputs[lists] = self._sentences.outputs_of_edges(edges)
-        return self.picked(outputs)
+        return self.picked(outputs, runner=runner)
 
     def subset(self, sentences: Int64s) -> Problem:
         """The problem of some sentences, in the order given; outputs and statistics are shared with this one."""

@@ -371,7 +371,9 @@ def joined(found: Sequence[Changes], runner: Runner, rooms: list[Room]) -> Chang
 
     def append(lines: slice) -> None:
         for part in found:
-            append_segments(part.all_lefts, part.all_outputs, part.begins[lines], part.ends[lines], places[lines], *room)
+            append_segments(
+                part.all_lefts, part.all_outputs, part.begins[lines], part.ends[lines], places[lines], *room
+            )
 
     runner.each(append, lines_in_parts(sizes.sum(axis=0), runner.parts))
     return Changes(*room, begins, ends, room)
@@ -401,11 +403,11 @@ class CallingThread:
 
     def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
         """The answer of each shard."""
-        return [getattr(shard, question)(*arguments) for shard in shards]
+        return each(lambda shard: getattr(shard, question)(*arguments), shards, 1)
 
     def each(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part]) -> list[_Answer]:
         """The answer to each part."""
-        return [call(part) for part in parts]
+        return each(call, parts, 1)
 
 
 class Threads:
