@@ -41,9 +41,9 @@ from hulltune import Certified, Climb, Corpus, Dataset, Problem, Vocabulary, rea
 from hulltune.data.features import DenseFeatures
 from hulltune.data.forest import Forest
 from hulltune.data.packing import pack
-from hulltune.lines.compute import available_cpus
 from hulltune.search.directions import random_directions
 from hulltune.search.shards import runner_of
+from hulltune.threads import available_cpus
 from hulltune.tuning.inputs import as_dataset
 
 OUTSIDE = 0.015

@@ -11,6 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
+from hulltune.arrays import as_whole
+from hulltune.defaults import MOST_THREADS
+from hulltune.errors import InputError, check_most
+
 PATIENCE = 2.0
 """Seconds to wait after an interrupt for threads that work."""
 
@@ -39,6 +43,22 @@ def each(call: Callable[[_Part], _Answer], parts: Iterable[_Part], threads: int)
 def one_by_one(call: Callable[[_Part], _Answer], parts: Sequence[_Part], /) -> list[_Answer]:
     """The answer of ``call`` to each part, in order, from the calling thread."""
     return [call(part) for part in parts]
+
+
+def check_threads(threads: int | None) -> int:
+    """The number of threads, by default that of the CPUs."""
+    if threads is None:
+        return available_cpus()
+    number = as_whole(threads)
+    if number is None or number < 1:
+        raise InputError(f"threads: expected a positive number, got {threads!r}")
+    check_most("threads", number, MOST_THREADS)
+    return number
+
+
+def available_cpus() -> int:
+    """The CPUs this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Begun(Generic[_Answer]):

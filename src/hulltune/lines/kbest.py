@@ -13,10 +13,10 @@ from hulltune.data.forest import feature_vector
 from hulltune.defaults import MOST_BEST
 from hulltune.errors import InputError, check_most
 from hulltune.formats.read import DataLike
-from hulltune.lines.compute import Block, as_corpus, blocks_of, check_threads
+from hulltune.lines.compute import Block, as_corpus, blocks_of
 from hulltune.lines.derivations import DerivationLists, gather
 from hulltune.lines.scoring import EdgeScorer
-from hulltune.threads import each
+from hulltune.threads import check_threads, each
 
 PATIENCE = 200_000
 """Duplicates in a sentence after which the search for distinct outputs gives up."""

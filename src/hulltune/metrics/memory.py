@@ -53,6 +53,9 @@ class Numbered(Protocol):
     def described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
         """The sentence and the text of each output."""
 
+    def lazily_described(self, numbers: Int64s) -> tuple[Int64s, Sequence[str]]:
+        """The sentence and the text of each output, which need not be a string yet; see Texts."""
+
 
 class Memory:
     """A table of statistics that grows on demand, and the row of every output in it.
@@ -158,7 +161,8 @@ class Memory:
             new = _distinct(firsts[self._rows[firsts] < 0], len(self._rows))
             rows = np.full(len(new), -1, dtype=np.int64)
             try:
-                questions = self._ask(new, lambda batch: self._outputs.described(new[batch]), rows, each)
+                describe = self._outputs.lazily_described if self._is_threaded else self._outputs.described
+                questions = self._ask(new, lambda batch: describe(new[batch]), rows, each)
             finally:  # keep the answers that came before an error
                 self._rows[new] = rows
                 self._rows[missing] = self._rows[firsts]
@@ -192,7 +196,7 @@ class Memory:
         starts = range(0, len(numbers), self._batch_size)
         batches = [slice(start, min(start + self._batch_size, len(numbers))) for start in starts]
         self._make_room(self._count + len(numbers))
-        if self.metric.threaded and self._store is None:
+        if self._is_threaded:
             for batch, statistics in zip(batches, each(statistics_of, batches), strict=True):
                 rows[batch] = self._append(statistics)
             return {}
@@ -211,6 +215,11 @@ class Memory:
                     questions.setdefault(question.id, question)
             rows[answered] = self._append(statistics)
         return questions
+
+    @property
+    def _is_threaded(self) -> bool:
+        """Whether many threads may ask the metric. With a store each batch is kept before the next one is asked for."""
+        return self.metric.threaded and self._store is None
 
     def _append(self, statistics: Statistics) -> Int64s:
         """Append rows to the table, which doubles when it is full; return their numbers."""
@@ -310,6 +319,10 @@ class _Texts:
     def first_equals(self, numbers: Int64s) -> Int64s:
         """The numbers themselves: equal texts share one already."""
         return numbers
+
+    def lazily_described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
+        """The sentence and the text of each number."""
+        return self.described(numbers)
 
     def described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
         """The sentence and the text of each number."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
 from hulltune.arrays import Bools, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import gather_rows, ranges
+from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
 from hulltune.memory import LEAST_LEFT, memory_left, size_text
 
@@ -95,6 +96,13 @@ class Outputs:
         texts[~listed] = self._texts(*self._met.labels(numbers[~listed] - self._first_met))
         return sentences, texts.tolist()
 
+    def lazily_described(self, numbers: Int64s) -> tuple[Int64s, Sequence[str]]:
+        """The sentence and the text of each output; texts become strings only when somebody asks for one."""
+        if self.closed or not self._first_met:
+            of_numbers = self._labels_of_edges if self.closed else self._met.labels
+            return self.sentences(numbers), Texts(self.corpus.vocabulary, *of_numbers(numbers))
+        return self.described(numbers)
+
     def sentences(self, numbers: Int64s) -> Int64s:
         """The sentence of each output."""
         listed = numbers < self._first_met
@@ -149,8 +157,7 @@ class Outputs:
         return offsets, self.corpus.labels[places]
 
     def _texts(self, offsets: Int64s, labels: Int32s) -> list[str]:
-        words = self.corpus.vocabulary.words(labels)
-        return [" ".join(words[begin:end]) for begin, end in pairwise(offsets.tolist())]
+        return Texts(self.corpus.vocabulary, offsets, labels).strings
 
 
 class _Met:

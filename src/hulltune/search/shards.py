@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.errors import InputError
-from hulltune.lines.compute import Answer, Block, blocks_of, check_threads, room_for_scores, search_block
+from hulltune.lines.compute import Answer, Block, blocks_of, room_for_scores, search_block
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.outputs import Outputs, in_order
-from hulltune.threads import each
+from hulltune.threads import check_threads, each
 
 _Part = TypeVar("_Part")
 _Answer = TypeVar("_Answer")

@@ -9,10 +9,9 @@ import numpy as np
 from hulltune.arrays import Bools, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import Forest
-from hulltune.lines.compute import check_threads
 from hulltune.lines.output import derivation_tokens
 from hulltune.metrics.wer import PreparedEditRate
-from hulltune.threads import each
+from hulltune.threads import check_threads, each
 
 MOST_CELLS = 1 << 27
 """The most cells of a table of edits: half a gigabyte."""

@@ -19,7 +19,6 @@ from hulltune.defaults import DEFAULT_SEARCH, MOST_RUNS
 from hulltune.errors import InputError, check_most
 from hulltune.formats.read import read
 from hulltune.interrupts import interrupts_set, is_interrupt
-from hulltune.lines.compute import check_threads
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import error_counts
 from hulltune.metrics.registry import get_metric
@@ -30,6 +29,7 @@ from hulltune.search.problem import Picks, Problem
 from hulltune.search.shards import Runner, runner_of
 from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Found, Report, Setting, Start, Status, Strategy
+from hulltune.threads import check_threads
 from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_references, as_weights, judged, like
 from hulltune.tuning.oracle import Oracle, oracle_of
