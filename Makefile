@@ -111,7 +111,7 @@ review: $(STAMP)  ## the checks of Scientific Python's repo-review
 	$(PIP) 'sp-repo-review[cli]'
 	$(BIN)/repo-review .
 
-BENCHES := bench-startup bench-engine bench-metrics bench-tuning bench-forests bench-certified bench-large bench-report
+BENCHES := bench-startup bench-engine bench-metrics bench-tuning bench-forests bench-certified bench-large bench-report bench-scaling
 .PHONY: $(BENCHES) bench-setup
 
 bench: $(BENCHES)  ## all timings, as tables and as JSON in benchmarks/results: an hour; each part by itself:
@@ -148,6 +148,9 @@ bench-large: bench-setup      ## memory and time of very large inputs, each in i
 
 bench-report: bench-setup     ## the HTML report: its size, the time to write it, the time of a step of the handle
 	$(BIN)/python benchmarks/report.py
+
+bench-scaling: bench-setup    ## whole jobs with 1, 2, 4 … threads, on a quiet machine
+	$(BIN)/python benchmarks/scaling.py
 
 examples: kernels  ## the pictures of the gallery, and the example with a recogniser, in out/
 	mkdir -p out && cd out && for script in ../examples/gallery/*.py; do ../$(BIN)/python $$script || exit 1; done

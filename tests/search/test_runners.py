@@ -14,10 +14,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune import Climb, Constraints, Coordinate, Corpus, Forest, GradientClimb, InputError, Policy, Powell, Problem
+from hulltune import (
+    Climb,
+    Constraints,
+    Coordinate,
+    Corpus,
+    Forest,
+    GradientClimb,
+    InputError,
+    LineCma,
+    Policy,
+    Powell,
+    Problem,
+)
 from hulltune.metrics import get_metric
-from hulltune.search.climbing import Climber, Climbing
-from hulltune.search.shards import HERE, CallingThread, Changes, Runner, Shard, Threads, cut, runner_of
+from hulltune.search import climbing
+from hulltune.search.climbing import Climber, Climbing, shares
+from hulltune.search.shards import (
+    HERE,
+    CallingThread,
+    Changes,
+    Runner,
+    Shard,
+    Threads,
+    cut,
+    lines_in_parts,
+    runner_of,
+)
 from hulltune.search.strategy import Setting
 from hulltune.surface import ErrorSurface
 from tests.search.test_problem import corpora, problem_of, tame
@@ -197,14 +220,64 @@ def test_shards_are_all_sentences_once_and_of_one_kind(make: Callable[[], Proble
 
 def test_who_runs_the_shards_by_the_number_of_threads() -> None:
     assert runner_of(1) is HERE
-    assert runner_of(3, questions=4) is HERE
-    for threads, questions, parts in ((3, 1, 3), (8, 4, 2), (9, 2, 4)):
-        runner = runner_of(threads, questions=questions)
-        assert isinstance(runner, Threads)
-        assert runner.parts == parts
+    runner = runner_of(3)
+    assert isinstance(runner, Threads)
+    assert runner.parts == 3
     assert isinstance(HERE, CallingThread)
     with pytest.raises(InputError, match="threads: expected a positive number, got 0"):
         runner_of(0)
+
+
+@pytest.mark.parametrize(
+    ("threads", "climbs", "edges", "expected"),
+    [
+        (1, 9, 10**7, (1, 1)),
+        (16, 9, 10**6, (1, 16)),  # large data: threads share the sentences
+        (16, 9, 50_000, (9, 2)),  # small data: climbs at once, and what is left of the threads within each
+        (16, 40, 50_000, (16, 1)),
+        (16, 1, 50_000, (1, 12)),  # a climb alone: as many threads as have something to do
+        (16, 1, 100, (1, 1)),
+        (3, 2, 20_000, (2, 2)),
+    ],
+)
+def test_climbs_and_threads_share_one_budget(threads: int, climbs: int, edges: int, expected: tuple[int, int]) -> None:
+    assert shares(threads, climbs, edges) == expected
+
+
+def forests(seed: int = 3) -> Problem:
+    given, texts = random_forests(seed, sentences=9)
+    return Problem(Corpus.pack(given), get_metric("bleu"), [(text,) for text in texts])
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("strategy", [Climb(restarts=6, directions=5), LineCma(restarts=1, max_rounds=6, directions=5)])
+@pytest.mark.parametrize("make", [lists, forests, mixed])
+def test_a_search_gives_the_same_bits_for_any_number_of_threads(
+    make: Callable[[], Problem], strategy: Climbing, large: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However small the data, threads share them: by climbs at once, and by sentences."""
+    monkeypatch.setattr(climbing, "LEAST", 1)
+    monkeypatch.setattr(climbing, "LARGE", 1 if large else 1 << 40)
+
+    def found(threads: int) -> tuple[Any, ...]:
+        setting = Setting.of(make(), Constraints(), None)
+        best = strategy.find(setting, seed=2, threads=threads)
+        return best.weights.tolist(), best.loss, best.line_searches, best.history, best.start_loss, best.ended
+
+    alone = found(1)
+    for threads in (2, 3, 7):
+        assert found(threads) == alone
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=40), st.integers(1, 9), st.none() | st.integers(0, 60))
+def test_parts_of_lines_are_all_lines_in_order(sizes: list[int], count: int, most: int | None) -> None:
+    parts = lines_in_parts(np.array(sizes), count, most)
+    assert [line for part in parts for line in range(part.start, part.stop)] == list(range(len(sizes)))
+    assert all(part.stop > part.start for part in parts)
+    if count > 1:
+        assert len(parts) >= min(len(sizes), count) or sum(sizes) == 0
+    elif most is None:
+        assert len(parts) == 1
 
 
 @pytest.mark.parametrize("make", PROBLEMS)

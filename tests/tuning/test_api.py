@@ -392,7 +392,7 @@ def test_a_result_that_reranking_does_not_confirm_is_not_returned(monkeypatch: p
     lists = random_lists(24)
     texts = rerank(lists, tune(lists, **QUICK))
     wrong = [*texts[:3], "something else", *texts[4:]]
-    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "rerank", lambda *_: wrong)
+    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "rerank", lambda *_, **__: wrong)
     message = f"reranking with the tuned weights picks 'something else' for sentence 3, but the search had {texts[3]!r}"
     with pytest.raises(RuntimeError, match=message):
         tune(lists, **QUICK)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Bytes, Int64s
+from hulltune.arrays import Bytes, Int32s, Int64s
 from hulltune.errors import InputError
 
 FEW = 1 << 16
@@ -39,6 +41,7 @@ class Vocabulary:
         # The number of packed tokens and the tokens after them, in one tuple: threads see both change, or neither.
         self._state: tuple[int, list[str]] = (0, list(dict.fromkeys(tokens)))
         self._numbers: dict[str, int] | None = None
+        self._encoded: tuple[Bytes, Int64s] | None = None
 
     @staticmethod
     def packed(data: Bytes, offsets: Int64s, *, check: Callable[[Int64s, Int64s], None] | None = None) -> Vocabulary:
@@ -74,13 +77,14 @@ class Vocabulary:
     def ids(self, tokens: Sequence[str]) -> list[int]:
         """The numbers of many tokens; new ones are added in this order."""
         known, (packed, all_tokens) = self._ids, self._state
-        numbers = []
-        for token in tokens:
-            number = known.get(token)
+        numbers: list[Any] = list(map(known.get, tokens))  # most are known, and nothing is faster
+        for place, number in enumerate(numbers) if None in numbers else ():
             if number is None:
-                number = known[token] = packed + len(all_tokens)
-                all_tokens.append(token)
-            numbers.append(number)
+                token = tokens[place]
+                if token not in known:
+                    known[token] = packed + len(all_tokens)
+                    all_tokens.append(token)
+                numbers[place] = known[token]
         return numbers
 
     def __getitem__(self, number: int) -> str:
@@ -143,6 +147,20 @@ class Vocabulary:
         np.cumsum([len(token) for token in encoded], out=offsets[1:])
         return np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8), offsets
 
+    def encoded(self, numbers: Int32s) -> tuple[Bytes, Int64s]:
+        """UTF-8 texts laid end to end, and their offsets, among which those of ``numbers`` are; kept for the next call.
+
+        Texts of a packed file are checked if they are asked for; they may be damaged.
+        """
+        if len(self._offsets) - 1 == len(self):
+            if self._check is not None:
+                self._check(self._offsets[numbers], self._offsets[numbers + 1])
+            return self._bytes, self._offsets
+        encoded = self._encoded
+        if encoded is None or len(encoded[1]) - 1 != len(self):
+            encoded = self._encoded = self.as_packed()
+        return encoded
+
     @property
     def tokens(self) -> Sequence[str]:
         """All tokens in the order of their numbers."""
@@ -151,3 +169,42 @@ class Vocabulary:
 
     def __repr__(self) -> str:
         return f"Vocabulary({len(self)} tokens)"
+
+
+class Texts(Sequence[str]):
+    """Texts of words of a vocabulary with blanks between them. Strings are made only when somebody asks for one.
+
+    Metrics that need no strings take ``codes``, which threads compute at once: Python's lock is not held meanwhile.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, offsets: Int64s, labels: Int32s) -> None:
+        self._vocabulary, self._offsets, self._labels = vocabulary, offsets, labels
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        return self.strings[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.strings)
+
+    @cached_property
+    def strings(self) -> list[str]:
+        """All texts as strings."""
+        words = self._vocabulary.words(self._labels)
+        return [" ".join(words[begin:end]) for begin, end in pairwise(self._offsets.tolist())]
+
+    @cached_property
+    def codes(self) -> tuple[Int32s, Int64s] | None:
+        """The code points of all texts end to end, and their offsets; None if bytes are no UTF-8."""
+        from hulltune.kernels.texts import code_points
+
+        data, data_offsets = self._vocabulary.encoded(self._labels)
+        valid, codes, offsets = code_points(data, data_offsets, self._offsets, self._labels)
+        codes.flags.writeable = False  # as those of strings: kernels are compiled for either by itself
+        return (codes, offsets) if valid else None

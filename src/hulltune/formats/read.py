@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from hulltune.arrays import Int32s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset, Member, Provenance, number_in_name
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
@@ -41,6 +42,7 @@ from hulltune.formats.sniff import sniff
 from hulltune.formats.streams import Problems, Source, open_bytes, without_suffix
 from hulltune.formats.table import FRAME, frame_columns, is_frame, read_frame
 from hulltune.names import FOREST_FORMATS
+from hulltune.threads import check_threads, each
 from hulltune.wording import counted
 
 DataLike: TypeAlias = Any
@@ -70,6 +72,7 @@ def read(
     ref_column: str | Sequence[str] = (),
     source_column: str | None = None,
     ignore: str | Sequence[str] = (),
+    threads: int | None = None,
 ) -> Dataset:
     """The candidate lists, lattices or forests of many sentences; linear in their size.
 
@@ -93,7 +96,8 @@ def read(
     counted from 1. A file: its lines begin with names of forests, and line i belongs to reference i. Forests of the
     same sentence are searched as their union; n-best lists among them keep their own ids. ``negate`` changes the sign
     of all features, of none, or of those named; ``drop`` names the words that are not output; ``symbols`` is a table of
-    words. None stands for the convention of the format (docs/formats.md).
+    words. None stands for the convention of the format (docs/formats.md). Many files are read in parallel threads (as
+    many as CPUs by default).
 
     ``model`` of the result has the weights by which the decoder ranked, if all files agree on them: the scales in the
     header of SLF, or 1 if the format has nothing but the parts of one score (OpenFst, Kaldi, plain Moses).
@@ -109,7 +113,7 @@ def read(
     reading = Reading(
         format=format, missing=missing, ids=ids, negate=negate, drop=drop, symbols=symbols, on_error=on_error,
         add=tuple(add), features=features, dtype=dtype, id_column=id_column, text_column=text_column,
-        ref_column=ref_column, source_column=source_column, ignore=ignore,
+        ref_column=ref_column, source_column=source_column, ignore=ignore, threads=threads,
     )  # fmt: skip
     texts = as_references(references)
     dataset = reading.read(source)
@@ -384,9 +388,10 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
     notes: dict[str, list[str]] = {}
     list_files = [file for file in files.found if not file.has_forests]
     lists: Dataset | None = None
+    read_files = iter(_forests_of_files([file for file in files.found if file.has_forests], reading, vocabulary))
     for file in files.found:
         if file.has_forests:
-            forests = list(_forests_of(file, options, vocabulary))
+            forests = next(read_files)
             for number, forest in enumerate(forests):
                 models.append(_model(file.format, forest))
                 for text, example in forest.notes.items():
@@ -423,6 +428,30 @@ def _member(file: _File, name: str | None) -> Member:
     if without_suffix(FilePath(path)).stem.isdigit():
         path = os.path.dirname(path)
     return Member(path, f"{int(name) + file.first}" if name is not None and name.isdigit() else name)
+
+
+def _forests_of_files(files: Sequence[_File], reading: Reading, vocabulary: Vocabulary) -> list[list[NamedForest]]:
+    """The forests of each file, read in parallel threads. Each file has words of its own at first; then these get the
+    numbers in ``vocabulary`` that they would get if the files were read one after the other.
+    """
+
+    def forests_of(file: _File) -> tuple[list[NamedForest], Vocabulary]:
+        own = Vocabulary()
+        return list(_forests_of(file, reading.forest_options, own)), own
+
+    def renumbered(named: NamedForest, own: Vocabulary, numbers: Int32s) -> NamedForest:
+        forest = named.forest
+        if forest.vocabulary is not own:  # a packed file
+            return named
+        labels = np.where(forest.labels >= 0, numbers[np.maximum(forest.labels, 0)], forest.labels)
+        return replace(named, forest=replace(forest, labels=labels, vocabulary=vocabulary))
+
+    found = each(forests_of, files, check_threads(reading.threads))
+    numberings = [np.array([*vocabulary.ids(own.tokens), 0], dtype=np.int32) for _, own in found]
+    return [
+        [renumbered(named, own, numbers) for named in forests]
+        for (forests, own), numbers in zip(found, numberings, strict=True)
+    ]
 
 
 def _forests_of(file: _File, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:

@@ -84,6 +84,7 @@ class Reading:
     ref_column: str | Sequence[str] = ()
     source_column: str | None = None
     ignore: str | Sequence[str] = ()
+    threads: int | None = None
 
     def __post_init__(self) -> None:
         if self.format is not None:
@@ -182,7 +183,7 @@ class Reading:
     def check_for_memory(self, what: str, *names: str) -> None:
         """Refuse all options but these for ``what``, which comes from memory and no file."""
         for option in fields(self):
-            if option.name not in names and self._differs(option.name):
+            if option.name not in (*names, "threads") and self._differs(option.name):
                 raise OptionError(option.name, f"is for files, and this is {what}")
 
     def _differs(self, name: str) -> bool:

@@ -191,7 +191,7 @@ def _filled_slots(hashes: Int64s, count: int, size: int) -> Int64s:
 
 
 @kernel
-def number_outputs(
+def find_outputs(
     cells: Int64s,
     first_sentence: int,
     sentence_numbers: Int64s,
@@ -208,17 +208,23 @@ def number_outputs(
     offsets: Int64s,
     tokens: Int32s,
     count: int,
-) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s, Int32s, int]:
-    """The number of each derivation's output among the ``count`` distinct ones known, to which new ones are added.
+) -> tuple[Int64s, Int64s, Int64s, Int64s, Int32s]:
+    """The number of each derivation's output among the ``count`` distinct ones known, or −1 − i where it is new and
+    the i-th of those; then of the new ones the sentences, hashes, offsets and tokens. New ones may be equal.
 
     ``cells`` are offsets of derivations by direction, then by sentence from ``first_sentence`` on. Known output k is
     ``tokens[offsets[k]:offsets[k + 1]]`` of sentence ``sentences[k]``, by its number in ``sentence_numbers``;
     ``simple`` is the result of ``in_order``. Outputs are equal where sentence and tokens are, not just their hashes.
-    Expected linear in edges and tokens. Returns the numbers, and the table as it has grown.
+    Expected linear in edges and tokens.
+
+    Another thread may add outputs to the table meanwhile (``add_outputs``): those from ``count`` on are not looked at.
     """
     numbers = np.empty(derivation_offsets.size - 1, np.int64)
     width = sentence_numbers.size
     size, stack_edge, stack_label = np.empty(256, np.int64), np.empty(257, np.int64), np.empty(257, np.int64)
+    names, new_hashes, new_offsets = np.empty(64, np.int64), np.empty(64, np.int64), np.zeros(65, np.int64)
+    words = np.empty(1024, np.int32)
+    new = 0
     for cell in range(cells.size - 1):
         sentence = first_sentence + cell % width
         base = sentence_edges[sentence]
@@ -228,38 +234,87 @@ def number_outputs(
             if edges.size > size.size:
                 size = np.empty(2 * edges.size, np.int64)
                 stack_edge, stack_label = np.empty(size.size + 1, np.int64), np.empty(size.size + 1, np.int64)
-            begin = offsets[count]
+            begin = new_offsets[new]
             if simple[sentence]:
-                tokens, end = _append_in_order(
-                    edges, label_offsets, labels, base, tokens, begin, stack_edge, stack_label
-                )
+                words, end = _append_in_order(edges, label_offsets, labels, base, words, begin, stack_edge, stack_label)
             else:
-                tokens, end = _append_output(
-                    edges, tail_offsets, label_offsets, labels, base, tokens, begin, size, stack_edge, stack_label
+                words, end = _append_output(
+                    edges, tail_offsets, label_offsets, labels, base, words, begin, size, stack_edge, stack_label
                 )
-            value = _hash_tokens(name, tokens, begin, end)
-            slot = value & (slots.size - 1)
-            while slots[slot] >= 0:
-                known = slots[slot]
-                if hashes[known] == value and sentences[known] == name:
-                    length = offsets[known + 1] - offsets[known]
-                    if length == end - begin:
-                        shift = begin - offsets[known]
-                        k = offsets[known]
-                        while k < offsets[known + 1] and tokens[k] == tokens[k + shift]:
-                            k += 1
-                        if k == offsets[known + 1]:
-                            break
-                slot = (slot + 1) & (slots.size - 1)
-            if slots[slot] < 0:
-                slots[slot] = count
-                hashes, sentences = _grown(hashes, count + 1), _grown(sentences, count + 1)
-                offsets = _grown(offsets, count + 2)
-                hashes[count], sentences[count], offsets[count + 1] = value, name, end
-                count += 1
-                numbers[i] = count - 1
-                if 2 * count > slots.size:
-                    slots = _filled_slots(hashes, count, 2 * slots.size)
+            value = _hash_tokens(name, words, begin, end)
+            known = _known(value, name, words, begin, end, slots, hashes, sentences, offsets, tokens, count)[0]
+            if known >= 0:
+                numbers[i] = known
             else:
-                numbers[i] = slots[slot]
+                names, new_hashes = _grown(names, new + 1), _grown(new_hashes, new + 1)
+                new_offsets = _grown(new_offsets, new + 2)
+                names[new], new_hashes[new], new_offsets[new + 1] = name, value, end
+                new += 1
+                numbers[i] = -new
+    return numbers, names[:new], new_hashes[:new], new_offsets[: new + 1], words[: new_offsets[new]]
+
+
+@kernel
+def _known(
+    value: int,
+    name: int,
+    words: Int32s,
+    begin: int,
+    end: int,
+    slots: Int64s,
+    hashes: Int64s,
+    sentences: Int64s,
+    offsets: Int64s,
+    tokens: Int32s,
+    count: int,
+) -> tuple[int, int]:
+    """The number of an output with this hash, or −1, and its slot, or the one to put it into."""
+    slot = value & (slots.size - 1)
+    while slots[slot] >= 0:
+        known = slots[slot]
+        if known < count and hashes[known] == value and sentences[known] == name:
+            k, shift = offsets[known], begin - offsets[known]
+            if offsets[known + 1] + shift == end:
+                while k < offsets[known + 1] and tokens[k] == words[k + shift]:
+                    k += 1
+                if k == offsets[known + 1]:
+                    return known, slot
+        slot = (slot + 1) & (slots.size - 1)
+    return -1, slot
+
+
+@kernel
+def add_outputs(
+    names: Int64s,
+    new_hashes: Int64s,
+    new_offsets: Int64s,
+    words: Int32s,
+    slots: Int64s,
+    hashes: Int64s,
+    sentences: Int64s,
+    offsets: Int64s,
+    tokens: Int32s,
+    count: int,
+) -> tuple[Int64s, Int64s, Int64s, Int64s, Int64s, Int32s, int]:
+    """The numbers of outputs that ``find_outputs`` did not know, and the table with them.
+
+    Arrays of the table are replaced by longer ones, or written behind the ``count`` outputs that there were.
+    """
+    numbers = np.empty(names.size, np.int64)
+    for i in range(names.size):
+        begin, end = new_offsets[i], new_offsets[i + 1]
+        known, slot = _known(
+            new_hashes[i], names[i], words, begin, end, slots, hashes, sentences, offsets, tokens, count
+        )
+        if known < 0:
+            first = offsets[count]
+            hashes, sentences = _grown(hashes, count + 1), _grown(sentences, count + 1)
+            offsets, tokens = _grown(offsets, count + 2), _grown(tokens, first + end - begin)
+            tokens[first : first + end - begin] = words[begin:end]
+            hashes[count], sentences[count], offsets[count + 1] = new_hashes[i], names[i], first + end - begin
+            slots[slot] = known = count
+            count += 1
+            if 2 * count > slots.size:
+                slots = _filled_slots(hashes, count, 2 * slots.size)
+        numbers[i] = known
     return numbers, slots, hashes, sentences, offsets, tokens, count

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Bytes, Int64s
+from hulltune.arrays import Bytes, Int32s, Int64s
 from hulltune.kernels._jit import kernel
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -124,3 +124,43 @@ def count_words_and_characters(text: Bytes, offsets: Int64s) -> Int64s:
             counts[1, i] += byte & 0xC0 != 0x80
             inside = not blank
     return counts
+
+
+@kernel
+def code_points(data: Bytes, data_offsets: Int64s, offsets: Int64s, labels: Int32s) -> tuple[bool, Int32s, Int64s]:
+    """Whether all bytes are UTF-8, the code points of many texts laid end to end, and the offsets of the texts.
+
+    Text i has the words ``labels[offsets[i]:offsets[i + 1]]`` with blanks between them; word k is
+    ``data[data_offsets[k]:data_offsets[k + 1]]``. Forms that are too long, and surrogates, count as no UTF-8.
+    """
+    most = labels.size
+    for label in labels:
+        most += data_offsets[label + 1] - data_offsets[label]
+    codes, ends = np.empty(most, np.int32), np.zeros(offsets.size, np.int64)
+    count = 0
+    for text in range(offsets.size - 1):
+        for place in range(offsets[text], offsets[text + 1]):
+            if place > offsets[text]:
+                codes[count] = 32
+                count += 1
+            at, end = data_offsets[labels[place]], data_offsets[labels[place] + 1]
+            while at < end:
+                code = np.int32(data[at])
+                at += 1
+                if code >= 128:
+                    more = 1 if 0xC2 <= code < 0xE0 else 2 if 0xE0 <= code < 0xF0 else 3 if 0xF0 <= code < 0xF5 else 0
+                    if more == 0 or at + more > end:
+                        return False, codes, ends
+                    code &= (1 << (6 - more)) - 1
+                    for _ in range(more):
+                        if data[at] & 0xC0 != 0x80:
+                            return False, codes, ends
+                        code = (code << 6) | np.int32(data[at] & 0x3F)
+                        at += 1
+                    is_long = (more == 2 and code < 0x800) or (more == 3 and not 0x10000 <= code <= 0x10FFFF)
+                    if is_long or 0xD800 <= code < 0xE000:
+                        return False, codes, ends
+                codes[count] = code
+                count += 1
+        ends[text + 1] = count
+    return True, codes[:count], ends

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int64s, as_whole
+from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import ranges
 from hulltune.data.forest import Forest, feature_vector
-from hulltune.defaults import MOST_THREADS
-from hulltune.errors import InputError, check_most, unknown_name
+from hulltune.errors import InputError, unknown_name
 from hulltune.formats.read import DataLike, read
 from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
+from hulltune.threads import check_threads, each
 
 Block: TypeAlias = tuple[int, int]
 """A range of sentences: the first, and the one after the last."""
@@ -116,11 +114,7 @@ def envelopes(
         return search_block(scorer, block, weights, intervals, workplace.room, method=method, derivations=derivations)
 
     blocks = blocks_of(corpus, len(weights), threads, by_kind=method == "auto")
-    if threads == 1 or len(blocks) == 1:
-        parts = [search(block) for block in blocks]
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(search, blocks))
+    parts = each(search, blocks, threads)
     return _gather(corpus, intervals, parts, derivations or bool(np.all(np.diff(corpus.node_offsets) == 1)))
 
 
@@ -288,19 +282,3 @@ def _check_lists(corpus: Corpus) -> None:
             f'method "scan" is for n-best lists, but sentence {sentence} has {nodes[sentence]} nodes; '
             'use "lanes", "hull" or "auto"'
         )
-
-
-def check_threads(threads: int | None) -> int:
-    """The number of threads, by default that of the CPUs."""
-    if threads is None:
-        return available_cpus()
-    number = as_whole(threads)
-    if number is None or number < 1:
-        raise InputError(f"threads: expected a positive number, got {threads!r}")
-    check_most("threads", number, MOST_THREADS)
-    return number
-
-
-def available_cpus() -> int:
-    """The CPUs this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

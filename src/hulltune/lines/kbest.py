@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ from hulltune.data.forest import feature_vector
 from hulltune.defaults import MOST_BEST
 from hulltune.errors import InputError, check_most
 from hulltune.formats.read import DataLike
-from hulltune.lines.compute import Block, as_corpus, blocks_of, check_threads
+from hulltune.lines.compute import Block, as_corpus, blocks_of
 from hulltune.lines.derivations import DerivationLists, gather
 from hulltune.lines.scoring import EdgeScorer
+from hulltune.threads import check_threads, each
 
 PATIENCE = 200_000
 """Duplicates in a sentence after which the search for distinct outputs gives up."""
@@ -91,11 +91,7 @@ def search_derivations(
             ) from None
 
     blocks = blocks_of(corpus, 1, threads, by_kind=False)
-    if threads == 1 or len(blocks) == 1:
-        parts = [work(block) for block in blocks]
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(work, blocks))
+    parts = each(work, blocks, threads)
     return gather(corpus, *zip(*parts, strict=True))
 
 

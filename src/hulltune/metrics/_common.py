@@ -12,6 +12,7 @@ import numpy as np
 
 from hulltune._version import __version__
 from hulltune.arrays import Floats, Int64s, as_number
+from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import Metric, References, Statistics
 from hulltune.wording import counted
@@ -139,7 +140,7 @@ def checked_sentences(sentences: Int64s, outputs: Sequence[str], count: int) -> 
 
 def checked_numbers(sentences: Int64s, outputs: Sequence[str], count: int) -> Int64s:
     """The sentence numbers as an array, after checking that every output is a text of one of ``count`` sentences."""
-    if isinstance(outputs, str) or set(map(type, outputs)) - {str}:
+    if isinstance(outputs, str) or (not isinstance(outputs, Texts) and set(map(type, outputs)) - {str}):
         if isinstance(outputs, str):
             raise InputError(f"outputs: expected a list of texts, got the text {outputs[:50]!r}")
         for number, output in enumerate(outputs):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Int32s, Int64s, as_whole
+from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
 from hulltune.metrics._common import checked_references, checked_statistics
 from hulltune.metrics.base import Metric, References, Statistics
@@ -31,6 +32,8 @@ class Lines(NamedTuple):
 
 def pack(lines: Sequence[str]) -> Lines:
     """The code points of all lines in one (read-only) array, O(characters) at the speed of a copy."""
+    if isinstance(lines, Texts) and lines.codes is not None:
+        return Lines(*lines.codes)
     offsets = np.zeros(len(lines) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)), out=offsets[1:])
     codes = np.frombuffer("".join(lines).encode("utf-32-le", "surrogatepass"), "<i4")
@@ -58,6 +61,8 @@ def in_batches(
     allocator reuses. All outputs at once take twice as long, most of it in page faults; batches of 64 take 1.5
     times as long, because of the calls.
     """
+    if isinstance(outputs, Texts):  # a batch already
+        return compute(sentences, outputs)
     sample = outputs[:: max(1, len(outputs) // 64)]
     size = max(64, _BATCH_CHARACTERS // (1 + sum(map(len, sample)) // max(1, len(sample))))
     if len(outputs) <= size:

@@ -92,6 +92,8 @@ class Metric(ABC):
     """Whether the metric may answer NotYet. A search then asks only for the statistics that it cannot do without."""
     needs_references: bool = True
     """Whether every sentence must have a reference. Lists that have neither references nor candidates are left out."""
+    threaded: bool = False
+    """Whether many threads may ask for statistics at once: they depend on the outputs alone, and nothing is kept."""
     batch_size: int = 1024
     """The most outputs to ask for at a time. Answers are stored batch by batch, so costly ones come in small ones."""
     reads: tuple[str, ...] = ()

@@ -29,6 +29,7 @@ class ChrF(Metric):
 
     name: ClassVar[str] = "chrf"
     higher_is_better = True
+    threaded = True
 
     char_order: int = 6
     word_order: int = 0

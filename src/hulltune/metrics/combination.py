@@ -42,6 +42,7 @@ class Combination(Metric):
         self._check()
         self.higher_is_better = self._gains()[0]
         self.waits = any(metric.waits for metric in self.metrics)
+        self.threaded = all(metric.threaded for metric in self.metrics)
         self.batch_size = min(metric.batch_size for metric in self.metrics)
         self.needs_references = any(metric.needs_references for metric in self.metrics)
         self.reads = tuple(dict.fromkeys(name for metric in self.metrics for name in metric.reads))

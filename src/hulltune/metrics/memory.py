@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -16,11 +16,25 @@ from hulltune.metrics.base import Known, Metric, References, Statistics
 from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions
 from hulltune.metrics.store import Store
 from hulltune.metrics.stored import bind
+from hulltune.threads import one_by_one
 
 MANY = 1000
 """After a request with more new outputs than this, the memory checks whether all outputs are known."""
+MARKED = 16
+"""From one in so many numbers on, they are marked in a table of all."""
 LARGEST_SUM = 2**31 - 1
 """The largest sum over sentences that fits into 32 bits."""
+
+
+_Part = TypeVar("_Part")
+_Answer = TypeVar("_Answer")
+
+
+class Each(Protocol):
+    """A way to call a function with each of some parts: one after the other, or in threads."""
+
+    def __call__(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part], /) -> list[_Answer]:
+        """The answers in order."""
 
 
 class Numbered(Protocol):
@@ -38,6 +52,9 @@ class Numbered(Protocol):
 
     def described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
         """The sentence and the text of each output."""
+
+    def lazily_described(self, numbers: Int64s) -> tuple[Int64s, Sequence[str]]:
+        """The sentence and the text of each output, which need not be a string yet; see Texts."""
 
 
 class Memory:
@@ -95,13 +112,17 @@ class Memory:
         """
         return self._compact.of(self.table)
 
-    def rows(self, numbers: Int64s | Int32s) -> Int64s:
+    def rows(self, numbers: Int64s | Int32s, *, each: Each = one_by_one) -> Int64s:
         """The row of each output; the metric is asked for the new ones."""
-        rows: Int64s = self.row_of(numbers)[numbers]
+        rows: Int64s = self.row_of(numbers, each=each)[numbers]
         return rows
 
-    def row_of(self, numbers: Int64s | Int32s) -> Int64s:
-        """The rows of all outputs by number, −1 where unknown; the metric is asked for those of ``numbers`` first."""
+    def row_of(self, numbers: Int64s | Int32s, *, each: Each = one_by_one) -> Int64s:
+        """The rows of all outputs by number, −1 where unknown; the metric is asked for those of ``numbers`` first.
+
+        Where the metric may be asked by many threads, ``each`` says who computes the batches. The table gets the same
+        rows in the same order.
+        """
         if self._complete:
             return self._rows
         if numbers.max(initial=-1) >= len(self._rows):
@@ -109,7 +130,7 @@ class Memory:
                 self._grow()
         unknown = self._rows[numbers] < 0
         if unknown.any():
-            self._learn(np.unique(numbers[unknown]).astype(np.int64))
+            self._learn(_distinct(numbers[unknown], len(self._rows)), each)
         return self._rows
 
     @property
@@ -128,19 +149,21 @@ class Memory:
         """The rows of texts that have no number. The metric is asked for all of them, even if it was asked before."""
         rows = np.full(len(texts), -1, dtype=np.int64)
         with self._lock:
-            questions = self._ask(np.full(len(texts), -1, dtype=np.int64), sentences, texts, rows)
+            nameless = np.full(len(texts), -1, dtype=np.int64)
+            questions = self._ask(nameless, lambda batch: (sentences[batch], texts[batch]), rows)
         self._refuse_unanswered(questions)
         return rows
 
-    def _learn(self, missing: Int64s) -> None:
+    def _learn(self, missing: Int64s, each: Each) -> None:
         with self._lock:
             missing = missing[self._rows[missing] < 0]  # another thread may have asked meanwhile
             # Candidates with equal texts differ where the metric reads a number of each.
             firsts = missing if self.metric.reads else self._outputs.first_equals(missing)
-            new = np.unique(firsts[self._rows[firsts] < 0])
+            new = _distinct(firsts[self._rows[firsts] < 0], len(self._rows))
             rows = np.full(len(new), -1, dtype=np.int64)
             try:
-                questions = self._ask(new, *self._outputs.described(new), rows)
+                describe = self._outputs.lazily_described if self._is_threaded else self._outputs.described
+                questions = self._ask(new, lambda batch: describe(new[batch]), rows, each)
             finally:  # keep the answers that came before an error
                 self._rows[new] = rows
                 self._rows[missing] = self._rows[firsts]
@@ -155,17 +178,34 @@ class Memory:
             more = np.full(2 * len(self._outputs) - len(self._rows), -1, dtype=np.int64)
             self._rows = np.concatenate([self._rows, more])
 
-    def _ask(self, numbers: Int64s, sentences: Int64s, texts: Sequence[str], rows: Int64s) -> dict[str, Question]:
+    def _ask(
+        self,
+        numbers: Int64s,
+        described: Callable[[slice], tuple[Int64s, Sequence[str]]],
+        rows: Int64s,
+        each: Each = one_by_one,
+    ) -> dict[str, Question]:
         """Write the new row of each text with an answer into ``rows``; return the questions about the others by id.
 
-        ``numbers`` are those of the outputs, −1 where a text has none. Equal questions come once.
+        ``numbers`` are those of the outputs, −1 where a text has none; ``described`` tells the sentences and texts of
+        some of them. Equal questions come once.
         """
+
+        def statistics_of(batch: slice) -> Statistics:
+            return self._prepared.statistics_of(numbers[batch], *described(batch))
+
+        starts = range(0, len(numbers), self._batch_size)
+        batches = [slice(start, min(start + self._batch_size, len(numbers))) for start in starts]
+        self._make_room(self._count + len(numbers))
+        if self._is_threaded:
+            for batch, statistics in zip(batches, each(statistics_of, batches), strict=True):
+                rows[batch] = self._append(statistics)
+            return {}
         questions: dict[str, Question] = {}
-        for start in range(0, len(texts), self._batch_size):
-            batch = slice(start, start + self._batch_size)
-            answered: Int64s = np.arange(start, min(start + self._batch_size, len(texts)))
+        for batch in batches:
+            answered: Int64s = np.arange(batch.start, batch.stop)
             try:
-                statistics = self._prepared.statistics_of(numbers[batch], sentences[batch], texts[batch])
+                statistics = statistics_of(batch)
             except NotYet as answer:
                 still_open = np.arange(len(answered)) if answer.unanswered is None else answer.unanswered
                 statistics = np.asarray(answer.statistics)
@@ -177,18 +217,27 @@ class Memory:
             rows[answered] = self._append(statistics)
         return questions
 
+    @property
+    def _is_threaded(self) -> bool:
+        """Whether many threads may ask the metric. With a store each batch is kept before the next one is asked for."""
+        return self.metric.threaded and self._store is None
+
     def _append(self, statistics: Statistics) -> Int64s:
         """Append rows to the table, which doubles when it is full; return their numbers."""
         end = self._count + len(statistics)
-        dtype = np.result_type(self._table.dtype, statistics.dtype)
-        if end > len(self._table) or dtype != self._table.dtype:
-            size = max(end, 2 * len(self._table)) if end > len(self._table) else len(self._table)
-            grown = np.empty((size, self._table.shape[1]), dtype=dtype)
-            grown[: self._count] = self._table[: self._count]
-            self._table = grown
+        self._make_room(end, statistics.dtype)
         self._table[self._count : end] = statistics
         first, self._count = self._count, end
         return np.arange(first, end)
+
+    def _make_room(self, rows: int, dtype: Any = np.int64) -> None:
+        """Make the table large enough for so many rows of this type."""
+        dtype = np.result_type(self._table.dtype, dtype)
+        if rows > len(self._table) or dtype != self._table.dtype:
+            size = max(rows, 2 * len(self._table)) if rows > len(self._table) else len(self._table)
+            grown = np.empty((size, self._table.shape[1]), dtype=dtype)
+            grown[: self._count] = self._table[: self._count]
+            self._table = grown
 
     def _refuse_unanswered(self, questions: dict[str, Question]) -> None:
         if questions:
@@ -196,6 +245,15 @@ class Memory:
                 export_questions(questions.values(), self._questions_path, store=self._store)
             store = None if self._store is None else self._store.path
             raise Unanswered(tuple(questions.values()), path=self._questions_path, store=store)
+
+
+def _distinct(numbers: Int64s | Int32s, most: int) -> Int64s:
+    """Numbers below ``most`` in increasing order, once each. Of many, marks are faster than sorting."""
+    if len(numbers) < most // MARKED:
+        return np.unique(numbers).astype(np.int64)
+    marked = np.zeros(most, dtype=np.bool_)
+    marked[numbers] = True
+    return np.flatnonzero(marked)
 
 
 class TextMemory(Memory):
@@ -262,6 +320,10 @@ class _Texts:
     def first_equals(self, numbers: Int64s) -> Int64s:
         """The numbers themselves: equal texts share one already."""
         return numbers
+
+    def lazily_described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
+        """The sentence and the text of each number."""
+        return self.described(numbers)
 
     def described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
         """The sentence and the text of each number."""

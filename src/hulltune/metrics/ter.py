@@ -27,6 +27,7 @@ class Ter(Metric):
 
     name: ClassVar[str] = "ter"
     higher_is_better = False
+    threaded = True
     columns = ("edits", "reference_length")
 
     normalized: bool = False

@@ -38,6 +38,7 @@ class EditRate(Metric):
     """
 
     higher_is_better = False
+    threaded = True
     columns = ("hits", "substitutions", "deletions", "insertions")
 
     normalization: str = "none"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -20,10 +19,11 @@ from hulltune.errors import InputError, check_most
 from hulltune.interrupts import interrupts_set
 from hulltune.search.directions import directions_of
 from hulltune.search.policies import Policy, policy_of
-from hulltune.search.shards import Runner, runner_of
+from hulltune.search.shards import Runner, Threads
 from hulltune.search.starts import random_start, start_near
 from hulltune.search.steps import Round, search_lines
 from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
+from hulltune.threads import Begun, each
 
 TOGETHER = 4
 """The number of climbs around the best so far that race each other."""
@@ -40,6 +40,10 @@ the lines or more.
 """
 MOST_ROUNDS = 8
 """The most rounds of climbing before the worse climbs of a race drop out."""
+LARGE, LEAST = 1 << 14, 1 << 12
+"""With LARGE edges or more for each thread, climbs go one after the other and threads share the sentences; with fewer,
+as many climbs as threads go at once. Of fewer than LEAST edges for each thread, a line search in threads is no faster.
+"""
 MOST_NUMBERS = 1 << 27
 """The most numbers in the directions of all axes together: 1 GB."""
 
@@ -173,8 +177,6 @@ class Climbing(Strategy):
     place: ALIKE of the LAST ones have the best score.
     """
 
-    together: ClassVar[int] = TOGETHER
-    """The number of climbs at a time, which share the threads."""
     judged: ClassVar[int] = LAST
     """The number of climbs that end the search if most of them end at the best score."""
 
@@ -263,7 +265,7 @@ class _Race:
     def __init__(self, strategy: Climbing, setting: Setting, threads: int, report: Report | None) -> None:
         self.strategy, self.setting, self.threads, self.report = strategy, setting, threads, report
         self.policy = policy_of(strategy.policy, strategy.smoothing)
-        self.runner = runner_of(threads, questions=strategy.together)
+        self.runner = Threads(threads)
         self.paths: dict[int, list[Position]] = {}
         self.finished = 0
         self.stop = setting.stop
@@ -275,10 +277,12 @@ class _Race:
         rounds = heat.rounds
         while left and not self.stop.is_set() and not self._is_least():
             last = rounds is None or len(left) == 1
-            self._in_threads([partial(each.go_on, None if last else rounds, self.stop) for each in left])
+            self._in_threads([partial(climb.go_on, None if last else rounds, self.stop) for climb in left])
             if rounds is None or last:
                 break
-            left = sorted(left, key=lambda each: (each.path[-1].loss, each.number))[: max(1, len(left) // heat.share)]
+            left = sorted(left, key=lambda climb: (climb.path[-1].loss, climb.number))[
+                : max(1, len(left) // heat.share)
+            ]
             rounds = min(2 * rounds, MOST_ROUNDS)
         self.finished += len(heat.starts)
         self._report()
@@ -336,19 +340,28 @@ class _Race:
                     return
 
     def _in_threads(self, tasks: list[Callable[[], None]]) -> None:
-        with ThreadPoolExecutor(max(1, min(self.threads, len(tasks)))) as pool:
-            waiting: set[Future[None]] = {pool.submit(task) for task in tasks}
-            while waiting:
-                try:
-                    done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        future.result()
-                    self._report()
-                except KeyboardInterrupt:
-                    self.stop.set()
-                except BaseException:
-                    self.stop.set()
-                    raise
+        """Do climbs in threads. This one reports on them: an interrupt, which is raised here, must not end a climb."""
+        climbs, self.runner.parts = shares(self.threads, len(tasks), self.setting.problem.corpus.edges)
+        work = Begun(lambda: each(self._do, tasks, climbs), beside=self.threads)
+        while True:
+            try:
+                if work.is_done(0.2):
+                    break
+                self._report()
+            except KeyboardInterrupt:
+                self.stop.set()
+            except BaseException:
+                self.stop.set()
+                raise
+        work.answer()
+        self._report()
+
+    def _do(self, task: Callable[[], None]) -> None:
+        try:
+            task()
+        except BaseException:  # the climbs beside it need not go on
+            self.stop.set()
+            raise
 
     def _report(self) -> None:
         paths = [path for path in list(self.paths.values()) if path]
@@ -356,3 +369,9 @@ class _Race:
             spent = sum(path[-1].line_searches for path in paths)
             best = min(path[-1].loss for path in paths)
             self.report(Status(self.finished, self.strategy.restarts + 1, spent, best))
+
+
+def shares(threads: int, climbs: int, edges: int) -> tuple[int, int]:
+    """The number of climbs at once, and the number of threads for each, of a data set with so many edges."""
+    together = 1 if edges >= LARGE * threads else min(threads, climbs)
+    return together, max(1, min(-(-threads // together), edges // LEAST))

@@ -45,7 +45,6 @@ class LineCma(Climb):
 
     name: ClassVar[str] = "cma"
 
-    together: ClassVar[int] = 1
     judged: ClassVar[int] = 3 * LAST
 
     restarts: int = EVOLUTIONS

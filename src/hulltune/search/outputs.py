@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
 from hulltune.arrays import Bools, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import gather_rows, ranges
+from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
 from hulltune.memory import LEAST_LEFT, memory_left, size_text
 
@@ -58,15 +59,19 @@ class Outputs:
         The derivations belong to the sentences from ``first`` on, whose numbers in this corpus are ``names``, once for
         each direction: ``cells`` are offsets by direction, then sentence. Derivation d has the edges ``offsets[d]`` up
         to ``offsets[d + 1]`` of ``edges``. ``in_order`` is the answer of the function ``in_order`` for ``corpus``.
-        O(edges).
+        O(edges); threads wait for each other only to add outputs that are new.
         """
-        with self._lock:
-            before = self._met.words
-            numbers = self._met.numbers(corpus, in_order, first, names, cells, offsets, edges)
-            if self._met.words > max(before, CHECKED_WORDS):
-                self._check_memory()
-            if self._first_met + self._met.count > MOST_OUTPUTS:
-                raise InputError(f"more than {MOST_OUTPUTS:,} outputs were met; tune on fewer sentences at a time")
+        numbers, *new = self._met.found(corpus, in_order, first, names, cells, offsets, edges)
+        if len(new[0]):
+            with self._lock:
+                before = self._met.words
+                added = self._met.added(*new)
+                if self._met.words > max(before, CHECKED_WORDS):
+                    self._check_memory()
+                if self._first_met + self._met.count > MOST_OUTPUTS:
+                    raise InputError(f"more than {MOST_OUTPUTS:,} outputs were met; tune on fewer sentences at a time")
+            unknown = numbers < 0
+            numbers[unknown] = added[-1 - numbers[unknown]]
         return numbers + self._first_met
 
     def _check_memory(self) -> None:
@@ -90,6 +95,13 @@ class Outputs:
         texts[listed] = self._texts(*self._labels_of_edges(numbers[listed]))
         texts[~listed] = self._texts(*self._met.labels(numbers[~listed] - self._first_met))
         return sentences, texts.tolist()
+
+    def lazily_described(self, numbers: Int64s) -> tuple[Int64s, Sequence[str]]:
+        """The sentence and the text of each output; texts become strings only when somebody asks for one."""
+        if self.closed or not self._first_met:
+            of_numbers = self._labels_of_edges if self.closed else self._met.labels
+            return self.sentences(numbers), Texts(self.corpus.vocabulary, *of_numbers(numbers))
+        return self.described(numbers)
 
     def sentences(self, numbers: Int64s) -> Int64s:
         """The sentence of each output."""
@@ -145,43 +157,62 @@ class Outputs:
         return offsets, self.corpus.labels[places]
 
     def _texts(self, offsets: Int64s, labels: Int32s) -> list[str]:
-        words = self.corpus.vocabulary.words(labels)
-        return [" ".join(words[begin:end]) for begin, end in pairwise(offsets.tolist())]
+        return Texts(self.corpus.vocabulary, offsets, labels).strings
 
 
 class _Met:
-    """A growing table of (sentence, words), numbered from 0 without duplicates."""
+    """A growing table of (sentence, words), numbered from 0 without duplicates. Threads may read while one adds.
+
+    Its arrays and the number of outputs are one tuple, which is replaced as a whole: threads that hold an earlier one
+    find the outputs of then, which nobody changes.
+    """
+
+    def __init__(self) -> None:
+        self._table: tuple[Int64s, Int64s, Int64s, Int64s, Int32s, int] = (
+            np.full(FIRST_SLOTS, -1, dtype=np.int64),
+            np.empty(FIRST_SLOTS // 2, dtype=np.int64),
+            np.empty(FIRST_SLOTS // 2, dtype=np.int64),
+            np.zeros(FIRST_SLOTS // 2, dtype=np.int64),
+            np.empty(FIRST_SLOTS * 8, dtype=np.int32),
+            0,
+        )
+
+    @property
+    def count(self) -> int:
+        """The number of outputs."""
+        return self._table[5]
 
     @property
     def words(self) -> int:
         """The room for words; it doubles when it is used up."""
-        return len(self._tokens)
+        return len(self._table[4])
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.sentences = np.empty(FIRST_SLOTS // 2, dtype=np.int64)
-        self._slots = np.full(FIRST_SLOTS, -1, dtype=np.int64)
-        self._hashes = np.empty(FIRST_SLOTS // 2, dtype=np.int64)
-        self._offsets = np.zeros(FIRST_SLOTS // 2, dtype=np.int64)
-        self._tokens = np.empty(FIRST_SLOTS * 8, dtype=np.int32)
+    @property
+    def sentences(self) -> Int64s:
+        """The sentence of each output."""
+        return self._table[2]
 
-    def numbers(
+    def found(
         self, corpus: Corpus, in_order: Bools, first: int, names: Int64s, cells: Int64s, offsets: Int64s, edges: Int32s
-    ) -> Int64s:
-        """The number of each derivation's output; see Outputs.of_derivations."""
-        from hulltune.kernels.output import number_outputs
+    ) -> tuple[Int64s, Int64s, Int64s, Int64s, Int32s]:
+        """The number of each derivation's output, and the outputs that have none; see find_outputs."""
+        from hulltune.kernels.output import find_outputs
 
-        (
-            numbers, self._slots, self._hashes, self.sentences, self._offsets, self._tokens, self.count,
-        ) = number_outputs(
+        return find_outputs(
             cells, first, names, in_order, corpus.sentence_edges, offsets, edges,
-            corpus.tail_offsets, corpus.label_offsets, corpus.labels,
-            self._slots, self._hashes, self.sentences, self._offsets, self._tokens, self.count,
+            corpus.tail_offsets, corpus.label_offsets, corpus.labels, *self._table,
         )  # fmt: skip
+
+    def added(self, names: Int64s, hashes: Int64s, offsets: Int64s, words: Int32s) -> Int64s:
+        """The numbers of outputs that had none; one thread at a time may add some."""
+        from hulltune.kernels.output import add_outputs
+
+        numbers, *table = add_outputs(names, hashes, offsets, words, *self._table)
+        self._table = tuple(table)
         return numbers
 
     def labels(self, numbers: Int64s) -> tuple[Int64s, Int32s]:
         """The words of each output: offsets and labels."""
-        tokens = self._tokens  # another thread may replace it by a longer array, which begins with the same tokens
-        offsets, places = gather_rows(self._offsets, numbers)
+        _, _, _, all_offsets, tokens, _ = self._table
+        offsets, places = gather_rows(all_offsets, numbers)
         return offsets, tokens[places]

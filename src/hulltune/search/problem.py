@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,7 +29,19 @@ from hulltune.metrics.store import Store
 from hulltune.search.directions import some_axes
 from hulltune.search.outputs import Outputs
 from hulltune.search.penalty import Penalty
-from hulltune.search.shards import HERE, WHOLE_LINE, Changes, Derivations, Runner, Sentences, Shard, cut, joined
+from hulltune.search.shards import (
+    HERE,
+    WHOLE_LINE,
+    Changes,
+    Derivations,
+    Room,
+    Runner,
+    Sentences,
+    Shard,
+    cut,
+    joined,
+    lines_in_parts,
+)
 from hulltune.surface import ErrorSurface
 from hulltune.wording import counted
 
@@ -141,6 +152,7 @@ class Problem:
         self._empty_rows = self._rows_of_empty()
         self._shards: dict[int, list[Shard]] = {}
         self._rooms: list[Floats] = []
+        self._line_rooms: list[Room] = []
         self.penalty: Penalty | None = None
 
     @staticmethod
@@ -197,9 +209,9 @@ class Problem:
         """The statistics of all outputs met, one row each; see ``rows``."""
         return self.memory.table
 
-    def rows(self, outputs: Int64s | Int32s) -> Int64s:
+    def rows(self, outputs: Int64s | Int32s, *, runner: Runner = HERE) -> Int64s:
         """The row of ``table`` for each output; asks the metric for statistics that are not known yet."""
-        return self.memory.rows(outputs)
+        return self.memory.rows(outputs, each=runner.each)
 
     def text(self, output: int) -> str:
         """The text of an output; empty for −1."""
@@ -207,25 +219,40 @@ class Problem:
 
     def picks(self, weights: Weights, *, runner: Runner = HERE) -> Picks:
         """The winners under ``weights``: the output with the highest score, of equals the first."""
-        vector = feature_vector(weights, self.feature_names, "weights")
-        return self.picked(np.concatenate(runner.ask(self._cut(runner), "winners", vector)))
+        return self.picked(self._winners(weights, runner), runner=runner)
 
-    def picked(self, outputs: Int64s) -> Picks:
+    def picked(self, outputs: Int64s, *, runner: Runner = HERE) -> Picks:
         """Outputs with their statistics, as Picks."""
         rows = self._empty_rows.copy()
         chosen = outputs >= 0
-        rows[chosen] = self.rows(outputs[chosen])
+        rows[chosen] = self.rows(outputs[chosen], runner=runner)
         return Picks(outputs, self.table[rows])
+
+    def total(self, weights: Weights, *, runner: Runner = HERE) -> NDArray[Any]:
+        """The summed statistics of the winners under ``weights``."""
+        from hulltune.kernels.surface import total_of_rows
+
+        outputs = self._winners(weights, runner)
+        row_of = self.memory.row_of(outputs[outputs >= 0], each=runner.each)
+        table = self.table  # after the rows were asked for: it may have grown
+        if table.dtype != np.int64:
+            return self.picked(outputs).total
+        return total_of_rows(outputs, row_of, self._empty_rows, table)
+
+    def _winners(self, weights: Weights, runner: Runner) -> Int64s:
+        vector = feature_vector(weights, self.feature_names, "weights")
+        return np.concatenate(runner.ask(self._cut(runner), "winners", vector))
 
     def score(self, weights: Weights, *, runner: Runner = HERE) -> float:
         """The metric of the winners under ``weights``."""
-        return float(self.metric.score(self.picks(weights, runner=runner).total))
+        return float(self.metric.score(self.total(weights, runner=runner)))
 
     def loss(self, weights: Weights, *, runner: Runner = HERE) -> float:
         """The loss of the winners under ``weights``, with the penalty of these weights if there is one."""
-        vector = feature_vector(weights, self.feature_names, "weights")
-        loss = float(self.metric.loss(self.picks(vector, runner=runner).total))
-        return loss if self.penalty is None else loss + self.penalty(vector)
+        loss = float(self.metric.loss(self.total(weights, runner=runner)))
+        if self.penalty is None:
+            return loss
+        return loss + self.penalty(feature_vector(weights, self.feature_names, "weights"))
 
     def penalised(self, penalty: Penalty) -> Problem:
         """The problem with a penalty on weights; all else is shared with this one."""
@@ -238,7 +265,7 @@ class Problem:
     def search(self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE) -> list[Line]:
         """The winning outputs along several directions, each within its interval."""
         found = runner.ask(self._cut(runner), "changes", np.vstack([origin, directions]), intervals, True)
-        return _lines(joined(found), intervals)
+        return _lines(joined(found, runner, []), intervals)
 
     def surface(self, line: Line) -> ErrorSurface:
         """The error surface along a line: the statistics of the corpus on every interval of it."""
@@ -252,7 +279,8 @@ class Problem:
     ) -> list[ErrorSurface]:
         """The error surfaces along several directions, each within its interval; see ``changes``."""
         with self.changes(origin, directions, intervals, judged=judged, runner=runner) as changes:
-            return [self.surface(line) for line in _lines(changes, intervals)]
+            self.learn(changes, runner)
+            return runner.each(self.surface, _lines(changes, intervals))
 
     @contextmanager
     def changes(
@@ -265,9 +293,12 @@ class Problem:
         """
         shards = self._cut(runner)
         found = runner.ask(shards, "changes", np.vstack([origin, directions]), intervals, judged)
-        yield joined(found)
+        whole = joined(found, runner, self._line_rooms)
+        yield whole
         for shard, changes in zip(shards, found, strict=True):
             shard.release(changes)
+        if whole.room is not None and whole is not found[0]:
+            self._line_rooms.append(whole.room)
 
     def minima(
         self,
@@ -287,7 +318,7 @@ class Problem:
         """
         from hulltune.kernels.line_minima import line_minima
 
-        row_of = self._learn(changes)
+        row_of = self.learn(changes, runner)
         compact = self.memory.compact()  # after the rows were asked for: the table may have grown
         if compact is None:
             return None
@@ -308,7 +339,7 @@ class Problem:
             at_points = sampled[part].reshape(-1, width)
             return np.diff(offsets), numbers, self.metric.losses(statistics), self.metric.losses(at_points)
 
-        parts = _parts(sizes, runner.parts, MOST_ROWS if rough.kind == UNKNOWN else int(sizes.sum()))
+        parts = lines_in_parts(sizes, runner.parts, MOST_ROWS if rough.kind == UNKNOWN else None)
         found = runner.each(minima_of, parts)
         return Minima(
             breakpoints=breakpoints,
@@ -331,7 +362,7 @@ class Problem:
         fits = room.shape[0] >= lines and room.shape[1] >= most
         return room if fits else np.empty((max(lines, room.shape[0]), max(most + most // 8, room.shape[1])))
 
-    def _learn(self, changes: Changes) -> Int64s:
+    def learn(self, changes: Changes, runner: Runner = HERE) -> Int64s:
         """The rows of all outputs, after the metric was asked for those that win somewhere on the lines."""
         from hulltune.kernels.line_minima import unknown_outputs
 
@@ -340,9 +371,13 @@ class Problem:
                 self.memory.row_of(outputs)
         elif not self.memory.complete:
             rows = self.memory.known_rows()
-            unknown = unknown_outputs(changes.all_outputs, changes.begins, changes.ends, rows)
-            if len(unknown):
-                self.memory.row_of(unknown)
+
+            def unknown_of(lines: slice) -> Int64s:
+                return unknown_outputs(changes.all_outputs, changes.begins[lines], changes.ends[lines], rows)
+
+            unknown = runner.each(unknown_of, lines_in_parts(changes.ends - changes.begins, runner.parts))
+            if any(map(len, unknown)):
+                self.memory.row_of(np.unique(np.concatenate(unknown)), each=runner.each)
         return self.memory.known_rows()
 
     def derivations(
@@ -394,7 +429,7 @@ class Problem:
         offsets = np.concatenate([[0], np.cumsum(np.bincount(sentences, minlength=len(places)))]).astype(np.int64)
         return offsets, outputs[np.argsort(sentences, kind="stable")].astype(np.int64)
 
-    def rivals(self, weights: Floats, units: Floats) -> tuple[Int64s, Int64s, Features]:
+    def rivals(self, weights: Floats, units: Floats, *, runner: Runner = HERE) -> tuple[Int64s, Int64s, Features]:
         """Outputs to compare around ``weights``: offsets by sentence, the outputs, and their features.
 
         For lists these are all hypotheses. For forests they are the outputs that win on a line through the weights
@@ -403,7 +438,7 @@ class Problem:
         if self.is_lists:
             return *self.choices(), self.corpus.features
         lines = np.array(some_axes(units))
-        found = self.derivations(weights, lines, np.repeat(WHOLE_LINE, len(lines), axis=0))
+        found = self.derivations(weights, lines, np.repeat(WHOLE_LINE, len(lines), axis=0), runner=runner)
         order = np.lexsort((-row_sums(found.sums, weights), found.outputs, found.sentences))
         best = order[np.append(True, np.diff(found.outputs[order]) != 0)[: len(order)]]
         # The numbers of outputs depend on the threads; the order of sentences and derivations does not.
@@ -424,17 +459,17 @@ class Problem:
         """Whether some sentence is a list."""
         return bool(np.any(self._first_choices >= 0))
 
-    def baseline(self, weights: Floats | None = None) -> Picks:
+    def baseline(self, weights: Floats | None = None, *, runner: Runner = HERE) -> Picks:
         """The picks before tuning: the first choice of a list, and the best output of a forest under ``weights``."""
         if weights is None and not self.has_own_choice:
             raise InputError("a forest has no first choice of its own: give weights to compare with")
         lists = np.flatnonzero(self._first_choices >= 0)
         outputs = np.full(len(self.corpus), -1, dtype=np.int64)
         if weights is not None and not self.has_own_choice:
-            outputs = self.picks(weights).outputs
+            outputs = self._winners(weights, runner)
         edges = self.corpus.sentence_edges[:-1][lists] + self._first_choices[lists]
         outputs[lists] = self._sentences.outputs_of_edges(edges)
-        return self.picked(outputs)
+        return self.picked(outputs, runner=runner)
 
     def subset(self, sentences: Int64s) -> Problem:
         """The problem of some sentences, in the order given; outputs and statistics are shared with this one."""
@@ -446,7 +481,7 @@ class Problem:
         part._sentences = Sentences(self.corpus.take(sentences), self.outputs, self._sentences.names[sentences])
         part._first_choices = self._first_choices[sentences]
         part._empty_rows = self._empty_rows[sentences]
-        part._shards, part._rooms = {}, []
+        part._shards, part._rooms, part._line_rooms = {}, [], []
         part.penalty = None  # it depends on the units of the features, which are those of the sentences
         return part
 
@@ -474,15 +509,6 @@ def _lines(changes: Changes, intervals: Floats) -> list[Line]:
     """One line for each direction."""
     parts = zip(intervals[:, 0].tolist(), changes.lefts, changes.outputs, strict=True)
     return [Line(low, lefts, outputs) for low, lefts, outputs in parts]
-
-
-def _parts(sizes: Int64s, count: int, most: int) -> list[slice]:
-    """The lines in at most ``count`` parts of about equal size, or in more, of about ``most`` segments."""
-    ends = np.cumsum(sizes)
-    count = min(len(sizes), max(count, -(-int(ends[-1]) // max(most, 1))))
-    cuts = np.unique(np.searchsorted(ends, np.linspace(0, int(ends[-1]), count + 1)[1:-1]) + 1)
-    cuts = cuts[cuts < len(sizes)].tolist()
-    return [slice(first, last) for first, last in itertools.pairwise([0, *cuts, len(sizes)])]
 
 
 def row_sums(matrix: NDArray[Any], weights: Floats) -> Floats:

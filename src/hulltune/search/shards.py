@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -20,9 +19,10 @@ from numpy.typing import NDArray
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.errors import InputError
-from hulltune.lines.compute import Answer, Block, blocks_of, check_threads, room_for_scores, search_block
+from hulltune.lines.compute import Answer, Block, blocks_of, room_for_scores, search_block
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.outputs import Outputs, in_order
+from hulltune.threads import check_threads, each
 
 _Part = TypeVar("_Part")
 _Answer = TypeVar("_Answer")
@@ -33,6 +33,8 @@ LONG = 4096
 """Derivations of more edges are long: they are kept for a few segments at a time."""
 MOST_EDGES = 1 << 24
 """The most edges of long derivations at a time: 64 MB."""
+FEW_LINES = 4
+"""Parts of lines for each thread: lines differ in work."""
 WHOLE_LINE = np.array([[-np.inf, np.inf]])
 
 
@@ -331,22 +333,6 @@ def cut(sentences: Sentences, parts: int) -> list[Shard]:
     return [Shard(sentences, first, last) for first, last in itertools.pairwise(ends)]
 
 
-def joined(found: Sequence[Changes]) -> Changes:
-    """The changes of all shards together, sentence by sentence in the order of the shards."""
-    if len(found) == 1:
-        return found[0]
-    from hulltune.kernels.joining import append_segments
-
-    counts = np.array([each.ends - each.begins for each in found])
-    ends = np.cumsum(counts.sum(axis=0))
-    begins = ends - counts.sum(axis=0)
-    lefts, outputs = np.empty(int(ends[-1])), np.empty(int(ends[-1]), dtype=np.int32)
-    places = begins.copy()
-    for each in found:
-        append_segments(each.all_lefts, each.all_outputs, each.begins, each.ends, places, lefts, outputs)
-    return Changes(lefts, outputs, begins, ends)
-
-
 class Runner(Protocol):
     """A runner of shards: it puts one question to all of them and returns their answers in order."""
 
@@ -361,6 +347,55 @@ class Runner(Protocol):
         """The answer of ``call`` to each of some parts of a work, in order."""
 
 
+Room = tuple[Floats, Int32s]
+"""Memory for the left ends and the outputs of segments."""
+
+
+def joined(found: Sequence[Changes], runner: Runner, rooms: list[Room]) -> Changes:
+    """The changes of all shards together, sentence by sentence in the order of the shards.
+
+    They are copied into one of ``rooms`` that is large enough, or into fresh memory; each part of the lines by itself.
+    """
+    if len(found) == 1:
+        return found[0]
+    from hulltune.kernels.joining import append_segments
+
+    sizes = np.array([part.ends - part.begins for part in found])
+    ends = np.cumsum(sizes.sum(axis=0))
+    begins = ends - sizes.sum(axis=0)
+    room = rooms.pop() if rooms else (np.empty(0), np.empty(0, dtype=np.int32))
+    if len(room[0]) < ends[-1]:
+        most = int(ends[-1]) + int(ends[-1]) // 8
+        room = np.empty(most), np.empty(most, dtype=np.int32)
+    places = begins.copy()
+
+    def append(lines: slice) -> None:
+        for part in found:
+            append_segments(
+                part.all_lefts, part.all_outputs, part.begins[lines], part.ends[lines], places[lines], *room
+            )
+
+    runner.each(append, lines_in_parts(sizes.sum(axis=0), runner.parts))
+    return Changes(*room, begins, ends, room)
+
+
+def lines_in_parts(sizes: Int64s, count: int, most: int | None = None) -> list[slice]:
+    """Lines with so many segments each, in about ``count`` parts of equal work, or in more, of about ``most`` segments.
+
+    Of a few lines for each thread every one is a part: a thread that is done takes the next.
+    """
+    lines = len(sizes)
+    if count > 1 and lines <= FEW_LINES * count:
+        return [slice(line, line + 1) for line in range(lines)]
+    ends = np.cumsum(sizes)
+    count = count if count == 1 else FEW_LINES * count
+    if most is not None:
+        count = max(count, -(-int(ends[-1]) // max(most, 1)))
+    cuts = np.unique(np.searchsorted(ends, np.linspace(0, int(ends[-1]), min(count, lines) + 1)[1:-1]) + 1)
+    cuts = cuts[cuts < lines].tolist()
+    return [slice(first, last) for first, last in itertools.pairwise([0, *cuts, lines])]
+
+
 class CallingThread:
     """Runs the shards one after the other, in the thread that asks."""
 
@@ -368,39 +403,32 @@ class CallingThread:
 
     def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
         """The answer of each shard."""
-        return [getattr(shard, question)(*arguments) for shard in shards]
+        return each(lambda shard: getattr(shard, question)(*arguments), shards, 1)
 
     def each(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part]) -> list[_Answer]:
         """The answer to each part."""
-        return [call(part) for part in parts]
+        return each(call, parts, 1)
 
 
 class Threads:
-    """Runs the shards in a pool of threads, which lives as long as this object.
+    """Runs the shards in threads (see hulltune.threads), of which the one that asks is one."""
 
-    ``parts`` is the number of threads for one question: fewer than all if several questions are asked at once.
-    """
-
-    def __init__(self, count: int, parts: int | None = None) -> None:
-        self.parts = parts or count
-        self._pool = ThreadPoolExecutor(count)
+    def __init__(self, parts: int) -> None:
+        self.parts = parts
 
     def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
         """The answer of each shard."""
-        if len(shards) == 1:
-            return HERE.ask(shards, question, *arguments)
-        return list(self._pool.map(lambda shard: getattr(shard, question)(*arguments), shards))
+        return each(lambda shard: getattr(shard, question)(*arguments), shards, self.parts)
 
     def each(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part]) -> list[_Answer]:
         """The answer to each part."""
-        return HERE.each(call, parts) if len(parts) == 1 else list(self._pool.map(call, parts))
+        return each(call, parts, self.parts)
 
 
 HERE = CallingThread()
 
 
-def runner_of(threads: int | None, *, questions: int = 1) -> Runner:
-    """A runner with so many threads (by default one for each CPU), shared by ``questions`` at a time."""
-    count = check_threads(threads)
-    parts = max(1, count // questions)
-    return HERE if parts == 1 else Threads(count, parts)
+def runner_of(threads: int | None) -> Runner:
+    """A runner with so many threads, by default one for each CPU."""
+    parts = check_threads(threads)
+    return HERE if parts == 1 else Threads(parts)

@@ -18,6 +18,7 @@ from hulltune.search.certified.certificate import Certificate
 from hulltune.search.constraints import FARTHEST_WEIGHT, CompiledConstraints, Constraints
 from hulltune.search.directions import Axis, axes_of, check_units, feature_units, inverse_units
 from hulltune.search.problem import Problem
+from hulltune.search.shards import HERE, Runner
 from hulltune.search.whitening import Whitening
 
 Start = Mapping[str, float] | Sequence[float] | None
@@ -35,6 +36,8 @@ class Setting:
     """The weights of the decoder itself, if they are known and no start was given."""
     stop: threading.Event = field(default_factory=threading.Event)
     """Set to end the search with the best weights so far; Ctrl-C sets it."""
+    runner: Runner = HERE
+    """The runner of shards for what comes before the search."""
     least_loss: float = -np.inf
     """A loss that no weights are below: a climb that reaches it ends, and with it the search."""
 
@@ -59,7 +62,7 @@ class Setting:
         """The way to draw random directions; over forests, from the outputs that win around the first weights."""
         if not Whitening.is_worthwhile(self.axes):
             return Whitening(self.axes, len(self.units))
-        offsets, _, features = self.problem.rivals(self.first, self.units)
+        offsets, _, features = self.problem.rivals(self.first, self.units, runner=self.runner)
         return Whitening.of(self.axes, len(self.units), offsets, features)
 
     @staticmethod

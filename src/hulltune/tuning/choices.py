@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from hulltune.metrics.base import Metric
 from hulltune.metrics.bounds import SAFETY, Ranges, Ratio
 from hulltune.search.gradient import loss_gradient
 from hulltune.search.problem import exact_sum, row_sums
+from hulltune.search.shards import HERE, Runner
 
 ROUNDS = 30
 """The most rounds in which all sentences change their candidate at once, and the most rounds of single changes."""
@@ -21,6 +24,8 @@ MOST_SINGLE = 1 << 25
 """The most candidates that are tried as single changes, in all rounds together; three rounds are always done."""
 ROUNDING = 2.0**-40
 """A bound that is less than this share of the loss below it is the loss: bounds are moved outward by their rounding."""
+AT_ONCE = 1 << 15
+"""Candidates that are looked at together: few enough for the caches, and enough parts for threads."""
 _EXACT = 2.0**52
 _PART = 2.0**-10
 
@@ -39,7 +44,9 @@ class Choice:
         return self.loss == self.bound
 
 
-def best_choice(metric: Metric, statistics: NDArray[Any], offsets: Int64s, others: NDArray[Any]) -> Choice:
+def best_choice(
+    metric: Metric, statistics: NDArray[Any], offsets: Int64s, others: NDArray[Any], *, runner: Runner = HERE
+) -> Choice:
     """The choice of one row of ``statistics`` for each sentence with the smallest loss that is found.
 
     ``offsets`` has the rows of each sentence, at least one; ``others`` are statistics that every choice has. From the
@@ -48,7 +55,7 @@ def best_choice(metric: Metric, statistics: NDArray[Any], offsets: Int64s, other
     from the metric (see Metric.loss_bound): it meets the loss for ratios such as WER, TER, F and accuracy.
     O(rows × statistics) a round.
     """
-    search = _Search(metric, statistics, offsets, others)
+    search = _Search(metric, statistics, offsets, others, runner)
     search.climb()
     first, first_loss = search.chosen, search.loss
     search.start_from_own_best()
@@ -62,19 +69,43 @@ def best_choice(metric: Metric, statistics: NDArray[Any], offsets: Int64s, other
     return Choice(search.chosen, search.loss, bound)
 
 
+class _Part:
+    """Some sentences, and their rows."""
+
+    def __init__(self, sentences: slice, offsets: Int64s) -> None:
+        ends = offsets[sentences.start : sentences.stop + 1]
+        self.sentences, self.rows = sentences, slice(int(ends[0]), int(ends[-1]))
+        self.starts, self.sizes = ends[:-1] - ends[0], np.diff(ends)
+
+    def first_lowest(self, values: Floats) -> Int64s:
+        """The first row of each sentence with its least value, counted from the first of the part."""
+        lowest = np.repeat(np.minimum.reduceat(values, self.starts), self.sizes)
+        at_lowest = np.flatnonzero(values == lowest)
+        return at_lowest[np.searchsorted(at_lowest, self.starts)]
+
+
 class _Search:
     """The best choice so far."""
 
-    def __init__(self, metric: Metric, statistics: NDArray[Any], offsets: Int64s, others: NDArray[Any]) -> None:
-        self.metric, self.statistics, self.others = metric, statistics, others
-        self.starts, self.sizes = offsets[:-1], np.diff(offsets)
+    def __init__(
+        self, metric: Metric, statistics: NDArray[Any], offsets: Int64s, others: NDArray[Any], runner: Runner
+    ) -> None:
+        self.metric, self.statistics, self.others, self.runner = metric, statistics, others, runner
+        cuts = np.searchsorted(offsets[:-1], np.arange(0, len(statistics), AT_ONCE))
+        cuts = np.unique(np.append(cuts, len(offsets) - 1))
+        self.parts = [_Part(slice(first, last), offsets) for first, last in pairwise(cuts.tolist())]
+        self.starts = offsets[:-1]
         self.chosen: Int64s = self.starts.copy()
         self.loss = self._loss(self.chosen)
 
     def start_from_own_best(self) -> None:
         """Give every sentence the row with the smallest loss of its own: another start, and another local optimum."""
-        losses = np.asarray(self.metric.loss(self.statistics), dtype=np.float64)
-        self.chosen = self._first_lowest(np.where(np.isnan(losses), np.inf, losses))
+
+        def losses(part: _Part) -> Floats:
+            own = np.asarray(self.metric.loss(self.statistics[part.rows]), dtype=np.float64)
+            return np.where(np.isnan(own), np.inf, own)
+
+        self.chosen, _ = self._lowest_by(losses)
         self.loss = self._loss(self.chosen)
 
     def climb(self) -> None:
@@ -92,10 +123,14 @@ class _Search:
     def change_singly(self) -> None:
         """Change single sentences to their best row; of all that would gain, as many at once as lower the loss."""
         for _ in range(max(3, min(ROUNDS, MOST_SINGLE // max(len(self.statistics), 1)))):
-            own = np.repeat(self.statistics[self.chosen], self.sizes, axis=0)
-            losses = self.metric.loss(self._total(self.chosen) + (self.statistics - own))
-            best = self._first_lowest(losses)
-            gains = self.loss - losses[best]
+            total, chosen = self._total(self.chosen), self.chosen
+
+            def losses(part: _Part, total: NDArray[Any] = total, chosen: Int64s = chosen) -> Floats:
+                own = np.repeat(self.statistics[chosen[part.sentences]], part.sizes, axis=0)
+                return np.asarray(self.metric.loss(total + (self.statistics[part.rows] - own)), dtype=np.float64)
+
+            best, lowest = self._lowest_by(losses)
+            gains = self.loss - lowest
             order = np.argsort(-gains, kind="stable")[: int(np.sum(gains > 0.0))]
             while len(order):
                 changed = self.chosen.copy()
@@ -165,9 +200,15 @@ class _Search:
     def _ranges(self, at: NDArray[Any]) -> Ranges:
         rows = self.statistics
         others = np.asarray(self.others, dtype=np.float64)
-        low = np.minimum.reduceat(rows, self.starts, axis=0).sum(axis=0) + others
-        high = np.maximum.reduceat(rows, self.starts, axis=0).sum(axis=0) + others
-        sizes = np.maximum.reduceat(np.abs(rows), self.starts, axis=0).sum(axis=0) + np.abs(others)
+
+        def ends(part: _Part) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+            own = rows[part.rows]
+            least, most = (end.reduceat(own, part.starts, axis=0) for end in (np.minimum, np.maximum))
+            return least, most, np.maximum.reduceat(np.abs(own), part.starts, axis=0)
+
+        columns = zip(*self.runner.each(ends, self.parts), strict=True)
+        low, high, sizes = (np.concatenate(column).sum(axis=0) for column in columns)
+        low, high, sizes = low + others, high + others, sizes + np.abs(others)
         whole = rows.dtype.kind in "biu" and float(sizes.max(initial=0.0)) < _EXACT
         point = np.asarray(at, dtype=np.float64)
         if not whole:  # sums of reals round
@@ -178,13 +219,22 @@ class _Search:
         )  # fmt: skip
 
     def _lowest(self, slopes: Floats) -> Int64s:
-        return self._first_lowest(row_sums(self.statistics, slopes))
+        return self._lowest_by(lambda part: row_sums(self.statistics[part.rows], slopes))[0]
+
+    def _lowest_by(self, values: Callable[[_Part], Floats]) -> tuple[Int64s, Floats]:
+        """The first row of each sentence with the least value, and that value; parts are valued one by one."""
+
+        def lowest(part: _Part) -> tuple[Int64s, Floats]:
+            own = values(part)
+            first = part.first_lowest(own)
+            return first + part.rows.start, own[first]
+
+        found = self.runner.each(lowest, self.parts)
+        return np.concatenate([rows for rows, _ in found]), np.concatenate([least for _, least in found])
 
     def _first_lowest(self, values: Floats) -> Int64s:
         """The first row of each sentence with its least value."""
-        lowest = np.repeat(np.minimum.reduceat(values, self.starts), self.sizes)
-        at_lowest = np.flatnonzero(values == lowest)
-        return at_lowest[np.searchsorted(at_lowest, self.starts)]
+        return self._lowest_by(lambda part: values[part.rows])[0]
 
     def _take(self, chosen: Int64s) -> bool:
         """Keep a choice if its loss is smaller; say whether it is."""

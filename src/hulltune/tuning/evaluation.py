@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from hulltune.arrays import Floats
 from hulltune.metrics.base import Metric
 from hulltune.search.problem import Problem
+from hulltune.search.shards import HERE, Runner
 
-BLOCK = 1 << 23
-"""The most counts of sentences in samples that are in memory at a time."""
+BLOCK = 1 << 20
+"""The counts of sentences in the samples of one block. Each block has random numbers of its own, so threads may share
+the blocks; the numbers of a first block, which is all there is for a thousand sentences, are those of the seed.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,13 @@ def _most_removed(features: int) -> int:
 
 
 def paired_bootstrap(
-    metric: Metric, baseline: NDArray[Any], tuned: NDArray[Any], *, samples: int = 1000, seed: int = 1
+    metric: Metric,
+    baseline: NDArray[Any],
+    tuned: NDArray[Any],
+    *,
+    samples: int = 1000,
+    seed: int = 1,
+    runner: Runner = HERE,
 ) -> Interval:
     """The 95% interval of the gain of ``tuned`` over ``baseline`` for resampled sentences (Koehn 2004). The gain is
     the difference of their scores, positive where ``tuned`` is better, whatever the direction of the metric.
@@ -48,13 +57,16 @@ def paired_bootstrap(
     order = np.lexsort(np.hstack([baseline, tuned]).T)
     baseline, tuned = baseline[order], tuned[order]
     sentences = len(baseline)
-    rng = np.random.default_rng(seed)
     chances = np.full(sentences, 1.0 / sentences)
-    gains = []
     block = max(1, BLOCK // sentences)
-    for start in range(0, samples, block):
+
+    def gains_of(start: int) -> list[float]:
+        rng = np.random.default_rng([seed, start // block] if start else seed)
         counts = rng.multinomial(sentences, chances, size=min(block, samples - start))
-        gains += (metric.loss(_sums(counts, baseline)) - metric.loss(_sums(counts, tuned))).tolist()
+        found: list[float] = (metric.loss(_sums(counts, baseline)) - metric.loss(_sums(counts, tuned))).tolist()
+        return found
+
+    gains = [gain for some in runner.each(gains_of, range(0, samples, block)) for gain in some]
     return Interval(_percentile(gains, 0.025), _percentile(gains, 0.975), samples, seed)
 
 
@@ -84,17 +96,19 @@ def baseline_kind(problem: Problem, *, by_model: bool = False) -> str:
     return whose + (", and the lists' own first choice" if lists else "")
 
 
-def without_each_feature(problem: Problem, weights: Floats, units: Floats) -> dict[str, float]:
+def without_each_feature(
+    problem: Problem, weights: Floats, units: Floats, *, runner: Runner = HERE
+) -> dict[str, float]:
     """The gain, positive where the score is better, when the weight of one feature is set to 0 and all others stay.
     Each is a decoding of the corpus, so of more than MOST_REMOVED features it is done for those with the largest
     weights over scaled features.
     """
-    full = problem.loss(weights)
+    full = problem.loss(weights, runner=runner)
     gains = {}
     chosen = np.argsort(-np.abs(weights * units), kind="stable")[: _most_removed(len(weights))]
     for k in np.sort(chosen).tolist():
         name = problem.feature_names[k]
         reduced = weights.copy()
         reduced[k] = 0.0
-        gains[name] = full - problem.loss(reduced) if weights[k] != 0.0 else 0.0
+        gains[name] = full - problem.loss(reduced, runner=runner) if weights[k] != 0.0 else 0.0
     return gains

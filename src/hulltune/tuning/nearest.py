@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +9,9 @@ import numpy as np
 from hulltune.arrays import Bools, Int32s, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.forest import Forest
-from hulltune.lines.compute import check_threads
 from hulltune.lines.output import derivation_tokens
 from hulltune.metrics.wer import PreparedEditRate
+from hulltune.threads import check_threads, each
 
 MOST_CELLS = 1 << 27
 """The most cells of a table of edits: half a gigabyte."""
@@ -85,8 +84,7 @@ def nearest_outputs(
             found.append(Nearest(text, int(edits), len(reference)))
         return tuple(found)
 
-    with ThreadPoolExecutor(check_threads(threads)) as pool:
-        found = dict(zip(sentences.tolist(), pool.map(search, sentences.tolist()), strict=True))
+    found = dict(zip(sentences.tolist(), each(search, sentences.tolist(), check_threads(threads)), strict=True))
     return [found.get(sentence, ()) for sentence in range(len(corpus))]
 
 

@@ -97,9 +97,9 @@ def oracle_of(problem: Problem, *, weights: Any = None, k: int = NBEST, threads:
     starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])
     empty = np.where(filled, pool.outputs[np.minimum(pool.offsets[:-1], len(pool.outputs) - 1)], -1)
     others = exact_sum(problem.picked(empty).statistics[~filled])
-    choice = best_choice(problem.metric, problem.table[pool.rows], starts, others)
+    choice = best_choice(problem.metric, problem.table[pool.rows], starts, others, runner=runner_of(threads))
     texts = np.full(len(filled), "", dtype=object)
-    texts[filled] = [pool.text(problem, place) for place in choice.candidates.tolist()]
+    texts[filled] = pool.some_texts(problem, choice.candidates)
     complete = problem.is_lists
     return Oracle(
         score=problem.metric.score_of(choice.loss),
@@ -129,7 +129,7 @@ class _Pool:
         """
         if problem.is_lists:
             offsets, outputs = problem.choices()
-            return _Pool(offsets, problem.rows(outputs), outputs, [], "all candidates")
+            return _Pool(offsets, problem.rows(outputs, runner=runner_of(threads)), outputs, [], "all candidates")
         met: Int64s = np.empty(0, dtype=np.int64)
         among = f"the {k} best"
         if weights is None:
@@ -142,7 +142,7 @@ class _Pool:
         firsts = np.sort(np.unique(outputs, return_index=True)[1])
         outputs, places = outputs[firsts], places[firsts]
         near, texts = _near(problem, threads)
-        rows = np.concatenate([problem.rows(outputs), problem.memory.ask(near, texts)])
+        rows = np.concatenate([problem.rows(outputs, runner=runner_of(threads)), problem.memory.ask(near, texts)])
         places = np.concatenate([places, near])
         order = np.argsort(places, kind="stable")
         sizes = np.bincount(places, minlength=len(offsets) - 1)
@@ -154,10 +154,13 @@ class _Pool:
             kind=f"near the references, {among}" if texts else among,
         )
 
-    def text(self, problem: Problem, place: int) -> str:
-        """The text of an output."""
-        number = int(self.outputs[place])
-        return problem.text(number) if number >= 0 else self.texts[-1 - number]
+    def some_texts(self, problem: Problem, places: Int64s) -> list[str]:
+        """The texts of some outputs."""
+        numbers = self.outputs[places]
+        texts = np.empty(len(places), dtype=object)
+        texts[numbers >= 0] = problem.outputs.described(numbers[numbers >= 0])[1]
+        texts[numbers < 0] = [self.texts[-1 - number] for number in numbers[numbers < 0].tolist()]
+        return texts.tolist()
 
 
 def _short_search(problem: Problem, threads: int | None) -> tuple[Int64s, Floats]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from hulltune.arrays import Floats
 from hulltune.errors import InputError, check_most, unknown_name
-from hulltune.lines.compute import check_threads
 from hulltune.metrics.base import Metric
 from hulltune.search.certified.certificate import Certificate
 from hulltune.search.certified.certify import certify
@@ -19,6 +18,7 @@ from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
+from hulltune.threads import check_threads
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, weight_vector
 from hulltune.tuning.surfaces import along_feature, checked_view, drawn
 

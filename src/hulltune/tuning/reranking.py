@@ -24,7 +24,7 @@ from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_pro
 from hulltune.tuning.picks import Reranked
 
 
-def rerank(data: DataLike, weights: WeightsLike) -> Reranked:
+def rerank(data: DataLike, weights: WeightsLike, *, threads: int | None = None) -> Reranked:
     """The best text of every sentence under ``weights``, or "" where there is nothing to choose from, as a list whose
     ``picks`` tell the index, the score and the features of each. Of equally good ones the first of a list wins, and in
     a forest the first by the order of edges, from the root down. O(edges × features).
@@ -37,7 +37,8 @@ def rerank(data: DataLike, weights: WeightsLike) -> Reranked:
     (20, True, 0)
     """
     dataset = read(data)
-    return Reranked.of(dataset, feature_vector(as_weights(weights), dataset.feature_names, "weights"))
+    vector = feature_vector(as_weights(weights), dataset.feature_names, "weights")
+    return Reranked.of(dataset, vector, threads=threads)
 
 
 def rank(dataset: Dataset, weights: WeightsLike, *, best: int | None = None) -> DerivationLists:

@@ -19,7 +19,6 @@ from hulltune.defaults import DEFAULT_SEARCH, MOST_RUNS
 from hulltune.errors import InputError, check_most
 from hulltune.formats.read import read
 from hulltune.interrupts import interrupts_set, is_interrupt
-from hulltune.lines.compute import check_threads
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import error_counts
 from hulltune.metrics.registry import get_metric
@@ -27,8 +26,10 @@ from hulltune.metrics.statistics import for_data
 from hulltune.metrics.store import Store, opened
 from hulltune.search.constraints import Constraints
 from hulltune.search.problem import Picks, Problem
+from hulltune.search.shards import Runner, runner_of
 from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Found, Report, Setting, Start, Status, Strategy
+from hulltune.threads import check_threads
 from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_references, as_weights, judged, like
 from hulltune.tuning.oracle import Oracle, oracle_of
@@ -144,7 +145,7 @@ def tune(
         )  # fmt: skip
         stop = threading.Event()
         with interrupts_set(stop):  # an interrupt must not skip the check, nor lose the weights during it
-            result = replace(result, outputs=_checked_outputs(dataset, problem, result))
+            result = replace(result, outputs=_checked_outputs(dataset, problem, result, run.threads))
         if stop.is_set():
             result = replace(result, interrupted=True)
         if replicates > 1 and not result.interrupted:
@@ -163,12 +164,12 @@ def other_metrics(metric: Metric, also: Sequence[str | Metric] | None) -> list[M
     return [other for other in map(get_metric, also) if other.signature != metric.signature]
 
 
-def _checked_outputs(dataset: Dataset, problem: Problem, result: TuneResult) -> Reranked:
+def _checked_outputs(dataset: Dataset, problem: Problem, result: TuneResult, threads: int) -> Reranked:
     """The data reranked anew with the weights of the result: the outputs must be those of the search."""
-    picks = problem.picks(np.array(list(result.weights.values()))).outputs
+    picks = problem.picks(np.array(list(result.weights.values())), runner=runner_of(threads)).outputs
     texts = np.full(len(picks), "", dtype=object)
     texts[picks >= 0] = problem.outputs.described(picks[picks >= 0])[1]
-    outputs = rerank(dataset, result.weights)
+    outputs = rerank(dataset, result.weights, threads=threads)
     for sentence, (again, text) in enumerate(zip(outputs, texts.tolist(), strict=True)):
         if again != text:
             raise RuntimeError(
@@ -209,6 +210,11 @@ class Run:
         object.__setattr__(self, "regularise", checked_strength(self.regularise, self.strategy))
         if self.tolerance is not None:
             object.__setattr__(self, "tolerance", checked_tolerance(self.tolerance))
+
+    @property
+    def runner(self) -> Runner:
+        """The runner of shards for all that is no search."""
+        return runner_of(self.threads)
 
     def setting(self, problem: Problem, start: Start, model: Any = None) -> Setting:
         """The setting in which the strategy searches a problem."""
@@ -252,10 +258,10 @@ class Run:
             best = oracle_of(problem, threads=self.threads)  # its bound may end the search
         stop = threading.Event()
         with interrupts_set(stop):
-            setting = replace(self.setting(problem, start, model), stop=stop)
+            setting = replace(self.setting(problem, start, model), stop=stop, runner=self.runner)
             if best is not None and best.bound is not None:
                 setting = replace(setting, least_loss=problem.metric.score_of(best.bound))
-            baseline = problem.baseline(setting.compared)
+            baseline = problem.baseline(setting.compared, runner=self.runner)
             report = _reporter(problem.metric, baseline, progress, began)
             found, regularisation = self.find(setting, report, start=start)
             tuned, result = self._result(setting, start, baseline, found)
@@ -323,13 +329,13 @@ class Run:
     def _result(self, setting: Setting, start: Start, baseline: Picks, found: Found) -> tuple[Picks, TuneResult]:
         """The picks of the weights, and the result without its description."""
         problem = setting.problem
-        tuned = problem.picks(found.weights)
+        tuned = problem.picks(found.weights, runner=self.runner)
         score = float(problem.metric.score(tuned.total))
         if float(problem.metric.loss(tuned.total)) != found.loss:  # every search must report the loss of decoding
             raise AssertionError(f"reranking scores {score}, but the search saw {found.loss}")
         names = problem.feature_names
         is_rate = error_counts(problem.metric, tuned.statistics) is not None
-        started = problem.picks(found.start).statistics if is_rate else None
+        started = problem.picks(found.start, runner=self.runner).statistics if is_rate else None
         return tuned, TuneResult(
             weights=dict(zip(names, found.weights.tolist(), strict=True)),
             start=dict(zip(names, found.start.tolist(), strict=True)),
@@ -363,27 +369,34 @@ class Run:
         others: Sequence[Problem],
     ) -> TuneResult:
         """The result with its description. A metric that waits for answers is not asked for more outputs."""
-        problem, weights = setting.problem, np.array(list(result.weights.values()))
+        problem, weights, runner = setting.problem, np.array(list(result.weights.values())), self.runner
         without, ranges = dict[str, float](), None
         if not problem.metric.waits:
-            without = without_each_feature(problem, weights, setting.units)
+            without = without_each_feature(problem, weights, setting.units, runner=runner)
             groups = [
                 group for group in setting.constraints.free_groups if problem.feature_names[int(group[0])] in without
             ]
             usual = usual_tolerance(result.score, result.baseline)
             tolerance = usual if self.tolerance is None else self.tolerance
-            ranges = sensitivity(problem, weights, tolerance, constraints=setting.constraints, groups=groups)
+            ranges = sensitivity(
+                problem, weights, tolerance, constraints=setting.constraints, groups=groups, runner=runner
+            )
         return replace(
             result,
             gain=paired_bootstrap(
-                problem.metric, baseline.statistics, tuned.statistics, samples=self.samples, seed=self.seed
+                problem.metric,
+                baseline.statistics,
+                tuned.statistics,
+                samples=self.samples,
+                seed=self.seed,
+                runner=runner,
             ),
             without=without,
             sensitivity=ranges,
             others={
                 other.metric.signature: (
-                    float(other.metric.score(other.picked(baseline.outputs).total)),
-                    float(other.metric.score(other.picked(tuned.outputs).total)),
+                    float(other.metric.score(other.picked(baseline.outputs, runner=runner).total)),
+                    float(other.metric.score(other.picked(tuned.outputs, runner=runner).total)),
                 )
                 for other in others
             },

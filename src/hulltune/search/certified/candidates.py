@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from hulltune.search.certified.clock import Clock
 from hulltune.search.certified.pools import Pool
 from hulltune.search.certified.space import Faces, Space
 from hulltune.search.problem import Problem
+from hulltune.search.shards import HERE, Runner
 
 ROUNDING = 2.0**-48
 """A sum of n terms rounds by less than n times this share of the sum of their absolute values."""
@@ -63,7 +65,9 @@ class Candidates:
         return len(self.offsets) - 1
 
 
-def candidates_of(problem: Problem, pool: Pool, space: Space, clock: Clock | None = None) -> Candidates:
+def candidates_of(
+    problem: Problem, pool: Pool, space: Space, clock: Clock | None = None, runner: Runner = HERE
+) -> Candidates:
     """The candidates of a pool; asks the metric for the statistics of those that may win."""
     from hulltune.kernels import choices
 
@@ -84,8 +88,8 @@ def candidates_of(problem: Problem, pool: Pool, space: Space, clock: Clock | Non
     firsts = _first_of_ties(columns, features, magnitudes, space.axes[active], starts)
     magnitudes *= pool.rounding * max(1.0, len(active) / 32)  # longer sums round more
     listed = np.flatnonzero(firsts == np.arange(len(features)))
-    listed = listed[_possible(features, magnitudes, certain, starts, listed, space.faces, clock)]
-    rows = _rows(problem, pool.numbers[listed], clock)
+    listed = listed[_possible(features, magnitudes, certain, starts, listed, space.faces, clock, runner)]
+    rows = _rows(problem, pool.numbers[listed], clock, runner)
     clock.look()
     table, grids, exact = _on_grid(problem.table, rows, np.searchsorted(listed, starts))
     statistics = np.zeros((len(features), table.shape[1]))
@@ -115,38 +119,45 @@ def candidates_of(problem: Problem, pool: Pool, space: Space, clock: Clock | Non
 
 
 def _possible(
-    features: Floats, magnitudes: Floats, certain: Bools, starts: Int64s, listed: Int64s, faces: Faces, clock: Clock
+    features: Floats,
+    magnitudes: Floats,
+    certain: Bools,
+    starts: Int64s,
+    listed: Int64s,
+    faces: Faces,
+    clock: Clock,
+    runner: Runner,
 ) -> Bools:
     """Whether each listed candidate may win somewhere on the faces, some sentences at a time."""
     from hulltune.kernels import certify
 
-    offsets = np.searchsorted(listed, starts)
-    possible = []
-    first = 0
-    while first < len(starts) - 1:
+    offsets = np.searchsorted(listed, starts).astype(np.int64)
+
+    def possible(sentences: tuple[int, int]) -> Bools:
         clock.look()
-        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + AT_ONCE, side="right")) - 1)
+        first, last = sentences
         begin, end = int(starts[first]), int(starts[last])
         here = listed[offsets[first] : offsets[last]]
-        possible.append(
-            certify.possible_winners(
-                features[begin:end], magnitudes[first:last], certain[first:last],
-                offsets[first : last + 1] - offsets[first], (here - begin).astype(np.int32),
-                faces.lows, faces.highs, HALVINGS,
-            )
+        return certify.possible_winners(
+            features[begin:end], magnitudes[first:last], certain[first:last],
+            offsets[first : last + 1] - offsets[first], (here - begin).astype(np.int32),
+            faces.lows, faces.highs, HALVINGS,
         )  # fmt: skip
-        first = last
-    return np.concatenate(possible) if possible else np.empty(0, dtype=bool)
+
+    cuts = np.searchsorted(offsets, np.arange(0, len(listed), AT_ONCE)).tolist()
+    parts = list(pairwise(np.unique([*cuts, len(starts) - 1]).tolist()))
+    return np.concatenate([np.empty(0, dtype=bool), *runner.each(possible, parts)])
 
 
-def _rows(problem: Problem, outputs: Int64s, clock: Clock) -> Int64s:
+def _rows(problem: Problem, outputs: Int64s, clock: Clock, runner: Runner) -> Int64s:
     """The rows of outputs in the problem's table, some at a time. A metric that waits is asked for all at once."""
     if problem.metric.waits:
         return problem.rows(outputs)
+    at_once = AT_ONCE * runner.parts
     parts = []
-    for first in range(0, len(outputs), AT_ONCE):
+    for first in range(0, len(outputs), at_once):
         clock.look()
-        parts.append(problem.rows(outputs[first : first + AT_ONCE]))
+        parts.append(problem.rows(outputs[first : first + at_once], runner=runner))
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
 

@@ -10,6 +10,7 @@ from hulltune.arrays import Floats
 from hulltune.search.certified.clock import Clock
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.problem import Problem
+from hulltune.search.shards import HERE, Runner
 
 ROUNDS = 3
 HAIR = 2.0**-40
@@ -24,6 +25,7 @@ def middle_of_cell(
     scales: Floats,
     constraints: CompiledConstraints,
     clock: Clock | None = None,
+    runner: Runner = HERE,
 ) -> tuple[Floats, float]:
     """The weights moved to the middle of their cell along one line after the other, a few times over, and their loss.
 
@@ -37,9 +39,9 @@ def middle_of_cell(
         for line in lines:
             if clock is not None and clock.is_over:
                 return weights, loss
-            moved = _centred(problem, weights, line, scales, constraints)
+            moved = _centred(problem, weights, line, scales, constraints, runner)
             if moved is not None and constraints.violation(moved[0]) is None:
-                new_loss = problem.loss(moved[0])
+                new_loss = problem.loss(moved[0], runner=runner)
                 if new_loss <= loss or moved[1]:
                     weights, loss = moved[0], new_loss
         if np.array_equal(before, weights):
@@ -48,13 +50,13 @@ def middle_of_cell(
 
 
 def _centred(
-    problem: Problem, weights: Floats, line: Floats, scales: Floats, constraints: CompiledConstraints
+    problem: Problem, weights: Floats, line: Floats, scales: Floats, constraints: CompiledConstraints, runner: Runner
 ) -> tuple[Floats, bool] | None:
     """The middle of the cell on a line, and whether the weights were on a tie."""
     interval = constraints.interval(weights, line)
     if interval is None:
         return None
-    (found,) = problem.search(weights, line[None], np.array([interval]))
+    (found,) = problem.search(weights, line[None], np.array([interval]), runner=runner)
     ends = np.concatenate([[interval[0]], found.changes, [interval[1]]])
     used = scales > 0.0
     size = HAIR * max(float(np.max(np.abs(weights[used]) / scales[used])), math.ulp(0.0))

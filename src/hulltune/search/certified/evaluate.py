@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +15,10 @@ from hulltune.search.certified.boxes import Box
 from hulltune.search.certified.candidates import Candidates
 from hulltune.search.certified.clock import Clock
 from hulltune.search.certified.space import Faces
+from hulltune.threads import each
 
+FEW = 1 << 11
+"""With fewer candidates in all boxes of a heap, threads would take longer than one."""
 AT_ONCE = 1 << 15
 """Candidates in boxes that a thread splits between two looks at the clock."""
 TOUCHES = 3
@@ -78,7 +80,6 @@ def split(
     metric: Metric,
     parents: Sequence[Box],
     enough: float,
-    workers: Executor | None,
     threads: int,
     clock: Clock | None = None,
 ) -> tuple[Children, list[Box]]:
@@ -103,11 +104,9 @@ def split(
     shares: list[Children] = []
     for some in _heaps(whole, threads):
         clock.look()
-        if workers is None or len(some) < 2 * threads:
-            shares.append(evaluate(some))
-        else:
-            size = -(-len(some) // threads)
-            shares += workers.map(evaluate, [some[first : first + size] for first in range(0, len(some), size)])
+        many = sum(len(box.candidates) for box, _ in some) >= FEW
+        size = -(-len(some) // (2 * threads)) if many and threads > 1 else len(some)
+        shares += each(evaluate, [some[first : first + size] for first in range(0, len(some), size)], threads)
     return _together(shares), thin
 
 

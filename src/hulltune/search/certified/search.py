@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +21,7 @@ from hulltune.search.certified.pools import check_free, pool_of
 from hulltune.search.certified.space import Space
 from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
+from hulltune.search.shards import Runner, runner_of
 from hulltune.search.steps import search_lines
 
 BATCH = 32
@@ -78,8 +77,8 @@ class Outcome:
 class _Search:
     """The state of one search. Only the kernels run in threads."""
 
-    def __init__(self, problem: Problem, space: Space, clock: Clock) -> None:
-        self.problem, self.space, self.clock = problem, space, clock
+    def __init__(self, problem: Problem, space: Space, clock: Clock, runner: Runner) -> None:
+        self.problem, self.space, self.clock, self.runner = problem, space, clock, runner
         self.reach = space.reach
         self.lines = space.lines
         self.scales = np.abs(space.axes).max(axis=1)
@@ -122,7 +121,7 @@ class _Search:
         """Take the weights if decoding gives a smaller loss, and climb from there along the axes."""
         if self.space.constraints.violation(weights) is not None:
             return
-        loss = self.problem.loss(weights)
+        loss = self._loss_of(weights)
         if not loss < self.loss:
             return
         self.best = weights, loss
@@ -130,14 +129,15 @@ class _Search:
         for _ in range(ROUNDS):
             self.clock.look()
             moves = search_lines(
-                self.problem, self.weights, self.loss, self.lines, constraints, Policy(), reach=self.reach
-            )
+                self.problem, self.weights, self.loss, self.lines, constraints, Policy(),
+                reach=self.reach, runner=self.runner,
+            )  # fmt: skip
             self.line_searches += len(moves)
             before = self.loss
             for move in sorted(moves, key=lambda move: move.loss):
                 if not move.loss < self.loss:
                     break
-                loss = self.problem.loss(move.weights)
+                loss = self._loss_of(move.weights)
                 if loss < self.loss:
                     self.best = move.weights, loss
                     break
@@ -148,7 +148,7 @@ class _Search:
     def offer_start(self, weights: Floats) -> None:
         """Offer weights that may lie on a tie. A tie belongs to no cell, so the weights are moved off it first."""
         if self.space.constraints.violation(weights) is None:
-            loss = self.problem.loss(weights)
+            loss = self._loss_of(weights)
             self.first = weights, loss
             began = self.clock.seconds
             centred, _ = self._centred(weights, loss)
@@ -163,7 +163,7 @@ class _Search:
             faces = self.space.faces
             for weights in map(self.space.weights, [*(faces.lows + faces.highs) / 2.0, *faces.lows, *faces.highs]):
                 if self.space.constraints.violation(weights) is None and np.any(weights):
-                    self.first = weights, self.problem.loss(weights)
+                    self.first = weights, self._loss_of(weights)
                     break
         return self.first
 
@@ -176,8 +176,13 @@ class _Search:
         self.closed = self.bound
         self.best = self._centred(*self.best)
 
+    def _loss_of(self, weights: Floats) -> float:
+        return self.problem.loss(weights, runner=self.runner)
+
     def _centred(self, weights: Floats, loss: float) -> tuple[Floats, float]:
-        return middle_of_cell(self.problem, weights, loss, self.lines, self.scales, self.space.constraints, self.clock)
+        return middle_of_cell(
+            self.problem, weights, loss, self.lines, self.scales, self.space.constraints, self.clock, self.runner
+        )
 
     def receive(self, boxes: list[Box], losses: Floats) -> None:
         """Queue the boxes that may be better than the best weights so far, and offer the best of their centres."""
@@ -206,17 +211,15 @@ def branch_and_bound(
     The search begins with the weights ``start``, if they are in the space. An interrupt ends it with what is proven.
     """
     check_free(problem, space)
-    search = _Search(problem, space, clock)
-    with ExitStack() as stack:
-        workers = stack.enter_context(ThreadPoolExecutor(threads)) if threads > 1 else None
-        try:
-            stopped = _search(search, limits, start, threads, workers, progress)
-        except Over as over:
-            stopped = over.reason
-        except (KeyboardInterrupt, SystemError) as error:  # repeated, or raised by who is told of the progress
-            if not is_interrupt(error):
-                raise
-            stopped = "interrupt"
+    search = _Search(problem, space, clock, runner_of(threads))
+    try:
+        stopped = _search(search, limits, start, progress)
+    except Over as over:
+        stopped = over.reason
+    except (KeyboardInterrupt, SystemError) as error:  # repeated, or raised by who is told of the progress
+        if not is_interrupt(error):
+            raise
+        stopped = "interrupt"
     if stopped in ("time", "interrupt") and math.isfinite(search.loss):
         search.settle()
     weights, loss = search.answer()
@@ -238,15 +241,13 @@ def _search(
     search: _Search,
     limits: Limits,
     start: Floats | None,
-    threads: int,
-    workers: ThreadPoolExecutor | None,
     progress: Callable[[State], None] | None,
 ) -> str:
     """Search until the gap is closed, or as far as rounding and memory allow; returns the reason to stop."""
     problem, space, clock, metric = search.problem, search.space, search.clock, search.problem.metric
     if start is not None:
         search.offer_start(start)
-    candidates = candidates_of(problem, pool_of(problem, space, clock), space, clock)
+    candidates = candidates_of(problem, pool_of(problem, space, clock), space, clock, search.runner)
     faces = first_boxes(candidates, space.faces, metric, search.loss, clock)
     search.receive(faces.boxes, faces.losses)
     search.covered = True
@@ -258,7 +259,7 @@ def _search(
             break
         clock.look(reserve=search.reserve)
         search.queue.take(BATCH, search.target(limits), into=search.taken)
-        children, thin = split(candidates, metric, search.taken, search.loss, workers, threads, clock)
+        children, thin = split(candidates, metric, search.taken, search.loss, search.runner.parts, clock)
         search.receive(children.boxes, children.losses)
         search.closed = min([search.closed, *(box.bound for box in thin)])
         search.taken = []

@@ -1,0 +1,396 @@
+"""Time whole jobs with 1, 2, 4 … threads: speed-up, the serial share by Amdahl's law, and what runs outside of threads.
+
+Run: make bench-scaling   (or: python benchmarks/scaling.py [--quick] [--only lists forests …] [--threads 1 2 4])
+Writes benchmarks/results/scaling.json. Times are wall-clock times, so the machine must be quiet; the numbers of threads
+take turns, and the best turn counts. With n threads and a speed-up of s, the serial share by Amdahl's law is
+(n / s − 1) / (n − 1); it has in it all that is lost, also to memory that threads share. So beside the jobs stand two
+plain loops, one of arithmetic and one over memory: no job can be expected to do better than these.
+
+"outside" is the share of the work that is done outside of the parts that threads share: what no number of threads would
+speed up. It is measured by one thread that does the parts for MANY threads one after the other; the functions that take
+most of it are listed. From the seconds of the parts follows the speed-up that MANY threads would reach if they shared
+neither memory nor Python's lock, and parts were handed out for nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import heapq
+import os
+import pstats
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+from benchmarks.lattice_reading import as_slf, made_up
+from benchmarks.lists import Synthetic, synthetic
+from benchmarks.timing import table, verdict, write_json
+from hulltune import Certified, Climb, Corpus, Dataset, Problem, Vocabulary, read, threads, tune
+from hulltune.data.features import DenseFeatures
+from hulltune.data.forest import Forest
+from hulltune.data.packing import pack
+from hulltune.search.directions import random_directions
+from hulltune.search.shards import runner_of
+from hulltune.threads import available_cpus
+from hulltune.tuning.inputs import as_dataset
+
+OUTSIDE = 0.015
+"""The most of the work of one thread that may be done outside of the parts that threads share."""
+TARGETS = {2: 1.8, 16: 8.0}
+"""The speed-up to reach with so many threads, for the jobs of JUDGED."""
+JUDGED = ("lists", "forests", "forest lines")
+MANY = 16
+LISTED = 12
+
+Job = Callable[[int], Any]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of the data, and how often each job is done."""
+
+    sentences: int
+    lattices: int
+    files: int
+    certified: int
+    restarts: int
+    turns: int
+
+
+FULL = Sizes(sentences=8000, lattices=60, files=400, certified=1000, restarts=2, turns=3)
+QUICK = Sizes(sentences=800, lattices=6, files=40, certified=100, restarts=0, turns=2)
+
+
+# Data.
+
+
+@cache
+def lists(sentences: int) -> Synthetic:
+    return synthetic(sentences, 100, 14)
+
+
+def lattice(rng: np.random.Generator, *, positions: int = 40, states: int = 50, arcs: int = 10) -> tuple[Forest, str]:
+    """A lattice of layers of states with random arcs between them, about 20,000 edges, and the words of a path."""
+    width = states * arcs
+    layer = np.repeat(np.arange(positions), width)
+    targets = 1 + layer * states + np.tile(np.repeat(np.arange(states), arcs), positions)
+    sources = np.where(layer == 0, 0, 1 + (layer - 1) * states + rng.integers(0, states, len(layer)))
+    words = rng.integers(0, 500, len(layer)).astype(np.int32)
+    reference, node = [], int(rng.integers(0, states)) + 1 + (positions - 1) * states
+    right = np.zeros(len(layer))
+    while node:
+        edge = int(rng.integers(0, arcs)) + (node - 1) * arcs
+        right[edge] = 1.0
+        reference.append(f"w{words[edge]}")
+        node = int(sources[edge])
+    root = 1 + positions * states
+    heads = np.concatenate([[0], targets, np.full(states, root)])
+    tails = np.concatenate([sources, root - 1 - np.arange(states)])
+    values = rng.normal(size=(len(heads), 6))
+    values[1 : len(right) + 1, :4] += np.outer(right, [3.0, 2.0, 1.0, 0.5])
+    has_word = np.concatenate([[False], np.ones(len(words), dtype=bool), np.zeros(states, dtype=bool)])
+    sizes = np.where(np.arange(len(heads)) == 0, 0, 1 + has_word)
+    label_offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    labels = np.full(int(label_offsets[-1]), -1, dtype=np.int32)
+    labels[label_offsets[1:][has_word] - 1] = words
+    forest = pack(
+        nodes=root + 1,
+        root=root,
+        heads=heads.astype(np.int64),
+        tail_offsets=np.concatenate([[0], np.arange(len(heads))]).astype(np.int64),
+        tails=tails.astype(np.int64),
+        features=DenseFeatures(np.asfortranarray(np.round(values, 4))),
+        feature_names=tuple(f"f{k}" for k in range(6)),
+        label_offsets=label_offsets,
+        labels=labels,
+        vocabulary=_vocabulary(),
+    )
+    return forest, " ".join(reversed(reference))
+
+
+@cache
+def _vocabulary() -> Vocabulary:
+    return Vocabulary(f"w{k}" for k in range(500))
+
+
+@cache
+def forests(count: int) -> Dataset:
+    rng = np.random.default_rng(3)
+    made = [lattice(rng) for _ in range(count)]
+    return as_dataset(Corpus.pack([forest for forest, _ in made]), [[text] for _, text in made])
+
+
+def write_lattices(folder: Path, count: int) -> None:
+    """Files of HTK's format, 3,000 arcs each."""
+    rng = np.random.default_rng(4)
+    for number in range(count):
+        (folder / f"{number}.slf").write_bytes(as_slf(made_up(3000, rng), f"u{number}"))
+
+
+# Jobs.
+
+
+def tune_lists(sizes: Sizes, count: int) -> float:
+    """A whole tuning at defaults: oracle, search, description."""
+    made = lists(sizes.sentences)
+    texts = [reference[0] for reference in made.references]
+    return tune(made.lists, texts, threads=count, **_options(sizes)).score
+
+
+def tune_forests(sizes: Sizes, count: int) -> float:
+    """A tuning of lattices by random climbs."""
+    search = Climb(restarts=sizes.restarts)
+    return tune(forests(sizes.lattices), search=search, threads=count, also=()).score
+
+
+def forest_lines(sizes: Sizes, count: int) -> int:
+    """Sixteen lines over lattices whose outputs are not known yet: envelopes, outputs, statistics and surfaces."""
+    problem = Problem.of(forests(sizes.lattices), "bleu")
+    lines = np.array(random_directions(16, np.ones(6), np.random.default_rng(1)))
+    ends = np.tile([-np.inf, np.inf], (16, 1))
+    found = problem.surfaces(np.ones(6), lines, ends, judged=False, runner=runner_of(count))
+    return sum(len(surface.breakpoints) for surface in found)
+
+
+def certify_lists(sizes: Sizes, count: int) -> float:
+    """A proof that no three weights are better."""
+    made = synthetic(sizes.certified, 50, 3)
+    texts = [reference[0] for reference in made.references]
+    found = tune(made.lists, texts, search=Certified(gap=0.01), threads=count, also=(), oracle=False)
+    return found.score
+
+
+def count_statistics(sizes: Sizes, count: int) -> int:
+    """The statistics of BLEU of every hypothesis."""
+    made = lists(sizes.sentences)
+    problem = Problem.of(as_dataset(made.lists, made.references), "bleu")
+    return int(problem.rows(np.arange(problem.corpus.edges), runner=runner_of(count)).max())
+
+
+def read_folder(folder: Path, sizes: Sizes, count: int) -> int:
+    """A folder of lattices, read and packed."""
+    return read(folder, threads=count).corpus.edges
+
+
+def _options(sizes: Sizes) -> dict[str, Any]:
+    return {} if sizes is FULL else {"search": Climb(restarts=sizes.restarts)}
+
+
+# Plain loops.
+
+
+def arithmetic(count: int) -> None:
+    """Sines of numbers in the cache."""
+    numbers = np.linspace(0.0, 1.0, 1 << 13)
+
+    def work(_: int) -> None:
+        room = np.empty_like(numbers)
+        for _ in range(40):
+            np.sin(numbers, out=room)
+
+    threads.each(work, range(64), count)
+
+
+def memory(count: int) -> None:
+    """Copies of arrays that fit into no cache."""
+    source, target = _large()
+    share = len(source) // 64
+
+    def work(part: int) -> None:
+        some = slice(part * share, (part + 1) * share)
+        np.copyto(target[some], source[some])
+
+    for _ in range(4):
+        threads.each(work, range(64), count)
+
+
+@cache
+def _large() -> tuple[Any, Any]:
+    return np.ones(1 << 25), np.zeros(1 << 25)
+
+
+# Measurements.
+
+
+def timed(job: Job, counts: Sequence[int], turns: int) -> dict[int, float]:
+    """The best time of a job with each number of threads, which take turns; the results must be equal."""
+    best, answers = dict.fromkeys(counts, float("inf")), set()
+    job(counts[-1])  # kernels are loaded, and threads begun
+    for _ in range(turns):
+        for count in counts:
+            began = time.perf_counter()
+            answers.add(job(count))
+            best[count] = min(best[count], time.perf_counter() - began)
+    if len(answers) > 1:
+        sys.exit(f"the answer depends on the number of threads: {answers}")
+    return best
+
+
+@dataclass
+class Meter:
+    """CPU seconds of all parts that threads share, and the seconds that so many threads would take for them at best."""
+
+    count: int
+    profile: cProfile.Profile | None = None
+    shared: float = 0.0
+    at_best: float = 0.0
+    depth: int = 0
+
+    def add(self, seconds: Sequence[float]) -> None:
+        """Add the parts of one work: a thread that is done takes the next part."""
+        busy = [0.0] * self.count
+        for each in seconds:
+            heapq.heapreplace(busy, busy[0] + each)
+        self.shared += sum(seconds)
+        self.at_best += max(busy)
+
+
+@contextmanager
+def metered(meter: Meter) -> Iterator[None]:
+    """Do all work in the calling thread, part by part as for many threads, and measure the parts."""
+
+    class Measured(threads._Work[Any, Any]):
+        def help(self) -> None:
+            if meter.depth or len(self._parts) < 2:
+                super().help()
+                return
+            seconds: list[float] = []
+            call = self._call
+
+            def timed_call(part: Any) -> Any:
+                began = time.thread_time()
+                try:
+                    return call(part)
+                finally:
+                    seconds.append(time.thread_time() - began)
+
+            self._call = timed_call
+            meter.depth += 1
+            if meter.profile is not None:
+                meter.profile.disable()
+            super().help()
+            if meter.profile is not None:
+                meter.profile.enable()
+            meter.depth -= 1
+            meter.add(seconds)
+
+    class Here(threads._Pool):
+        def __init__(self) -> None:
+            self.calls = self  # type: ignore[assignment]
+
+        def have(self, count: int) -> None:
+            pass
+
+        def put(self, call: Callable[[], None]) -> None:
+            call()
+
+    kept = threads._Work, threads._pool
+    threads._Work, threads._pool = Measured, Here()  # type: ignore[misc,assignment]
+    try:
+        yield
+    finally:
+        threads._Work, threads._pool = kept  # type: ignore[misc]
+
+
+def outside(job: Job) -> dict[str, Any]:
+    """The share of the work outside of the parts that threads share, the best speed-up of MANY threads, and the
+    functions that take most of the time outside.
+    """
+    meter = Meter(MANY)
+    with metered(meter):
+        began = time.thread_time()
+        job(MANY)
+        seconds = time.thread_time() - began
+    profiled = Meter(MANY, cProfile.Profile())
+    assert profiled.profile is not None
+    with metered(profiled):
+        profiled.profile.enable()
+        job(MANY)
+        profiled.profile.disable()
+    alone = seconds - meter.shared
+    return {
+        "share": alone / seconds,
+        "seconds": alone,
+        "best_speed_up": seconds / (alone + meter.at_best),
+        "most": _most(profiled.profile),
+    }
+
+
+def _most(profile: cProfile.Profile) -> list[tuple[str, float]]:
+    rows = []
+    for (file, _, name), (_, _, own, *_) in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]
+        where = Path(file).stem if file != "~" else ""
+        rows.append((f"{where}.{name}" if where else name, own))
+    return sorted(rows, key=lambda row: -row[1])[:LISTED]
+
+
+def amdahl(speed_up: float, count: int) -> float | None:
+    """The serial share that explains a speed-up."""
+    return None if count == 1 else (count / speed_up - 1.0) / (count - 1.0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="small data: to see that it works")
+    parser.add_argument("--only", nargs="+", help="some of the jobs")
+    parser.add_argument("--threads", nargs="+", type=int, help="numbers of threads (1, 2, 4 … up to the CPUs)")
+    options = parser.parse_args()
+    sizes = QUICK if options.quick else FULL
+    cpus = available_cpus()
+    counts = sorted({1, *(options.threads or [*(2**k for k in range(1, 11) if 2**k < cpus), cpus])})
+    with tempfile.TemporaryDirectory() as folder:
+        jobs: dict[str, Job] = {
+            "lists": partial(tune_lists, sizes),
+            "forests": partial(tune_forests, sizes),
+            "forest lines": partial(forest_lines, sizes),
+            "certified": partial(certify_lists, sizes),
+            "statistics": partial(count_statistics, sizes),
+            "reading": partial(read_folder, Path(folder), sizes),
+        }
+        write_lattices(Path(folder), sizes.files)
+        found: dict[str, Any] = {}
+        for name, job in {"arithmetic": arithmetic, "memory": memory, **jobs}.items():
+            if options.only and name not in options.only and name in jobs:
+                continue
+            best = timed(job, counts, sizes.turns)
+            found[name] = {"seconds": best, "speed_up": {count: best[1] / best[count] for count in counts}}
+            if name in jobs:
+                found[name]["outside"] = outside(job)
+            show(name, found[name], counts)
+    written = write_json("scaling", {"cpus": cpus, "quick": options.quick, "jobs": found})
+    print(f"\nwritten: {written}")
+
+
+def show(name: str, figures: dict[str, Any], counts: Sequence[int]) -> None:
+    """Print the figures of a job."""
+    rows = []
+    for count in counts:
+        speed_up = figures["speed_up"][count]
+        serial = amdahl(speed_up, count)
+        judged = verdict(speed_up, TARGETS[count], at_least=True) if name in JUDGED and count in TARGETS else ""
+        share = "" if serial is None else f"{serial:.1%}"
+        rows.append([count, f"{figures['seconds'][count]:.3f}", f"{speed_up:.2f}", share, judged])
+    print(table(name, ["threads", "seconds", "speed-up", "serial share", "target"], rows))
+    if "outside" in figures:
+        share = figures["outside"]["share"]
+        best = figures["outside"]["best_speed_up"]
+        print(f"outside of what threads share: {share:.2%} of the work  {verdict(share, OUTSIDE)}")
+        print(f"speed-up of {MANY} threads at best: {best:.1f}")
+        print("   " + ", ".join(f"{what} {seconds * 1e3:.0f} ms" for what, seconds in figures["outside"]["most"]))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

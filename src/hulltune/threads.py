@@ -1,0 +1,161 @@
+"""Threads that share the parts of a work. They live as long as the process, so that a call in them costs microseconds.
+
+Nothing here waits for a lock of Python's: an interrupt may come at any point and leaves none behind.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from queue import Empty, SimpleQueue
+from typing import Generic, TypeVar
+
+from hulltune.arrays import as_whole
+from hulltune.defaults import MOST_THREADS
+from hulltune.errors import InputError, check_most
+
+PATIENCE = 2.0
+"""Seconds to wait after an interrupt for threads that work."""
+
+_Part = TypeVar("_Part")
+_Answer = TypeVar("_Answer")
+
+
+def each(call: Callable[[_Part], _Answer], parts: Iterable[_Part], threads: int) -> list[_Answer]:
+    """The answer of ``call`` to each part, in order, from up to so many threads; the calling thread is one of them.
+
+    A thread that is done with a part takes the next one. The calling thread does all parts by itself if no other is
+    free: calls may be nested, and many threads may make them. After an error no further part is begun; the error of the
+    first part that has one is raised once no thread works on any.
+    """
+    parts = list(parts)
+    helpers = min(threads, len(parts)) - 1
+    if helpers < 1:
+        return one_by_one(call, parts)
+    work = _Work(call, parts)
+    _pool.have(helpers)
+    for _ in range(helpers):
+        _pool.calls.put(work.help)
+    return work.finish()
+
+
+def one_by_one(call: Callable[[_Part], _Answer], parts: Sequence[_Part], /) -> list[_Answer]:
+    """The answer of ``call`` to each part, in order, from the calling thread."""
+    return [call(part) for part in parts]
+
+
+def check_threads(threads: int | None) -> int:
+    """The number of threads, by default that of the CPUs."""
+    if threads is None:
+        return available_cpus()
+    number = as_whole(threads)
+    if number is None or number < 1:
+        raise InputError(f"threads: expected a positive number, got {threads!r}")
+    check_most("threads", number, MOST_THREADS)
+    return number
+
+
+def available_cpus() -> int:
+    """The CPUs this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Begun(Generic[_Answer]):
+    """A call that another thread begins at once."""
+
+    def __init__(self, call: Callable[[], _Answer], *, beside: int = 0) -> None:
+        """Begin a call, for which there is a thread even if ``beside`` others are busy."""
+        self._work: _Work[None, _Answer] = _Work(lambda _: call(), [None])
+        _pool.have(beside + 1)
+        _pool.calls.put(self._work.help)
+
+    def is_done(self, seconds: float) -> bool:
+        """Whether the call has ended; waits for it up to so many seconds."""
+        return self._work.is_done(seconds)
+
+    def answer(self) -> _Answer:
+        """The answer of the call, which must have ended."""
+        return self._work.answers()[0]
+
+
+class _Work(Generic[_Part, _Answer]):
+    """Parts of a work, of which each is taken by one thread."""
+
+    def __init__(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part]) -> None:
+        self._call, self._parts = call, parts
+        self._places = iter(range(len(parts)))  # one step of it is atomic
+        self._answers: dict[int, _Answer] = {}
+        self._errors: dict[int, BaseException] = {}
+        self._ended: SimpleQueue[None] = SimpleQueue()
+        self._waiting = len(parts)
+
+    def help(self) -> None:
+        """Do parts as long as there are any left."""
+        for place in self._places:
+            try:
+                if not self._errors:
+                    self._answers[place] = self._call(self._parts[place])
+            except BaseException as error:
+                self._errors[place] = error
+            self._ended.put(None)
+
+    def finish(self) -> list[_Answer]:
+        """Do parts, wait for those that others do, and return all answers."""
+        try:
+            self.help()
+            self._wait()
+        except BaseException as error:  # an interrupt between two parts, by which one of them may be lost
+            self._errors[len(self._parts)] = error
+            self.help()
+            self.is_done(PATIENCE)
+        return self.answers()
+
+    def is_done(self, seconds: float) -> bool:
+        """Whether all parts have ended; waits for it up to so many seconds."""
+        try:
+            while self._waiting:
+                self._ended.get(timeout=seconds)
+                self._waiting -= 1
+        except Empty:
+            return False
+        return True
+
+    def answers(self) -> list[_Answer]:
+        """All answers; raises the error of the first part that has one."""
+        if self._errors:
+            raise self._errors[min(self._errors)]
+        return [self._answers[place] for place in range(len(self._parts))]
+
+    def _wait(self) -> None:
+        while self._waiting:
+            self._ended.get()
+            self._waiting -= 1
+
+
+class _Pool:
+    """Threads that call what is put into ``calls``."""
+
+    def __init__(self) -> None:
+        self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._count = 0
+
+    def have(self, count: int) -> None:
+        """Start threads until there are so many."""
+        while self._count < count:
+            self._count += 1
+            threading.Thread(target=self._run, name=f"hulltune-{self._count}", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            self.calls.get()()
+
+
+def _replace_pool() -> None:
+    global _pool
+    _pool = _Pool()
+
+
+_pool = _Pool()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_replace_pool)  # a child has the pool of its parent, but not its threads
