@@ -28,6 +28,10 @@ SPREADS = (0.12, 0.3)
 """The first sizes of steps around the best weights so far, in turn."""
 FAR = 3
 """One search in FAR starts from random weights; the others look around the best so far."""
+WITHIN = 2.0
+"""The length of the lines of a generation on either side of the mean, as a multiple of the farthest sample: what lies
+beyond is seldom better, and costs as much.
+"""
 LEAST_SPREAD, MOST_SPREAD = 0.002, 5.0
 """Evolution ends when its steps are smaller or larger, as shares of the size of the weights."""
 
@@ -81,7 +85,7 @@ class LineCma(Climb):
         for _ in range(self.max_rounds):
             drawn, lines = evolution.draw(max(self.directions, 1), climber.rng)
             steps = np.tile(evolution.steps, (len(lines), 1))
-            searched = climber.search(evolution.weights, position.loss, evolution.directions(lines), steps)
+            searched = climber.search(evolution.weights, position.loss, evolution.directions(lines), steps, WITHIN * float(steps.max()))
             moved = climber.confirmed(searched, position)
             idle = 0 if moved.loss < position.loss else idle + 1
             position = replace(moved, line_searches=position.line_searches + len(searched))
