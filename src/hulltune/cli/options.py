@@ -26,6 +26,7 @@ from hulltune.cli.values import (
     NamedSign,
     NameOrFile,
     Number,
+    NumberOr,
     OneOf,
     SomeOf,
     WholeNumber,
@@ -373,6 +374,17 @@ search_options = gathered(
     ),
     threads_option,
 )
+
+
+def regularise_option(purpose: str) -> Decorator:
+    """The strength of regularisation: the argument ``regularise``."""
+    return option(
+        SEARCH,
+        "--regularise X",
+        f"{purpose}: what a change of one typical weight by its own size must gain. A number, or auto to find it "
+        "by cross-validation, which takes a few times as long. [default: 0]",
+        type=NumberOr("auto", 0),
+    )
 
 
 def weights_option(

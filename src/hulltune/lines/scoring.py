@@ -177,5 +177,7 @@ def _ranges(corpus: Corpus) -> Floats:
     for k in range(corpus.features.shape[1] if filled.any() else 0):
         column = np.asarray(corpus.features.values[:, k], dtype=np.float64)
         with np.errstate(over="ignore"):
-            ranges[filled, k] = np.maximum.reduceat(column, starts[filled]) - np.minimum.reduceat(column, starts[filled])
+            ranges[filled, k] = np.maximum.reduceat(column, starts[filled]) - np.minimum.reduceat(
+                column, starts[filled]
+            )
     return np.minimum(ranges, np.finfo(np.float64).max)

@@ -88,7 +88,9 @@ class LineCma(Climb):
         for _ in range(self.max_rounds):
             drawn, lines = evolution.draw(max(self.directions, 1), climber.rng)
             steps = np.tile(evolution.steps, (len(lines), 1))
-            searched = climber.search(evolution.weights, position.loss, evolution.directions(lines), steps, WITHIN * float(steps.max()))
+            searched = climber.search(
+                evolution.weights, position.loss, evolution.directions(lines), steps, WITHIN * float(steps.max())
+            )
             moved = climber.confirmed(searched, position)
             idle = 0 if moved.loss < position.loss else idle + 1
             position = replace(moved, line_searches=position.line_searches + len(searched))
