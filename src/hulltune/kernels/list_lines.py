@@ -9,7 +9,8 @@ the record that is met first, again and again. Where rounding hides which is met
 The results equal those of list_envelopes.py to the bit. Measured on lists of 100 with 14 features and 16 directions,
 this takes a sixth of the time of scoring all directions and then finding each envelope by itself. Three tenths go into
 ranking, two into slopes and records, and the rest in about equal parts into gathering records, the walk, and writing
-segments.
+segments. Where all intervals are bounded, hypotheses that are too far below the winner at the start to win within them
+are dropped before ranking.
 """
 
 from __future__ import annotations
@@ -153,7 +154,7 @@ def _grid_factors(
 def _least_height(
     lines: Lines, used: Int32s, ranges: Floats, factors: Floats, shifts: Int64s, best: float, width: int
 ) -> float:
-    """The height at the start below which no hypothesis of a list can win within the intervals; ``best`` is the largest.
+    """The height at the start below which no hypothesis of a list can win within the intervals; ``best`` is the top.
 
     From the start to the farther end of an interval a score gains on another at most the sum of the features' ranges,
     each times its weight. ``shifts`` lead from a line's points to the grid of its slopes and of the heights.
@@ -218,7 +219,8 @@ def _records(
     behind: Masks,
 ) -> None:
     """Write the grid scores of a list, by rank, under LANES directions whose weights begin at ``row``, and whose
-    factors at ``at``, and mark the records: the scores above, and below, all before them. Rank 0, which is both, is left out.
+    factors at ``at``, and mark the records: the scores above, and below, all before them. Rank 0, which is both, is
+    left out.
     """
     scale = load(factors, at // LANES)
     highest, lowest = splat(-math.inf), splat(math.inf)

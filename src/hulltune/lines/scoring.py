@@ -171,7 +171,7 @@ def _by_precision(values: NDArray[Any]) -> tuple[NDArray[np.float32], Floats]:
 
 
 def _ranges(corpus: Corpus) -> Floats:
-    """The largest difference between edges of each sentence, in each feature of a matrix; at most the largest double."""
+    """The largest difference between edges of each sentence in each feature of a matrix, at most the largest double."""
     starts, filled = corpus.sentence_edges[:-1], np.diff(corpus.sentence_edges) > 0
     ranges = np.zeros((len(starts), corpus.features.shape[1]))
     for k in range(corpus.features.shape[1] if filled.any() else 0):
