@@ -257,40 +257,73 @@ def at_budgets(curve: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
 
 
 def summary() -> dict[str, Any]:
-    """For each set, way and budget: the mean scores, their standard errors, and how often no other way was better."""
-    by_set: dict[str, dict[str, dict[int, list[tuple[float, float]]]]] = {}
+    """What the runs so far tell: scores at equal times, and scores of whole runs with the time that they take."""
+    by_set: dict[str, dict[str, dict[int, Any]]] = {}
     for run in runs():
-        by_set.setdefault(run["set"], {}).setdefault(run["way"], {})[run["seed"]] = at_budgets(run["curve"])
-    result: dict[str, Any] = {}
-    for name, ways in sorted(by_set.items(), key=lambda item: SETS.index(item[0])):
-        sign = -1.0 if REAL.get(name, ("", ""))[1] == "wer" else 1.0
-        common = sorted(set.intersection(*(set(seeds) for seeds in ways.values())))
-        result[name] = {}
-        for way in (way for way in WAYS if way in ways):
-            result[name][way] = {}
-            for k, budget in enumerate(BUDGETS):
-                scores = np.array([ways[way][seed][k] for seed in sorted(ways[way])])
-                best = [max(sign * ways[other][seed][k][0] for other in ways) for seed in common]
-                wins = sum(sign * ways[way][seed][k][0] >= most for seed, most in zip(common, best, strict=True))
-                error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.zeros(2)
-                result[name][way][f"{budget:g} s"] = {
-                    "dev": float(scores[:, 0].mean()), "dev error": float(error[0]),
-                    "heldout": float(scores[:, 1].mean()), "heldout error": float(error[1]),
-                    "wins": int(wins), "of": len(common), "seeds": len(scores),
-                }  # fmt: skip
-    return result
+        by_set.setdefault(run["set"], {}).setdefault(run["way"], {})[run["seed"]] = run["curve"]
+    ordered = sorted(by_set.items(), key=lambda item: SETS.index(item[0]))
+    return {
+        "at equal times": {name: _at_equal_times(name, curves) for name, curves in ordered},
+        "to the end": {name: _to_the_end(curves) for name, curves in ordered},
+    }
+
+
+def _sign(name: str) -> float:
+    """1 if more is better on a set, −1 for error rates."""
+    return -1.0 if REAL.get(name, ("", ""))[1] == "wer" else 1.0
+
+
+def _at_equal_times(name: str, curves: dict[str, dict[int, Any]]) -> dict[str, Any]:
+    """For each way and budget: the mean scores, their standard errors, and how often no other was better."""
+    timed = {
+        way: {seed: at_budgets(curve) for seed, curve in of.items()} for way, of in curves.items() if way not in ENDS
+    }
+    found: dict[str, Any] = {}
+    for way in (way for way in WAYS if way in timed):
+        found[way] = {}
+        for k, budget in enumerate(BUDGETS):
+            scores = np.array([timed[way][seed][k] for seed in sorted(timed[way])])
+            best = {
+                seed: max(_sign(name) * of[seed][k][0] for of in timed.values() if seed in of) for seed in timed[way]
+            }
+            wins = sum(_sign(name) * timed[way][seed][k][0] >= most for seed, most in best.items())
+            found[way][f"{budget:g} s"] = {**_means(scores), "wins": int(wins)}
+    return found
+
+
+def _to_the_end(curves: dict[str, dict[int, Any]]) -> dict[str, Any]:
+    """For each way that runs to its end: the mean scores, their standard errors, and the mean time."""
+    ended = {way: np.array([curve[-1] for _, curve in sorted(curves[way].items())]) for way in ENDS if way in curves}
+    return {way: {"seconds": float(of[:, 0].mean()), **_means(of[:, 1:])} for way, of in ended.items()}
+
+
+def _means(scores: Floats) -> dict[str, Any]:
+    """The means of dev and held-out scores over seeds, with their standard errors."""
+    error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.zeros(2)
+    return {
+        "dev": float(scores[:, 0].mean()), "dev error": float(error[0]),
+        "heldout": float(scores[:, 1].mean()), "heldout error": float(error[1]), "seeds": len(scores),
+    }  # fmt: skip
+
+
+def _cell(cell: dict[str, Any]) -> str:
+    wins = f" ({cell['wins']})" if "wins" in cell else ""
+    dev, heldout = (f"{cell[part]:.2f} ± {cell[f'{part} error']:.2f}" for part in ("dev", "heldout"))
+    return f"{dev}{wins}  {heldout}"
 
 
 def show(found: dict[str, Any]) -> None:
     """Print the summary as tables."""
-    for name, ways in found.items():
-        rows = [
-            [way, *(f"{cell['dev']:.2f} ± {cell['dev error']:.2f} ({cell['wins']})  {cell['heldout']:.2f} ± "
-                    f"{cell['heldout error']:.2f}" for cell in cells.values())]
-            for way, cells in ways.items()
-        ]  # fmt: skip
+    for name, ways in found["at equal times"].items():
+        rows = [[way, *map(_cell, cells.values()), str(cells["8 s"]["seeds"])] for way, cells in ways.items()]
         title = f"{name}: dev ± standard error (wins), held-out ± standard error, by CPU seconds"
-        print(table(title, ["", *(f"{budget:g} s" for budget in BUDGETS)], rows))
+        print(table(title, ["", *(f"{budget:g} s" for budget in BUDGETS), "seeds"], rows))
+    rows = [
+        [name, way, _cell(cell), f"{cell['seconds']:.2f}", str(cell["seeds"])]
+        for name, ways in found["to the end"].items()
+        for way, cell in ways.items()
+    ]
+    print(table("whole runs", ["", "", "dev, held-out", "CPU seconds", "seeds"], rows))
 
 
 def draw(path: Path) -> None:
