@@ -1,11 +1,11 @@
 """Line searches a second in the real climb, beside those of another source tree: both take turns.
 
-Run: python benchmarks/climb_speed.py [--before FOLDER] [--turns N] [--sets NAME,…]
-A folder is the ``src`` of a checkout. The default climb tunes on fr_en, on de_en, on synthetic lists (1000 × 100 × 14)
-and on lists with 100 features (300 × 100 × 100) for BLEU, in one thread; statistics are all known, so that searching
-alone is measured. Times are CPU times; the best turn counts. Then come CPU seconds from text to weights of ``hulltune
-tune`` with its defaults on the synthetic lists. Writes benchmarks/results/climb_speed.json. Real data come from
-../shared/data beside the checkout and are left out where that is missing.
+Run: python benchmarks/climb_speed.py [--before FOLDER] [--turns N] [--sets NAME;…]
+A folder is the ``src`` of a checkout. Its default search, and random climbs, tune on fr_en, on de_en, on synthetic
+lists (1000 × 100 × 14) and on lists with 100 features (300 × 100 × 100) for BLEU, in one thread; statistics are all
+known, so that searching alone is measured. Times are CPU times; the best turn counts. Then come CPU seconds from text
+to weights of ``hulltune tune`` with its defaults on the synthetic lists. Writes benchmarks/results/climb_speed.json.
+Real data come from ../shared/data beside the checkout and are left out where that is missing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
 SYNTHETIC = {"synthetic": (1000, 100, 14), "wide": (300, 100, 100)}
 FILES = {"fr_en": ("nbest.moses.gz", "refs.txt"), "de_en": ("nbest.txt.gz", "refs.txt")}
+NAMES = (*FILES, *SYNTHETIC)
 RESTARTS = {"fr_en": 40, "de_en": 20, "synthetic": 10, "wide": 10}
+RANDOM = "random"
 WHOLE = "text to weights"
 
 
@@ -54,12 +56,15 @@ def problem(name: str) -> Any:
 
 def measure(name: str) -> dict[str, float]:
     """CPU seconds of a climb in this process, the best of three, and its line searches and loss."""
-    from hulltune.search.climb import Climb
+    from hulltune import defaults
     from hulltune.search.constraints import Constraints
+    from hulltune.search.strategies import get_strategy
     from hulltune.search.strategy import Setting
 
+    name, _, search = name.partition(", ")
+    search = search or getattr(defaults, "DEFAULT_SEARCH", RANDOM)
     setting = Setting.of(problem(name), Constraints(), None)
-    climb = Climb(restarts=RESTARTS[name])
+    climb: Any = get_strategy(search, restarts=RESTARTS[name] if search == RANDOM else RESTARTS[name] // 2)
     seconds = []
     for _ in range(4):  # the first warms the caches
         began = time.process_time()
@@ -89,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--before", type=Path, help="the folder src of another checkout")
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--sets", default=",".join([*FILES, *SYNTHETIC, WHOLE]), help="some of: %(default)s")
+    parser.add_argument("--sets", default=";".join([*NAMES, *(f"{name}, {RANDOM}" for name in NAMES), WHOLE]))
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
@@ -98,7 +103,8 @@ def main() -> None:
     trees = {"after": ROOT / "src"}
     if options.before:
         trees = {"before": options.before.resolve(), **trees}
-    sets = [name for name in options.sets.split(",") if name not in FILES or (DATA / name).exists()]
+    missing = [name for name in FILES if not (DATA / name).exists()]
+    sets = [name for name in options.sets.split(";") if name.partition(", ")[0] not in missing]
     found: dict[str, dict[str, list[dict[str, float]]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         answer, lists, references = (Path(folder) / name for name in ("answer", "lists.moses", "references"))

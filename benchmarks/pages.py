@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,29 +115,38 @@ def quality() -> str:
     return _table(head, rows)
 
 
+def _mean(cell: Mapping[str, Any], part: str) -> str:
+    """A mean over seeds with its standard error, if there are several."""
+    return f"{cell[part]:.2f}" + (f" ± {cell[part + ' error']:.2f}" if cell["seeds"] > 1 else "")
+
+
 def ways() -> str:
     """Scores of all ways to tune at equal times: the mean over seeds and its standard error."""
-    rows = []
-    for task, found in measured("quality").items():
-        for way, cells in found.items():
-            scores = [
-                f"{cell[part]:.2f}"
-                + (f" ± {cell[part + ' error']:.2f}" if cell["seeds"] > 1 else "")
-                + (f" ({cell['wins']})" if part == "dev" else "")
-                for part in ("dev", "heldout")
-                for cell in cells.values()
-            ]
-            seeds = min(cell["seeds"] for cell in cells.values())
-            rows.append([TASKS.get(task, task), way, *scores, str(seeds)])
+    rows = [
+        [
+            TASKS.get(task, task), way, *(f"{_mean(cell, 'dev')} ({cell['wins']})" for cell in cells.values()),
+            *(_mean(cell, "heldout") for cell in cells.values()), str(min(cell["seeds"] for cell in cells.values())),
+        ]
+        for task, found in measured("quality")["at equal times"].items()
+        for way, cells in found.items()
+    ]  # fmt: skip
     times = ("0.5 s", "2 s", "8 s")
-    head = [
-        "data",
-        "way",
-        *(f"dev, {time} (wins)" for time in times),
-        *(f"held out, {time}" for time in times),
-        "seeds",
-    ]
+    columns = [f"dev, {time} (wins)" for time in times] + [f"held out, {time}" for time in times]
+    head = ("data", "way", *columns, "seeds")
     return _table(head, rows)
+
+
+def ends() -> str:
+    """Scores of whole runs with their defaults, and the time that they take."""
+    rows = [
+        [
+            TASKS.get(task, task), way, _mean(cell, "dev"), _mean(cell, "heldout"), f"{cell['seconds']:.2g}",
+            str(cell["seeds"]),
+        ]
+        for task, found in measured("quality")["to the end"].items()
+        for way, cell in found.items()
+    ]  # fmt: skip
+    return _table(("data", "way", "dev", "held out", "CPU seconds", "seeds"), rows)
 
 
 def certified() -> str:
@@ -269,6 +278,7 @@ BLOCKS = {
     "whole run": whole_run,
     "quality": quality,
     "ways": ways,
+    "ends": ends,
     "certified": certified,
     "metrics": metrics,
     "reading": reading,

@@ -4,8 +4,9 @@ Run: python benchmarks/tuning.py --compare [--sets A,B] [--ways A,B] [--seeds N]
 
 Every set is tuned on its even sentences and held out on its odd ones. A run of 8 CPU seconds on one core keeps the time
 of each new best weights, so that it also tells what 0.5 and 2 seconds give. Each run is stored when it ends, in
-benchmarks/results/quality_runs.jsonl; a second call does what is left, interleaved by seed. The summary is
-benchmarks/results/quality.json, and the picture quality.png shows the scores over time.
+benchmarks/results/quality_runs.jsonl; a second call does what is left, seed by seed over all sets and ways. The ways
+in ENDS run to their own end with their defaults, and the time that they take is told. Lesser rivals have fewer seeds
+(FEWER). The summary is benchmarks/results/quality.json, and the picture quality.png shows the scores over time.
 """
 
 from __future__ import annotations
@@ -40,13 +41,14 @@ from hulltune.search.problem import Problem
 from hulltune.search.strategy import Setting
 from hulltune.search.whitening import Whitening
 from hulltune.tuning.inputs import as_dataset
+from hulltune.tuning.tune import Run
 
 Floats = NDArray[np.float64]
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
 BUDGETS = (0.5, 2.0, 8.0)
 RUNS = RESULTS / "quality_runs.jsonl"
 REAL = {"fr_en": ("nbest.moses.gz", "bleu"), "de_en": ("nbest.txt.gz", "bleu"), "asr_tts": ("nbest.txt.gz", "wer")}
-FOREVER = 400
+FOREVER = 2000
 """Restarts that no run gets through before its time is up."""
 
 
@@ -168,19 +170,42 @@ def of_rival(rival: Callable[[Objective, int], None], problem: Problem, seed: in
     return [(time, point * objective.per_unit) for time, point in objective.improvements]
 
 
+def to_its_end(strategy: Climbing, problem: Problem, seed: int, *, whitened: bool = True) -> Curve:
+    """A whole search with the defaults of its strategy: its last weights, and the CPU seconds that it took."""
+    before = process_time()
+    found = of_strategy(strategy, problem, seed, np.inf, whitened=whitened)
+    return [(process_time() - before, found[-1][1])]
+
+
+def regularised(problem: Problem, seed: int) -> Curve:
+    """A whole run with the default strategy and regularise="auto"."""
+    run = Run(LineCma(), Constraints(), seed=seed, regularise="auto")
+    before = process_time()
+    found, _ = run.find(run.setting(problem, None), start=None)
+    return [(process_time() - before, found.weights)]
+
+
 WAYS: dict[str, Callable[[Problem, int], Curve]] = {
     "cma (default)": lambda problem, seed: of_strategy(LineCma(restarts=FOREVER), problem, seed, BUDGETS[-1]),
     "random, not whitened (default before)": partial(in_time, Climb(), budgets=BUDGETS, whitened=False),
     "CMA-ES": partial(of_rival, cma_es),
     "CMA-ES, whitened": partial(of_rival, partial(cma_es, whitened=True)),
+    "default, to its end": partial(to_its_end, LineCma()),
+    "default before, to its end": partial(to_its_end, Climb(), whitened=False),
+    "default, regularise auto": regularised,
     "random": partial(in_time, Climb(), budgets=BUDGETS),
     "gradient": partial(in_time, GradientClimb()),
-    "Och's search, 20 starts": lambda problem, seed: of_strategy(Coordinate(restarts=19), problem, seed, BUDGETS[-1]),
     "coordinate": partial(in_time, Coordinate()),
     "powell": partial(in_time, Powell()),
+    "Och's search, 20 starts": lambda problem, seed: of_strategy(Coordinate(restarts=19), problem, seed, BUDGETS[-1]),
     "random search": partial(of_rival, random_search),
     "TPE": partial(of_rival, optuna_tpe),
 }
+ENDS = ("default, to its end", "default before, to its end", "default, regularise auto")
+"""The ways that run to their own end, whatever the time."""
+FEWER = ("random", "gradient", "coordinate", "powell", "Och's search, 20 starts", "random search", "TPE")
+"""The ways with one seed for every EACH of the others."""
+EACH = 4
 
 
 def runs() -> list[dict[str, Any]]:
@@ -190,21 +215,30 @@ def runs() -> list[dict[str, Any]]:
 
 
 def run_all(sets: Sequence[str], ways: Sequence[str], seeds: Sequence[int]) -> None:
-    """Make every run that is not stored yet: all ways in turn with one seed, then with the next."""
+    """Make every run that is not stored yet: all sets and ways in turn with one seed, then with the next."""
     done = {(run["set"], run["way"], run["seed"]) for run in runs()}
-    for name in sets:
-        left = [(way, seed) for seed in seeds for way in ways if (name, way, seed) not in done]
-        halves = Halves.of(name) if left else None
-        for way, seed in left if halves is not None else []:
-            assert halves is not None
-            curve = WAYS[way](halves.dev, seed)
-            scored = [(time, *halves.scores(weights)) for time, weights in _thinned(curve)]
-            run = {"set": name, "way": way, "seed": seed, "curve": scored, "load": os.getloadavg()[0]}
-            with RUNS.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(run) + "\n")
-            print(
-                f"{name}, {way}, seed {seed}: " + ", ".join(f"{dev:.2f}" for dev, _ in at_budgets(scored)), flush=True
-            )
+    halves: dict[str, Halves | None] = {}
+    for turn, seed in enumerate(seeds, start=1):
+        passes = [(seed, [way for way in ways if way not in FEWER])]
+        if turn % EACH == 0:
+            passes.append((seeds[turn // EACH - 1], [way for way in ways if way in FEWER]))
+        for number, name, way in ((number, name, way) for number, some in passes for name in sets for way in some):
+            if (name, way, number) in done:
+                continue
+            if name not in halves:
+                halves[name] = Halves.of(name)
+            found = halves[name]
+            if found is not None:
+                _run(name, found, way, number)
+
+
+def _run(name: str, halves: Halves, way: str, seed: int) -> None:
+    """Make one run and store it."""
+    scored = [(time, *halves.scores(weights)) for time, weights in _thinned(WAYS[way](halves.dev, seed))]
+    run = {"set": name, "way": way, "seed": seed, "curve": scored, "load": os.getloadavg()[0]}
+    with RUNS.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(run) + "\n")
+    print(f"{name}, {way}, seed {seed}: " + ", ".join(f"{dev:.2f}" for dev, _ in at_budgets(scored)), flush=True)
 
 
 def _thinned(curve: Curve, points: int = 60) -> Curve:
@@ -223,40 +257,73 @@ def at_budgets(curve: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
 
 
 def summary() -> dict[str, Any]:
-    """For each set, way and budget: the mean scores, their standard errors, and how often no other way was better."""
-    by_set: dict[str, dict[str, dict[int, list[tuple[float, float]]]]] = {}
+    """What the runs so far tell: scores at equal times, and scores of whole runs with the time that they take."""
+    by_set: dict[str, dict[str, dict[int, Any]]] = {}
     for run in runs():
-        by_set.setdefault(run["set"], {}).setdefault(run["way"], {})[run["seed"]] = at_budgets(run["curve"])
-    result: dict[str, Any] = {}
-    for name, ways in sorted(by_set.items(), key=lambda item: SETS.index(item[0])):
-        sign = -1.0 if REAL.get(name, ("", ""))[1] == "wer" else 1.0
-        common = sorted(set.intersection(*(set(seeds) for seeds in ways.values())))
-        result[name] = {}
-        for way in (way for way in WAYS if way in ways):
-            result[name][way] = {}
-            for k, budget in enumerate(BUDGETS):
-                scores = np.array([ways[way][seed][k] for seed in sorted(ways[way])])
-                best = [max(sign * ways[other][seed][k][0] for other in ways) for seed in common]
-                wins = sum(sign * ways[way][seed][k][0] >= most for seed, most in zip(common, best, strict=True))
-                error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.zeros(2)
-                result[name][way][f"{budget:g} s"] = {
-                    "dev": float(scores[:, 0].mean()), "dev error": float(error[0]),
-                    "heldout": float(scores[:, 1].mean()), "heldout error": float(error[1]),
-                    "wins": int(wins), "of": len(common), "seeds": len(scores),
-                }  # fmt: skip
-    return result
+        by_set.setdefault(run["set"], {}).setdefault(run["way"], {})[run["seed"]] = run["curve"]
+    ordered = sorted(by_set.items(), key=lambda item: SETS.index(item[0]))
+    return {
+        "at equal times": {name: _at_equal_times(name, curves) for name, curves in ordered},
+        "to the end": {name: _to_the_end(curves) for name, curves in ordered},
+    }
+
+
+def _sign(name: str) -> float:
+    """1 if more is better on a set, −1 for error rates."""
+    return -1.0 if REAL.get(name, ("", ""))[1] == "wer" else 1.0
+
+
+def _at_equal_times(name: str, curves: dict[str, dict[int, Any]]) -> dict[str, Any]:
+    """For each way and budget: the mean scores, their standard errors, and how often no other was better."""
+    timed = {
+        way: {seed: at_budgets(curve) for seed, curve in of.items()} for way, of in curves.items() if way not in ENDS
+    }
+    found: dict[str, Any] = {}
+    for way in (way for way in WAYS if way in timed):
+        found[way] = {}
+        for k, budget in enumerate(BUDGETS):
+            scores = np.array([timed[way][seed][k] for seed in sorted(timed[way])])
+            best = {
+                seed: max(_sign(name) * of[seed][k][0] for of in timed.values() if seed in of) for seed in timed[way]
+            }
+            wins = sum(_sign(name) * timed[way][seed][k][0] >= most for seed, most in best.items())
+            found[way][f"{budget:g} s"] = {**_means(scores), "wins": int(wins)}
+    return found
+
+
+def _to_the_end(curves: dict[str, dict[int, Any]]) -> dict[str, Any]:
+    """For each way that runs to its end: the mean scores, their standard errors, and the mean time."""
+    ended = {way: np.array([curve[-1] for _, curve in sorted(curves[way].items())]) for way in ENDS if way in curves}
+    return {way: {"seconds": float(of[:, 0].mean()), **_means(of[:, 1:])} for way, of in ended.items()}
+
+
+def _means(scores: Floats) -> dict[str, Any]:
+    """The means of dev and held-out scores over seeds, with their standard errors."""
+    error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.zeros(2)
+    return {
+        "dev": float(scores[:, 0].mean()), "dev error": float(error[0]),
+        "heldout": float(scores[:, 1].mean()), "heldout error": float(error[1]), "seeds": len(scores),
+    }  # fmt: skip
+
+
+def _cell(cell: dict[str, Any]) -> str:
+    wins = f" ({cell['wins']})" if "wins" in cell else ""
+    dev, heldout = (f"{cell[part]:.2f} ± {cell[f'{part} error']:.2f}" for part in ("dev", "heldout"))
+    return f"{dev}{wins}  {heldout}"
 
 
 def show(found: dict[str, Any]) -> None:
     """Print the summary as tables."""
-    for name, ways in found.items():
-        rows = [
-            [way, *(f"{cell['dev']:.2f} ± {cell['dev error']:.2f} ({cell['wins']})  {cell['heldout']:.2f} ± "
-                    f"{cell['heldout error']:.2f}" for cell in cells.values())]
-            for way, cells in ways.items()
-        ]  # fmt: skip
+    for name, ways in found["at equal times"].items():
+        rows = [[way, *map(_cell, cells.values()), str(cells["8 s"]["seeds"])] for way, cells in ways.items()]
         title = f"{name}: dev ± standard error (wins), held-out ± standard error, by CPU seconds"
-        print(table(title, ["", *(f"{budget:g} s" for budget in BUDGETS)], rows))
+        print(table(title, ["", *(f"{budget:g} s" for budget in BUDGETS), "seeds"], rows))
+    rows = [
+        [name, way, _cell(cell), f"{cell['seconds']:.2f}", str(cell["seeds"])]
+        for name, ways in found["to the end"].items()
+        for way, cell in ways.items()
+    ]
+    print(table("whole runs", ["", "", "dev, held-out", "CPU seconds", "seeds"], rows))
 
 
 def draw(path: Path) -> None:

@@ -83,7 +83,9 @@ class Objective:
         """A matrix that makes correlated features independent: a root of the inverse of their covariance in lists."""
         means = np.add.reduceat(self._scaled, self._starts, axis=0) / self._sizes[:, None]
         apart = self._scaled - np.repeat(means, self._sizes, axis=0)
-        values, vectors = np.linalg.eigh(apart.T @ apart)
+        values, vectors = np.linalg.eigh(
+            apart.T.copy() @ apart
+        )  # without the copy, BLAS may take a hundred times as long
         root = vectors / np.sqrt(values + 0.05 * np.mean(values)) @ vectors.T
         scaled: Floats = root / np.sqrt(np.mean(np.sum(root**2, axis=1)))
         return scaled

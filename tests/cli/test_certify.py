@@ -59,6 +59,16 @@ def test_certify(lists: str, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert json.loads(capsys.readouterr().out)["certificate"]["bound"] == result.certificate.bound
 
 
+def test_options_that_a_search_does_not_have_are_refused(lists: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for given in (["--certify", "--directions", "4"], ["--search", "powell", "--directions", "4"]):
+        assert main(["tune", lists, "--metric", "wer", *given]) == 2
+        assert (
+            "search has no such option; leave it out, or search with cma, random or gradient" in capsys.readouterr().err
+        )
+    assert main(["tune", lists, "--metric", "wer", "--certify", "--restarts", "4"]) == 2
+    assert "hulltune: --restarts: a certified search has no such option" in capsys.readouterr().err
+
+
 def test_certify_and_another_search_are_an_error(lists: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", lists, "--certify", "--search", "powell"]) == 2
     assert "--certify: means --search certified" in capsys.readouterr().err

@@ -187,7 +187,7 @@ def test_real_lattices_of_translation(capsys: pytest.CaptureFixture[str]) -> Non
     folder = real("ru_en_lattices")
     found = run_json(
         capsys, "tune", str(folder), "--ids", "name1", "--ref", str(folder / "refs"), "--metric", "bleu:tokenize=none",
-        "--restarts", "0", "--directions", "2", "--search", "coordinate", "--also", "ter", "--no-oracle", "--json",
+        "--restarts", "0", "--search", "coordinate", "--also", "ter", "--no-oracle", "--json",
         "--quiet",
     )  # fmt: skip
     assert found["sentences"] == 50

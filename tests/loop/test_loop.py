@@ -115,6 +115,25 @@ def test_a_gain_that_is_too_small_stops_it() -> None:
     assert result.weights == START
 
 
+def test_a_regularised_loop_stays_near_the_weights_of_its_decodings(tmp_path: Path) -> None:
+    def looped(regularise: float | None) -> LoopResult:
+        folder = tmp_path / str(regularise)
+        return tune_loop(shown, references(), start=START, iterations=2, regularise=regularise, folder=folder, **QUICK)
+
+    plain, huge = looped(None), looped(1e9)
+    assert huge.iterations[0].tuned is not None
+    assert plain.iterations[0].tuned is not None
+    before = np.array([START[name] for name in NAMES])
+
+    def moved(result: LoopResult) -> float:
+        tuned = np.array([(result.iterations[0].tuned or {})[name] for name in NAMES])
+        return float(1.0 - before @ tuned / np.linalg.norm(before) / np.linalg.norm(tuned))
+
+    assert moved(huge) < 1e-9 < moved(plain)
+    with pytest.raises(InputError, match="regularise"):  # the run in this folder has another strength
+        tune_loop(shown, references(), start=START, regularise=0.5, folder=tmp_path / "1000000000.0", **QUICK)
+
+
 def test_held_out_sentences_are_decoded_with_the_first_and_the_best_weights() -> None:
     asked: list[Mapping[str, float]] = []
 

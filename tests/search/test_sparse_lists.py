@@ -102,6 +102,7 @@ def test_wide_rows_answer_as_a_matrix(dtype: type[np.float64], size: int) -> Non
     assert_same_answers(corpus, rng.normal(size=width), rng.normal(size=(33, width)), (-math.inf, math.inf), size)
     axes = np.eye(width)[:20]
     assert_same_answers(corpus, rng.normal(size=width), axes, (-1.0, math.inf), size)
+    assert_same_answers(corpus, rng.normal(size=width), rng.normal(size=(17, width)), (-0.01, 0.02), size)
 
 
 @pytest.mark.parametrize("scale", [1e-250, 1e-150, 1e150, 1e250])

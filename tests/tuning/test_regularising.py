@@ -9,7 +9,7 @@ import pytest
 
 from hulltune import Certified, Climb, Constraints, InputError, TuneResult, tune
 from hulltune.tuning.inputs import as_dataset
-from tests.tuning.corpora import random_lists
+from tests.tuning.corpora import quick_search, random_forests, random_lists
 
 DATA = as_dataset(random_lists(7, sentences=40, features=5))
 SEARCH = Climb(restarts=2)
@@ -43,7 +43,7 @@ def test_auto_compares_strengths_and_the_seed_alone_decides(threads: int, tmp_pa
     found = result.regularisation
     assert found is not None
     assert found.folds == 4
-    assert len(found.strengths) == len(found.scores) == 5
+    assert len(found.strengths) == len(found.scores) == 4
     assert found.strengths[0] == 0.0
     best = [
         strength for strength, score in zip(found.strengths, found.scores, strict=True) if score == min(found.scores)
@@ -66,6 +66,29 @@ def test_constraints_are_kept() -> None:
     far = tuned(1e9, constraints=limits)
     others = np.array([far.weights[name] for name in names[1:]])
     assert np.abs(others).max() < 0.1 * max(abs(far.start[name]) for name in names[1:])  # towards 0: no start was given
+
+
+@pytest.mark.parametrize("search", ["cma", "random", "gradient"])
+def test_forests_stay_near_the_start_too(search: str) -> None:
+    forests, references = random_forests(3, sentences=8)
+
+    def near(regularise: float | str | None, threads: int = 1) -> TuneResult:
+        return tune(
+            forests, references, metric="wer", search=quick_search(search, restarts=1), regularise=regularise,
+            threads=threads, oracle=False, also=(),
+        )  # fmt: skip
+
+    plain, weak, strong = near(0.0), near(0.003), near(1e9)
+    assert plain.score == near(None).score < plain.start_score, "there must be something to gain"
+    assert strong.weights == pytest.approx(strong.start, rel=1e-6)
+    assert weak.regularisation is not None
+    assert plain.regularisation is not None
+    assert weak.score + weak.regularisation.penalty <= weak.start_score
+    assert weak.regularisation.distance < plain.regularisation.distance
+    found = near("auto")
+    assert found.weights == near("auto", threads=2).weights
+    assert found.regularisation is not None
+    assert found.regularisation.folds == 4
 
 
 def test_refusals_are_one_clear_line() -> None:

@@ -26,6 +26,7 @@ from hulltune.cli.values import (
     NamedSign,
     NameOrFile,
     Number,
+    NumberOr,
     OneOf,
     SomeOf,
     WholeNumber,
@@ -43,6 +44,7 @@ from hulltune.defaults import (
     MOST_THREADS,
     RESTARTS,
 )
+from hulltune.errors import InputError
 from hulltune.names import BUILTIN_FEATURES, FORMATS, IDS, ON_ERROR, POLICIES, SCALES, SEARCHES, SMOOTHINGS
 
 if TYPE_CHECKING:
@@ -128,9 +130,9 @@ class SearchOptions:
 
     search: str
     restarts: int | None
-    directions: int
-    policy: str
-    smoothing: str
+    directions: int | None
+    policy: str | None
+    smoothing: str | None
     seed: int
     threads: int | None
 
@@ -143,13 +145,23 @@ def constraints_of(options: ConstraintOptions) -> Constraints:
 
 
 def strategy_of(options: SearchOptions, **further: Any) -> Strategy:
-    """The Strategy of the options of a command; options that this strategy does not have are ignored."""
+    """The Strategy of the options of a command: those given, and ``further`` ones that only some strategies have.
+
+    An option that the strategy does not have is refused: ignored, it would seem to have changed nothing.
+    """
     from hulltune.search.strategies import STRATEGIES, get_strategy
 
-    known = {field.name for field in fields(STRATEGIES[options.search])}  # type: ignore[arg-type]  # all are dataclasses
-    values = {field.name: getattr(options, field.name) for field in fields(options)} | further
-    chosen = {name: value for name, value in values.items() if name in known and value is not None}
-    return get_strategy(options.search, **chosen)
+    known = {name: {each.name for each in fields(kind)} for name, kind in STRATEGIES.items()}  # type: ignore[arg-type]
+    given = {name: getattr(options, name) for name in ("restarts", "directions", "policy", "smoothing")}
+    given = {name: value for name, value in given.items() if value is not None}
+    for name in given:
+        if name not in known[options.search]:
+            others = [other for other in SEARCHES if name in known[other]]
+            raise InputError(
+                f"--{name}: a {options.search} search has no such option; leave it out, or search with "
+                f"{', '.join(others[:-1])} or {others[-1]}"
+            )
+    return get_strategy(options.search, **given, **{k: v for k, v in further.items() if k in known[options.search]})
 
 
 def gathered(argument: str, kind: type, *options: Decorator) -> Decorator:
@@ -336,24 +348,22 @@ search_options = gathered(
     option(
         SEARCH,
         "--directions N",
-        "The number of lines to search in each round.",
+        f"The number of lines to search in each round. [default: {DIRECTIONS}]",
         type=WholeNumber(0, MOST_DIRECTIONS),
-        default=DIRECTIONS,
     ),
     option(
         SEARCH,
         "--policy NAME",
         "Which point of a line to take: in the middle of the best interval (middle), at its near end (closest), or in "
-        "the middle of the widest if several are best (widest).",
+        "the middle of the widest if several are best (widest). [default: middle]",
         type=OneOf("policy", POLICIES),
-        default="middle",
     ),
     option(
         SEARCH,
         "--smoothing NAME",
-        "Avoid narrow peaks: judge each interval with its neighbours, by the worst (min) or the mean of them.",
+        "Avoid narrow peaks: judge each interval with its neighbours, by the worst (min) or the mean of them. "
+        "[default: none]",
         type=OneOf("smoothing", SMOOTHINGS),
-        default="none",
     ),
     option(
         SEARCH,
@@ -364,6 +374,17 @@ search_options = gathered(
     ),
     threads_option,
 )
+
+
+def regularise_option(purpose: str) -> Decorator:
+    """The strength of regularisation: the argument ``regularise``."""
+    return option(
+        SEARCH,
+        "--regularise X",
+        f"{purpose}: what a change of one typical weight by its own size must gain. A number, or auto to find it "
+        "by cross-validation, which takes a few times as long. [default: 0]",
+        type=NumberOr("auto", 0),
+    )
 
 
 def weights_option(

@@ -15,7 +15,8 @@ SHORT = 32  # up to this many values of a row, sorting by insertion is faster th
 
 class ListFeatures(NamedTuple):
     """The features of lists. In sentence s the features ``used[used_offsets[s]:used_offsets[s + 1]]``, in increasing
-    order, occur, with the largest absolute values in ``magnitudes``.
+    order, occur, with the largest absolute values in ``magnitudes``, and in ``ranges`` the largest differences between
+    hypotheses.
     """
 
     values: NDArray[Any]
@@ -27,6 +28,7 @@ class ListFeatures(NamedTuple):
     used_offsets: Int64s
     used: Int32s
     magnitudes: Floats
+    ranges: Floats
 
 
 @kernel

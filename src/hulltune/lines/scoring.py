@@ -119,12 +119,12 @@ class EdgeScorer:
             return ListFeatures(
                 columns.reshape(-1), columns.shape[1], NO_OFFSETS, NO_COLUMNS,
                 used_offsets.astype(np.int64), (nonzero % max(magnitudes.shape[1], 1)).astype(np.int32),
-                magnitudes.reshape(-1)[nonzero],
+                magnitudes.reshape(-1)[nonzero], _ranges(corpus).reshape(-1)[nonzero],
             )  # fmt: skip
         rows = corpus.features.tidy()
         arrays = rows.offsets, rows.columns, rows.values
-        offsets, used, sizes, _ = used_features(corpus.node_offsets, corpus.sentence_edges, *arrays, rows.width)
-        return ListFeatures(rows.values, 0, rows.offsets, rows.columns, offsets, used, sizes)
+        offsets, used, sizes, ranges = used_features(corpus.node_offsets, corpus.sentence_edges, *arrays, rows.width)
+        return ListFeatures(rows.values, 0, rows.offsets, rows.columns, offsets, used, sizes, ranges)
 
     @cached_property
     def _is_list(self) -> Bools:
@@ -166,3 +166,16 @@ class EdgeScorer:
 def _by_precision(values: NDArray[Any]) -> tuple[NDArray[np.float32], Floats]:
     """The values as singles and as doubles, one of them empty: kernels that judge read either."""
     return (values, NO_DOUBLES) if values.dtype == np.float32 else (NO_SINGLES, values)
+
+
+def _ranges(corpus: Corpus) -> Floats:
+    """The largest difference between edges of each sentence in each feature of a matrix, at most the largest double."""
+    starts, filled = corpus.sentence_edges[:-1], np.diff(corpus.sentence_edges) > 0
+    ranges = np.zeros((len(starts), corpus.features.shape[1]))
+    for k in range(corpus.features.shape[1] if filled.any() else 0):
+        column = np.asarray(corpus.features.values[:, k], dtype=np.float64)
+        with np.errstate(over="ignore"):
+            ranges[filled, k] = np.maximum.reduceat(column, starts[filled]) - np.minimum.reduceat(
+                column, starts[filled]
+            )
+    return np.minimum(ranges, np.finfo(np.float64).max)

@@ -50,6 +50,7 @@ from hulltune.search.problem import Problem
 from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Strategy
 from hulltune.tuning.inputs import ReferencesLike, WeightsLike, as_references, as_weights
+from hulltune.tuning.regularising import checked_strength
 from hulltune.tuning.tune import Progress, tune
 
 
@@ -67,6 +68,7 @@ def tune_loop(
     reading: Reading | None = None,
     search: str | Strategy = DEFAULT_SEARCH,
     constraints: Constraints | None = None,
+    regularise: float | str | None = None,
     seed: int = 1,
     threads: int | None = None,
     store: Store | str | Path | None = None,
@@ -87,7 +89,8 @@ def tune_loop(
     With a ``folder``, a run can be stopped at any point; started again with the same arguments, it goes on from there.
     ``settings`` are further values that must then be equal. ``heldout`` decodes sentences that are not tuned on, with
     the first and with the best weights. ``reading`` has the options for reading the output of a command; a function
-    reads its own, for example with ``read``. All other options are those of ``tune``. A decoder that fails raises
+    reads its own, for example with ``read``. ``regularise`` keeps each tuning near the weights of the last decoding,
+    where the hypotheses come from. All other options are those of ``tune``. A decoder that fails raises
     DecoderError, and everything found before is kept. Ctrl-C ends the loop with the best so far.
 
     With ``jobs``, so many decoders share the input (see Jobs). A command gets some lines of its input each time. A
@@ -121,6 +124,7 @@ def tune_loop(
     check_inputs("inputs", inputs, len(texts))
     check_inputs("heldout_inputs", heldout_inputs, 0 if unseen is None else len(unseen))
     strategy = get_strategy(search)
+    regularise = checked_strength(regularise, strategy)
     constraints = constraints or Constraints()
     chosen = get_metric(metric)
     if chosen.reads:
@@ -137,6 +141,7 @@ def tune_loop(
         "search": repr(strategy),
         "constraints": repr(constraints),
         "reading": reading.meaning(),
+        **({} if regularise is None else {"regularise": regularise}),
         **(settings or {}),
     }
     with ExitStack() as stack:
@@ -160,7 +165,13 @@ def tune_loop(
             heldout_inputs=heldout_inputs,
             heldout=heldout,
             heldout_references=unseen,
-            tuning={"search": strategy, "constraints": constraints, "threads": threads, "store": kept},
+            tuning={
+                "search": strategy,
+                "constraints": constraints,
+                "regularise": regularise,
+                "threads": threads,
+                "store": kept,
+            },
             seed=seed,
             progress=progress,
             state=run_folder.load(same),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -139,13 +140,20 @@ class Climber:
         )
 
     def search(
-        self, origin: Floats, loss: float, lines: Sequence[Floats] | Floats, points: Floats | None = None
+        self,
+        origin: Floats,
+        loss: float,
+        lines: Sequence[Floats] | Floats,
+        points: Floats | None = None,
+        within: float = math.inf,
     ) -> Round:
-        """The best steps to a loss below ``loss`` along lines from the origin, and the losses at ``points`` of each."""
+        """The best steps to a loss below ``loss`` along lines from the origin, at most ``within`` long, and the losses
+        at ``points`` of each.
+        """
         setting = self.setting
         return search_lines(
             setting.problem, origin, loss, lines, setting.constraints, self.policy,
-            reach=setting.reach, points=points, runner=self.runner,
+            reach=setting.reach, within=within, points=points, runner=self.runner,
         )  # fmt: skip
 
     def confirmed(self, searched: Round, position: Position) -> Position:

@@ -28,6 +28,10 @@ SPREADS = (0.12, 0.3)
 """The first sizes of steps around the best weights so far, in turn."""
 FAR = 3
 """One search in FAR starts from random weights; the others look around the best so far."""
+WITHIN = 1.2
+"""The length of the lines of a generation on either side of the mean, as a multiple of the farthest sample: what lies
+beyond is seldom better, and costs as much.
+"""
 LEAST_SPREAD, MOST_SPREAD = 0.002, 5.0
 """Evolution ends when its steps are smaller or larger, as shares of the size of the weights."""
 
@@ -51,16 +55,20 @@ class LineCma(Climb):
     max_rounds: int = 1000
 
     def heats(self, setting: Setting, rngs: Sequence[Generator], ends: Ends) -> Iterator[Heat]:
-        """One start after the other, each to its end. After the first they lie on the way from the best weights so far
-        to others that are nearly as good, with large steps and small ones in turn; one in FAR is random.
+        """The start, then so many starts side by side, each to its end. They lie on the way from the best weights so
+        far to others that are nearly as good, with large steps and small ones in turn; one in FAR is random.
         """
         yield Heat([Start(0, setting.first, rngs[0])])
-        for number, rng in enumerate(rngs[1:], start=1):
-            if number % FAR == 0:
-                yield Heat([Start(number, random_start(setting, rng), rng)])
-                continue
+        for first in range(1, len(rngs), self.together):
             best, *others = islice(_of_different_loss(ends()), 1 + OTHERS)
-            yield Heat([Start(number, start_near(setting, best, others, 0.0, rng), rng, SPREADS[number % 2])])
+            starts = []
+            for number, rng in enumerate(rngs[first : first + self.together], start=first):
+                if number % FAR == 0:
+                    starts.append(Start(number, random_start(setting, rng), rng))
+                else:
+                    near = start_near(setting, best, others, 0.0, rng)
+                    starts.append(Start(number, near, rng, SPREADS[number % 2]))
+            yield Heat(starts)
 
     def climb(self, climber: Climber, position: Position) -> Iterator[Position]:
         """Positions after each round of a climb from weights that are not known to be good, then after each generation,
@@ -80,7 +88,9 @@ class LineCma(Climb):
         for _ in range(self.max_rounds):
             drawn, lines = evolution.draw(max(self.directions, 1), climber.rng)
             steps = np.tile(evolution.steps, (len(lines), 1))
-            searched = climber.search(evolution.weights, position.loss, evolution.directions(lines), steps)
+            searched = climber.search(
+                evolution.weights, position.loss, evolution.directions(lines), steps, WITHIN * float(steps.max())
+            )
             moved = climber.confirmed(searched, position)
             idle = 0 if moved.loss < position.loss else idle + 1
             position = replace(moved, line_searches=position.line_searches + len(searched))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -82,16 +83,18 @@ def search_lines(
     policy: Policy,
     *,
     reach: Floats | None = None,
+    within: float = math.inf,
     points: Floats | None = None,
     runner: Runner = HERE,
 ) -> Round:
     """The best step along each direction within the constraints; all share one pass over the features.
 
-    Directions are restricted to the weights that may move. ``points`` asks for the loss at some points of each line,
+    Directions are restricted to the weights that may move. Steps are at most ``within`` long, as multiples of their
+    direction: short lines cost less. ``points`` asks for the loss at some points of each line,
     too, a row of them for each direction: they are read off the error surface and cost next to nothing.
     """
     at_once = max(AT_ONCE // len(origin), LEAST_AT_ONCE)
-    search = partial(_search_some, problem, origin, current_loss, constraints, policy, reach, runner)
+    search = partial(_search_some, problem, origin, current_loss, constraints, policy, reach, within, runner)
     points = np.empty((len(directions), 0)) if points is None else np.asarray(points, dtype=np.float64)
     rounds = []
     for first in range(0, len(directions), at_once):
@@ -118,6 +121,7 @@ def _search_some(
     constraints: CompiledConstraints,
     policy: Policy,
     reach: Floats | None,
+    within: float,
     runner: Runner,
     directions: Floats,
     points: Floats,
@@ -125,6 +129,7 @@ def _search_some(
     """The best step along each of the directions, which are few enough for tables over all weights."""
     lines = constraints.restrict(directions)
     intervals, room = constraints.intervals(origin, lines, reach)
+    intervals = np.clip(intervals, -within, within)
     lines, intervals, points = lines[room], intervals[room], points[room]
     numbers = np.flatnonzero(room)
     if not len(lines):

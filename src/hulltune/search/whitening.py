@@ -117,5 +117,5 @@ def _covariance(axes: Sequence[Axis], offsets: Int64s, features: Features) -> Fl
         whole = np.clip(np.rint(scaled * GRAIN), -COARSEST, COARSEST)
         means = np.rint(np.add.reduceat(whole, starts, axis=0) / counts[:, None])
         whole -= np.repeat(means, counts, axis=0)
-        total += whole.T @ whole
+        total += whole.T.copy() @ whole  # a product with itself is a call that may take a hundred times as long
     return total

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 AUTO = "auto"
 FOLDS = 4
 """The number of folds by which strengths are compared."""
-SHARES = (0.03, 0.1, 0.3, 1.0)
+SHARES = (0.1, 0.3, 1.0)
 """The strengths compared, beside 0, as shares of the one at which the gain of plain tuning just pays for its way."""
-FEW = 1
+FEW = 0
 """The most restarts of a search within folds."""
 
 

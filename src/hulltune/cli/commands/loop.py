@@ -36,6 +36,7 @@ from hulltune.cli.options import (
     quiet_option,
     reading_options,
     reference_option,
+    regularise_option,
     results_option,
     search_options,
     strategy_of,
@@ -167,6 +168,7 @@ class DecoderOptions:
 @option(SEARCH, "--iterations N", "Decode and tune at most N times.", type=RUNS, default=10)
 @option(SEARCH, "--gain G", "Stop when tuning gains no more than G.", type=Number(), default=0)
 @search_options
+@regularise_option("Stay near the weights of the last decoding")
 @option(
     ANSWER,
     "--run FOLDER",
@@ -187,6 +189,7 @@ def loop(
     several: JobOptions,
     reading: ReadingOptions,
     constraints: ConstraintOptions,
+    regularise: float | str | None,
     iterations: int,
     gain: float,
     search: SearchOptions,
@@ -241,6 +244,7 @@ def loop(
                 progress=progress,
                 search=strategy_of(search),
                 constraints=constraints_of(constraints),
+                regularise=regularise,
                 seed=search.seed,
                 threads=search.threads,
             )

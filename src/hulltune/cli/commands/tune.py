@@ -34,13 +34,14 @@ from hulltune.cli.options import (
     json_option,
     option,
     quiet_option,
+    regularise_option,
     results_option,
     search_options,
     strategy_of,
 )
 from hulltune.cli.progress import shown_progress
 from hulltune.cli.reading import read, read_references, read_scored, start_for, with_references
-from hulltune.cli.values import COUNT, RUNS, WRITTEN, Number, NumberOr
+from hulltune.cli.values import COUNT, RUNS, WRITTEN, Number
 from hulltune.defaults import DEFAULT_SEARCH, GAP
 from hulltune.errors import InputError
 from hulltune.interrupts import is_interrupt, uninterrupted
@@ -70,13 +71,7 @@ hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
 @option(
     SEARCH, "--time S", "Certified search: end after S seconds. [default: no limit]", name="seconds", type=Number(0)
 )
-@option(
-    SEARCH,
-    "--regularise X",
-    "Stay near the start: what a change of one typical weight by its own size must gain. A number, or auto to find it "
-    "by cross-validation, which takes a few times as long. [default: 0]",
-    type=NumberOr("auto", 0),
-)
+@regularise_option("Stay near the start")
 @option(ANSWER, "--heldout LISTS", "Lists or forests that are scored but not tuned on. Can be repeated.", multiple=True)
 @option(ANSWER, "--heldout-ref FILE", "The references of --heldout. Can be repeated.", multiple=True)
 @option(ANSWER, "--heldout-add FILE", "Further scores for --heldout, one file for each --add.", multiple=True)
