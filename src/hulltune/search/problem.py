@@ -28,6 +28,7 @@ from hulltune.metrics.memory import Memory
 from hulltune.metrics.statistics import for_data
 from hulltune.metrics.store import Store
 from hulltune.search.directions import some_axes
+from hulltune.search.elsewhere import Searcher
 from hulltune.search.outputs import Outputs
 from hulltune.search.penalty import Penalty
 from hulltune.search.shards import HERE, WHOLE_LINE, Changes, Derivations, Runner, Sentences, Shard, cut, joined
@@ -105,6 +106,9 @@ class Problem:
     >>> min(step.loss for step in found) < found[0].current_loss
     True
     """
+
+    searcher: Searcher | None = None
+    """Whoever searches lines and decodes for losses in the place of this process; None for nobody."""
 
     def __init__(
         self,
@@ -201,6 +205,12 @@ class Problem:
         """The row of ``table`` for each output; asks the metric for statistics that are not known yet."""
         return self.memory.rows(outputs)
 
+    @property
+    def empty_rows(self) -> Int64s:
+        """The rows of the sentences with nothing to choose from."""
+        rows: Int64s = self._empty_rows[self._empty_rows >= 0]
+        return rows
+
     def text(self, output: int) -> str:
         """The text of an output; empty for −1."""
         return self.outputs.text(output)
@@ -224,13 +234,23 @@ class Problem:
     def loss(self, weights: Weights, *, runner: Runner = HERE) -> float:
         """The loss of the winners under ``weights``, with the penalty of these weights if there is one."""
         vector = feature_vector(weights, self.feature_names, "weights")
-        loss = float(self.metric.loss(self.picks(vector, runner=runner).total))
+        if self.searcher is None:
+            total = self.picks(vector, runner=runner).total
+        else:
+            total = self.searcher.total(self, vector, runner)
+        loss = float(self.metric.loss(total))
         return loss if self.penalty is None else loss + self.penalty(vector)
 
     def penalised(self, penalty: Penalty) -> Problem:
         """The problem with a penalty on weights; all else is shared with this one."""
         part = copy(self)
         part.penalty = penalty
+        return part
+
+    def searched_by(self, searcher: Searcher) -> Problem:
+        """The problem whose lines and losses come from a searcher; all else is shared with this one."""
+        part = copy(self)
+        part.searcher = searcher
         return part
 
     # Lines.
@@ -243,7 +263,7 @@ class Problem:
     def surface(self, line: Line) -> ErrorSurface:
         """The error surface along a line: the statistics of the corpus on every interval of it."""
         row_of = self.memory.row_of(line.outputs)
-        others = self._empty_rows[self._empty_rows >= 0]
+        others = self.empty_rows
         compact = self.memory.compact()  # after the rows were asked for: the table may have grown
         return ErrorSurface.along(line.low, line.lefts, line.outputs, row_of, others, self.table, compact)
 
@@ -287,7 +307,7 @@ class Problem:
         """
         from hulltune.kernels.line_minima import line_minima
 
-        row_of = self._learn(changes)
+        row_of = self.learn(changes)
         compact = self.memory.compact()  # after the rows were asked for: the table may have grown
         if compact is None:
             return None
@@ -296,7 +316,7 @@ class Problem:
         sizes = changes.ends - changes.begins
         breakpoints, counts = self._room_for(lines, int(sizes.max(initial=0))), np.empty(lines, dtype=np.int64)
         sampled = np.empty((lines, points.shape[1] * width), dtype=np.int64)
-        others = self._empty_rows[self._empty_rows >= 0]
+        others = self.empty_rows
         least = rough.value(below, width)
 
         def minima_of(part: slice) -> tuple[Int64s, Int64s, Floats, Floats]:
@@ -331,7 +351,7 @@ class Problem:
         fits = room.shape[0] >= lines and room.shape[1] >= most
         return room if fits else np.empty((max(lines, room.shape[0]), max(most + most // 8, room.shape[1])))
 
-    def _learn(self, changes: Changes) -> Int64s:
+    def learn(self, changes: Changes) -> Int64s:
         """The rows of all outputs, after the metric was asked for those that win somewhere on the lines."""
         from hulltune.kernels.line_minima import unknown_outputs
 
