@@ -15,7 +15,7 @@ from hulltune.search.cluster.driver import Driver
 from hulltune.search.cluster.fleets import Call, OpenCalls
 from hulltune.search.cluster.protocol import Question, Telling
 from hulltune.search.cluster.shard_files import ShardFile, cuts
-from hulltune.search.cluster.starting import shard_files, sent_metric
+from hulltune.search.cluster.starting import sent_metric, shard_files
 from hulltune.search.cluster.worker import Worker
 from hulltune.search.problem import Problem
 

@@ -11,10 +11,10 @@ from hulltune.search.cluster import process
 
 
 def main() -> None:
-    place, file, times = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    wanted, file, times = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 
-    def reached(here: str) -> None:
-        if here == place and (not file.exists() or file.stat().st_size < times):
+    def reached(place: str) -> None:
+        if place == wanted and (not file.exists() or file.stat().st_size < times):
             with file.open("ab") as record:
                 record.write(b".")
             if len(sys.argv) > 4:

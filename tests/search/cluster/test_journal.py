@@ -102,7 +102,6 @@ def test_a_driver_that_was_killed_goes_on(tmp_path: Path) -> None:
     before = journal.read_bytes()
     second = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
 
-
     assert json.loads(second.stdout) == json.loads(json.dumps(described(tune(DATA, **OPTIONS))))
     assert journal.read_bytes()[:1000] == before[:1000]
 
@@ -113,5 +112,3 @@ def children(pid: int) -> list[int]:
     for task in Path(f"/proc/{pid}/task").iterdir():
         found += [int(child) for child in (task / "children").read_text().split()]
     return found
-
-

@@ -20,7 +20,7 @@ from hulltune.search.cluster.fleets import ClusterError, OpenCalls
 from hulltune.search.cluster.processes import COMMAND, Processes
 from hulltune.search.cluster.protocol import Total
 from hulltune.search.cluster.shard_files import cuts
-from hulltune.search.cluster.starting import shard_files, sent_metric
+from hulltune.search.cluster.starting import sent_metric, shard_files
 from hulltune.search.shards import HERE
 from hulltune.tuning.tune import Run
 from tests.search.cluster.test_driver import described

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hulltune.arrays import Floats
 from hulltune.errors import InputError
 from hulltune.search.cluster.answered import answered
+from hulltune.search.cluster.bins import best_steps, can_be_bounded
 from hulltune.search.cluster.fleets import ClusterError, Failed, Fleet, Refused
 from hulltune.search.cluster.protocol import Along, Everything, Question, Telling, Total, Unknown
 from hulltune.search.elsewhere import Lines, Steps
@@ -19,13 +20,22 @@ from hulltune.search.problem import Problem, exact_sum
 from hulltune.search.shards import Runner
 from hulltune.search.steps import steps_along
 
+MOST_WHOLE = 2000
+"""The most sentences whose workers send all changes at once. Both ways cost the same at about so many lists."""
+
 
 class Driver:
     """A searcher whose sentences are held by the workers of a fleet."""
 
-    def __init__(self, problem: Problem, fleet: Fleet, parts: Sequence[tuple[int, int]]) -> None:
-        """Ask a fleet about a problem: shard k holds the sentences from ``parts[k][0]`` to before ``parts[k][1]``."""
+    def __init__(
+        self, problem: Problem, fleet: Fleet, parts: Sequence[tuple[int, int]], *, most_whole: int = MOST_WHOLE
+    ) -> None:
+        """Ask a fleet about a problem: shard k holds the sentences from ``parts[k][0]`` to before ``parts[k][1]``.
+
+        Workers of more sentences than ``most_whole`` send sums over bins, not all their changes.
+        """
         self._fleet = fleet
+        self._in_bins = len(problem.corpus) > most_whole and can_be_bounded(problem.metric)
         self._memory = problem.memory
         self._first_sentences = [first for first, _ in parts]
         self._first_edges = problem.corpus.sentence_edges[self._first_sentences].tolist()
@@ -39,6 +49,11 @@ class Driver:
     def best_steps(self, problem: Problem, lines: Lines, runner: Runner) -> Steps:
         """The best step along each line."""
         along = Along(np.vstack([lines.origin, lines.directions]), lines.intervals)
+        if self._in_bins and problem.penalty is None and lines.policy.smoothing == "none":
+            found = best_steps(problem.metric, lines, along, self._ask)
+            if found is not None:
+                return found
+            self._in_bins = False  # statistics are real numbers, whose sums over bins would be rounded
         part, changes = answered(problem, self._ask(Everything(along)))
         return steps_along(part, changes, lines, runner)
 

@@ -59,7 +59,7 @@ class Call:
 
 
 class OpenCalls:
-    """The calls that wait for an answer. An answer that nobody waits for, because it is late or repeated, is dropped."""
+    """The calls that wait for an answer. An answer that nobody waits for, as it is late or repeated, is dropped."""
 
     def __init__(self) -> None:
         self._rounds = itertools.count(1)

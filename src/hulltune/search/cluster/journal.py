@@ -61,7 +61,7 @@ class Recorded:
 
     def total(self, problem: Problem, weights: Floats, runner: Runner) -> NDArray[Any]:
         """The summed statistics of the winners under ``weights``."""
-        key = _key(problem, b"total", weights)
+        key = _key(b"total", weights)
         if key not in self._known:
             self._remember(key, (self._searcher.total(problem, weights, runner),))
         (total,) = _arrays(self._known[key])
@@ -72,7 +72,7 @@ class Recorded:
         policy = repr(lines.policy).encode()
         penalty = b"" if problem.penalty is None else problem.penalty.along(lines.origin, lines.directions).tobytes()
         key = _key(
-            problem, policy + penalty, lines.origin, lines.directions, lines.intervals, np.array(lines.current_loss),
+            policy + penalty, lines.origin, lines.directions, lines.intervals, np.array(lines.current_loss),
             lines.scales, lines.points,
         )  # fmt: skip
         if key not in self._known:
@@ -113,11 +113,11 @@ def _digest(problem: Problem) -> str:
     return digest.hexdigest()
 
 
-def _key(problem: Problem, kind: bytes, *arrays: NDArray[Any]) -> bytes:
+def _key(kind: bytes, *arrays: NDArray[Any]) -> bytes:
     digest = hashlib.blake2b(kind, digest_size=16)
     for array in arrays:
         digest.update(repr((array.shape, array.dtype.str)).encode())
-        digest.update(np.ascontiguousarray(array))
+        digest.update(array.tobytes())
     return digest.digest()
 
 
@@ -173,10 +173,11 @@ def _check_head(head: bytes, about: dict[str, str], path: Path) -> None:
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
     try:
-        file = open(path, "r+b" if path.exists() else "w+b", buffering=0)
+        path.touch()
+        opened = path.open("r+b", buffering=0)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
-    with file:
+    with opened as file:
         yield file
 
 

@@ -83,7 +83,17 @@ class Within:
     bins: Bins
 
 
-Question = Total | Everything | Outline | Sums | Within
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The question for the places of all changes on some lines, by number; the answer is an increasing array for each,
+    without places where the changes of a shard add up to nothing.
+    """
+
+    along: Along
+    lines: tuple[int, ...]
+
+
+Question = Total | Everything | Outline | Sums | Within | Places
 
 
 @dataclass(frozen=True, eq=False)

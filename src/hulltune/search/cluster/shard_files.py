@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -97,7 +98,7 @@ def cuts(edges: Int64s, shards: int) -> list[tuple[int, int]]:
     """Sentences in at most so many parts of about equal numbers of edges, where ``edges`` are offsets by sentence."""
     wanted = np.searchsorted(edges, np.linspace(0, edges[-1], shards + 1)[1:-1])
     ends = np.unique(np.concatenate([[0], wanted, [len(edges) - 1]])).tolist()
-    return list(zip(ends[:-1], ends[1:], strict=True))
+    return list(pairwise(ends))
 
 
 class _InMemory:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Floats, Int64s
+from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.dataset import Dataset
 from hulltune.search.cluster.protocol import (
     Along,
@@ -19,6 +19,7 @@ from hulltune.search.cluster.protocol import (
     Fetched,
     Outline,
     Outlined,
+    Places,
     Question,
     Segments,
     Sums,
@@ -69,7 +70,9 @@ class Worker:
             case Sums():
                 return Binned(*self._over_bins("binned_changes", question.along, question.bins))
             case Within():
-                return self._within(question)
+                return self._within(question.along, question.bins)
+            case Places():
+                return [self._places(question.along, line) for line in question.lines]
 
     @property
     def _the_problem(self) -> Problem:
@@ -109,13 +112,13 @@ class Worker:
         rows = row_of[np.concatenate([*changes.outputs, np.empty(0, dtype=np.int32)])]
         others = problem.empty_rows
         used, places = np.unique(np.concatenate([rows, others]), return_inverse=True)
-        places = places.reshape(-1).astype(np.int32)
+        numbers: Int32s = places.reshape(-1).astype(np.int32)
         return Segments(
             lefts=np.concatenate([*changes.lefts, np.empty(0)]),
-            rows=places[: len(rows)],
+            rows=numbers[: len(rows)],
             sizes=changes.ends - changes.begins,
             table=problem.table[used],
-            others=places[len(rows) :].astype(np.int64),
+            others=numbers[len(rows) :].astype(np.int64),
         )
 
     def _outline(self, question: Outline) -> Outlined:
@@ -149,8 +152,14 @@ class Worker:
         )  # fmt: skip
         return found
 
-    def _within(self, question: Within) -> Fetched:
-        bins, places, changes = self._over_bins("changes_within", question.along, question.bins)
+    def _places(self, along: Along, line: int) -> Floats:
+        """The places of changes on one line."""
+        offsets = (np.arange(len(along.intervals) + 1) > line).astype(np.int64)
+        found = self._within(along, Bins(offsets, np.array([-np.inf]), np.array([np.inf])))
+        return found.places[np.any(found.changes != 0, axis=1)]
+
+    def _within(self, along: Along, bins_asked: Bins) -> Fetched:
+        bins, places, changes = self._over_bins("changes_within", along, bins_asked)
         order = np.lexsort((places, bins))
         bins, places, changes = bins[order], places[order], changes[order]
         is_first = np.append(True, (np.diff(bins) != 0) | (np.diff(places) != 0.0))[: len(bins)]
