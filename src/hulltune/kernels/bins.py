@@ -1,7 +1,8 @@
 """Changes of statistics along lines, summed over bins of η, fetched from bins, and summed up to points.
 
 Segments ``begins[d]`` to ``ends[d]`` are those of line d, sentence after sentence; the first of a sentence begins at
-``low_ends[d]``. A change is a segment after the first whose statistics are not those of the segment before.
+``low_ends[d]``. A change is a segment after the first whose row of statistics is not that of the segment before. Rows
+are 32-bit numbers that fill whole cache lines (see Memory.compact); ``width`` of each are used.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import inlined, kernel
+from hulltune.kernels.line_surface import AHEAD
+from hulltune.kernels.simd import LANES, prefetch
 
 
 @inlined
@@ -35,7 +38,8 @@ def binned_changes(
     ends: Int64s,
     low_ends: Floats,
     row_of: Int64s,
-    table: Int64s,
+    table: Int32s,
+    width: int,
     bin_offsets: Int64s,
     bin_lows: Floats,
     bin_highs: Floats,
@@ -44,12 +48,15 @@ def binned_changes(
 
     The bins of line d are ``bin_offsets[d]`` to ``bin_offsets[d + 1]``. O(segments · log bins).
     """
-    width = table.shape[1]
+    stride = (width + LANES - 1) // LANES * LANES
     counts = np.zeros(bin_lows.size, np.int64)
     rises, falls = np.zeros((bin_lows.size, width), np.int64), np.zeros((bin_lows.size, width), np.int64)
     for d in range(begins.size):
         first, last, low_end = bin_offsets[d], bin_offsets[d + 1], low_ends[d]
+        every = last > first and bin_lows[first] == -np.inf and bin_highs[last - 1] == np.inf  # then all are needed
         for i in range(begins[d], ends[d]):
+            if every and i + AHEAD < ends[d]:
+                prefetch(table, row_of[outputs[i + AHEAD]] * stride)
             if lefts[i] == low_end:
                 continue
             place = _bin_of(lefts[i], bin_lows, bin_highs, first, last)
@@ -60,7 +67,7 @@ def binned_changes(
                 continue
             counts[place] += 1
             for k in range(width):
-                change = table[new, k] - table[old, k]
+                change = np.int64(table[new * stride + k]) - np.int64(table[old * stride + k])
                 if change > 0:
                     rises[place, k] += change
                 else:
@@ -76,13 +83,14 @@ def changes_within(
     ends: Int64s,
     low_ends: Floats,
     row_of: Int64s,
-    table: Int64s,
+    table: Int32s,
+    width: int,
     bin_offsets: Int64s,
     bin_lows: Floats,
     bin_highs: Floats,
 ) -> tuple[Int64s, Floats, Int64s]:
     """All changes in bins, in the order of the segments: the bin, the place, and the change of each statistic."""
-    width = table.shape[1]
+    stride = (width + LANES - 1) // LANES * LANES
     room = 0
     for d in range(begins.size):
         for i in range(begins[d], ends[d]):
@@ -105,7 +113,7 @@ def changes_within(
                 continue
             bins[count], places[count] = place, lefts[i]
             for k in range(width):
-                changes[count, k] = table[new, k] - table[old, k]
+                changes[count, k] = np.int64(table[new * stride + k]) - np.int64(table[old * stride + k])
             count += 1
     return bins[:count], places[:count], changes[:count]
 
@@ -118,30 +126,32 @@ def sums_at(
     ends: Int64s,
     low_ends: Floats,
     row_of: Int64s,
-    table: Int64s,
+    table: Int32s,
+    width: int,
     points: Floats,
 ) -> tuple[Int64s, Int64s, Int64s]:
-    """The number of changes of each line, the sum of statistics at its beginning, and those at its points, which
-    increase. At a change counts what is to its right. O(segments + sentences · points).
+    """The number of segments of each line that are not the first of a sentence, the sum of statistics at its beginning,
+    and those at its points, which increase. At a change counts what is to its right. O(segments + sentences · points).
     """
     lines, samples = points.shape
-    width = table.shape[1]
+    stride = (width + LANES - 1) // LANES * LANES
     counts, first = np.zeros(lines, np.int64), np.zeros((lines, width), np.int64)
     sums = np.zeros((lines, samples, width), np.int64)
     for d in range(lines):
         low_end, end = low_ends[d], ends[d]
         point = 0
         for i in range(begins[d], end):
-            row = row_of[outputs[i]]
             if lefts[i] == low_end:
                 point = 0
+                row = row_of[outputs[i]] * stride
                 for k in range(width):
-                    first[d, k] += table[row, k]
+                    first[d, k] += table[row + k]
             else:
-                counts[d] += row != row_of[outputs[i - 1]]
+                counts[d] += 1
             is_last = i + 1 == end or lefts[i + 1] == low_end
             while point < samples and (is_last or points[d, point] < lefts[i + 1]):
+                row = row_of[outputs[i]] * stride
                 for k in range(width):
-                    sums[d, point, k] += table[row, k]
+                    sums[d, point, k] += table[row + k]
                 point += 1
     return counts, first, sums

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hulltune import Climb, Constraints, Policy, Problem
 from hulltune.kernels.bins import binned_changes, changes_within, sums_at
+from hulltune.kernels.simd import LANES
 from hulltune.metrics import get_metric
 from hulltune.names import POLICIES
 from hulltune.search.cluster import bins
@@ -179,8 +180,9 @@ def test_kernels_of_bins(seed: int) -> None:
         for place, new, old in zip(places[1:], rows[1:], rows[:-1], strict=True)
         if new != old
     ]
-    counts, rises, falls = binned_changes(lefts, outputs, *ends, table, offsets, bin_lows, bin_highs)
-    found = changes_within(lefts, outputs, *ends, table, offsets, bin_lows, bin_highs)
+    compact = np.pad(table, ((0, 0), (0, LANES - 2))).astype(np.int32).reshape(-1)
+    counts, rises, falls = binned_changes(lefts, outputs, *ends, compact, 2, offsets, bin_lows, bin_highs)
+    found = changes_within(lefts, outputs, *ends, compact, 2, offsets, bin_lows, bin_highs)
     for k, (begin, end) in enumerate(zip(bin_lows, bin_highs, strict=True)):
         inside = [change for place, change in changes if begin <= place < end]
         assert counts[k] == len(inside)
@@ -188,8 +190,8 @@ def test_kernels_of_bins(seed: int) -> None:
         assert np.array_equal(falls[k], sum((np.minimum(change, 0) for change in inside), np.zeros(2)))
         assert np.array_equal(found[2][found[0] == k], np.array(inside).reshape(-1, 2))
     points = np.sort(rng.integers(-8, 12, size=(1, 4)) / 2)
-    number, first, at_points = sums_at(lefts, outputs, *ends, table, points)
-    assert number[0] == len(changes)
+    number, first, at_points = sums_at(lefts, outputs, *ends, compact, 2, points)
+    assert number[0] == len(lefts) - len(sentences)
     assert np.array_equal(first[0], sum(table[rows[0]] for _, rows in sentences))
     for point, sums in zip(points[0], at_points[0], strict=True):
         rows_there = [rows[max(np.searchsorted(places, point, side="right") - 1, 0)] for places, rows in sentences]

@@ -300,10 +300,7 @@ def best_steps(metric: Metric, lines: Lines, along: Along, ask: Ask) -> Steps | 
 
 def _take_sums(count: int, asking: Sequence[_Line], ask: Ask, along: Along) -> None:
     bins = _bins(count, asking)
-    answers: list[Binned] = ask(Sums(along, bins))
-    total = answers[0]
-    for answer in answers[1:]:
-        total = total + answer
+    total = Binned.joined(ask(Sums(along, bins)))
     for state in asking:
         part = slice(int(bins.offsets[state.number]), int(bins.offsets[state.number + 1]))
         state.take_sums(Binned(total.counts[part], total.rises[part], total.falls[part]))
@@ -317,7 +314,7 @@ def _take_changes(count: int, asking: Sequence[_Line], ask: Ask, along: Along) -
         parts = [(answer, slice(*np.searchsorted(answer.bins, ends).tolist())) for answer in answers]
         state.take_changes(
             np.concatenate([answer.places[part] for answer, part in parts]),
-            np.concatenate([answer.changes[part] for answer, part in parts]),
+            np.concatenate([answer.changes[part] for answer, part in parts]).astype(np.int64),
         )
 
 

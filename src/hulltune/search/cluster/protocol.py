@@ -6,6 +6,7 @@ are the same to the bit. What a worker remembers only saves time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,8 +112,8 @@ class Segments:
 
 @dataclass(frozen=True, eq=False)
 class Outlined:
-    """The numbers of changes of each line, some of their places, and the sums of statistics at the beginning, at the
-    points, and whether all are whole numbers; ``least`` is the smallest statistic of any output.
+    """The numbers of changes of each line (at most), some of their places, the sums of statistics at the beginning and
+    at the points, and whether all are whole numbers of 32 bits; ``least`` is the smallest statistic of any output.
     """
 
     counts: Int64s
@@ -127,21 +128,24 @@ class Outlined:
 class Binned:
     """For each bin, the number of changes, and the sums of the rises and of the falls of each statistic."""
 
-    counts: Int64s
-    rises: Int64s
-    falls: Int64s
+    counts: NDArray[Any]
+    rises: NDArray[Any]
+    falls: NDArray[Any]
 
-    def __add__(self, other: Binned) -> Binned:
-        return Binned(self.counts + other.counts, self.rises + other.rises, self.falls + other.falls)
+    @staticmethod
+    def joined(answers: Sequence[Binned]) -> Binned:
+        """The sums over all shards."""
+        parts = zip(*((each.counts, each.rises, each.falls) for each in answers), strict=True)
+        return Binned(*(np.sum(part, axis=0, dtype=np.int64) for part in parts))
 
 
 @dataclass(frozen=True, eq=False)
 class Fetched:
     """The changes in bins, in order of bin and place; equal places are one change."""
 
-    bins: Int64s
+    bins: NDArray[Any]
     places: Floats
-    changes: Int64s
+    changes: NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

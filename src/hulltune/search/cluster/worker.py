@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.dataset import Dataset
+from hulltune.metrics.memory import LARGEST_SUM
 from hulltune.search.cluster.protocol import (
     Along,
     Binned,
@@ -68,7 +69,7 @@ class Worker:
             case Outline():
                 return self._outline(question)
             case Sums():
-                return Binned(*self._over_bins("binned_changes", question.along, question.bins))
+                return Binned(*map(_short, self._over_bins("binned_changes", question.along, question.bins)))
             case Within():
                 return self._within(question.along, question.bins)
             case Places():
@@ -126,13 +127,14 @@ class Worker:
 
         changes, row_of = self._changes(question.along)
         problem, lows = self._the_problem, question.along.intervals[:, 0].copy()
-        table = problem.table
-        if table.dtype.kind not in "iu":
+        table, compact = problem.table, problem.memory.compact()
+        if compact is None:
             nothing = np.zeros((len(lows), 0))
             return Outlined(np.zeros(len(lows), dtype=np.int64), [], nothing, nothing, whole=False, least=0.0)
         counts, first, at_points = sums_at(
-            changes.all_lefts, changes.all_outputs, changes.begins, changes.ends, lows, row_of, table, question.points
-        )
+            changes.all_lefts, changes.all_outputs, changes.begins, changes.ends, lows, row_of, compact, table.shape[1],
+            question.points,
+        )  # fmt: skip
         others = table[problem.empty_rows].sum(axis=0)
         places = []
         for low, lefts in zip(lows.tolist(), changes.lefts, strict=True):
@@ -146,9 +148,10 @@ class Worker:
         from hulltune.kernels import bins as kernels
 
         changes, row_of = self._changes(along)
+        compact, width = self._the_problem.memory.compact(), self._the_problem.table.shape[1]
         found: tuple[NDArray[Any], ...] = getattr(kernels, kernel)(
             changes.all_lefts, changes.all_outputs, changes.begins, changes.ends, along.intervals[:, 0].copy(),
-            row_of, self._the_problem.table, bins.offsets, bins.lows, bins.highs,
+            row_of, compact, width, bins.offsets, bins.lows, bins.highs,
         )  # fmt: skip
         return found
 
@@ -165,7 +168,7 @@ class Worker:
         is_first = np.append(True, (np.diff(bins) != 0) | (np.diff(places) != 0.0))[: len(bins)]
         starts = np.flatnonzero(is_first)
         sums = np.add.reduceat(changes, starts, axis=0) if len(starts) else changes
-        return Fetched(bins[starts], places[starts], sums)
+        return Fetched(_short(bins[starts]), places[starts], _short(sums))
 
     def _unknown(self, untold: UntoldError) -> Unknown:
         """What is unknown, with the numbers of hypotheses of lists alone: outputs of forests have another number for
@@ -175,3 +178,9 @@ class Worker:
         is_list = np.diff(corpus.node_offsets) == 1
         numbers = np.where((untold.numbers >= 0) & is_list[untold.sentences], untold.numbers, -1)
         return Unknown(self._line, numbers, np.asarray(untold.sentences), untold.texts)
+
+
+def _short(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers in 32 bits, if they fit: they are to be sent."""
+    fits = not numbers.size or max(abs(int(numbers.min())), abs(int(numbers.max()))) <= LARGEST_SUM
+    return numbers.astype(np.int32) if fits else numbers
