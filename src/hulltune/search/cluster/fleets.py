@@ -66,6 +66,11 @@ class OpenCalls:
         self._changed = threading.Condition()
         self._open: dict[tuple[int, int], Call] = {}
         self._answers: dict[tuple[int, int], Any] = {}
+        self._seconds: dict[tuple[int, int], float] = {}
+        self.received = 0
+        """The number of bytes of all answers so far."""
+        self.worked = 0.0
+        """The seconds that the slowest shard of each round took for its own work, added up."""
         self._lost: str | None = None
 
     def begin(
@@ -84,11 +89,12 @@ class OpenCalls:
         with self._changed:
             return [call for call in self._open.values() if call.shard in shards]
 
-    def deliver(self, number: int, shard: int, answer: Any) -> None:
-        """Take an answer, if its call is open."""
+    def deliver(self, number: int, shard: int, answer: Any, *, seconds: float = 0.0, size: int = 0) -> None:
+        """Take an answer, if its call is open; with the time that the worker took, and its size in bytes."""
         with self._changed:
+            self.received += size
             if self._open.pop((number, shard), None) is not None:
-                self._answers[number, shard] = answer
+                self._answers[number, shard], self._seconds[number, shard] = answer, seconds
                 self._changed.notify_all()
 
     def lose(self, reason: str) -> None:
@@ -106,8 +112,10 @@ class OpenCalls:
                     if self._lost is not None:
                         raise ClusterError(self._lost)
                     self._changed.wait()
+                self.worked += max(self._seconds[key] for key in keys)
                 return [self._answers[key] for key in keys]
             finally:
                 for key in keys:
                     self._open.pop(key, None)
                     self._answers.pop(key, None)
+                    self._seconds.pop(key, None)

@@ -17,10 +17,10 @@ def send(stream: IO[bytes], message: Any) -> None:
     stream.flush()
 
 
-def receive(stream: IO[bytes]) -> Any:
-    """The next message; EOFError if the other end is gone, also in the middle of a message."""
+def receive(stream: IO[bytes]) -> tuple[Any, int]:
+    """The next message and its size; EOFError if the other end is gone, also in the middle of a message."""
     (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
-    return pickle.loads(_exactly(stream, length))
+    return pickle.loads(_exactly(stream, length)), length
 
 
 def _exactly(stream: IO[bytes], size: int) -> bytearray:

@@ -11,6 +11,7 @@ import queue
 import signal
 import sys
 import threading
+import time
 import traceback
 from typing import IO, Any
 
@@ -48,7 +49,7 @@ def _read(stream: IO[bytes], messages: queue.SimpleQueue[Any]) -> None:
     """Take messages as they come; end the process at the end of the input, even in the middle of a computation."""
     try:
         while True:
-            messages.put(receive(stream))
+            messages.put(receive(stream)[0])
     except (EOFError, OSError):
         os._exit(0)
 
@@ -62,9 +63,10 @@ def _serve(messages: queue.SimpleQueue[Any], outgoing: IO[bytes]) -> None:
             shards[message.number] = message
             workers.pop(message.number, None)
         elif isinstance(message, Call):
+            began = time.perf_counter()
             answer = _answer(message, shards, workers)
             reached("answering")
-            send(outgoing, (message.round, message.shard, answer))
+            send(outgoing, (message.round, message.shard, answer, time.perf_counter() - began))
 
 
 def _answer(call: Call, shards: dict[int, ShardFile], workers: dict[int, Worker]) -> Any:

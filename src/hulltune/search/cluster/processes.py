@@ -128,7 +128,8 @@ class _Process:
         while True:
             try:
                 while True:
-                    self._calls.deliver(*receive(_pipe(self._process.stdout)))
+                    (number, shard, answer, seconds), size = receive(_pipe(self._process.stdout))
+                    self._calls.deliver(number, shard, answer, seconds=seconds, size=size)
             except (EOFError, OSError, ValueError):
                 pass
             with self._lock:

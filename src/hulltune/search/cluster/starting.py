@@ -73,7 +73,13 @@ def driver_of(
         place = Path(stack.enter_context(tempfile.TemporaryDirectory())) if folder is None else folder
         parts = cuts(problem.corpus.sentence_edges, count)
         shards = shard_files(problem, parts, sent_metric(problem.metric, stored=stored), place)
-        fleet: Fleet = Processes(shards, count)
+        fleet: Fleet
+        if cluster == "ray":
+            from hulltune.search.cluster.actors import Actors
+
+            fleet = Actors(shards, shared=folder is not None)
+        else:
+            fleet = Processes(shards, count)
         stack.callback(fleet.close)
         yield Driver(problem, fleet, parts)
 
