@@ -102,7 +102,7 @@ def test_a_spent_budget_and_a_changed_shard(session: None, tmp_path: Path) -> No
     with actors(tmp_path, shards=1, restarts=0) as (problem, fleet):
         os.kill(pid(fleet, 0), signal.SIGKILL)
         time.sleep(0.2)
-        with pytest.raises(ClusterError, match="^cluster: a worker was lost") as error:
+        with pytest.raises(ClusterError, match=r"^cluster: a worker was lost") as error:
             problem.loss(WEIGHTS)
         assert "\n" not in str(error.value)
     with actors(tmp_path, shards=1) as (problem, _):
@@ -118,5 +118,5 @@ def test_a_cluster_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("RAY_ADDRESS", "nonsense://nowhere")
     if ray.is_initialized():
         ray.shutdown()
-    with pytest.raises(ClusterError, match="^cluster ray: the cluster of RAY_ADDRESS=nonsense://nowhere cannot"):
+    with pytest.raises(ClusterError, match=r"^cluster ray: the cluster of RAY_ADDRESS=nonsense://nowhere cannot"):
         tune(DATA, cluster="ray")

@@ -24,10 +24,12 @@ from hulltune.cli.options import (
     ANSWER,
     SEARCH,
     WEIGHTS,
+    ClusterOptions,
     ConstraintOptions,
     DataOptions,
     SearchOptions,
     also_option,
+    cluster_options,
     constraint_options,
     constraints_of,
     data_options,
@@ -77,6 +79,7 @@ hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
     "by cross-validation, which takes a few times as long. [default: 0]",
     type=NumberOr("auto", 0),
 )
+@cluster_options
 @option(ANSWER, "--heldout LISTS", "Lists or forests that are scored but not tuned on. Can be repeated.", multiple=True)
 @option(ANSWER, "--heldout-ref FILE", "The references of --heldout. Can be repeated.", multiple=True)
 @option(ANSWER, "--heldout-add FILE", "Further scores for --heldout, one file for each --add.", multiple=True)
@@ -143,6 +146,7 @@ def tune(
     no_oracle: bool,
     tolerance: float | None,
     regularise: float | str | None,
+    cluster: ClusterOptions,
     store: str | None,
     questions: str | None,
     out: tuple[str, ...],
@@ -201,6 +205,9 @@ def tune(
             regularise=regularise,
             store=store,
             questions=questions or (QUESTIONS if metric.waits else None),
+            cluster=cluster.cluster,
+            workers=cluster.workers,
+            folder=cluster.folder,
             progress=progress,
         )
     with uninterrupted():

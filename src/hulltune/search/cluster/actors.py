@@ -73,7 +73,7 @@ class Actors:
         if not shared:
             for shard in shards:
                 self._send_content(shard.number)
-        # A fraction of a CPU: an actor waits most of the time, and a cluster without a free one must not block for ever.
+        # A fraction of a CPU: on a cluster without a free one, a run must not wait for ever.
         remote = self._ray.remote(max_restarts=restarts, max_task_retries=restarts, num_cpus=0.01)(ShardActor)
         self.actors = [remote.remote(shard) for shard in shards]
 

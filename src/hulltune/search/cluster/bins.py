@@ -185,7 +185,7 @@ class _Line:
             return
 
     def _ask_for(self, cells: Int64s) -> None:
-        """Ask for the changes of open bins, if they are few or cannot be told apart; else for sums over parts of them."""
+        """Ask for the changes of open bins, if they are few or cannot be split; else for sums over their parts."""
         assert self.cells is not None
         counts = self.cells.counts[cells]
         large = counts > SINGLE

@@ -13,6 +13,7 @@ import numpy as np
 from hulltune.errors import InputError, unknown_name
 from hulltune.lines.compute import check_threads
 from hulltune.metrics.base import Metric
+from hulltune.names import CLUSTERS
 from hulltune.search.cluster.driver import Driver
 from hulltune.search.cluster.fleets import Fleet
 from hulltune.search.cluster.journal import Here, recorded
@@ -21,8 +22,6 @@ from hulltune.search.cluster.shard_files import ShardFile, cuts, digest_of, pack
 from hulltune.search.cluster.told import ToldMetric
 from hulltune.search.elsewhere import Searcher
 from hulltune.search.problem import Problem
-
-CLUSTERS = ("processes", "ray")
 
 
 @contextmanager
