@@ -10,6 +10,7 @@ import itertools
 import logging
 import os
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -39,19 +40,26 @@ class ShardActor:
         return os.getpid()
 
     def answer(self, number: int, question: Question, telling: Telling | None, content: bytes | None) -> Any:
-        """The number of the round, and the answer; ``content`` is that of the shard's file, if it must be sent."""
+        """The number of the round, the answer, and the seconds for it; ``content`` is that of the shard's file, if it
+        must be sent.
+        """
+        began = time.perf_counter()
+        answer = self._answer(question, telling, content)
+        return number, answer, time.perf_counter() - began
+
+    def _answer(self, question: Question, telling: Telling | None, content: bytes | None) -> Any:
         try:
             if self._worker is None:
                 if content is None and not Path(self._shard.path).exists():
-                    return number, Missing()
+                    return Missing()
                 self._worker = Worker(self._shard, self._shard.content() if content is None else content)
-            return number, self._worker.answer(question, telling)
+            return self._worker.answer(question, telling)
         except InputError as error:
-            return number, Refused(str(error))
+            return Refused(str(error))
         except MemoryError:
             os._exit(1)  # Ray starts the actor again
         except Exception as error:
-            return number, Failed(f"{type(error).__name__}: {error}")
+            return Failed(f"{type(error).__name__}: {error}")
 
 
 class Actors:
@@ -70,6 +78,7 @@ class Actors:
         self._restarts = restarts
         self._lock = threading.Lock()
         self._contents: dict[int, Any] = {}
+        self.worked = 0.0
         if not shared:
             for shard in shards:
                 self._send_content(shard.number)
@@ -111,9 +120,11 @@ class Actors:
             found = self._ray.get(calls)
         except self._ray.exceptions.RayError as error:
             raise ClusterError(_lost(error, self._restarts)) from None
-        if any(answered != number for answered, _ in found):
+        if any(answered != number for answered, *_ in found):
             raise AssertionError("an answer of another round")
-        return [answer for _, answer in found]
+        with self._lock:
+            self.worked += max(seconds for *_, seconds in found)
+        return [answer for _, answer, _ in found]
 
     def _send_content(self, shard: int) -> None:
         with self._lock:

@@ -34,7 +34,7 @@ class Driver:
 
         Workers of more sentences than ``most_whole`` send sums over bins, not all their changes.
         """
-        self._fleet = fleet
+        self.fleet = fleet
         self._in_bins = len(problem.corpus) > most_whole and can_be_bounded(problem.metric)
         self._memory = problem.memory
         self._first_sentences = [first for first, _ in parts]
@@ -59,12 +59,12 @@ class Driver:
 
     def _ask(self, question: Question) -> list[Any]:
         """The answers of all shards; those that miss statistics are told them and asked again."""
-        answers = _checked(self._fleet.ask(question))
+        answers = _checked(self.fleet.ask(question))
         while any(isinstance(answer, Unknown) for answer in answers):
             line = min(answer.line for answer in answers if isinstance(answer, Unknown))
             asking = [k for k, answer in enumerate(answers) if isinstance(answer, Unknown) and answer.line == line]
             tellings = self._told(asking, [answers[k] for k in asking])
-            again = _checked(self._fleet.ask(question, asking, tellings))
+            again = _checked(self.fleet.ask(question, asking, tellings))
             for shard, answer in zip(asking, again, strict=True):
                 answers[shard] = answer
         return answers

@@ -37,6 +37,10 @@ class Fleet(Protocol):
 
     shards: int
 
+    @property
+    def worked(self) -> float:
+        """The seconds that the slowest worker of each round took for its own work, added up."""
+
     def ask(
         self, question: Question, shards: Sequence[int] | None = None, tellings: Sequence[Telling | None] | None = None
     ) -> list[Any]:

@@ -54,6 +54,11 @@ class Processes:
         return self.calls.wait(calls)
 
     @property
+    def worked(self) -> float:
+        """The seconds that the slowest worker of each round took for its own work, added up."""
+        return self.calls.worked
+
+    @property
     def pids(self) -> list[int]:
         """The numbers of the processes at this moment."""
         return [process.pid for process in self._processes]
