@@ -15,6 +15,9 @@ import numpy as np
 
 import hulltune
 from hulltune.data.features import SparseFeatures
+from hulltune.search.cluster.protocol import Along, Bins, Everything, Outline, Places, Sums, Total, Within
+from hulltune.search.cluster.starting import shard_files
+from hulltune.search.cluster.worker import Worker
 from hulltune.semirings import BooleanSemiring, Hull, HullSemiring, LogSemiring, RealSemiring, TropicalSemiring
 from tests.results.files import write_all
 
@@ -60,6 +63,22 @@ def use_tuning(folder: Path) -> None:
                 hulltune.score(data, result.weights, metric=metric)
             hulltune.rerank(data, result.weights)
             hulltune.best_reachable(data, metric="wer")
+
+
+def use_shards(folder: Path) -> None:
+    """The answers of a worker about its shard."""
+    data = hulltune.read(folder / "lists.moses", folder / "lists.ref.0")
+    problem = hulltune.Problem.of(data, "bleu")
+    (shard,) = shard_files(problem, [(0, len(data))], problem.metric, folder)
+    worker = Worker(shard, shard.content())
+    weights = np.ones(len(data.feature_names))
+    along = Along(np.vstack([weights, np.eye(len(weights))[:1]]), np.array([[-np.inf, np.inf]]))
+    everywhere = Bins(np.array([0, 1]), np.array([-np.inf]), np.array([np.inf]))
+    for question in (
+        Total(weights), Everything(along), Outline(along, np.zeros((1, 1)), 4), Sums(along, everywhere),
+        Within(along, everywhere), Places(along, (0,)),
+    ):  # fmt: skip
+        worker.answer(question)
 
 
 def use_many_features(folder: Path) -> None:
@@ -119,7 +138,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_all(folder)
-        for use in (use_lines, use_theory, use_tuning, use_many_features, use_odd_shapes):
+        for use in (use_lines, use_theory, use_tuning, use_shards, use_many_features, use_odd_shapes):
             use(folder)
     from hulltune.kernels._jit import calls
 

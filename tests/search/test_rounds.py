@@ -17,7 +17,7 @@ from hulltune.kernels.steps import choose_step
 from hulltune.metrics import get_metric
 from hulltune.metrics.base import Metric
 from hulltune.metrics.bleu import Bleu
-from hulltune.metrics.memory import _CompactTable
+from hulltune.metrics.memory import CompactTable
 from hulltune.names import POLICIES
 from hulltune.search import problem as problem_module
 from hulltune.search.policies import Policy, choose
@@ -205,7 +205,7 @@ def test_no_best_row_of_bleu_is_passed_over(
     metric = Bleu(smooth_method=smoothing, effective_order=effective)
     statistics: NDArray[np.int64] = np.array(rows, dtype=np.int64)
     losses = metric.loss(statistics)
-    table, rough, count = _CompactTable(1).of(statistics), metric.rough, len(rows)
+    table, rough, count = CompactTable(1).of(statistics), metric.rough, len(rows)
     assert table is not None
     lefts = np.concatenate([[-math.inf], np.arange(1.0, count)])
     _, _, found, kept = line_minima(

@@ -14,7 +14,7 @@ from hulltune import Corpus, Forest
 from hulltune.data.features import DenseFeatures
 from hulltune.lines.compute import decode
 from hulltune.metrics import get_metric
-from hulltune.metrics.memory import _CompactTable
+from hulltune.metrics.memory import CompactTable
 from hulltune.search.problem import Line, Problem
 from hulltune.search.shards import Shard, Threads, cut
 from hulltune.surface import ErrorSurface
@@ -177,7 +177,7 @@ def test_real_statistics_are_summed_as_by_the_general_path() -> None:
 
 
 def test_statistics_that_do_not_fit_are_left_to_the_general_path() -> None:
-    compact = _CompactTable(2)
+    compact = CompactTable(2)
     table = np.array([[1, 2], [-3, 4]])
     rows = compact.of(table)
     assert rows is not None
@@ -187,4 +187,4 @@ def test_statistics_that_do_not_fit_are_left_to_the_general_path() -> None:
     assert rows is not None
     assert rows.reshape(-1, 16)[: len(grown), :2].tolist() == grown.tolist()
     assert compact.of(np.vstack([grown, [[0, 2**31 // 3 + 1]]])) is None
-    assert _CompactTable(2).of(np.array([[0.5]])) is None
+    assert CompactTable(2).of(np.array([[0.5]])) is None

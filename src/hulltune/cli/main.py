@@ -184,9 +184,12 @@ def _usage_fault(error: click.ClickException) -> str:
 
 def _unexpected(error: BaseException, debug: bool) -> int:
     from hulltune.metrics.pending import Unanswered
+    from hulltune.search.cluster.fleets import ClusterError
 
     if isinstance(error, Unanswered):
         return _complain(str(error), error.exit_code)
+    if isinstance(error, ClusterError) and not debug:
+        return _complain(str(error), FAILED)
     if debug:
         traceback.print_exc()
     message = " ".join(str(error).split())

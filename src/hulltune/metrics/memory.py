@@ -93,7 +93,7 @@ class Memory:
         self._table: Statistics = np.empty((0, len(metric.columns)), dtype=np.int64)
         self._count = 0
         self._lock = threading.Lock()
-        self._compact = _CompactTable(len(references))
+        self._compact = CompactTable(len(references))
 
     def __len__(self) -> int:
         """The number of rows: distinct outputs that have statistics."""
@@ -331,7 +331,7 @@ class _Texts:
         return np.array([sentence for sentence, _ in pairs], dtype=np.int64), [text for _, text in pairs]
 
 
-class _CompactTable:
+class CompactTable:
     """A growing table of integer statistics as 32-bit rows that fill whole cache lines, for sums over a corpus."""
 
     def __init__(self, sentences: int) -> None:

@@ -82,15 +82,18 @@ def choose(
     current_loss: float | None = None,
     scale: float = 1.0,
     closed: Bools | None = None,
+    beyond: float | None = None,
 ) -> Step:
     """The point to step to on a surface. It has one loss more than breakpoints, which all lie inside ``interval``.
 
     The current point 0, if it lies in the interval, is left only for a strictly smaller (smoothed) loss. Its own loss
     is ``current_loss``, from decoding there; without one, or with smoothing, it is the loss of its interval. ``closed``
-    marks intervals that must not be entered. The result is never a breakpoint.
+    marks intervals that must not be entered. ``beyond`` is the step beyond the last breakpoint, where not all of the
+    breakpoints are given. The result is never a breakpoint.
     """
     smoothed = smooth(losses, policy.smoothing, policy.window)
-    lefts, rights, near_left, near_right = _ends(breakpoints, interval, scale, np.arange(len(losses)))
+    step = end_step(breakpoints, scale) if beyond is None else beyond
+    lefts, rights, near_left, near_right = _ends(breakpoints, interval, step, np.arange(len(losses)))
     middles = near_left + (near_right - near_left) / 2
     inside = (lefts < middles) & (middles < rights)  # an interval between neighbouring doubles has no inside
     enterable = _enterable(lefts, rights, near_left, near_right, scale)
@@ -139,11 +142,10 @@ def _enterable(lefts: Floats, rights: Floats, near_left: Floats, near_right: Flo
 
 
 def _ends(
-    breakpoints: Floats, interval: tuple[float, float], scale: float, numbers: Int64s
+    breakpoints: Floats, interval: tuple[float, float], step: float, numbers: Int64s
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """The left and right ends of some intervals, and finite ones: two steps beyond the last breakpoint if unbounded."""
     count = len(breakpoints)
-    step = end_step(breakpoints, scale)
     if not count:
         lefts, rights = np.full(len(numbers), interval[0]), np.full(len(numbers), interval[1])
     else:

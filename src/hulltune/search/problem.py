@@ -27,6 +27,7 @@ from hulltune.metrics.memory import Memory
 from hulltune.metrics.statistics import for_data
 from hulltune.metrics.store import Store
 from hulltune.search.directions import some_axes
+from hulltune.search.elsewhere import Searcher
 from hulltune.search.outputs import Outputs
 from hulltune.search.penalty import Penalty
 from hulltune.search.shards import (
@@ -116,6 +117,9 @@ class Problem:
     >>> min(step.loss for step in found) < found[0].current_loss
     True
     """
+
+    searcher: Searcher | None = None
+    """Whoever searches lines and decodes for losses in the place of this process; None for nobody."""
 
     def __init__(
         self,
@@ -213,6 +217,12 @@ class Problem:
         """The row of ``table`` for each output; asks the metric for statistics that are not known yet."""
         return self.memory.rows(outputs, each=runner.each)
 
+    @property
+    def empty_rows(self) -> Int64s:
+        """The rows of the sentences with nothing to choose from."""
+        rows: Int64s = self._empty_rows[self._empty_rows >= 0]
+        return rows
+
     def text(self, output: int) -> str:
         """The text of an output; empty for −1."""
         return self.outputs.text(output)
@@ -249,15 +259,24 @@ class Problem:
 
     def loss(self, weights: Weights, *, runner: Runner = HERE) -> float:
         """The loss of the winners under ``weights``, with the penalty of these weights if there is one."""
-        loss = float(self.metric.loss(self.total(weights, runner=runner)))
-        if self.penalty is None:
-            return loss
-        return loss + self.penalty(feature_vector(weights, self.feature_names, "weights"))
+        vector = feature_vector(weights, self.feature_names, "weights")
+        if self.searcher is None:
+            total = self.total(vector, runner=runner)
+        else:
+            total = self.searcher.total(self, vector, runner)
+        loss = float(self.metric.loss(total))
+        return loss if self.penalty is None else loss + self.penalty(vector)
 
     def penalised(self, penalty: Penalty) -> Problem:
         """The problem with a penalty on weights; all else is shared with this one."""
         part = copy(self)
         part.penalty = penalty
+        return part
+
+    def searched_by(self, searcher: Searcher) -> Problem:
+        """The problem whose lines and losses come from a searcher; all else is shared with this one."""
+        part = copy(self)
+        part.searcher = searcher
         return part
 
     # Lines.
@@ -270,7 +289,7 @@ class Problem:
     def surface(self, line: Line) -> ErrorSurface:
         """The error surface along a line: the statistics of the corpus on every interval of it."""
         row_of = self.memory.row_of(line.outputs)
-        others = self._empty_rows[self._empty_rows >= 0]
+        others = self.empty_rows
         compact = self.memory.compact()  # after the rows were asked for: the table may have grown
         return ErrorSurface.along(line.low, line.lefts, line.outputs, row_of, others, self.table, compact)
 
@@ -327,7 +346,7 @@ class Problem:
         sizes = changes.ends - changes.begins
         breakpoints, counts = self._room_for(lines, int(sizes.max(initial=0))), np.empty(lines, dtype=np.int64)
         sampled = np.empty((lines, points.shape[1] * width), dtype=np.int64)
-        others = self._empty_rows[self._empty_rows >= 0]
+        others = self.empty_rows
         least = rough.value(below, width)
 
         def minima_of(part: slice) -> tuple[Int64s, Int64s, Floats, Floats]:

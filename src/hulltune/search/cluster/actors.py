@@ -1,0 +1,167 @@
+"""Workers as Ray actors, on this machine or on a cluster.
+
+Ray starts an actor that is lost again, on another node if need be, and puts its open calls to it again. The actor loads
+its shard anew: from its file, or from Ray's object store where not all nodes see the folder.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hulltune.errors import InputError
+from hulltune.search.cluster.fleets import RESTARTS, ClusterError, Failed, Refused
+from hulltune.search.cluster.protocol import Question, Telling
+from hulltune.search.cluster.shard_files import ShardFile
+from hulltune.search.cluster.worker import Worker
+
+ADDRESS = "RAY_ADDRESS"
+
+
+class Missing:
+    """Not an answer: the node of a worker does not see the file of its shard."""
+
+
+class ShardActor:
+    """The actor of a shard, which is loaded at the first question after each start."""
+
+    def __init__(self, shard: ShardFile) -> None:
+        self._shard = shard
+        self._worker: Worker | None = None
+
+    def pid(self) -> int:
+        """The number of its process."""
+        return os.getpid()
+
+    def answer(self, number: int, question: Question, telling: Telling | None, content: bytes | None) -> Any:
+        """The number of the round, the answer, and the seconds for it; ``content`` is that of the shard's file, if it
+        must be sent.
+        """
+        began = time.perf_counter()
+        answer = self._answer(question, telling, content)
+        return number, answer, time.perf_counter() - began
+
+    def _answer(self, question: Question, telling: Telling | None, content: bytes | None) -> Any:
+        try:
+            if self._worker is None:
+                if content is None and not Path(self._shard.path).exists():
+                    return Missing()
+                self._worker = Worker(self._shard, self._shard.content() if content is None else content)
+            return self._worker.answer(question, telling)
+        except InputError as error:
+            return Refused(str(error))
+        except MemoryError:
+            os._exit(1)  # Ray starts the actor again
+        except Exception as error:
+            return Failed(f"{type(error).__name__}: {error}")
+
+
+class Actors:
+    """A fleet of Ray actors, one for each shard."""
+
+    def __init__(self, shards: Sequence[ShardFile], *, restarts: int = RESTARTS, shared: bool = True) -> None:
+        """Join the cluster of RAY_ADDRESS, or start one on this machine. Unless the folder of the shards is ``shared``
+        by all nodes, or if a node turns out not to see it, shards go through the object store.
+        """
+        self._ray = _imported()
+        self._started = not self._ray.is_initialized()
+        if self._started:
+            _connect(self._ray)
+        self.shards, self._files = len(shards), shards
+        self._rounds = itertools.count(1)
+        self._restarts = restarts
+        self._lock = threading.Lock()
+        self._contents: dict[int, Any] = {}
+        self.worked = 0.0
+        if not shared:
+            for shard in shards:
+                self._send_content(shard.number)
+        # A fraction of a CPU: on a cluster without a free one, a run must not wait for ever.
+        remote = self._ray.remote(max_restarts=restarts, max_task_retries=restarts, num_cpus=0.01)(ShardActor)
+        self.actors = [remote.remote(shard) for shard in shards]
+
+    def ask(
+        self, question: Question, shards: Sequence[int] | None = None, tellings: Sequence[Telling | None] | None = None
+    ) -> list[Any]:
+        """The answers of some shards, or of all, in their order."""
+        asked = list(range(self.shards) if shards is None else shards)
+        told = [None] * len(asked) if tellings is None else list(tellings)
+        number = next(self._rounds)
+        sent = self._ray.put(question)  # once for all actors
+        answers = self._answers(number, sent, asked, told)
+        missing = [place for place, answer in enumerate(answers) if isinstance(answer, Missing)]
+        if missing:
+            for place in missing:
+                self._send_content(asked[place])
+            again = self._answers(number, sent, [asked[k] for k in missing], [told[k] for k in missing])
+            for place, answer in zip(missing, again, strict=True):
+                answers[place] = answer
+        return answers
+
+    def close(self) -> None:
+        """End all actors, and the cluster if it was started for them."""
+        for actor in self.actors:
+            self._ray.kill(actor)
+        if self._started:
+            self._ray.shutdown()
+
+    def _answers(self, number: int, question: Any, shards: list[int], tellings: list[Telling | None]) -> list[Any]:
+        calls = [
+            self.actors[shard].answer.remote(number, question, telling, self._contents.get(shard))
+            for shard, telling in zip(shards, tellings, strict=True)
+        ]
+        try:
+            found = self._ray.get(calls)
+        except self._ray.exceptions.RayError as error:
+            raise ClusterError(_lost(error, self._restarts)) from None
+        if any(answered != number for answered, *_ in found):
+            raise AssertionError("an answer of another round")
+        with self._lock:
+            self.worked += max(seconds for *_, seconds in found)
+        return [answer for _, answer, _ in found]
+
+    def _send_content(self, shard: int) -> None:
+        with self._lock:
+            if shard not in self._contents:
+                self._contents[shard] = self._ray.put(self._files[shard].content())
+
+
+def _imported() -> Any:
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # before Ray is imported: nothing is sent to its makers
+    try:
+        import ray
+    except ImportError:
+        raise InputError("cluster ray: Ray is not installed; pip install 'hulltune[ray]'") from None
+    return ray
+
+
+def _connect(ray: Any) -> None:
+    address = os.environ.get(ADDRESS)
+    try:
+        if address:
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        else:
+            ray.init(
+                address="local", include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR,
+                _system_config={"metrics_report_interval_ms": 0},
+            )  # fmt: skip
+    except Exception as error:
+        where = f"the cluster of {ADDRESS}={address} cannot be joined" if address else "no cluster can be started here"
+        reason = " ".join(str(error).split())
+        raise ClusterError(f"cluster ray: {where} ({type(error).__name__}: {reason[:300]})") from None
+
+
+def _lost(error: BaseException, restarts: int) -> str:
+    """What became of an actor, in one line."""
+    reason = " ".join(str(error).split())
+    memory = " for want of memory" if "OutOfMemory" in type(error).__name__ or "out of memory" in reason.lower() else ""
+    return (
+        f"cluster: a worker was lost{memory}, and can be started again only {restarts} times "
+        f"({type(error).__name__}); give it more memory, or cut the data into more shards (workers)"
+    )
