@@ -11,6 +11,7 @@ import math
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -22,7 +23,7 @@ from hulltune.lines.compute import blocks_of, room_for_scores, search_block
 from tests.exactness.__main__ import shared
 
 DIRECTIONS = 8
-SENTENCES = 100
+SENTENCES = 100  # at most, of each set
 
 
 class Lines:
@@ -37,7 +38,7 @@ class Lines:
         self.blocks = blocks_of(corpus, len(self.weights), 1, by_kind=True)
         self.room = room_for_scores()
 
-    def search(self, judged: bool) -> int:
+    def search(self, *, judged: bool) -> int:
         """Search all lines; returns the number of segments."""
         return sum(
             len(search_block(self.scorer, block, self.weights, self.intervals, self.room, judged=judged)[1])
@@ -49,19 +50,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="the name of one set")
     only = parser.parse_args().only
-    results = []
+    results: list[dict[str, Any]] = []
     for name, corpus, _ in shared():
         if only not in (None, name):
             continue
         lines = Lines(corpus.take(np.arange(min(SENTENCES, len(corpus)))))
-        segments = lines.search(True)
-        times = interleaved({"grid": partial(lines.search, False), "judged": partial(lines.search, True)})
-        results.append({
-            "data": name, "sentences": len(lines.scorer.corpus), "segments": segments,
-            "grid_segments": lines.search(False), "grid_ms": times["grid"] * 1e3, "judged_ms": times["judged"] * 1e3,
-            "ratio": times["judged"] / times["grid"],
-        })  # fmt: skip
-    print(results)
+        counts = {"grid": lines.search(judged=False), "judged": lines.search(judged=True)}
+        times = interleaved({key: partial(lines.search, judged=key == "judged") for key in counts}, least=9)
+        results.append({"data": name, "sentences": len(lines.scorer.corpus), "segments": counts, "seconds": times})
+    rows = [
+        [
+            each["data"], each["sentences"], *each["segments"].values(),
+            *(f"{1e3 * seconds:.2f}" for seconds in each["seconds"].values()),
+            f"{each['seconds']['judged'] / each['seconds']['grid']:.2f}",
+        ]
+        for each in results
+    ]  # fmt: skip
+    header = ["data", "sentences", "segments: grid", "judged", "ms: grid", "judged", "judged / grid"]
+    print(table(f"{DIRECTIONS} directions, one thread", header, rows))
+    if only is None:
+        print(write_json("judging", {"directions": DIRECTIONS, "sets": results}))
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def test_envelopes_of_lists_are_exact(
     assert_exact(forest, origin, direction, interval, METHODS)
 
 
-@pytest.mark.parametrize("seed", [*range(60), 5775, 86524, 88250])
+@pytest.mark.parametrize("seed", [*range(60), 5775, 46442, 50146, 86524, 88250])
 def test_nasty_cases_are_exact(seed: int) -> None:
     forest, origin, direction = nasty_case(seed)
     assert_exact(forest, origin, direction, (-math.inf, math.inf), METHODS if forest.nodes == 1 else FOREST_METHODS)

@@ -1,7 +1,8 @@
 """Compare envelopes with exact arithmetic: ``python -m tests.exactness [--cases 100000] [--only NAME]``.
 
-All shared forests and lattices, a sample of the shared lists, and nasty random cases. Prints a line for each set, and
-each difference; ends with status 1 if there is one. It takes hours on one core: the referee is Python.
+All shared forests and lattices, a sample of the shared lists, and nasty random cases; with ``--agreement``, instead,
+methods of search, decoding, reranking and the k best with each other on the shared sets. Prints a line for each set,
+and each difference; ends with status 1 if there is one. It takes hours on one core: the referee is Python.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from hulltune import Corpus, envelope, envelopes, read
 from tests.exact_oracle import ExactLines, exact_envelope
+from tests.exactness.agreement import disagreements
 from tests.exactness.cases import nasty_case
 
 DATA = Path(__file__).parents[2] / "../shared/data"
@@ -83,12 +85,19 @@ def main() -> int:
     parser.add_argument("--directions", type=int, default=50, help="the number of random directions, beside the axes")
     parser.add_argument("--every", type=int, default=1, help="compare every so-manieth sentence of what is compared")
     parser.add_argument("--only", help="the name of one set, or cases")
+    parser.add_argument("--agreement", action="store_true", help="compare all that is shown with each other")
     arguments = parser.parse_args()
     different = 0
-    if arguments.only in (None, "cases"):
+    if arguments.only in (None, "cases") and not arguments.agreement:
         different += compare_cases(0, arguments.cases)
     for name, corpus, step in shared():
-        if arguments.only in (None, name):
+        if arguments.only not in (None, name):
+            continue
+        if arguments.agreement:
+            points, apart = disagreements(corpus, step * arguments.every)
+            print(f"{name}: {points:,} points along all axes, {apart} winners differ", flush=True)
+            different += apart
+        else:
             different += compare_shared(name, corpus, step * arguments.every, arguments.directions)
     return int(different > 0)
 

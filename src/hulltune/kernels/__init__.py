@@ -10,8 +10,8 @@ What is where:
 - the envelope of a list: list_envelopes (many), scan (one); with scores and all, for tuning: list_lines, list_chains,
   list_scores, list_features (a matrix or sparse rows)
 - from envelopes to the next step: joining, surface, line_surface, line_minima, bins, rough_kinds, steps, step_limits
-- exact judging: judge, judged_envelopes, judged_lists, list_winners, rounding (bounds), exact_features (what numbers
-  mean), pairs (of doubles), wholes (whole numbers)
+- exact judging: judge, near_ties (in forests), list_winners, rounding (bounds), exact_features (what numbers mean),
+  pairs (of doubles), wholes (whole numbers)
 - other passes over forests: inside, inside_hull, marginals, kbest, kbest_pool, sampling, derivations, depths,
   output, nearest_output
 - certified search: certify, choices

@@ -136,7 +136,7 @@ class Kernel:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What Numba is told. Counting is said of every kernel, or Numba has it follow the kernel that calls it first."""
+        """What Numba is told. Counting is said of each kernel, or it would follow the kernel that calls it first."""
         return OPTIONS | {"forceinline": self.inline, "_nrt": not self.borrows}
 
     @property

@@ -12,7 +12,7 @@ from hulltune.kernels.hull import hull_envelope
 from hulltune.kernels.judge import Exact, Found, Scores, exact_lines, found_room
 from hulltune.kernels.lanes import END, backtrack, crossing_point, lanes_envelope, viterbi_pass
 from hulltune.kernels.near_ties import Place, near_ties_of_forest, pool_room, walk_room
-from hulltune.kernels.pairs import split_weights
+from hulltune.kernels.pairs import split_rows
 from hulltune.kernels.segments import Units, grid_breakpoints, segments_room, to_grid, with_room, write_segments
 from hulltune.kernels.simd import LANES
 
@@ -121,23 +121,10 @@ def compact_derivations(places: Int64s, edges: Int32s) -> tuple[Int64s, Int32s]:
 
 @kernel
 def envelopes(
-    node_offsets: Int64s,
-    edge_offsets: Int64s,
-    tail_offsets: Int64s,
-    tails: Int32s,
-    first_sentence: int,
-    last_sentence: int,
-    scores: Floats,
-    exponents: Int64s,
-    intervals: Floats,
-    method: int,
-    with_derivations: bool,
-    judged: bool,
-    features: ExactFeatures,
-    weights: Floats,
-    bounds: Floats,
-    longest: Floats,
-) -> tuple[Int64s, Floats, Int64s, Int32s, int]:
+    node_offsets: Int64s, edge_offsets: Int64s, tail_offsets: Int64s, tails: Int32s, first_sentence: int,
+    last_sentence: int, scores: Floats, exponents: Int64s, intervals: Floats, method: int, with_derivations: bool,
+    judged: bool, features: ExactFeatures, weights: Floats, bounds: Floats, longest: Floats,
+) -> tuple[Int64s, Floats, Int64s, Int32s, int]:  # fmt: skip
     """Envelopes of forests along the directions in rows 1, 2, … of ``weights`` from row 0; ``scores``, with
     ``exponents``, are those of the grid. Each direction has its own interval.
 
@@ -161,9 +148,7 @@ def envelopes(
     walk = walk_room(most_nodes, most_edges)
     pool, found = pool_room(256, digits), found_room(256, digits)
     first_digit = np.empty(most_used + 1, np.int64)
-    fractions, weight_exponents = np.empty(weights.shape), np.empty(weights.shape, np.int64)
-    for row in range(len(weights)):
-        split_weights(weights[row], fractions[row], weight_exponents[row])
+    fractions, weight_exponents = split_rows(weights)
     base = edge_offsets[node_offsets[first_sentence]]
     for cell in range(offsets.size - 1):
         direction, s = cell // sentences + 1, first_sentence + cell % sentences
@@ -202,8 +187,9 @@ def envelopes(
                 place, grid, longest[s], exact, low, high, line_slopes, line_intercepts, places,
                 walk, pool, found, edges, edge_count,
             )  # fmt: skip
-            kept = exact_lines(exact, found, line_slopes.size, count, edges)
-            line_slopes, line_intercepts, places, lefts = _chosen_lines(grid, found, kept, edges)
+            line_slopes, line_intercepts, places, lefts = _exact_lines(
+                exact, grid, found, line_slopes.size, count, edges
+            )
         else:
             grid_breakpoints(line_slopes, line_intercepts, 0, line_slopes.size, units, lefts)
         segments = with_room(segments, offsets[cell] + line_slopes.size)
@@ -218,8 +204,11 @@ def envelopes(
 
 
 @kernel
-def _chosen_lines(grid: Scores, found: Found, kept: int, edges: Int32s) -> tuple[Floats, Floats, Int64s, Floats]:
-    """The first ``kept`` lines that the judge has put in order: sums of grid scores, places, breakpoints."""
+def _exact_lines(
+    exact: Exact, grid: Scores, found: Found, lines: int, count: int, edges: Int32s
+) -> tuple[Floats, Floats, Int64s, Floats]:
+    """The exact envelope of lines that were found (judge.exact_lines): sums of grid scores, places, breakpoints."""
+    kept = exact_lines(exact, found, lines, count, edges)
     slopes, intercepts, places = np.zeros(kept), np.zeros(kept), np.empty(kept, np.int64)
     for i in range(kept):
         places[i] = at = found.places[found.order[i]]

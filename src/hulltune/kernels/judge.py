@@ -51,7 +51,7 @@ class Exact(NamedTuple):
     weights: Floats
     fractions: Floats
     exponents: Int64s
-    """Weights, the origin and then the directions, and what pairs.split_weights makes of them."""
+    """Weights, the origin and then the directions, and what pairs.split_rows makes of them."""
     direction: int
     """The row of the direction."""
 
@@ -149,14 +149,17 @@ def near_ties_of_list(
     found: Found, met: Int64s, mark: int,
 ) -> int:  # fmt: skip
     """Write the hypotheses that may be on the exact envelope: those of the grid's lines ``begin:end``, then near ties,
-    each once; returns their number. ``met`` gets ``mark``, which it has not held before, for those that were met.
+    each once; returns their number. ``met`` gets ``mark``, which it has not held before, for near ties.
+
+    A line of the grid that is a near tie of two others is written again: then the grid's lines need not be the exact
+    ones.
 
     ``ends`` are the scores to compare hypotheses by at infinite ends of the interval.
     """
     count, size = end - begin, scores.slopes.size
     for line in range(count):
         hypothesis = winners[begin + line]
-        found.places[line], found.beside[line], met[hypothesis] = hypothesis, line, mark
+        found.places[line], found.beside[line] = hypothesis, line
         set_to_edge(exact, hypothesis, found.vectors, line)
     total = count
     for line in range(count + 1):
@@ -184,7 +187,7 @@ def near_ties_of_list(
             while bits:
                 e = start + lowest_bit(bits)
                 bits &= bits - 1
-                if met[e] != mark:
+                if e not in (winners[at], winners[before]) and met[e] != mark:
                     met[e] = mark
                     total += _add_hypothesis(exact, e, at - begin, before - begin, found, total)
             start += LANES

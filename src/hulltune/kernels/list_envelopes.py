@@ -14,7 +14,7 @@ from hulltune.kernels._jit import borrowing, kernel
 from hulltune.kernels.exact import NEAR, clip
 from hulltune.kernels.exact_features import ExactFeatures, digit_width, first_digits, most_digits
 from hulltune.kernels.judge import Exact, Found, Scores, end_scores, exact_lines, found_room, near_ties_of_list
-from hulltune.kernels.pairs import split_weights
+from hulltune.kernels.pairs import split_rows
 from hulltune.kernels.scan import scan_envelope, short_list_envelope
 from hulltune.kernels.segments import (
     Segments,
@@ -71,10 +71,8 @@ def list_envelopes(
         np.empty(most), np.empty(most), np.empty(most, np.int64), np.empty(most, np.int64), np.empty(7 * LANES),
         np.zeros(most, np.int64), np.empty(most), np.empty(0, np.int32),
     )  # fmt: skip
-    found = found_room(most, digits)
-    fractions, weight_exponents = np.empty(weights.shape), np.empty(weights.shape, np.int64)
-    for row in range(len(weights)):
-        split_weights(weights[row], fractions[row], weight_exponents[row])
+    found = found_room(2 * most, digits)  # the lines of the grid, and every hypothesis once
+    fractions, weight_exponents = split_rows(weights)
     exact = Exact(
         features, 0, 0, np.empty(most_used + 1, np.int64), 0, digit_width(1.0), weights, fractions, weight_exponents, 0
     )

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
-from hulltune.kernels._jit import borrowing, inlined
+from hulltune.kernels._jit import borrowing, inlined, kernel
 from hulltune.kernels.exact_features import DOUBLES, MOST_PLACES, ExactFeatures
 from hulltune.kernels.simd import multiply_add_one
 
@@ -20,11 +20,14 @@ FIVES = np.array([float(5**places) for places in range(MOST_PLACES + 1)])  # bel
 HALVES = np.array([2.0**-shift for shift in range(MOST_SHIFT + 1)])
 
 
-@borrowing
-def split_weights(weights: Floats, fractions: Floats, exponents: Int64s) -> None:
-    """Write weights as fractions · 2^exponents, with fractions of at least 1/2."""
-    for k in range(weights.size):
-        fractions[k], exponents[k] = math.frexp(weights[k])
+@kernel
+def split_rows(weights: Floats) -> tuple[Floats, Int64s]:
+    """Rows of weights as fractions of at least 1/2 and exponents of two."""
+    fractions, exponents = np.empty(weights.shape), np.empty(weights.shape, np.int64)
+    for row in range(weights.shape[0]):
+        for k in range(weights.shape[1]):
+            fractions[row, k], exponents[row, k] = math.frexp(weights[row, k])
+    return fractions, exponents
 
 
 @borrowing
@@ -32,7 +35,7 @@ def pair_coefficients(
     features: ExactFeatures, sentence: int, first: Int64s, width: int, fractions: Floats, exponents: Int64s,
     pairs: Floats, row: int,
 ) -> int:  # fmt: skip
-    """Write the value of one unit of every digit under some weights (see split_weights) into rows ``row`` and
+    """Write the value of one unit of every digit under some weights (see split_rows) into rows ``row`` and
     ``row + 1`` of ``pairs``; returns the exponent of their unit. Where numbers are too far apart they are NaN, so that
     no filter passes.
     """

@@ -14,7 +14,7 @@ from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels._jit import borrowing, inlined, kernel
 from hulltune.kernels.exact import rounding_error
 from hulltune.kernels.exact_features import DOUBLES, ExactFeatures
-from hulltune.kernels.pairs import pair_coefficients, pair_sum, split_weights
+from hulltune.kernels.pairs import pair_coefficients, pair_sum, split_rows
 
 BITS = 21
 MASK = (1 << BITS) - 1
@@ -283,9 +283,8 @@ def sign_of_vector(
         return 0
     digits = vectors.shape[1]
     pairs, beside_zero = np.empty((2, digits)), np.zeros((2, digits), np.int64)
-    fractions, exponents = np.empty(weights.size), np.empty(weights.size, np.int64)
-    split_weights(weights, fractions, exponents)
-    pair_coefficients(features, sentence, first, width, fractions, exponents, pairs, 0)
+    fractions, exponents = split_rows(weights.reshape(1, -1))
+    pair_coefficients(features, sentence, first, width, fractions[0], exponents[0], pairs, 0)
     beside_zero[0] = vectors[0]
     high, _, error = pair_sum(pairs, 0, beside_zero, 0, 1, digits)
     if abs(high) > 2.0 * error:

@@ -6,7 +6,6 @@ import importlib
 import json
 import signal
 from dataclasses import replace
-from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -16,10 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hulltune
-from hulltune import Forest, read
-from hulltune.data import Corpus
-from hulltune.kernels.exact_features import DOUBLES
-from hulltune.lines.scoring import EdgeScorer
+from hulltune import read
 from hulltune.metrics import Given, Meteor, ScoreTable
 from hulltune.metrics.bounds import Ranges
 from hulltune.search.certified import search as search_module
@@ -31,6 +27,7 @@ from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import as_dataset
+from tests import exact_oracle
 from tests.search.certified.small_problems import certified, small_problem
 
 
@@ -206,15 +203,9 @@ def test_sums_that_only_rounding_tells_apart_tie() -> None:
 
 
 @given(st.lists(st.integers(-(10**16), 10**16), min_size=1, max_size=4), st.integers(0, 24), st.booleans())
-def test_features_mean_what_the_kernels_say(numbers: list[int], places: int, spoilt: bool) -> None:
+def test_features_mean_what_the_referee_says(numbers: list[int], places: int, spoilt: bool) -> None:
     values = [number / 10**places for number in [1, *numbers]] + [1.0 / 3.0] * spoilt
-    forest = Forest.from_nbest(["a"] * len(values), [[value] for value in values])
-    exact = EdgeScorer(Corpus.pack([forest])).exact_features
-    if int(exact.places[0]) == DOUBLES:
-        assert meant(values) == [Fraction(value) for value in values]
-    else:
-        unit = 10 ** int(exact.places[0])
-        assert meant(values) == [Fraction(round(value * unit), unit) for value in values]
+    assert meant(np.array(values)) == exact_oracle.meant(values)
 
 
 @settings(max_examples=25, deadline=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -237,20 +236,21 @@ class _ExactSums:
         first, last = int(self._starts[sentence]), int(self._starts[sentence + 1])
         key = sentence, feature
         if key not in self._meanings:
-            self._meanings[key] = meant(self._columns[feature, first:last].tolist())
+            self._meanings[key] = meant(self._columns[feature, first:last])
         return self._meanings[key][row - first]
 
 
-def meant(values: list[float]) -> list[Fraction]:
-    """The numbers that the values of a feature in a sentence mean: the decimals that they are the doubles of, if all
-    are whole multiples, below 10^15, of one power of ten down to 10^−22; otherwise the doubles.
-    """
-    decimals = [Fraction(repr(value)) for value in values]
-    unit = math.lcm(*(decimal.denominator for decimal in decimals))
-    places = next((p for p in range(23) if 10**p % unit == 0), None)
-    if places is None or any(abs(decimal) * 10**places >= 10**15 for decimal in decimals):
-        return [Fraction(value) for value in values]
-    return decimals
+def meant(values: Floats) -> list[Fraction]:
+    """The numbers that the values of a feature in a sentence mean, as kernels.exact_features says."""
+    from hulltune.kernels.exact_features import DOUBLES, dense_meanings
+
+    _, used, places, *_ = dense_meanings(values[None, :], np.array([0, len(values)]))
+    if not len(used):
+        return [Fraction(0)] * len(values)
+    if places[0] == DOUBLES:
+        return [Fraction(value) for value in values.tolist()]
+    unit = 10 ** int(places[0])
+    return [Fraction(round(Fraction(value) * unit), unit) for value in values.tolist()]
 
 
 def _on_grid(table: Floats, rows: Int64s, offsets: Int64s) -> tuple[Floats, Floats, bool]:

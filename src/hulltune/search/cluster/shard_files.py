@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hulltune.arrays import Bytes, Floats, Int64s
+from hulltune.arrays import Bytes, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset
 from hulltune.data.features import gather_rows
@@ -32,8 +32,6 @@ class ShardFile:
     digest: str
     metric: Metric
     """The metric, or a stand-in for one whose statistics the driver tells (told.ToldMetric)."""
-    units: Floats | None
-    """The units of sparse features over the whole corpus, where the grid of scores depends on them."""
 
     def content(self) -> bytes:
         """The bytes of the file, if they are those that were written."""

@@ -1,0 +1,42 @@
+"""Functions that borrow count no references, so an array that they return is not the caller's to give up."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+KERNELS = Path(__file__).parents[2] / "src/hulltune/kernels"
+NUMBERS = re.compile(r"(tuple|int|float|bool|None|str|Lanes|[\[\], .]|np\.int64)*")
+
+
+def functions() -> dict[str, tuple[ast.FunctionDef, set[str]]]:
+    """Kernels by module and name, with the names of their decorators."""
+    return {
+        f"{path.stem}.{node.name}": (node, {each.id for each in node.decorator_list if isinstance(each, ast.Name)})
+        for path in sorted(KERNELS.glob("*.py"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and node.decorator_list
+    }
+
+
+def borrows(decorators: set[str]) -> bool:
+    return bool(decorators & {"borrowing", "inlined"})
+
+
+def test_arrays_are_returned_to_borrowing_functions_alone() -> None:
+    """A kernel that counts would give up a reference that nobody took: memory in use would be freed."""
+    found = functions()
+    returning = {
+        node.name
+        for node, decorators in found.values()
+        if borrows(decorators) and not NUMBERS.fullmatch(ast.unparse(node.returns) if node.returns else "")
+    }
+    assert returning == {"end_scores"}
+    for name, (node, decorators) in found.items():
+        called = {
+            each.func.id for each in ast.walk(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Name)
+        }
+        assert borrows(decorators) or not called & returning, (
+            f"{name} counts references, but calls {called & returning}"
+        )
