@@ -256,7 +256,7 @@ def find_outputs(
 
 @kernel
 def _known(
-    value: int,
+    value: np.int64,
     name: int,
     words: Int32s,
     begin: int,

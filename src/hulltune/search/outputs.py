@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,8 @@ class Outputs:
         O(edges); threads wait for each other only to add outputs that are new.
         """
         numbers, *new = self._met.found(corpus, in_order, first, names, cells, offsets, edges)
-        if len(new[0]):
+        unknown = numbers < 0
+        if unknown.any():
             with self._lock:
                 before = self._met.words
                 added = self._met.added(*new)
@@ -70,7 +72,6 @@ class Outputs:
                     self._check_memory()
                 if self._first_met + self._met.count > MOST_OUTPUTS:
                     raise InputError(f"more than {MOST_OUTPUTS:,} outputs were met; tune on fewer sentences at a time")
-            unknown = numbers < 0
             numbers[unknown] = added[-1 - numbers[unknown]]
         return numbers + self._first_met
 
@@ -168,7 +169,7 @@ class _Met:
     """
 
     def __init__(self) -> None:
-        self._table: tuple[Int64s, Int64s, Int64s, Int64s, Int32s, int] = (
+        self._table: tuple[Any, Any, Int64s, Int64s, Int32s, int] = (
             np.full(FIRST_SLOTS, -1, dtype=np.int64),
             np.empty(FIRST_SLOTS // 2, dtype=np.int64),
             np.empty(FIRST_SLOTS // 2, dtype=np.int64),
@@ -194,7 +195,7 @@ class _Met:
 
     def found(
         self, corpus: Corpus, in_order: Bools, first: int, names: Int64s, cells: Int64s, offsets: Int64s, edges: Int32s
-    ) -> tuple[Int64s, Int64s, Int64s, Int64s, Int32s]:
+    ) -> tuple[Int64s, Any, Any, Any, Any]:
         """The number of each derivation's output, and the outputs that have none; see find_outputs."""
         from hulltune.kernels.output import find_outputs
 
@@ -203,12 +204,12 @@ class _Met:
             corpus.tail_offsets, corpus.label_offsets, corpus.labels, *self._table,
         )  # fmt: skip
 
-    def added(self, names: Int64s, hashes: Int64s, offsets: Int64s, words: Int32s) -> Int64s:
+    def added(self, *outputs: Any) -> Int64s:
         """The numbers of outputs that had none; one thread at a time may add some."""
         from hulltune.kernels.output import add_outputs
 
-        numbers, *table = add_outputs(names, hashes, offsets, words, *self._table)
-        self._table = tuple(table)
+        numbers, slots, hashes, sentences, offsets, tokens, count = add_outputs(*outputs, *self._table)
+        self._table = slots, hashes, sentences, offsets, tokens, count
         return numbers
 
     def labels(self, numbers: Int64s) -> tuple[Int64s, Int32s]:
