@@ -120,7 +120,8 @@ class Outputs:
         """For each output, the first of its sentence with the same words."""
         firsts: Int64s = numbers.copy()
         listed = numbers < self._first_met
-        firsts[listed] = self._first_of_equal_edges[numbers[listed]]
+        if listed.any():
+            firsts[listed] = self._first_of_equal_edges[numbers[listed]]
         return firsts
 
     @cached_property
