@@ -285,7 +285,7 @@ def metered(meter: Meter) -> Iterator[None]:
 
     class Here(threads._Pool):
         def __init__(self) -> None:
-            self.calls = self
+            self.calls = self  # type: ignore[assignment]
 
         def have(self, count: int) -> None:
             pass
@@ -294,7 +294,7 @@ def metered(meter: Meter) -> Iterator[None]:
             call()
 
     kept = threads._Work, threads._pool
-    threads._Work, threads._pool = Measured, Here()  # type: ignore[misc,assignment]
+    threads._Work, threads._pool = Measured, Here()  # type: ignore[misc]
     try:
         yield
     finally:

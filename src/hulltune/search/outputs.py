@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -162,6 +162,17 @@ class Outputs:
         return Texts(self.corpus.vocabulary, offsets, labels).strings
 
 
+class _Table(NamedTuple):
+    """The arrays of a table of outputs (see kernels.output), and the number of outputs."""
+
+    slots: Int64s
+    hashes: Int64s
+    sentences: Int64s
+    offsets: Int64s
+    tokens: Int32s
+    size: int
+
+
 class _Met:
     """A growing table of (sentence, words), numbered from 0 without duplicates. Threads may read while one adds.
 
@@ -170,7 +181,7 @@ class _Met:
     """
 
     def __init__(self) -> None:
-        self._table: tuple[Any, Any, Int64s, Int64s, Int32s, int] = (
+        self._table = _Table(
             np.full(FIRST_SLOTS, -1, dtype=np.int64),
             np.empty(FIRST_SLOTS // 2, dtype=np.int64),
             np.empty(FIRST_SLOTS // 2, dtype=np.int64),
@@ -182,17 +193,17 @@ class _Met:
     @property
     def count(self) -> int:
         """The number of outputs."""
-        return self._table[5]
+        return self._table.size
 
     @property
     def words(self) -> int:
         """The room for words; it doubles when it is used up."""
-        return len(self._table[4])
+        return len(self._table.tokens)
 
     @property
     def sentences(self) -> Int64s:
         """The sentence of each output."""
-        return self._table[2]
+        return self._table.sentences
 
     def found(
         self, corpus: Corpus, in_order: Bools, first: int, names: Int64s, cells: Int64s, offsets: Int64s, edges: Int32s
@@ -205,16 +216,16 @@ class _Met:
             corpus.tail_offsets, corpus.label_offsets, corpus.labels, *self._table,
         )  # fmt: skip
 
-    def added(self, *outputs: Any) -> Int64s:
+    def added(self, names: Int64s, hashes: Int64s, offsets: Int64s, words: Int32s) -> Int64s:
         """The numbers of outputs that had none; one thread at a time may add some."""
         from hulltune.kernels.output import add_outputs
 
-        numbers, slots, hashes, sentences, offsets, tokens, count = add_outputs(*outputs, *self._table)
-        self._table = slots, hashes, sentences, offsets, tokens, count
-        return numbers
+        found = add_outputs(names, hashes, offsets, words, *self._table)
+        self._table = _Table(*found[1:])
+        return found[0]
 
     def labels(self, numbers: Int64s) -> tuple[Int64s, Int32s]:
         """The words of each output: offsets and labels."""
-        _, _, _, all_offsets, tokens, _ = self._table
-        offsets, places = gather_rows(all_offsets, numbers)
-        return offsets, tokens[places]
+        table = self._table
+        offsets, places = gather_rows(table.offsets, numbers)
+        return offsets, table.tokens[places]
