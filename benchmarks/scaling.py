@@ -35,7 +35,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from benchmarks.lattice_reading import as_slf, made_up
-from benchmarks.lists import Synthetic, synthetic
+from benchmarks.lists import synthetic
 from benchmarks.timing import table, verdict, write_json
 from hulltune import Certified, Climb, Corpus, Dataset, Problem, Vocabulary, read, threads, tune
 from hulltune.data.features import DenseFeatures
@@ -77,8 +77,9 @@ QUICK = Sizes(sentences=800, lattices=6, files=40, certified=100, restarts=0, tu
 
 
 @cache
-def lists(sentences: int) -> Synthetic:
-    return synthetic(sentences, 100, 14)
+def lists(sentences: int, hypotheses: int = 100, features: int = 14) -> Dataset:
+    made = synthetic(sentences, hypotheses, features)
+    return as_dataset(made.lists, made.references)
 
 
 def lattice(rng: np.random.Generator, *, positions: int = 40, states: int = 50, arcs: int = 10) -> tuple[Forest, str]:
@@ -144,9 +145,7 @@ def write_lattices(folder: Path, count: int) -> None:
 
 def tune_lists(sizes: Sizes, count: int) -> float:
     """A whole tuning at defaults: oracle, search, description."""
-    made = lists(sizes.sentences)
-    texts = [reference[0] for reference in made.references]
-    return tune(made.lists, texts, threads=count, **_options(sizes)).score
+    return tune(lists(sizes.sentences), threads=count, **_options(sizes)).score
 
 
 def tune_forests(sizes: Sizes, count: int) -> float:
@@ -166,16 +165,14 @@ def forest_lines(sizes: Sizes, count: int) -> int:
 
 def certify_lists(sizes: Sizes, count: int) -> float:
     """A proof that no three weights are better."""
-    made = synthetic(sizes.certified, 50, 3)
-    texts = [reference[0] for reference in made.references]
-    found = tune(made.lists, texts, search=Certified(gap=0.01), threads=count, also=(), oracle=False)
+    made = lists(sizes.certified, 50, 3)
+    found = tune(made, search=Certified(gap=0.01), threads=count, also=(), oracle=False)
     return found.score
 
 
 def count_statistics(sizes: Sizes, count: int) -> int:
     """The statistics of BLEU of every hypothesis."""
-    made = lists(sizes.sentences)
-    problem = Problem.of(as_dataset(made.lists, made.references), "bleu")
+    problem = Problem.of(lists(sizes.sentences), "bleu")
     return int(problem.rows(np.arange(problem.corpus.edges), runner=runner_of(count)).max())
 
 
@@ -297,7 +294,7 @@ def metered(meter: Meter) -> Iterator[None]:
             call()
 
     kept = threads._Work, threads._pool
-    threads._Work, threads._pool = Measured, Here()  # type: ignore[misc,assignment]
+    threads._Work, threads._pool = Measured, Here()  # type: ignore[misc]
     try:
         yield
     finally:

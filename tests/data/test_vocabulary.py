@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import InputError, Vocabulary
 from hulltune.data import vocabulary as module
 from hulltune.data.lists import packed_texts
+from hulltune.data.vocabulary import Texts
 
 texts = st.lists(st.text(st.sampled_from("ab é日"), max_size=4), min_size=1, max_size=12)
 
@@ -64,3 +65,44 @@ def test_only_what_is_asked_for_is_checked(monkeypatch: pytest.MonkeyPatch) -> N
     )
     assert vocabulary.words([2, 0]) == ("f", "ab")
     assert asked == [([5, 0], [6, 2])]
+
+
+words = st.text(st.characters(codec="utf-8"), max_size=4)
+
+
+@settings(deadline=None)
+@given(st.lists(words, min_size=1, max_size=9, unique=True), st.data(), st.booleans())
+def test_code_points_of_texts_are_those_of_their_strings(tokens: list[str], data: st.DataObject, packed: bool) -> None:
+    vocabulary = Vocabulary(tokens)
+    if packed:
+        vocabulary = Vocabulary.packed(*vocabulary.as_packed())
+    labels = data.draw(st.lists(st.lists(st.integers(0, len(tokens) - 1), max_size=4), max_size=6))
+    offsets = np.concatenate([[0], np.cumsum([len(each) for each in labels])]).astype(np.int64)
+    texts = Texts(vocabulary, offsets, np.array([label for each in labels for label in each], dtype=np.int32))
+    expected = [" ".join(tokens[label] for label in each) for each in labels]
+    assert texts.codes is not None
+    codes, ends = texts.codes
+    assert codes.tobytes() == "".join(expected).encode("utf-32-le")
+    assert np.diff(ends).tolist() == [len(text) for text in expected]
+    assert list(texts) == expected
+    assert len(texts) == len(expected)
+    assert texts[1:] == expected[1:]
+    if packed and tokens != [""]:
+        vocabulary.id("a word that is new")
+        again = Texts(vocabulary, offsets, texts._labels)
+        assert again.codes is not None
+        assert again.codes[0].tolist() == codes.tolist()
+
+
+@given(st.binary(max_size=8))
+def test_bytes_have_code_points_if_python_can_decode_them(data: bytes) -> None:
+    array = np.frombuffer(bytearray(data), dtype=np.uint8)
+    vocabulary = Vocabulary.packed(array, np.array([0, len(data)]))
+    codes = Texts(vocabulary, np.array([0, 1]), np.zeros(1, dtype=np.int32)).codes
+    try:
+        expected = data.decode("utf-8")
+    except UnicodeDecodeError:
+        assert codes is None
+    else:
+        assert codes is not None
+        assert codes[0].tobytes() == expected.encode("utf-32-le")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Corpus, Dataset, Forest, InputError, read
+from hulltune import Corpus, Dataset, Forest, InputError, Vocabulary, read
 from hulltune.data import Member
 from hulltune.data.features import DenseFeatures, SparseFeatures
 from hulltune.data.joining import Piece, joined
@@ -48,6 +48,31 @@ def test_a_folder_is_read_in_natural_order(folder: Path) -> None:
     assert [outputs(found, i)[0] for i in range(3)] == ["w1", "w2", "w10"]
     assert found.ids == (0, 1, 2)
     assert [Path(found.members_of(i)[0].file).name for i in range(3)] == ["1.hg", "2.hg", "10.hg"]
+
+
+def test_threads_read_what_one_reads(folder: Path) -> None:
+    """Words have the numbers, too, that they have if files are read one after the other."""
+    for number in range(11, 30):
+        (folder / f"{number}.hg").write_text(forest_text(f"w{40 - number}", a=float(number)))
+    (folder / "31.txt").write_text("0 ||| w1 w99 ||| a=1 b=2 ||| 0\n")
+    alone = read(folder, threads=1)
+    expected = Vocabulary()
+    expected.ids([f"w{k}" for k in (1, 2, 10, *(40 - number for number in range(11, 30)))])
+    assert alone.corpus.vocabulary.tokens[: len(expected)] == expected.tokens
+    for threads in (2, 3, 7):
+        found = read(folder, threads=threads)
+        assert found.corpus.vocabulary.tokens == alone.corpus.vocabulary.tokens
+        assert found.corpus.labels.tolist() == alone.corpus.labels.tolist()
+        assert found.corpus.features.toarray().tolist() == alone.corpus.features.toarray().tolist()
+        assert (found.ids, found.members, found.provenance) == (alone.ids, alone.members, alone.provenance)
+
+
+def test_of_several_faulty_files_the_first_is_named(folder: Path) -> None:
+    for number in (5, 3, 8):
+        (folder / f"{number}.hg").write_text(forest_text("w", a=1.0).replace("a=", "a=x"))
+    for threads in (1, 2, 7):
+        with pytest.raises(InputError, match=r"3\.hg"):
+            read(folder, threads=threads)
 
 
 def test_several_files_keep_their_order(folder: Path) -> None:

@@ -15,7 +15,10 @@ from hulltune.metrics.combination import Combination
 from hulltune.metrics.given import Given, ScoreTable
 from hulltune.metrics.memory import Memory, TextMemory
 from hulltune.metrics.store import Store
+from hulltune.search.problem import Problem
+from hulltune.search.shards import Threads
 from tests.metrics.fake_metrics import Length, LowerLength
+from tests.tuning.corpora import random_lists
 
 calls = st.lists(st.lists(st.tuples(st.integers(0, 2), st.text(alphabet="ab", max_size=3)), max_size=8), max_size=6)
 
@@ -184,6 +187,9 @@ class Numbers:
     def described(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
         return numbers // 3 % 4, ["x" * length_of(number) for number in numbers.tolist()]
 
+    def lazily_described(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
+        return self.described(numbers)
+
 
 def length_of(number: int) -> int:
     return number - (number % 3 == 2)
@@ -277,3 +283,42 @@ def test_rows_stay_when_whole_numbers_become_reals() -> None:
     assert memory.compact() is None
     assert memory.table[small, 0].tolist() == [3.0, 4.0, 7.0]
     assert memory.table[large, 0].tolist() == [6.0, 6.5]
+
+
+@pytest.mark.parametrize("name", ["bleu", "bleu:lowercase=yes", "chrf", "ter", "wer", "cer", "0.5*bleu + 0.5*chrf"])
+def test_threads_fill_the_table_with_the_same_rows_in_the_same_order(name: str) -> None:
+    problem_lists = random_lists(5, sentences=12, candidates=9)
+    tables = []
+    for threads in (1, 2, 3, 7):
+        problem = Problem.of(problem_lists, name)
+        memory = problem.memory
+        memory._batch_size = 5
+        assert memory.metric.threaded
+        order = np.random.default_rng(1).permutation(problem.corpus.edges)
+        rows = [memory.rows(some, each=Threads(threads).each).tolist() for some in np.array_split(order, 4)]
+        tables.append((rows, memory.table.dtype, memory.table.tolist()))
+    assert all(table == tables[0] for table in tables)
+    one_by_one = problem.metric.prepare(problem.references)
+    for output in range(problem.corpus.edges):
+        sentences, texts = problem.outputs.described(np.array([output]))
+        expected = one_by_one.statistics(sentences, texts)
+        assert problem.memory.table[problem.rows(np.array([output]))].tolist() == expected.tolist()
+
+
+def test_a_metric_of_a_user_is_asked_by_one_thread_and_gets_strings() -> None:
+    asked: list[tuple[str, object]] = []
+
+    class Seen(Length):
+        def prepare(self, references: object, sources: object = None) -> PreparedMetric:
+            class Prepared(PreparedMetric):
+                def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+                    asked.append((threading.current_thread().name, type(outputs)))
+                    return np.ones((len(outputs), 2), dtype=np.int64)
+
+            return Prepared()
+
+    problem = Problem.of(random_lists(5, sentences=12, candidates=9), Seen())
+    problem.memory._batch_size = 3
+    problem.rows(np.arange(problem.corpus.edges), runner=Threads(4))
+    assert len(asked) > 4
+    assert set(asked) == {(threading.current_thread().name, list)}

@@ -17,6 +17,7 @@ from hulltune.search.directions import feature_units
 from hulltune.search.outputs import Outputs, in_order
 from hulltune.search.problem import Problem
 from hulltune.search.shards import Threads
+from hulltune.threads import each
 from tests.oracles import derivations, output_of
 from tests.search.function_metric import hits
 from tests.search.function_metric import problem_of as function_problem
@@ -161,6 +162,26 @@ def test_the_table_of_outputs_grows_and_finds_everything_again() -> None:
     sentences, texts = outputs.described(first)
     assert texts == [" ".join(output_of(forest, tuple(edges.tolist()))) for edges in every]
     assert sentences.tolist() == [0] * 9_000 + [1] * (len(every) - 9_000)
+
+
+def test_threads_may_number_outputs_at_once() -> None:
+    """Each output has one number, whoever met it first, and the number leads back to its words."""
+    forest = many_outputs(6)
+    corpus = Corpus.pack([forest])
+    every = [np.array(edges, dtype=np.int32) for edges in derivations(forest)]
+    expected = [" ".join(output_of(forest, tuple(edges.tolist()))) for edges in every]
+    outputs, simple = Outputs(corpus), in_order(corpus)
+
+    def number(part: int) -> list[tuple[int, str]]:
+        chosen = np.random.default_rng(part).permutation(len(every))[: 200 * (part + 1)].tolist()
+        offsets = np.concatenate([[0], np.cumsum([len(every[k]) for k in chosen])])
+        edges, cells = np.concatenate([every[k] for k in chosen]), np.array([0, len(chosen)])
+        found = outputs.of_derivations(corpus, simple, 0, np.array([0]), cells, offsets, edges)
+        assert outputs.described(found)[1] == [expected[k] for k in chosen]
+        return [(int(number), expected[k]) for number, k in zip(found, chosen, strict=True)]
+
+    pairs = {pair for some in each(number, range(20), 7) for pair in some}
+    assert len(pairs) == len({number for number, _ in pairs}) == len({text for _, text in pairs}) == len(outputs)
 
 
 def test_the_metric_is_asked_once_for_each_output() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from hulltune.data.features import Features, concatenate_features, gather_rows
 from hulltune.data.forest import Forest, Pruned
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
+from hulltune.threads import each
 from hulltune.wording import counted
 
 
@@ -43,8 +45,10 @@ class Corpus:
     pruned: tuple[Pruned, ...]
 
     @staticmethod
-    def pack(forests: Iterable[Forest]) -> Corpus:
-        """The corpus of these forests, in order; they share their feature names. Linear in their size."""
+    def pack(forests: Iterable[Forest], *, threads: int = 1) -> Corpus:
+        """The corpus of these forests, in order; they share their feature names. Linear in their size; ``threads``
+        share the arrays.
+        """
         parts = list(forests)
         if not parts:
             raise InputError("forests: a corpus needs at least one forest, got none")
@@ -59,18 +63,22 @@ class Corpus:
                 )
         vocabulary = parts[0].vocabulary
         numberings: dict[int, Int32s] = {}
+        arrays: dict[str, Callable[[], Any]] = {
+            "features": lambda: concatenate_features([forest.features for forest in parts], len(names)),
+            "labels": lambda: np.concatenate([_labels_in(forest, vocabulary, numberings) for forest in parts]),
+            "label_offsets": lambda: _chain([forest.label_offsets for forest in parts]),
+            "tail_offsets": lambda: _chain([forest.tail_offsets for forest in parts]),
+            "edge_ids": lambda: np.concatenate([forest.edge_ids for forest in parts]),
+            "tails": lambda: np.concatenate([forest.tails for forest in parts]),
+            "edge_offsets": lambda: _chain([forest.edge_offsets for forest in parts]),
+        }
+        made = each(lambda name: arrays[name](), list(arrays), threads)
         return Corpus(
             node_offsets=_offsets([forest.nodes for forest in parts]),
-            edge_offsets=_chain([forest.edge_offsets for forest in parts]),
-            tail_offsets=_chain([forest.tail_offsets for forest in parts]),
-            tails=np.concatenate([forest.tails for forest in parts]),
-            features=concatenate_features([forest.features for forest in parts], len(names)),
             feature_names=names,
-            label_offsets=_chain([forest.label_offsets for forest in parts]),
-            labels=np.concatenate([_labels_in(forest, vocabulary, numberings) for forest in parts]),
             vocabulary=vocabulary,
-            edge_ids=np.concatenate([forest.edge_ids for forest in parts]),
             pruned=tuple(forest.pruned for forest in parts),
+            **dict(zip(arrays, made, strict=True)),
         )
 
     def __len__(self) -> int:
@@ -148,8 +156,8 @@ class Corpus:
         edge_offsets = np.zeros(len(degrees) + 1, dtype=np.int64)
         np.cumsum(degrees, out=edge_offsets[1:])
         pruned = [Pruned()] * count
-        for place, each in zip(places.tolist(), self.pruned, strict=True):
-            pruned[place] = each
+        for place, lost in zip(places.tolist(), self.pruned, strict=True):
+            pruned[place] = lost
         return replace(self, node_offsets=node_offsets, edge_offsets=edge_offsets, pruned=tuple(pruned))
 
     @property

@@ -51,6 +51,7 @@ def joined(
     ids_by: str = "order",
     left_out: Sequence[str] = (),
     provenance: Sequence[Provenance] = (),
+    threads: int = 1,
 ) -> Dataset:
     """The dataset of these pieces; a sentence has the union of its pieces. Linear.
 
@@ -67,7 +68,9 @@ def joined(
     first_choices = [pieces[numbers[0]].first_choice if len(numbers) == 1 else -1 for numbers in by_sentence.values()]
     return Dataset(
         ids=tuple(by_sentence),
-        corpus=Corpus.pack([union([forests[number] for number in numbers]) for numbers in by_sentence.values()]),
+        corpus=Corpus.pack(
+            [union([forests[number] for number in numbers]) for numbers in by_sentence.values()], threads=threads
+        ),
         first_choices=np.array(first_choices, dtype=np.int64),
         references=_of_lists(lists, "references", by_sentence, ()),
         sources=_of_lists(lists, "sources", by_sentence, None),

@@ -410,6 +410,7 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
     dataset = joined(
         pieces, lists=lists, ids_by=names.kind, left_out=files.left_out,
         provenance=[Provenance(file.source.name, file.format) for file in files.found],
+        threads=check_threads(reading.threads),
     )  # fmt: skip
     if options.negate is None and lists is None:  # with other signs the weights of the decoder do not fit
         dataset = replace(dataset, model=_common_model(models))

@@ -256,7 +256,7 @@ def find_outputs(
 
 @kernel
 def _known(
-    value: int,
+    value: Any,
     name: int,
     words: Int32s,
     begin: int,

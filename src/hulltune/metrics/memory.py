@@ -198,8 +198,7 @@ class Memory:
         batches = [slice(start, min(start + self._batch_size, len(numbers))) for start in starts]
         self._make_room(self._count + len(numbers))
         if self._is_threaded:
-            for batch, statistics in zip(batches, each(statistics_of, batches), strict=True):
-                rows[batch] = self._append(statistics)
+            self._append_all(statistics_of, batches, rows, each)
             return {}
         questions: dict[str, Question] = {}
         for batch in batches:
@@ -216,6 +215,25 @@ class Memory:
                     questions.setdefault(question.id, question)
             rows[answered] = self._append(statistics)
         return questions
+
+    def _append_all(
+        self, statistics_of: Callable[[slice], Statistics], batches: Sequence[slice], rows: Int64s, each: Each
+    ) -> None:
+        """Append the rows of all batches, which are computed in any order; whole numbers are put in their place at
+        once, by the thread that has computed them.
+        """
+        table, first = self._table, self._count
+
+        def compute(batch: slice) -> Statistics | None:
+            statistics = statistics_of(batch)
+            if statistics.dtype != table.dtype:
+                return statistics
+            table[first + batch.start : first + batch.stop] = statistics
+            return None
+
+        for batch, statistics in zip(batches, each(compute, batches), strict=True):
+            in_place = self._table[first + batch.start : first + batch.stop]
+            rows[batch] = self._append(in_place if statistics is None else statistics)
 
     @property
     def _is_threaded(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,7 +63,8 @@ class Outputs:
         O(edges); threads wait for each other only to add outputs that are new.
         """
         numbers, *new = self._met.found(corpus, in_order, first, names, cells, offsets, edges)
-        if len(new[0]):
+        unknown = numbers < 0
+        if unknown.any():
             with self._lock:
                 before = self._met.words
                 added = self._met.added(*new)
@@ -70,7 +72,6 @@ class Outputs:
                     self._check_memory()
                 if self._first_met + self._met.count > MOST_OUTPUTS:
                     raise InputError(f"more than {MOST_OUTPUTS:,} outputs were met; tune on fewer sentences at a time")
-            unknown = numbers < 0
             numbers[unknown] = added[-1 - numbers[unknown]]
         return numbers + self._first_met
 
@@ -119,7 +120,8 @@ class Outputs:
         """For each output, the first of its sentence with the same words."""
         firsts: Int64s = numbers.copy()
         listed = numbers < self._first_met
-        firsts[listed] = self._first_of_equal_edges[numbers[listed]]
+        if listed.any():
+            firsts[listed] = self._first_of_equal_edges[numbers[listed]]
         return firsts
 
     @cached_property
@@ -160,6 +162,17 @@ class Outputs:
         return Texts(self.corpus.vocabulary, offsets, labels).strings
 
 
+class _Table(NamedTuple):
+    """The arrays of a table of outputs (see kernels.output), and the number of outputs."""
+
+    slots: Int64s
+    hashes: Int64s
+    sentences: Int64s
+    offsets: Int64s
+    tokens: Int32s
+    size: int
+
+
 class _Met:
     """A growing table of (sentence, words), numbered from 0 without duplicates. Threads may read while one adds.
 
@@ -168,7 +181,7 @@ class _Met:
     """
 
     def __init__(self) -> None:
-        self._table: tuple[Int64s, Int64s, Int64s, Int64s, Int32s, int] = (
+        self._table = _Table(
             np.full(FIRST_SLOTS, -1, dtype=np.int64),
             np.empty(FIRST_SLOTS // 2, dtype=np.int64),
             np.empty(FIRST_SLOTS // 2, dtype=np.int64),
@@ -180,21 +193,21 @@ class _Met:
     @property
     def count(self) -> int:
         """The number of outputs."""
-        return self._table[5]
+        return self._table.size
 
     @property
     def words(self) -> int:
         """The room for words; it doubles when it is used up."""
-        return len(self._table[4])
+        return len(self._table.tokens)
 
     @property
     def sentences(self) -> Int64s:
         """The sentence of each output."""
-        return self._table[2]
+        return self._table.sentences
 
     def found(
         self, corpus: Corpus, in_order: Bools, first: int, names: Int64s, cells: Int64s, offsets: Int64s, edges: Int32s
-    ) -> tuple[Int64s, Int64s, Int64s, Int64s, Int32s]:
+    ) -> tuple[Int64s, Any, Any, Any, Any]:
         """The number of each derivation's output, and the outputs that have none; see find_outputs."""
         from hulltune.kernels.output import find_outputs
 
@@ -207,12 +220,12 @@ class _Met:
         """The numbers of outputs that had none; one thread at a time may add some."""
         from hulltune.kernels.output import add_outputs
 
-        numbers, *table = add_outputs(names, hashes, offsets, words, *self._table)
-        self._table = tuple(table)
-        return numbers
+        found = add_outputs(names, hashes, offsets, words, *self._table)
+        self._table = _Table(*found[1:])
+        return found[0]
 
     def labels(self, numbers: Int64s) -> tuple[Int64s, Int32s]:
         """The words of each output: offsets and labels."""
-        _, _, _, all_offsets, tokens, _ = self._table
-        offsets, places = gather_rows(all_offsets, numbers)
-        return offsets, tokens[places]
+        table = self._table
+        offsets, places = gather_rows(table.offsets, numbers)
+        return offsets, table.tokens[places]

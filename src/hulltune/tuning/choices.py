@@ -81,7 +81,8 @@ class _Part:
         """The first row of each sentence with its least value, counted from the first of the part."""
         lowest = np.repeat(np.minimum.reduceat(values, self.starts), self.sizes)
         at_lowest = np.flatnonzero(values == lowest)
-        return at_lowest[np.searchsorted(at_lowest, self.starts)]
+        firsts: Int64s = at_lowest[np.searchsorted(at_lowest, self.starts)]
+        return firsts
 
 
 class _Search:
