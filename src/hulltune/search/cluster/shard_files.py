@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hulltune.arrays import Bytes, Floats, Int64s
+from hulltune.arrays import Bytes, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset
 from hulltune.data.features import gather_rows
@@ -25,15 +25,13 @@ SUFFIX = ".hull"
 
 @dataclass(frozen=True, eq=False)
 class ShardFile:
-    """A shard: where its packed file is, the hash of its bytes, and what its answers depend on besides."""
+    """A shard: where its packed file is, the hash of its bytes, and the metric."""
 
     number: int
     path: str
     digest: str
     metric: Metric
     """The metric, or a stand-in for one whose statistics the driver tells (told.ToldMetric)."""
-    units: Floats | None
-    """The units of sparse features over the whole corpus, where the grid of scores depends on them."""
 
     def content(self) -> bytes:
         """The bytes of the file, if they are those that were written."""

@@ -91,7 +91,7 @@ def shard_files(problem: Problem, parts: list[tuple[int, int]], metric: Metric, 
     for number, part in enumerate(parts):
         content = packed_bytes(problem.dataset, np.arange(*part))
         path = write_shard(content, folder)
-        files.append(ShardFile(number, str(path), digest_of(content), metric, problem.scorer.corpus_units))
+        files.append(ShardFile(number, str(path), digest_of(content), metric))
     return files
 
 

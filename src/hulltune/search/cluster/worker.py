@@ -79,10 +79,7 @@ class Worker:
     def _the_problem(self) -> Problem:
         """The problem of the shard; made when it is first needed, since that may ask for statistics."""
         if self._problem is None:
-            problem = Problem.of(self._dataset, self._shard.metric)
-            if self._shard.units is not None:
-                problem.scorer.take_units(self._shard.units)
-            self._problem = problem
+            self._problem = Problem.of(self._dataset, self._shard.metric)
         return self._problem
 
     def _total(self, weights: Floats) -> NDArray[Any]:
