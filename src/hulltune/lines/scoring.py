@@ -142,17 +142,6 @@ class EdgeScorer:
                 _ = self.list_features
 
     @property
-    def corpus_units(self) -> Floats | None:
-        """The units of sparse features over the whole corpus, on which the grid of each sentence depends; None for
-        dense features, where sentences do not depend on each other.
-        """
-        return None if isinstance(self.corpus.features, DenseFeatures) else self._sparse_units
-
-    def take_units(self, units: Floats) -> None:
-        """Score as in the corpus with these units, of which this one is a part."""
-        self._sparse_units = units
-
-    @property
     def _columns(self) -> NDArray[Any]:
         # Columns must be contiguous, also in a corpus that is a view of rows of a larger one.
         return np.ascontiguousarray(self.corpus.features.values.T)
