@@ -36,7 +36,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 # What a few tests take if it can be had, and otherwise skip with the reason.
-OPTIONAL := pocketsphinx polars datasets
+OPTIONAL := pocketsphinx polars datasets ray
 $(VENV)/.optional: $(STAMP)
 	@for package in $(OPTIONAL); do \
 		$(PIP) --retries 1 $$package 2> /dev/null \

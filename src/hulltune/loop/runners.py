@@ -22,6 +22,7 @@ from hulltune.errors import InputError
 from hulltune.interrupts import SIGNALS
 from hulltune.loop.command import LOG, DecoderError, Running, hold, last_lines
 from hulltune.loop.pieces import CommandWork, Work
+from hulltune.search.cluster.ray_session import connected, first_line
 
 LOOK = 0.2
 """The seconds between two looks for an interrupt of a task."""
@@ -193,14 +194,7 @@ class OnRay:
         """Join the cluster, or start one."""
         if self._task is not None:
             return
-        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-        try:
-            import ray
-        except ImportError:
-            raise InputError("cluster: Ray is not installed; install it with: pip install 'hulltune[ray]'") from None
-        if not ray.is_initialized():
-            _start(ray)
-            self._started = True
+        ray, self._started = connected()
         self._task = ray.remote(max_retries=3)(_on_node)
 
     def run(self, work: Work, folder: Path) -> None:
@@ -215,7 +209,7 @@ class OnRay:
         try:
             failure, packed = ray.get(task)
         except ray.exceptions.RayError as error:
-            raise DecoderError(f"the piece was lost on the cluster ({_first_line(error)})") from None
+            raise DecoderError(f"the piece was lost on the cluster ({first_line(error)})") from None
         finally:
             with self._lock:
                 self._tasks.discard(task)
@@ -244,22 +238,6 @@ class OnRay:
             ray.shutdown()
 
 
-def _start(ray: Any) -> None:
-    """Join the cluster of RAY_ADDRESS or start one here; Ctrl-C and SIGTERM stay what they are."""
-    address = os.environ.get("RAY_ADDRESS")
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    before = {number: signal.getsignal(number) for number in SIGNALS} if in_main_thread else {}
-    try:
-        options = {} if address else {"include_dashboard": False}
-        ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **options)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        where = f"the cluster {address} (RAY_ADDRESS)" if address else "a local cluster"
-        raise InputError(f"cluster: Ray cannot reach or start {where} ({_first_line(error)})") from None
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _on_node(work: Work) -> tuple[DecoderError | InputError | None, bytes]:
     """Do the work in a folder of the node; returns the failure, or None, and the files."""
     with tempfile.TemporaryDirectory(prefix="hulltune-piece-") as name:
@@ -272,7 +250,3 @@ def _on_node(work: Work) -> tuple[DecoderError | InputError | None, bytes]:
                 if path.is_file():
                     archive.write(path, path.relative_to(folder))
         return failure, packed.getvalue()
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -32,7 +32,7 @@ def forests(seed: int) -> Dataset:
 
 
 def sparse(dataset: Dataset) -> Dataset:
-    """The dataset with features as sparse rows, whose grid depends on the whole corpus for forests."""
+    """The dataset with features as sparse rows."""
     table = dataset.corpus.features.toarray().astype(np.float64)
     rows, columns = np.nonzero(table)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(table)))]).astype(np.int64)

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from hulltune import Climb, Constraints, InputError, Problem, tune
-from hulltune.search.cluster.actors import Actors, _connect, _imported
+from hulltune.search.cluster.actors import Actors
 from hulltune.search.cluster.driver import Driver
 from hulltune.search.cluster.fleets import ClusterError
+from hulltune.search.cluster.ray_session import connected
 from hulltune.search.cluster.shard_files import ShardFile, cuts
 from hulltune.search.cluster.starting import sent_metric, shard_files
 from hulltune.tuning.tune import Run
@@ -41,7 +42,7 @@ def session() -> Iterator[None]:
     """One cluster for all tests: to start it takes longer than all of them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _connect(_imported())
+        assert connected()[1]
         yield
         ray.shutdown()
 
@@ -118,5 +119,8 @@ def test_a_cluster_that_is_not_there_is_one_line(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("RAY_ADDRESS", "nonsense://nowhere")
     if ray.is_initialized():
         ray.shutdown()
-    with pytest.raises(ClusterError, match=r"^cluster ray: the cluster of RAY_ADDRESS=nonsense://nowhere cannot"):
+    with pytest.raises(
+        InputError, match=r"^cluster: Ray cannot reach or start the cluster nonsense://nowhere"
+    ) as error:
         tune(DATA, cluster="ray")
+    assert "\n" not in str(error.value)

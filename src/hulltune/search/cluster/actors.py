@@ -7,7 +7,6 @@ its shard anew: from its file, or from Ray's object store where not all nodes se
 from __future__ import annotations
 
 import itertools
-import logging
 import os
 import threading
 import time
@@ -18,10 +17,9 @@ from typing import Any
 from hulltune.errors import InputError
 from hulltune.search.cluster.fleets import RESTARTS, ClusterError, Failed, Refused
 from hulltune.search.cluster.protocol import Question, Telling
+from hulltune.search.cluster.ray_session import connected
 from hulltune.search.cluster.shard_files import ShardFile
 from hulltune.search.cluster.worker import Worker
-
-ADDRESS = "RAY_ADDRESS"
 
 
 class Missing:
@@ -69,10 +67,7 @@ class Actors:
         """Join the cluster of RAY_ADDRESS, or start one on this machine. Unless the folder of the shards is ``shared``
         by all nodes, or if a node turns out not to see it, shards go through the object store.
         """
-        self._ray = _imported()
-        self._started = not self._ray.is_initialized()
-        if self._started:
-            _connect(self._ray)
+        self._ray, self._started = connected()
         self.shards, self._files = len(shards), shards
         self._rounds = itertools.count(1)
         self._restarts = restarts
@@ -130,31 +125,6 @@ class Actors:
         with self._lock:
             if shard not in self._contents:
                 self._contents[shard] = self._ray.put(self._files[shard].content())
-
-
-def _imported() -> Any:
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # before Ray is imported: nothing is sent to its makers
-    try:
-        import ray
-    except ImportError:
-        raise InputError("cluster ray: Ray is not installed; pip install 'hulltune[ray]'") from None
-    return ray
-
-
-def _connect(ray: Any) -> None:
-    address = os.environ.get(ADDRESS)
-    try:
-        if address:
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-        else:
-            ray.init(
-                address="local", include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR,
-                _system_config={"metrics_report_interval_ms": 0},
-            )  # fmt: skip
-    except Exception as error:
-        where = f"the cluster of {ADDRESS}={address} cannot be joined" if address else "no cluster can be started here"
-        reason = " ".join(str(error).split())
-        raise ClusterError(f"cluster ray: {where} ({type(error).__name__}: {reason[:300]})") from None
 
 
 def _lost(error: BaseException, restarts: int) -> str:

@@ -12,7 +12,7 @@ from hulltune.arrays import Int32s, Int64s
 from hulltune.metrics.memory import CompactTable
 from hulltune.search.cluster.protocol import Segments
 from hulltune.search.problem import Problem
-from hulltune.search.shards import Changes, joined
+from hulltune.search.shards import Changes, Runner, joined
 
 
 class _Rows:
@@ -48,7 +48,7 @@ class Answered(Problem):
         self._rooms = []
 
 
-def answered(problem: Problem, answers: Sequence[Segments]) -> tuple[Answered, Changes]:
+def answered(problem: Problem, answers: Sequence[Segments], runner: Runner) -> tuple[Answered, Changes]:
     """The segments of all shards together, and a problem in which their rows are the outputs."""
     starts = np.cumsum([0, *(len(answer.table) for answer in answers)])
     found = []
@@ -58,4 +58,4 @@ def answered(problem: Problem, answers: Sequence[Segments]) -> tuple[Answered, C
         found.append(Changes(answer.lefts, rows, ends - answer.sizes, ends))
     others = np.concatenate([answer.others + start for start, answer in zip(starts.tolist(), answers, strict=False)])
     table = np.concatenate([answer.table for answer in answers])
-    return Answered(problem, table, others.astype(np.int64)), joined(found)
+    return Answered(problem, table, others.astype(np.int64)), joined(found, runner, [])

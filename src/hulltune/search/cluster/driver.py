@@ -54,7 +54,7 @@ class Driver:
             if found is not None:
                 return found
             self._in_bins = False  # statistics are real numbers, whose sums over bins would be rounded
-        part, changes = answered(problem, self._ask(Everything(along)))
+        part, changes = answered(problem, self._ask(Everything(along)), runner)
         return steps_along(part, changes, lines, runner)
 
     def _ask(self, question: Question) -> list[Any]:

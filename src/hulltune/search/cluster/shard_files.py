@@ -25,7 +25,7 @@ SUFFIX = ".hull"
 
 @dataclass(frozen=True, eq=False)
 class ShardFile:
-    """A shard: where its packed file is, the hash of its bytes, and what its answers depend on besides."""
+    """A shard: where its packed file is, the hash of its bytes, and the metric."""
 
     number: int
     path: str
