@@ -26,25 +26,30 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def test_a_run_that_compiles_says_so_unless_it_is_quiet(folder: Path) -> None:
-    arguments = [sys.executable, "-m", "hulltune", "rerank", "good", "--weights", "w.txt"]
+    """With a command that calls four kernels: decoding would compile fifty."""
+    content = '{"id": 0, "candidates": [{"text": "a", "features": {"x": 1}}]}\n'
+    (folder / "lists.jsonl").write_text(content, encoding="utf-8")
+    arguments = [sys.executable, "-m", "hulltune", "pack", "lists.jsonl", "--out", "lists.hull"]
 
     def said(*more: str) -> str:
         run = subprocess.run([*arguments, *more], env=environment(folder), capture_output=True, text=True, check=True)
         return run.stderr
 
     assert said("--quiet") == ""
+    written = said()
+    assert written.startswith("hulltune: lists.hull: 1 sentence")
     lost = list((folder / "cache").rglob("texts.hash_texts*"))
     assert lost
     for file in lost:
         file.unlink()
-    assert said() == COMPILING
-    assert said() == ""
+    assert said() == COMPILING + written
+    assert said() == written
     for file in (folder / "cache").rglob("texts.hash_texts*.nbc"):
         file.write_bytes(file.read_bytes()[:99])
-    note, compiling = said().splitlines(keepends=True)  # and not a word on the user's file
+    note, *others = said().splitlines(keepends=True)  # and not a word on the user's file
     assert note.startswith(f"hulltune: the cache of kernels in {folder / 'cache'}")
-    assert compiling == COMPILING
-    assert said() == ""
+    assert others == [COMPILING, written]
+    assert said() == written
 
 
 def test_python_says_it_once(tmp_path: Path) -> None:
