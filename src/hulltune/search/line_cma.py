@@ -14,7 +14,7 @@ from numpy.random import Generator
 from hulltune.arrays import Floats
 from hulltune.defaults import EVOLUTIONS
 from hulltune.search.climb import Climb
-from hulltune.search.climbing import LAST, OTHERS, Climber, Ends, Heat, Position, Start
+from hulltune.search.climbing import LAST, OTHERS, TOGETHER, Climber, Ends, Heat, Position, Start
 from hulltune.search.matrices import lower_factor, product, rounded, square_sum
 from hulltune.search.starts import random_start, start_near
 from hulltune.search.strategy import Setting
@@ -49,6 +49,8 @@ class LineCma(Climb):
 
     name: ClassVar[str] = "cma"
 
+    together: ClassVar[int] = TOGETHER
+    """The number of starts that are chosen at a time, and climbed side by side."""
     judged: ClassVar[int] = 3 * LAST
 
     restarts: int = EVOLUTIONS

@@ -351,7 +351,7 @@ Room = tuple[Floats, Int32s]
 """Memory for the left ends and the outputs of segments."""
 
 
-def joined(found: Sequence[Changes], runner: Runner, rooms: list[Room]) -> Changes:
+def joined(found: Sequence[Changes], runner: Runner | None = None, rooms: list[Room] | None = None) -> Changes:
     """The changes of all shards together, sentence by sentence in the order of the shards.
 
     They are copied into one of ``rooms`` that is large enough, or into fresh memory; each part of the lines by itself.
@@ -360,6 +360,7 @@ def joined(found: Sequence[Changes], runner: Runner, rooms: list[Room]) -> Chang
         return found[0]
     from hulltune.kernels.joining import append_segments
 
+    runner = HERE if runner is None else runner
     sizes = np.array([part.ends - part.begins for part in found])
     ends = np.cumsum(sizes.sum(axis=0))
     begins = ends - sizes.sum(axis=0)
