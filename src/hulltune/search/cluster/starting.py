@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from hulltune.errors import InputError, unknown_name
-from hulltune.lines.compute import check_threads
 from hulltune.metrics.base import Metric
 from hulltune.names import CLUSTERS
 from hulltune.search.cluster.driver import Driver
@@ -22,6 +21,7 @@ from hulltune.search.cluster.shard_files import ShardFile, cuts, digest_of, pack
 from hulltune.search.cluster.told import ToldMetric
 from hulltune.search.elsewhere import Searcher
 from hulltune.search.problem import Problem
+from hulltune.threads import check_threads
 
 
 @contextmanager
