@@ -88,11 +88,11 @@ def made_lattices(sentences: int) -> Dataset:
 
 
 def median(rounds: list[Round], name: str) -> float:
-    return statistics.median(getattr(each, name) for each in rounds)
+    return float(statistics.median(getattr(each, name) for each in rounds))
 
 
 def overhead(rounds: list[Round]) -> float:
-    return statistics.median(each.seconds - each.worked for each in rounds)
+    return float(statistics.median(each.seconds - each.worked for each in rounds))
 
 
 def speed() -> None:

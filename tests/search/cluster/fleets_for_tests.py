@@ -26,6 +26,7 @@ class Unreliable:
     def __init__(self, shards: Sequence[ShardFile], seed: int = 1) -> None:
         self.shards = len(shards)
         self.bytes = 0
+        self.worked = 0.0
         self._files = shards
         self._workers: dict[int, Worker] = {}
         self._calls = OpenCalls()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -9,12 +10,15 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hulltune import Climb, Constraints, InputError, Problem, tune
+from hulltune import Climb, Constraints, InputError, Problem, tune, write
+from hulltune.cli.main import main
+from hulltune.search.cluster import starting
 from hulltune.search.cluster.driver import Driver
 from hulltune.search.cluster.fleets import ClusterError, OpenCalls
 from hulltune.search.cluster.processes import COMMAND, Processes
@@ -178,3 +182,33 @@ def test_the_sums_are_those_of_decoding(tmp_path: Path) -> None:
         assert problem.searcher is not None
         total = problem.searcher.total(problem, WEIGHTS, HERE)
         assert np.array_equal(total, Problem.of(DATA, "bleu").picks(WEIGHTS).total)
+
+
+def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same answer with a cluster; and one line and exit code 1 when workers are lost for good."""
+    write(DATA, tmp_path / "data.hull")
+    command = [
+        "tune",
+        str(tmp_path / "data.hull"),
+        "-m",
+        "bleu",
+        "-q",
+        "--json",
+        "--search",
+        "random",
+        "--restarts",
+        "1",
+    ]
+    answers = []
+    for further in ([], ["--cluster", "processes", "--workers", "2", "--run", str(tmp_path / "run")]):
+        assert main([*command, *further]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        answers.append({name: value for name, value in answer.items() if name not in ("seconds", "timings")})
+    assert answers[0] == answers[1]
+    killed = (sys.executable, "-m", "tests.search.cluster.killed_worker", "loading", str(tmp_path / "kills"), "100")
+    monkeypatch.setattr(starting, "Processes", partial(Processes, command=killed, restarts=0))
+    assert main([*command, "--cluster", "processes", "--workers", "1"]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("hulltune: cluster: worker 1 of 1 was ended by SIGKILL")
+    assert told.err.count("\n") == 1

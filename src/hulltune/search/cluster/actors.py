@@ -86,7 +86,7 @@ class Actors:
     ) -> list[Any]:
         """The answers of some shards, or of all, in their order."""
         asked = list(range(self.shards) if shards is None else shards)
-        told = [None] * len(asked) if tellings is None else list(tellings)
+        told: list[Telling | None] = [None] * len(asked) if tellings is None else list(tellings)
         number = next(self._rounds)
         sent = self._ray.put(question)  # once for all actors
         answers = self._answers(number, sent, asked, told)

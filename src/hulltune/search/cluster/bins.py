@@ -95,7 +95,8 @@ class _Cells:
     def starts(self, first: Int64s) -> Int64s:
         """The sums of statistics before the changes of each bin, where ``first`` are those before all."""
         after: Int64s = np.cumsum(self.rises + self.falls, axis=0)
-        return first + np.concatenate([np.zeros((1, after.shape[1]), dtype=np.int64), after[:-1]])
+        before: Int64s = np.concatenate([np.zeros((1, after.shape[1]), dtype=np.int64), after[:-1]])
+        return first + before
 
     def __getitem__(self, which: Any) -> _Cells:
         return _Cells(self.lows[which], self.highs[which], self.counts[which], self.rises[which], self.falls[which])
@@ -297,7 +298,7 @@ def best_steps(metric: Metric, lines: Lines, along: Along, ask: Ask) -> Steps | 
         _bound(metric, waiting)
         for state in waiting:
             state.decide()
-    sampled = sum(each.at_points for each in outlined)
+    sampled = np.sum([each.at_points for each in outlined], axis=0)
     at_points = metric.losses(sampled.reshape(-1, sampled.shape[2])).reshape(lines.points.shape)
     steps = [state.step for state in states if state.step is not None]
     return np.array([eta for eta, _ in steps]), np.array([loss for _, loss in steps]), at_points

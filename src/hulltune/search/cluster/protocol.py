@@ -135,8 +135,10 @@ class Binned:
     @staticmethod
     def joined(answers: Sequence[Binned]) -> Binned:
         """The sums over all shards."""
-        parts = zip(*((each.counts, each.rises, each.falls) for each in answers), strict=True)
-        return Binned(*(np.sum(part, axis=0, dtype=np.int64) for part in parts))
+        total = Binned(*(part.astype(np.int64) for part in (answers[0].counts, answers[0].rises, answers[0].falls)))
+        for each in answers[1:]:
+            total = Binned(total.counts + each.counts, total.rises + each.rises, total.falls + each.falls)
+        return total
 
 
 @dataclass(frozen=True, eq=False)
