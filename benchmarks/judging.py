@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from benchmarks.timing import interleaved
+from benchmarks.timing import interleaved, table, write_json
 from hulltune import Corpus, EdgeScorer
 from hulltune.lines.compute import blocks_of, room_for_scores, search_block
 from tests.exactness.__main__ import shared

@@ -77,7 +77,8 @@ class EdgeScorer:
         from hulltune.kernels.exact_features import ExactFeatures
 
         nothing = NO_COLUMNS, NO_OFFSETS, NO_DOUBLES, NO_OFFSETS, NO_OFFSETS
-        features = ExactFeatures(*_by_precision(NO_DOUBLES), 0, NO_OFFSETS, NO_COLUMNS, NO_OFFSETS, *nothing)
+        singles, doubles = _by_precision(NO_DOUBLES)
+        features = ExactFeatures(singles, doubles, 0, NO_OFFSETS, NO_COLUMNS, NO_OFFSETS, *nothing)
         return features, weights, NO_DOUBLES.reshape(0, 0), NO_DOUBLES
 
     @cached_property
@@ -96,13 +97,15 @@ class EdgeScorer:
         corpus = self.corpus
         if isinstance(corpus.features, DenseFeatures):
             columns = self._columns
+            singles, doubles = _by_precision(columns.reshape(-1))
             return exact.ExactFeatures(
-                *_by_precision(columns.reshape(-1)), columns.shape[1], NO_OFFSETS, NO_COLUMNS,
+                singles, doubles, columns.shape[1], NO_OFFSETS, NO_COLUMNS,
                 *exact.dense_meanings(columns, corpus.sentence_edges),
             )  # fmt: skip
         offsets, columns, values = corpus.features.offsets, corpus.features.columns, corpus.features.values
+        singles, doubles = _by_precision(values)
         return exact.ExactFeatures(
-            *_by_precision(values), 0, offsets, columns,
+            singles, doubles, 0, offsets, columns,
             *exact.sparse_meanings(offsets, columns, values, corpus.sentence_edges),
         )  # fmt: skip
 
