@@ -137,14 +137,17 @@ def test_a_sentence_with_too_many_duplicates_keeps_what_was_found() -> None:
     assert (list(whole.texts), whole.complete.tolist()) == (["same", "other"], [True])
 
 
-def test_deep_forests_do_not_overflow_the_stack() -> None:
+@pytest.mark.parametrize(("depth", "losses"), [(30_000, [0.0, -1.0, -2.0]), (2_000, [0.0, -1.0, -1.0])])
+def test_deep_forests_do_not_overflow_the_stack(depth: int, losses: list[float]) -> None:
+    """Ties are judged over all edges in which they differ: with ties at every node, the time grows with the square."""
+    is_tied = losses[1] == losses[2]
     builder = ForestBuilder(feature_names=["score"])
     builder.add_edge(0, features=[0.0], output=["a"])
-    for node in range(1, 30_000):
+    for node in range(1, depth):
         builder.add_edge(node, [node - 1], features=[0.0], output=[0])
-        builder.add_edge(node, [node - 1], features=[-1.0], output=[0])
-    found = kbest(builder.build(root=29_999), [1.0], 3)
-    assert found.scores.tolist() == [0.0, -1.0, -1.0]
+        builder.add_edge(node, [node - 1], features=[-1.0 if is_tied else -float(node)], output=[0])
+    found = kbest(builder.build(root=depth - 1), [1.0], 3)
+    assert found.scores.tolist() == losses
 
 
 def test_sentences_without_derivations_have_none() -> None:

@@ -40,48 +40,63 @@ from hulltune.kernels.wholes import sign_of_vector
 
 
 @kernel
-def _add_features(graph: Graph, pool: Pool, derivation: int, sign: int, vectors: Int64s) -> None:
-    """Add ``sign`` times the features of a derivation to the first of some vectors. O(its edges)."""
-    stack = np.empty(64, np.int64)
-    stack[0] = derivation
-    height = 1
+def _exact_order(graph: Graph, pool: Pool, edge_a: int, tails_a: Int64s, edge_b: int, tails_b: Int64s) -> int:
+    """The sign of the difference of the exact scores of two derivations, each an edge with derivations of its tails.
+
+    Both are walked together, place by place, and parts that they share are passed over. O(edges that are not shared).
+    """
+    vectors = np.zeros((1, graph.first_digits[-1]), np.int64)
+    stack = np.empty((64, 2), np.int64)
+    stack, height = _with_edges(graph, edge_a, tails_a, edge_b, tails_b, vectors, stack, 0)
     while height:
         height -= 1
-        current = stack[height]
-        edge = pool.fields[current, EDGE]
-        add_edge(graph.features, graph.sentence, edge, graph.first_digits, graph.width, sign, vectors, 0)
-        arity = graph.tail_offsets[edge + 1] - graph.tail_offsets[edge]
-        if height + arity > stack.size:
-            stack = np.concatenate((stack, np.empty(stack.size + arity, np.int64)))
-        for i in range(arity):
-            stack[height] = pool.tails[pool.fields[current, TAILS] + i]
+        a, b = stack[height, 0], stack[height, 1]
+        edge_a, edge_b = (pool.fields[a, EDGE] if a >= 0 else -1), (pool.fields[b, EDGE] if b >= 0 else -1)
+        stack, height = _with_edges(
+            graph, edge_a, _tails_of(graph, pool, a), edge_b, _tails_of(graph, pool, b), vectors, stack, height
+        )
+    return sign_of_vector(
+        graph.features, graph.sentence, graph.first_digits, graph.width, graph.weights, vectors
+    )  # fmt: skip
+
+
+@kernel
+def _tails_of(graph: Graph, pool: Pool, derivation: int) -> Int64s:
+    """The derivations of a derivation's tails; none for −1."""
+    if derivation < 0:
+        return pool.tails[:0]
+    edge, first = pool.fields[derivation, EDGE], pool.fields[derivation, TAILS]
+    return pool.tails[first : first + graph.tail_offsets[edge + 1] - graph.tail_offsets[edge]]
+
+
+@kernel
+def _with_edges(
+    graph: Graph,
+    edge_a: int,
+    tails_a: Int64s,
+    edge_b: int,
+    tails_b: Int64s,
+    vectors: Int64s,
+    stack: Int64s,
+    height: int,
+) -> tuple[Int64s, int]:
+    """Add the features of one edge to the vector and take those of another from it (−1 is none), and put the pairs of
+    their tails that differ on the stack. Returns the stack and its height.
+    """
+    if edge_a != edge_b:
+        if edge_a >= 0:
+            add_edge(graph.features, graph.sentence, edge_a, graph.first_digits, graph.width, 1, vectors, 0)
+        if edge_b >= 0:
+            add_edge(graph.features, graph.sentence, edge_b, graph.first_digits, graph.width, -1, vectors, 0)
+    most = max(tails_a.size, tails_b.size)
+    if height + most > len(stack):
+        stack = np.concatenate((stack, np.empty((len(stack) + most, 2), np.int64)))
+    for i in range(most):
+        a, b = tails_a[i] if i < tails_a.size else -1, tails_b[i] if i < tails_b.size else -1
+        if a != b:
+            stack[height, 0], stack[height, 1] = a, b
             height += 1
-
-
-@kernel
-def _exact_order(graph: Graph, pool: Pool, a: int, b: int) -> int:
-    """The sign of the difference of the exact scores of two derivations."""
-    vectors = np.zeros((1, graph.first_digits[-1]), np.int64)
-    _add_features(graph, pool, a, 1, vectors)
-    _add_features(graph, pool, b, -1, vectors)
-    return sign_of_vector(
-        graph.features, graph.sentence, graph.first_digits, graph.width, graph.weights, vectors
-    )  # fmt: skip
-
-
-@kernel
-def _exact_order_of_edges(graph: Graph, pool: Pool, a: int, b: int) -> int:
-    """The sign of the difference of the exact scores of two edges, each with the best derivations of its tails."""
-    vectors = np.zeros((1, graph.first_digits[-1]), np.int64)
-    add_edge(graph.features, graph.sentence, a, graph.first_digits, graph.width, 1, vectors, 0)
-    add_edge(graph.features, graph.sentence, b, graph.first_digits, graph.width, -1, vectors, 0)
-    for slot in range(graph.tail_offsets[a], graph.tail_offsets[a + 1]):
-        _add_features(graph, pool, graph.tails[slot], 1, vectors)
-    for slot in range(graph.tail_offsets[b], graph.tail_offsets[b + 1]):
-        _add_features(graph, pool, graph.tails[slot], -1, vectors)
-    return sign_of_vector(
-        graph.features, graph.sentence, graph.first_digits, graph.width, graph.weights, vectors
-    )  # fmt: skip
+    return stack, height
 
 
 @kernel
@@ -90,7 +105,8 @@ def _comes_first(graph: Graph, pool: Pool, a: int, b: int) -> bool:
     if abs(pool.scores[a] - pool.scores[b]) > graph.tolerance:
         return bool(pool.scores[a] > pool.scores[b])
     if graph.tolerance > 0.0:
-        order = _exact_order(graph, pool, a, b)
+        tails_a, tails_b = _tails_of(graph, pool, a), _tails_of(graph, pool, b)
+        order = _exact_order(graph, pool, pool.fields[a, EDGE], tails_a, pool.fields[b, EDGE], tails_b)
         if order != 0:
             return order > 0
     while True:
@@ -168,6 +184,12 @@ def _add(graph: Graph, pool: Pool, node: int, edge: int, like: int, moved: int, 
 
 
 @kernel
+def _tails(graph: Graph, edge: int) -> Int64s:
+    """The best derivations of an edge's tails: the first of each node has its number."""
+    return graph.tails[graph.tail_offsets[edge] : graph.tail_offsets[edge + 1]].astype(np.int64)
+
+
+@kernel
 def _best_of_nodes(graph: Graph, nodes: int, pool: Pool, distinct: bool) -> Pool:
     """Find the best derivation of every node, among equals that of the first edge: Viterbi, O(edges) but for ties."""
     for node in range(nodes):
@@ -183,7 +205,7 @@ def _best_of_nodes(graph: Graph, nodes: int, pool: Pool, distinct: bool) -> Pool
                 or (
                     graph.tolerance > 0.0
                     and score >= best_score - graph.tolerance
-                    and _exact_order_of_edges(graph, pool, edge, best) > 0
+                    and _exact_order(graph, pool, edge, _tails(graph, edge), best, _tails(graph, best)) > 0
                 )
             ):
                 best, best_score = edge, score
