@@ -55,15 +55,19 @@ def test_decoding_gives_the_winner_beyond_rounding(
 def _other_lines(
     forest: Forest, origin: list[float], direction: list[float], found: Envelope, index: int
 ) -> list[tuple[float, float]]:
+    """The lines of derivations with other features than those of a segment: of those with the same the first wins."""
     per_edge = edge_lines(forest, origin, direction)
-    lines = {
-        (float(sum(per_edge[e][0] for e in d)), float(sum(per_edge[e][1] for e in d))) for d in derivations(forest)
-    }
-    return [line for line in lines if line != (found.slopes[index], found.intercepts[index])]
+    rows = forest.features.toarray()
+    winner = rows[list(found.edges(index))].sum(axis=0)
+    return [
+        (float(sum(per_edge[e][0] for e in edges)), float(sum(per_edge[e][1] for e in edges)))
+        for edges in derivations(forest)
+        if np.any(rows[list(edges)].sum(axis=0) != winner)
+    ]
 
 
 def test_decoding_is_as_exact_as_doubles_on_large_counts() -> None:
-    """Counts that are not small are scored like reals: their weights are not rounded."""
+    """Large counts beside small reals: no weight is rounded more than the others."""
     rng = np.random.default_rng(0)
     for _ in range(100):
         counted = rng.integers(1, 2**19, 3).astype(float)
