@@ -72,7 +72,8 @@ def test_every_output_format_holds_the_same_weights(data: Path, capsys: pytest.C
 
 def test_all_constraints_arrive(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = run_json(
-        capsys, "tune", "lists.jsonl", *QUICK, "--json", "--features", "words,rank", "--fix", "f0=1",
+        capsys, "tune", "lists.jsonl", "--metric", "wer", "--restarts", "2", "--also", "cer", "--json", "--features",
+        "words,rank", "--fix", "f0=1",
         "--min", "f1=-0.25", "--max", "f1=0.5", "--sign", "words=-", "--tie", "f2,rank", "--scale", "none",
         "--policy", "closest",
         "--smoothing", "mean", "--search", "coordinate",

@@ -23,7 +23,8 @@ from tests.tuning.corpora import random_lists
 
 @pytest.mark.parametrize("more", [[], ["--folds", "40"], ["--replicates", "500"]])
 def test_an_interrupt_ends_with_the_best_so_far_written(folder: Path, more: list[str]) -> None:
-    write_jsonl(random_lists(1, sentences=60, candidates=10), folder / "lists.jsonl")
+    sizes = {"sentences": 60} if more else {"sentences": 400, "features": 8}  # a search that does not end by itself
+    write_jsonl(random_lists(1, candidates=10, **sizes), folder / "lists.jsonl")
     restarts = ["--restarts", "20000"] if not more else ["--restarts", "1"]
     command = [
         sys.executable, "-m", "hulltune", "tune", "lists.jsonl", "--metric", "wer", "--also", "cer", "--out", "w.json",

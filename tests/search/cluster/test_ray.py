@@ -28,7 +28,7 @@ from tests.tuning.corpora import random_lists
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'hulltune[ray]'")
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install ray")
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 

@@ -20,7 +20,7 @@ def connected() -> tuple[Any, bool]:
     try:
         import ray
     except ImportError:
-        raise InputError("cluster: Ray is not installed; install it with: pip install 'hulltune[ray]'") from None
+        raise InputError("cluster: Ray is not installed; install it with: pip install ray") from None
     if ray.is_initialized():
         return ray, False
     address = os.environ.get("RAY_ADDRESS")
