@@ -65,7 +65,7 @@ def pid(fleet: Actors, shard: int) -> int:
 
 def test_tune_on_ray_is_tune_in_one_process(session: None) -> None:
     alone = tune(DATA, metric="wer", search=RUN.strategy)
-    together = tune(DATA, metric="wer", search=RUN.strategy, cluster="ray", workers=2)  # through the object store
+    together = tune(DATA, metric="wer", search=RUN.strategy, cluster="ray", workers=2)
     assert described(alone) == described(together)
     assert ray.is_initialized()  # the cluster was there before, so it stays
     assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"

@@ -63,9 +63,9 @@ class ShardActor:
 class Actors:
     """A fleet of Ray actors, one for each shard."""
 
-    def __init__(self, shards: Sequence[ShardFile], *, restarts: int = RESTARTS, shared: bool = True) -> None:
-        """Join the cluster of RAY_ADDRESS, or start one on this machine. Unless the folder of the shards is ``shared``
-        by all nodes, or if a node turns out not to see it, shards go through the object store.
+    def __init__(self, shards: Sequence[ShardFile], *, restarts: int = RESTARTS) -> None:
+        """Join the cluster of RAY_ADDRESS, or start one on this machine. A node that does not see the file of its shard
+        gets it through the object store.
         """
         self._ray, self._started = connected()
         self.shards, self._files = len(shards), shards
@@ -74,9 +74,6 @@ class Actors:
         self._lock = threading.Lock()
         self._contents: dict[int, Any] = {}
         self.worked = 0.0
-        if not shared:
-            for shard in shards:
-                self._send_content(shard.number)
         # A fraction of a CPU: on a cluster without a free one, a run must not wait for ever.
         remote = self._ray.remote(max_restarts=restarts, max_task_retries=restarts, num_cpus=0.01)(ShardActor)
         self.actors = [remote.remote(shard) for shard in shards]
@@ -89,12 +86,12 @@ class Actors:
         told: list[Telling | None] = [None] * len(asked) if tellings is None else list(tellings)
         number = next(self._rounds)
         sent = self._ray.put(question)  # once for all actors
-        answers = self._answers(number, sent, asked, told)
+        # Without their contents: Ray would unpack those for every question, whether the actor has them or not.
+        answers = self._answers(number, sent, asked, told, [None] * len(asked))
         missing = [place for place, answer in enumerate(answers) if isinstance(answer, Missing)]
         if missing:
-            for place in missing:
-                self._send_content(asked[place])
-            again = self._answers(number, sent, [asked[k] for k in missing], [told[k] for k in missing])
+            contents = [self._content(asked[place]) for place in missing]
+            again = self._answers(number, sent, [asked[k] for k in missing], [told[k] for k in missing], contents)
             for place, answer in zip(missing, again, strict=True):
                 answers[place] = answer
         return answers
@@ -106,10 +103,12 @@ class Actors:
         if self._started:
             self._ray.shutdown()
 
-    def _answers(self, number: int, question: Any, shards: list[int], tellings: list[Telling | None]) -> list[Any]:
+    def _answers(
+        self, number: int, question: Any, shards: list[int], tellings: list[Telling | None], contents: list[Any]
+    ) -> list[Any]:
         calls = [
-            self.actors[shard].answer.remote(number, question, telling, self._contents.get(shard))
-            for shard, telling in zip(shards, tellings, strict=True)
+            self.actors[shard].answer.remote(number, question, telling, content)
+            for shard, telling, content in zip(shards, tellings, contents, strict=True)
         ]
         try:
             found = self._ray.get(calls)
@@ -121,10 +120,12 @@ class Actors:
             self.worked += max(seconds for *_, seconds in found)
         return [answer for _, answer, _ in found]
 
-    def _send_content(self, shard: int) -> None:
+    def _content(self, shard: int) -> Any:
+        """The content of a shard's file in the object store."""
         with self._lock:
             if shard not in self._contents:
                 self._contents[shard] = self._ray.put(self._files[shard].content())
+            return self._contents[shard]
 
 
 def _lost(error: BaseException, restarts: int) -> str:

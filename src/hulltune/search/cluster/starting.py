@@ -76,7 +76,7 @@ def driver_of(
         if cluster == "ray":
             from hulltune.search.cluster.actors import Actors
 
-            fleet = Actors(shards, shared=folder is not None)
+            fleet = Actors(shards)
         else:
             fleet = Processes(shards, count)
         stack.callback(fleet.close)
