@@ -285,7 +285,7 @@ def metered(meter: Meter) -> Iterator[None]:
 
     class Here(threads._Pool):
         def __init__(self) -> None:
-            self.calls = self  # type: ignore[assignment]
+            self.calls = self  # type: ignore[assignment]  # a queue that runs what is put into it
 
         def have(self, count: int) -> None:
             pass
@@ -294,11 +294,11 @@ def metered(meter: Meter) -> Iterator[None]:
             call()
 
     kept = threads._Work, threads._pool
-    threads._Work, threads._pool = Measured, Here()  # type: ignore[misc]
+    threads._Work, threads._pool = Measured, Here()  # type: ignore[misc]  # for a while
     try:
         yield
     finally:
-        threads._Work, threads._pool = kept  # type: ignore[misc]
+        threads._Work, threads._pool = kept  # type: ignore[misc]  # a class is put back
 
 
 def outside(job: Job) -> dict[str, Any]:
@@ -327,7 +327,7 @@ def outside(job: Job) -> dict[str, Any]:
 
 def _most(profile: cProfile.Profile) -> list[tuple[str, float]]:
     rows = []
-    for (file, _, name), (_, _, own, *_) in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]
+    for (file, _, name), (_, _, own, *_) in pstats.Stats(profile).stats.items():  # type: ignore[attr-defined]  # not in its stubs
         where = Path(file).stem if file != "~" else ""
         rows.append((f"{where}.{name}" if where else name, own))
     return sorted(rows, key=lambda row: -row[1])[:LISTED]

@@ -45,7 +45,9 @@ def problem_of(corpus: Corpus, metric: str | Metric) -> Problem:
     return Problem(corpus, chosen, [(f"a b {k % 2} c d",) for k in range(len(corpus))])
 
 
-def slow(problem: Problem, found: Round, policy: Policy, points: NDArray[np.float64], limits: Any) -> None:
+def assert_as_chosen_slowly(
+    problem: Problem, found: Round, policy: Policy, points: NDArray[np.float64], limits: Any
+) -> None:
     """Assert that each line of a round is that of its whole surface."""
     intervals, _ = limits.intervals(found.origin, found.directions)
     for line, (direction, interval) in enumerate(zip(found.directions, intervals, strict=True)):
@@ -97,7 +99,7 @@ def test_a_round_is_its_lines(
         problem, start, problem.loss(start), np.array(directions), compiled, policy,
         points=sampled, runner=Threads(threads),
     )  # fmt: skip
-    slow(problem_of(corpus, metric), found, policy, sampled, compiled)
+    assert_as_chosen_slowly(problem_of(corpus, metric), found, policy, sampled, compiled)
     assert [move.loss for move in found] == found.losses.tolist()
     assert found.gains().tolist() == sorted(
         np.flatnonzero(found.losses < found.current_loss).tolist(), key=lambda line: (found.losses[line], line)
@@ -127,7 +129,7 @@ def test_a_round_over_many_lists_is_its_lines(metric: str, policy: str, monkeypa
         for runner in (Threads(1), Threads(2), Threads(5))
     ]
     assert len(results[0].gains()) > 0
-    slow(problem, results[0], Policy(policy), points, compiled)
+    assert_as_chosen_slowly(problem, results[0], Policy(policy), points, compiled)
     for other in results[1:]:
         for field in ("numbers", "etas", "losses", "sampled", "directions"):
             np.testing.assert_array_equal(getattr(other, field), getattr(results[0], field))
@@ -148,7 +150,7 @@ def test_real_statistics_and_large_sums_are_searched_line_by_line() -> None:
         found = search_lines(
             problem, start, problem.loss(start), rng.normal(size=(9, WIDTH)), compiled, Policy(), points=points
         )
-        slow(problem, found, Policy(), points, compiled)
+        assert_as_chosen_slowly(problem, found, Policy(), points, compiled)
 
 
 def test_directions_without_room_have_no_line() -> None:

@@ -160,6 +160,7 @@ def strategy_of(options: SearchOptions, **further: Any) -> Strategy:
     """
     from hulltune.search.strategies import STRATEGIES, get_strategy
 
+    # Each strategy is a dataclass, which their common class cannot say.
     known = {name: {each.name for each in fields(kind)} for name, kind in STRATEGIES.items()}  # type: ignore[arg-type]
     given = {name: getattr(options, name) for name in ("restarts", "directions", "policy", "smoothing")}
     given = {name: value for name, value in given.items() if value is not None}
