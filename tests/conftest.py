@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterable
 
 import sacrebleu.metrics.bleu
@@ -23,3 +24,6 @@ def _added_in_turn(values: Iterable[float]) -> float:
 
 # sacrebleu adds logarithms with sum(), whose last bit changed with Python 3.12; hulltune's BLEU did not change with it.
 sacrebleu.metrics.bleu.sum = _added_in_turn  # type: ignore[attr-defined]
+
+# A shell lets its background jobs ignore SIGINT: tests that interrupt themselves would wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
