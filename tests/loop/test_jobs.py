@@ -349,6 +349,25 @@ def test_a_decoder_that_hangs_is_ended_and_tried_again(room: Path) -> None:
     assert not is_running(int((room / "notes" / "called").read_text().split()[-2]))
 
 
+def test_the_piece_that_had_all_its_tries_is_told() -> None:
+    """The first fails once, when the second has been given up."""
+    first, second = Piece(0, first=0, count=1), Piece(1, first=1, count=1)
+    has_begun = threading.Event()
+    threads: dict[Piece, threading.Thread] = {}
+
+    def decode(piece: Piece, job: int) -> None:
+        threads[piece] = threading.current_thread()
+        if piece == second:
+            has_begun.set()
+        else:
+            assert has_begun.wait(60)
+            threads[second].join(60)
+        raise DecoderError("no luck")
+
+    with pytest.raises(DecoderError, match=r"^line 2: no luck \(tried 2 times\)$"):
+        Jobs(2, retries=1).run([first, second], decode, stop=lambda: None, told=lambda piece: None)
+
+
 def test_what_a_function_raises_is_told_with_its_place(tmp_path: Path) -> None:
     def decode(weights: Mapping[str, float], inputs: Sequence[int]) -> Any:
         if 7 in inputs:

@@ -107,6 +107,7 @@ class _Run:
         """Set when no further piece may be begun."""
         self.news: queue.SimpleQueue[tuple[Piece, object, bool] | None] = queue.SimpleQueue()
         """Pieces with their answers or errors, and whether the piece is tried again; None when a thread ends."""
+        self.tries: dict[Piece, int] = {}
 
     def work(self, job: int) -> None:
         """Decode pieces until none is left, or one has failed."""
@@ -126,6 +127,7 @@ class _Run:
         tries = 0
         while True:
             tries += 1
+            self.tries[piece] = tries
             try:
                 return self.decode(piece, job)
             except DecoderError as error:
@@ -166,5 +168,6 @@ class _Run:
                     found[piece] = answer  # type: ignore[assignment]
                     told(piece)
         if failed:
-            raise failed[min(failed, key=lambda piece: piece.number)]
+            # A piece that was given up only because another one had failed is not the one to tell.
+            raise failed[min(failed, key=lambda piece: (-self.tries[piece], piece.number))]
         return found
