@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import dis
+import re
 import signal
 import sys
 import threading
 import time
+import types
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import hulltune
 from hulltune.interrupts import Terminated, interrupts_deferred, interrupts_set, terminable
 
 
@@ -81,3 +87,47 @@ def test_a_signal_during_a_finaliser_is_not_lost(number: signal.Signals) -> None
         assert isinstance(caught.value, Terminated) == (number == signal.SIGTERM)
     assert set(told) == ({number} if number == signal.SIGTERM else set())
     assert sys.unraisablehook is hook
+
+
+SOURCES = sorted(Path(hulltune.__file__).parent.rglob("*.py"))
+LOCK = re.compile(r"(\w+) = threading\.(?:Lock|RLock|Condition)\(")
+
+
+def code_objects(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from code_objects(constant)
+
+
+def uncovered_jumps(source: str) -> list[int]:
+    """The lines of jumps back inside of a lock's ``with`` that no entry of the exception table covers."""
+    locks = set(LOCK.findall(source))
+    bodies = [
+        (node.body[0].lineno, node.body[-1].end_lineno or 0)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.With)
+        and any(ast.unparse(item.context_expr).rpartition(".")[2] in locks for item in node.items)
+    ]
+    lines = []
+    for code in code_objects(compile(source, "source", "exec")):
+        covered = [range(entry.start, entry.end) for entry in dis.Bytecode(code).exception_entries]  # type: ignore[attr-defined]
+        for each in dis.get_instructions(code):
+            line = each.positions.lineno if each.positions else None
+            if each.opname == "JUMP_BACKWARD" and not any(each.offset in place for place in covered):
+                lines += [line for first, last in bodies if line is not None and first <= line <= last]
+    return lines
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="comprehensions have code of their own before Python 3.12")
+@pytest.mark.parametrize("path", [path for path in SOURCES if LOCK.search(path.read_text(encoding="utf-8"))], ids=str)
+def test_an_interrupt_in_a_loop_leaves_no_lock_behind(path: Path) -> None:
+    """Some jumps to the head of a loop are outside of a ``with`` around it (python/cpython#108214)."""
+    assert uncovered_jumps(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="comprehensions have code of their own before Python 3.12")
+def test_loops_that_end_with_a_condition_would_leave_a_lock_behind() -> None:
+    """If this fails, Python covers such jumps, and the check above may go with the versions that do not."""
+    source = "lock = threading.Lock()\ndef f(calls):\n with lock:\n  for call in calls:\n   if call:\n    call()\n"
+    assert uncovered_jumps(source) in ([5], [6])

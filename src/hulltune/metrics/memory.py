@@ -328,12 +328,18 @@ class _Texts:
         numbers = [self._numbers.get(pair, -1) for pair in pairs]
         if -1 in numbers:
             with self._lock:
-                for place, pair in enumerate(pairs):
-                    if numbers[place] < 0:
-                        numbers[place] = self._numbers.setdefault(pair, len(self._pairs))
-                        if numbers[place] == len(self._pairs):
-                            self._pairs.append(pair)
+                numbers = self._numbers_of_all(pairs)
         return np.array(numbers, dtype=np.int64)
+
+    def _numbers_of_all(self, pairs: Sequence[tuple[int, str]]) -> list[int]:
+        """The number of each pair, while the lock is held."""
+        numbers = []
+        for pair in pairs:
+            number = self._numbers.setdefault(pair, len(self._pairs))
+            if number == len(self._pairs):
+                self._pairs.append(pair)
+            numbers.append(number)
+        return numbers
 
     def first_equals(self, numbers: Int64s) -> Int64s:
         """The numbers themselves: equal texts share one already."""

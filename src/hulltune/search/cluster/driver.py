@@ -85,14 +85,18 @@ class Driver:
         rows[listed] = self._memory.rows(numbers[listed])
         keys = [(int(sentences[k]), texts[k]) for k in np.flatnonzero(~listed).tolist()]
         with self._telling:
-            new = [key for key in dict.fromkeys(keys) if key not in self._rows]
-            if new:
-                asked = self._memory.ask(np.array([sentence for sentence, _ in new]), [text for _, text in new])
-                self._rows.update(zip(new, asked.tolist(), strict=True))
-            rows[~listed] = [self._rows[key] for key in keys]
+            rows[~listed] = self._rows_of(keys)
         ends = np.cumsum([len(each) for each in unknown])[:-1]
         table = self._memory.table
         return [Telling(each, table[part]) for each, part in zip(unknown, np.split(rows, ends), strict=True)]
+
+    def _rows_of(self, keys: Sequence[tuple[int, str]]) -> list[int]:
+        """The row of each text of a sentence; the metric is asked for the new ones."""
+        new = [key for key in dict.fromkeys(keys) if key not in self._rows]
+        if new:
+            asked = self._memory.ask(np.array([sentence for sentence, _ in new]), [text for _, text in new])
+            self._rows.update(zip(new, asked.tolist(), strict=True))
+        return [self._rows[key] for key in keys]
 
 
 def _checked(answers: list[Any]) -> list[Any]:

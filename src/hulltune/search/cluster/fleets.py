@@ -91,7 +91,7 @@ class OpenCalls:
     def of_shards(self, shards: Sequence[int]) -> list[Call]:
         """The open calls of some shards, the oldest first."""
         with self._changed:
-            return [call for call in self._open.values() if call.shard in shards]
+            return list(filter(lambda call: call.shard in shards, self._open.values()))
 
     def deliver(self, number: int, shard: int, answer: Any, *, seconds: float = 0.0, size: int = 0) -> None:
         """Take an answer, if its call is open; with the time that the worker took, and its size in bytes."""
@@ -112,10 +112,9 @@ class OpenCalls:
         keys = [(call.round, call.shard) for call in calls]
         with self._changed:
             try:
-                while not all(key in self._answers for key in keys):
-                    if self._lost is not None:
-                        raise ClusterError(self._lost)
-                    self._changed.wait()
+                self._changed.wait_for(lambda: self._lost is not None or self._answers.keys() >= set(keys))
+                if self._lost is not None and not self._answers.keys() >= set(keys):
+                    raise ClusterError(self._lost)
                 self.worked += max(self._seconds[key] for key in keys)
                 return [self._answers[key] for key in keys]
             finally:
