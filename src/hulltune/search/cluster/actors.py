@@ -85,13 +85,13 @@ class Actors:
         asked = list(range(self.shards) if shards is None else shards)
         told: list[Telling | None] = [None] * len(asked) if tellings is None else list(tellings)
         number = next(self._rounds)
-        sent = self._ray.put(question)  # once for all actors
-        # Without their contents: Ray would unpack those for every question, whether the actor has them or not.
-        answers = self._answers(number, sent, asked, told, [None] * len(asked))
+        # The question itself, not a place in Ray's store: to put it there took longer than to send it to every actor.
+        # Without the contents of shards: Ray would unpack those for every question, whether the actor has them or not.
+        answers = self._answers(number, question, asked, told, [None] * len(asked))
         missing = [place for place, answer in enumerate(answers) if isinstance(answer, Missing)]
         if missing:
             contents = [self._content(asked[place]) for place in missing]
-            again = self._answers(number, sent, [asked[k] for k in missing], [told[k] for k in missing], contents)
+            again = self._answers(number, question, [asked[k] for k in missing], [told[k] for k in missing], contents)
             for place, answer in zip(missing, again, strict=True):
                 answers[place] = answer
         return answers
@@ -104,7 +104,7 @@ class Actors:
             self._ray.shutdown()
 
     def _answers(
-        self, number: int, question: Any, shards: list[int], tellings: list[Telling | None], contents: list[Any]
+        self, number: int, question: Question, shards: list[int], tellings: list[Telling | None], contents: list[Any]
     ) -> list[Any]:
         calls = [
             self.actors[shard].answer.remote(number, question, telling, content)
