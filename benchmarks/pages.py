@@ -35,19 +35,13 @@ def measured(name: str) -> Any:
 
 def fast() -> str:
     """The paragraph of the README."""
-    (forest,) = [found for found in measured("engine")["four shapes"] if found["shape"] == "CKY, 40 words"]
-    ours, theirs = forest["milliseconds"]["auto"], forest["milliseconds"]["C++ hull"]
     tuning, proven = measured("tuning"), measured("certified")["targets"][0]
     search, run = tuning["line searches"][0], tuning["whole run"]
     words = [
-        f"**Fast** means, on one core: the envelope of a parse forest of {_round(forest['edges'], -2)} edges with",
-        f"{forest['segments']} segments takes {_digits(ours)} ms, {theirs / ours:.0f} times less than a plain C++",
-        f"implementation of the hull semiring; a line search over {search['sentences']:,} lists of",
-        f"{search['hypotheses']} candidates, BLEU included, takes {_digits(1e3 / search['searches a second'])} ms, and",
-        f"tuning them from the text file to the weights {run['CPU seconds']:.0f} s (Moses' `mert`:",
-        f"{1e3 / search['Moses']:.0f} ms and {run['Moses, seconds']:.0f} s); the best two weights of a recogniser,",
-        f"with a proof, take {_digits(proven['seconds'])} s. [The benchmarks](docs/benchmarks.md) also say",
-        "where others are ahead.",
+        f"**Fast**: {search['sentences']:,} lists of {search['hypotheses']} candidates tuned for BLEU in",
+        f"{run['CPU seconds']:.0f} s of one core (Moses' `mert`: {run['Moses, seconds']:.0f}), two weights of a",
+        f"recogniser proven best in {_digits(proven['seconds'])} s.",
+        "[Benchmarks](docs/benchmarks.md) also say where others lead.",
     ]
     return _wrapped(" ".join(words))
 

@@ -14,7 +14,7 @@ import pytest
 
 import hulltune
 from hulltune import Climb, Constraints, Forest, ForestBuilder, InputError
-from hulltune.arrays import as_number, as_table, as_whole
+from hulltune.arrays import as_number, as_table, as_whole, plain_sum
 from hulltune.metrics import Bleu, ChrF, FMeasure, Metric, PreparedMetric, Ter
 from hulltune.metrics.given import ScoreTable
 
@@ -229,3 +229,9 @@ class Counting(Metric):
 def test_statistics_of_a_metric(kind: str) -> None:
     found = hulltune.score(records(float), {"x": 1.0, "y": 0.0}, metric=Counting(KINDS[kind]))
     assert found == 2.0
+
+
+def test_a_plain_sum_rounds_each_addition_with_every_python() -> None:
+    assert plain_sum([0.1] * 10) == 0.9999999999999999  # sum() gives 1.0 since Python 3.12
+    assert plain_sum(iter([1e308, 1e308])) == float("inf")
+    assert plain_sum([]) == 0.0

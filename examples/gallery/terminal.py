@@ -1,4 +1,7 @@
-"""A run of `hulltune tune` in a terminal, as a picture: the built-in decoder's lists, tuned and cross-validated."""
+"""A run of `hulltune tune` in a terminal, as two pictures: the built-in decoder's lists, tuned and cross-validated.
+
+terminal.svg has the whole answer, terminal-scores.svg its first part, for the README.
+"""
 
 import io
 import os
@@ -53,12 +56,20 @@ def answer(command: str, folder: str) -> str:
     return b"".join(parts).decode().replace("\r\n", "\n")
 
 
+def draw(text: str, name: str) -> None:
+    """Write the command and an answer as a picture."""
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
+    console.print(Text.assemble(("$ ", "bold green"), (f"hulltune {SHOWN}", "bold")))
+    console.print(Text.from_ansi(text.rstrip()))
+    picture = console.export_svg(
+        title="hulltune tune", theme=SVG_EXPORT_THEME, code_format=PICTURE, unique_id="terminal"
+    )
+    Path(name).write_text(picture, encoding="utf-8")
+
+
 with TemporaryDirectory() as folder:
     for command in PREPARE:
         answer(command, folder)
     text = answer(SHOWN, folder)
-console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
-console.print(Text.assemble(("$ ", "bold green"), (f"hulltune {SHOWN}", "bold")))
-console.print(Text.from_ansi(text.rstrip()))
-picture = console.export_svg(title="hulltune tune", theme=SVG_EXPORT_THEME, code_format=PICTURE, unique_id="terminal")
-Path("terminal.svg").write_text(picture, encoding="utf-8")
+draw(text, "terminal.svg")
+draw(text.partition("\nfeature ")[0], "terminal-scores.svg")

@@ -1,11 +1,13 @@
-"""Names for the array types that all rooms use, and what counts as a number."""
+"""Names for the array types that all rooms use, what counts as a number, and a sum that every Python gives."""
 
 from __future__ import annotations
 
 import dataclasses
 import numbers
 import operator
+from collections.abc import Iterable
 from decimal import Decimal
+from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -48,6 +50,15 @@ def as_whole(value: Any) -> int | None:
         return operator.index(value) if getattr(value, "ndim", 0) == 0 else None
     except TypeError:
         return None
+
+
+def plain_sum(values: Iterable[float]) -> float:
+    """Floats added from left to right, each time rounded.
+
+    Python's sum() gives that up to 3.11 and compensates for rounding since: a search that compares such sums would take
+    other paths with another Python.
+    """
+    return reduce(operator.add, values, 0.0)
 
 
 def as_table(values: Any) -> NDArray[Any]:

@@ -1,6 +1,7 @@
 """Small files in every format that hulltune reads, written from a fixed seed without any code of hulltune.
 
-Only ``random.Random.random`` is drawn from, whose numbers are the same in every version of Python.
+Only ``random.Random.random`` is drawn from, whose numbers are the same in every version of Python, and floats are added
+one by one, since sum() rounds otherwise from 3.12 on.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import math
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import groupby
+from operator import add
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -131,7 +134,7 @@ def _candidates(dice: Dice, reference: Sequence[str], size: int) -> Iterator[Can
             "words": float(len(words)),
             "hint": float(dice.below(3)),
         }
-        last = Candidate(" ".join(words), features, round(sum(features.values()), 3))
+        last = Candidate(" ".join(words), features, round(reduce(add, features.values()), 3))
         yield last
 
 

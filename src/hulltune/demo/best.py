@@ -12,6 +12,7 @@ from heapq import heapify, heappop, heappush
 from operator import add, mul
 from typing import NamedTuple
 
+from hulltune.arrays import plain_sum
 from hulltune.data.forest import Forest
 
 
@@ -53,7 +54,7 @@ class _Search:
             for e in range(forest.edges)
         ]
         self._features = list(map(tuple, forest.features.toarray().tolist()))
-        self._scores = [sum(map(mul, weights, row), 0.0) for row in self._features]
+        self._scores = [plain_sum(map(mul, weights, row)) for row in self._features]
         self._nodes: list[_Node | None] = [None] * forest.nodes
 
     def get(self, number: int, rank: int) -> Translation | None:
@@ -94,7 +95,7 @@ class _Search:
         return parts
 
     def _score(self, edge: int, ranks: tuple[int, ...]) -> float:
-        return sum([part.score for part in self._parts(edge, ranks)], self._scores[edge])
+        return plain_sum([self._scores[edge], *(part.score for part in self._parts(edge, ranks))])
 
     def _join(self, edge: int, ranks: tuple[int, ...]) -> tuple[tuple[str, ...], tuple[float, ...]]:
         parts = self._parts(edge, ranks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hulltune.arrays import plain_sum
 from hulltune.demo.language_model import END, START, LanguageModel
 
 State = tuple[tuple[str, ...], tuple[str, ...]]
@@ -45,7 +46,7 @@ class Scorer:
         first = piece[0]
         estimate = self._estimates.get(first)
         if estimate is None:
-            estimate = sum(self._model.log_probability(first[:place], word) for place, word in enumerate(first))
+            estimate = plain_sum(self._model.log_probability(first[:place], word) for place, word in enumerate(first))
             self._estimates[first] = estimate
         return estimate
 

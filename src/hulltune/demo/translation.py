@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
 
+from hulltune.arrays import plain_sum
 from hulltune.data.deduction import Axiom, Deduction, Rule, Step, each, variables
 from hulltune.data.forest import Forest
 from hulltune.data.rules import Item
@@ -207,7 +208,7 @@ class _Beam:
 
     def observe(self, step: Step) -> None:
         """Keep the best score of each item. All rules here give the features of a step as a vector."""
-        score = sum(map(mul, self._weights, step.features), 0.0)  # type: ignore[arg-type]  # rules may give other kinds
+        score = plain_sum(map(mul, self._weights, step.features))  # type: ignore[arg-type]  # rules may give other kinds
         for premise in step.premises:
             score += self._best[premise]
         known = self._best.get(step.item)

@@ -13,6 +13,7 @@ import os
 import re
 from dataclasses import dataclass, field
 
+from hulltune.arrays import plain_sum
 from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import Problems, first_line, first_lines, numbered_lines
@@ -95,5 +96,5 @@ def _further(kind: str, rest: str, hypothesis: _Hypothesis) -> str | None:
     numbers = [value for value in values if value is not None]
     if len(numbers) < len(values) or "logprob" in hypothesis.features:
         return "expected one 'P-number', a tab and numbers after the H- line"
-    hypothesis.features.update(logprob=float(sum(numbers)), length=float(len(numbers)))
+    hypothesis.features.update(logprob=plain_sum(numbers), length=float(len(numbers)))
     return None

@@ -29,22 +29,16 @@ Rows = Int64s  # or float64
 
 
 @kernel
-def _mean_log(logs: Floats, first: Int, order: Int, compensated: bool) -> Float:
-    """The mean of ``order`` logarithms from ``first`` on, added as Python's sum() does.
+def _mean_log(logs: Floats, first: Int, order: Int) -> Float:
+    """The mean of ``order`` logarithms from ``first`` on, added from left to right.
 
-    Since Python 3.12 it adds with Neumaier's correction (``compensated``), before that plainly.
+    sacrebleu adds them with Python's sum(), which did so up to Python 3.11 and compensates for rounding since.
+    Following it would give scores, and so paths of a search, that depend on the version of Python.
     """
-    total, correction = 0.0, 0.0
+    total = 0.0
     for n in range(order):
-        term = logs[first + n]
-        partial = total + term
-        if compensated:
-            if abs(total) >= abs(term):
-                correction += (total - partial) + term
-            else:
-                correction += (term - partial) + total
-        total = partial
-    return (total + correction) / order
+        total += logs[first + n]
+    return total / order
 
 
 @kernel
@@ -61,7 +55,6 @@ def _smoothed_bleu(
     smoothing: Int,
     value: float,
     effective_order: bool,
-    compensated: bool,
     logs: Floats,
 ) -> float:
     """BLEU of any row. The smoothing methods are 0 to 3 of Chen and Cherry (2014)."""
@@ -97,7 +90,7 @@ def _smoothed_bleu(
             return 0.0
         logs[n] = math.log(precision)
     penalty = _brevity_penalty(float(row[0]), float(row[1]))
-    return penalty * math.exp(_mean_log(logs, 0, used, compensated))
+    return penalty * math.exp(_mean_log(logs, 0, used))
 
 
 @kernel
@@ -112,19 +105,17 @@ def _fill_precisions(columns: Rows, order: Int, quotients: Floats) -> None:
 
 
 @kernel
-def _fill_mean_logs(quotients: Floats, count: Int, order: Int, compensated: bool, logs: Floats, means: Floats) -> None:
+def _fill_mean_logs(quotients: Floats, count: Int, order: Int, logs: Floats, means: Floats) -> None:
     width = 2 + 2 * order
     for k in range(count):
         for n in range(order):
             logs[k * order + n] = math.log(quotients[k * width + 2 + n])
     for k in range(count):
-        means[k] = _mean_log(logs, k * order, order, compensated)
+        means[k] = _mean_log(logs, k * order, order)
 
 
 @kernel
-def bleu_scores(
-    rows: Rows, order: Int, smoothing: Int, value: float, effective_order: bool, compensated: bool
-) -> Floats:
+def bleu_scores(rows: Rows, order: Int, smoothing: Int, value: float, effective_order: bool) -> Floats:
     """BLEU of each (length, reference length, matches per order, n-grams per order), O(order) each.
 
     Rows that have matches of every order and need no smoothing go through in blocks, the others one by one.
@@ -141,9 +132,9 @@ def bleu_scores(
         count = len(block)
         _fill_precisions(columns[start * width : (start + count) * width], order, quotients)
         if order == 4:  # a constant, for which the compiler unrolls the loops
-            _fill_mean_logs(quotients, count, 4, compensated, logs, means)
+            _fill_mean_logs(quotients, count, 4, logs, means)
         else:
-            _fill_mean_logs(quotients, count, order, compensated, logs, means)
+            _fill_mean_logs(quotients, count, order, logs, means)
         shorts = 0  # collected without a branch: which rows are short is as good as random
         for k in range(count):
             scores[start + k] = math.exp(means[k])
@@ -157,9 +148,7 @@ def bleu_scores(
             any_special |= not abs(means[k]) < np.inf
         for k in range(count if any_special else 0):
             if smoothing == ADD_K or not abs(means[k]) < np.inf:
-                scores[start + k] = _smoothed_bleu(
-                    block[k], order, smoothing, value, effective_order, compensated, logs
-                )
+                scores[start + k] = _smoothed_bleu(block[k], order, smoothing, value, effective_order, logs)
     return scores
 
 

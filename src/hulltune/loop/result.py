@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hulltune.arrays import plain_sum
 from hulltune.formats.result_files import as_record, load_record, save_record
 from hulltune.tuning.tune import Progress
 from hulltune.wording import counted, score_text
@@ -164,7 +165,7 @@ class LoopProgress:
 
 
 def _shares(weights: Mapping[str, float]) -> dict[str, float]:
-    total = sum(map(abs, weights.values()))
+    total = plain_sum(map(abs, weights.values()))
     return {name: weight / total if total else 0.0 for name, weight in weights.items()}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
@@ -122,8 +121,6 @@ class Bleu(Metric):
             methods[self.smooth_method],
             self._smooth_value or 0.0,
             self.effective_order,
-            # sacrebleu adds with sum(), which compensates for rounding since Python 3.12.
-            sys.version_info >= (3, 12),
         )
         return scores.reshape(np.shape(statistics)[:-1])
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int64s
+from hulltune.arrays import Floats, Int64s, plain_sum
 from hulltune.errors import InputError
 from hulltune.metrics.base import Known, Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, Ranges
@@ -119,7 +119,7 @@ class Combination(Metric):
         """The sum of the least losses of the parts, moved outward by its rounding."""
         parts = [abs(weight) * metric.least_loss for weight, metric in self.terms]
         parts.append(-self.constant if self.higher_is_better else self.constant)
-        return sum(parts) - SAFETY * sum(map(abs, parts)) if np.all(np.isfinite(parts)) else -np.inf
+        return plain_sum(parts) - SAFETY * plain_sum(map(abs, parts)) if np.all(np.isfinite(parts)) else -np.inf
 
     def linear_bound(self, ranges: Ranges) -> LinearBound:
         """The sum of the bounds of the parts."""
