@@ -45,8 +45,10 @@ FIRST = 256
 """The number of bins of a line at first."""
 MOST = 512
 """The most parts of a line's bins that are asked for at a time: 43 kB from each shard for ten statistics."""
-FEW = 4096
-"""The most changes of a line that are fetched rather than split further."""
+FEW = 1024
+"""The most changes of a line that are fetched rather than split further. With four times as many the driver took 10 ms
+more a round, and on lists of 8,000 × 100 each direction 176 kB instead of 71.
+"""
 SINGLE = 16
 """The most changes of a bin that is fetched even if others are split."""
 SAMPLES = 256
@@ -135,7 +137,8 @@ class _Line:
 
     def take_sums(self, counts: Int64s, starts: Int64s, bounds: Floats, reached: Floats) -> None:
         """Take the bins that were asked for, with the losses at their low ends, in the place of those they split."""
-        new = _Cells(*self.wanted.T.copy(), counts, starts, bounds, np.zeros(len(counts), dtype=np.bool_))
+        lows, highs = self.wanted.T.copy()
+        new = _Cells(lows, highs, counts, starts, bounds, np.zeros(len(counts), dtype=np.bool_))
         self.cells = self.cells.with_parts(new)
         self.least_known = min(self.least_known, float(reached.min()))
 

@@ -59,6 +59,11 @@ class Processes:
         return self.calls.worked
 
     @property
+    def received(self) -> int:
+        """The number of bytes of all answers so far."""
+        return self.calls.received
+
+    @property
     def pids(self) -> list[int]:
         """The numbers of the processes at this moment."""
         return [process.pid for process in self._processes]
