@@ -24,7 +24,6 @@ from benchmarks import forest_tuning, lists, shapes
 from benchmarks.timing import table, write_json
 from hulltune import Constraints, Dataset, Policy, Problem
 from hulltune.search.cluster.driver import Driver
-from hulltune.search.cluster.processes import Processes
 from hulltune.search.cluster.starting import driver_of
 from hulltune.search.directions import feature_units
 from hulltune.search.steps import search_lines
@@ -61,14 +60,11 @@ class Rounds:
     def run(self) -> Round:
         """One round."""
         directions = self.rng.normal(size=(DIRECTIONS, len(self.weights))) * self.weights
-        worked, received, began = self.driver.fleet.worked, self._received(), time.perf_counter()
+        fleet = self.driver.fleet
+        worked, received, began = fleet.worked, fleet.received, time.perf_counter()
         search_lines(self.problem, self.weights, self.loss, directions, self.limits, Policy())
         seconds = time.perf_counter() - began
-        return Round(seconds, self.driver.fleet.worked - worked, self._received() - received)
-
-    def _received(self) -> int:
-        fleet = self.driver.fleet
-        return fleet.calls.received if isinstance(fleet, Processes) else 0
+        return Round(seconds, fleet.worked - worked, fleet.received - received)
 
 
 def made_lists(sentences: int, hypotheses: int) -> Dataset:

@@ -191,6 +191,20 @@ def test_choosing_quickly_is_the_rule() -> None:
     assert not choose_step(sliver, np.array([0, 2]), -math.inf, math.inf, 1.0, 0)[0]
 
 
+@pytest.mark.parametrize("points", [[], [0.5], [-1.0]])
+@pytest.mark.parametrize("scale", [9e307, 1.7e308])
+def test_steps_along_unbounded_intervals_are_finite(points: list[float], scale: float) -> None:
+    """Two steps of the largest scale beyond the last breakpoint would be no double any more."""
+    at, losses, everywhere = np.array(points), np.array([1.0] * len(points) + [0.0]), (-math.inf, math.inf)
+    for name in POLICIES:
+        with np.errstate(over="raise"):
+            step = choose(at, losses, policy=Policy(name), interval=everywhere, current_loss=1.0, scale=scale)
+        sure, eta, _, _ = choose_step(at, np.array([len(points)]), *everywhere, scale, POLICIES.index(name))
+        assert sure
+        assert eta == step.eta
+        assert math.isfinite(eta)
+
+
 rows_of_bleu = st.lists(
     st.tuples(st.integers(0, 60), st.integers(0, 60), *[st.integers(0, 12)] * 4, *[st.integers(0, 60)] * 4),
     min_size=1,

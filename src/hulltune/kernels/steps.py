@@ -71,12 +71,12 @@ def _choose_run(
 
 @kernel
 def _end_step(breakpoints: Floats, scale: float) -> float:
-    """The step beyond the last breakpoint: the mean gap between breakpoints; see policies.Policy."""
+    """The step beyond the last breakpoint: the mean gap between breakpoints; see policies.end_step."""
     if breakpoints.size >= 2:
         first, last = breakpoints[0], breakpoints[breakpoints.size - 1]
         gap: float = min(max(last, -FARTHEST), FARTHEST) - min(max(first, -FARTHEST), FARTHEST)
         return gap / (breakpoints.size - 1)
-    return max(min(abs(float(breakpoints[0])), FARTHEST), scale) if breakpoints.size else scale
+    return min(max(abs(float(breakpoints[0])), scale) if breakpoints.size else scale, FARTHEST)
 
 
 @kernel

@@ -160,11 +160,11 @@ def _ends(
 
 
 def end_step(breakpoints: Floats, scale: float) -> float:
-    """The step beyond the last breakpoint: the mean gap between breakpoints; see Policy."""
+    """The step beyond the last breakpoint: the mean gap between breakpoints; see Policy. Two of them are finite."""
     if len(breakpoints) >= 2:
         first, last = np.clip(breakpoints[[0, -1]], -FARTHEST, FARTHEST).tolist()
         return float(last - first) / (len(breakpoints) - 1)
-    return max(min(abs(float(breakpoints[0])), FARTHEST), scale) if len(breakpoints) else scale
+    return min(max(abs(float(breakpoints[0])), scale) if len(breakpoints) else scale, FARTHEST)
 
 
 def _enter(left: float, right: float) -> float:

@@ -25,7 +25,7 @@ class Unreliable:
 
     def __init__(self, shards: Sequence[ShardFile], seed: int = 1) -> None:
         self.shards = len(shards)
-        self.bytes = 0
+        self.received = 0
         self.worked = 0.0
         self._files = shards
         self._workers: dict[int, Worker] = {}
@@ -52,7 +52,7 @@ class Unreliable:
             self._late.clear()
             for call in calls:
                 answer = pickle.dumps(self._worker(call.shard).answer(*pickle.loads(pickle.dumps(_sent(call)))))
-                self.bytes += len(answer)
+                self.received += len(answer)
                 if self._random.random() < 0.2:
                     time.sleep(0.001)
                 for _ in range(self._random.randint(1, 2)):

@@ -128,7 +128,7 @@ def test_answers_do_not_grow_with_the_corpus(tmp_path: Path) -> None:
         ):
             limits = Constraints(fix={"forward": 1.0}).compile(problem.feature_names)
             search_lines(searched, origin, problem.loss(origin), directions, limits, Policy(), reach=np.full(6, 50.0))
-            sizes.append(fleet.bytes)
+            sizes.append(fleet.received)
     assert sizes[1] < 2.5 * sizes[0]
 
 

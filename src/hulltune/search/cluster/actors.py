@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import threading
 import time
 from collections.abc import Sequence
@@ -37,13 +38,13 @@ class ShardActor:
         """The number of its process."""
         return os.getpid()
 
-    def answer(self, number: int, question: Question, telling: Telling | None, content: bytes | None) -> Any:
-        """The number of the round, the answer, and the seconds for it; ``content`` is that of the shard's file, if it
-        must be sent.
+    def answer(self, number: int, question: bytes, telling: Telling | None, content: bytes | None) -> Any:
+        """The number of the round, the pickled answer to a pickled question, and the seconds for it; ``content`` is
+        that of the shard's file, if it must be sent.
         """
         began = time.perf_counter()
-        answer = self._answer(question, telling, content)
-        return number, answer, time.perf_counter() - began
+        answer = self._answer(pickle.loads(question), telling, content)
+        return number, pickle.dumps(answer, protocol=5), time.perf_counter() - began
 
     def _answer(self, question: Question, telling: Telling | None, content: bytes | None) -> Any:
         try:
@@ -74,6 +75,7 @@ class Actors:
         self._lock = threading.Lock()
         self._contents: dict[int, Any] = {}
         self.worked = 0.0
+        self.received = 0
         # A fraction of a CPU: on a cluster without a free one, a run must not wait for ever.
         remote = self._ray.remote(max_restarts=restarts, max_task_retries=restarts, num_cpus=0.01)(ShardActor)
         self.actors = [remote.remote(shard) for shard in shards]
@@ -85,8 +87,9 @@ class Actors:
         asked = list(range(self.shards) if shards is None else shards)
         told: list[Telling | None] = [None] * len(asked) if tellings is None else list(tellings)
         number = next(self._rounds)
-        sent = self._ray.put(question)  # once for all actors
-        # Without their contents: Ray would unpack those for every question, whether the actor has them or not.
+        # Bytes, not a place in Ray's store: to put a question there took longer than to send it to every actor.
+        # Without the contents of shards: Ray would unpack those for every question, whether the actor has them or not.
+        sent = pickle.dumps(question, protocol=5)
         answers = self._answers(number, sent, asked, told, [None] * len(asked))
         missing = [place for place, answer in enumerate(answers) if isinstance(answer, Missing)]
         if missing:
@@ -104,7 +107,7 @@ class Actors:
             self._ray.shutdown()
 
     def _answers(
-        self, number: int, question: Any, shards: list[int], tellings: list[Telling | None], contents: list[Any]
+        self, number: int, question: bytes, shards: list[int], tellings: list[Telling | None], contents: list[Any]
     ) -> list[Any]:
         calls = [
             self.actors[shard].answer.remote(number, question, telling, content)
@@ -118,7 +121,8 @@ class Actors:
             raise AssertionError("an answer of another round")
         with self._lock:
             self.worked += max(seconds for *_, seconds in found)
-        return [answer for _, answer, _ in found]
+            self.received += sum(len(answer) for _, answer, _ in found)
+        return [pickle.loads(answer) for _, answer, _ in found]
 
     def _content(self, shard: int) -> Any:
         """The content of a shard's file in the object store."""

@@ -41,6 +41,10 @@ class Fleet(Protocol):
     def worked(self) -> float:
         """The seconds that the slowest worker of each round took for its own work, added up."""
 
+    @property
+    def received(self) -> int:
+        """The number of bytes of all answers so far."""
+
     def ask(
         self, question: Question, shards: Sequence[int] | None = None, tellings: Sequence[Telling | None] | None = None
     ) -> list[Any]:

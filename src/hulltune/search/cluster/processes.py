@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from hulltune.search.cluster.fleets import RESTARTS, Call, OpenCalls
-from hulltune.search.cluster.frames import receive, send
+from hulltune.search.cluster.frames import receive, send, widen
 from hulltune.search.cluster.process import OUT_OF_MEMORY
 from hulltune.search.cluster.protocol import Question, Telling
 from hulltune.search.cluster.shard_files import ShardFile
@@ -57,6 +57,11 @@ class Processes:
     def worked(self) -> float:
         """The seconds that the slowest worker of each round took for its own work, added up."""
         return self.calls.worked
+
+    @property
+    def received(self) -> int:
+        """The number of bytes of all answers so far."""
+        return self.calls.received
 
     @property
     def pids(self) -> list[int]:
@@ -124,6 +129,8 @@ class _Process:
         process = subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
         )
+        for stream in (process.stdin, process.stdout):
+            widen(_pipe(stream))
         with contextlib.suppress(OSError):
             for shard in self._shards:
                 send(_pipe(process.stdin), shard)

@@ -10,6 +10,9 @@ from typing import Any
 from hulltune.errors import InputError
 from hulltune.interrupts import SIGNALS
 
+INLINE = 1 << 20
+"""Bytes of a question or an answer that Ray sends within its call: a round trip to its object store costs more."""
+
 
 def connected() -> tuple[Any, bool]:
     """The module ``ray``, connected, and whether that was done here: then ``ray.shutdown`` is due in the end.
@@ -17,6 +20,7 @@ def connected() -> tuple[Any, bool]:
     Nothing is sent to the makers of Ray, and Ctrl-C and SIGTERM stay what they are.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # before Ray is imported
+    os.environ.setdefault("RAY_max_direct_call_object_size", str(INLINE))
     try:
         import ray
     except ImportError:
