@@ -69,7 +69,7 @@ class Sizes:
     turns: int
 
 
-FULL = Sizes(sentences=8000, lattices=60, files=400, certified=1000, restarts=2, turns=3)
+FULL = Sizes(sentences=8000, lattices=60, files=400, certified=4000, restarts=2, turns=3)
 QUICK = Sizes(sentences=800, lattices=6, files=40, certified=100, restarts=0, turns=2)
 
 
@@ -165,7 +165,7 @@ def forest_lines(sizes: Sizes, count: int) -> int:
 
 def certify_lists(sizes: Sizes, count: int) -> float:
     """A proof that no three weights are better."""
-    made = lists(sizes.certified, 50, 3)
+    made = lists(sizes.certified, 100, 3)
     found = tune(made, search=Certified(gap=0.01), threads=count, also=(), oracle=False)
     return found.score
 
