@@ -24,7 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ class Sizes:
     turns: int
 
 
-FULL = Sizes(sentences=8000, lattices=60, files=400, certified=1000, restarts=2, turns=3)
+FULL = Sizes(sentences=8000, lattices=60, files=400, certified=4000, restarts=2, turns=3)
 QUICK = Sizes(sentences=800, lattices=6, files=40, certified=100, restarts=0, turns=2)
 
 
@@ -165,7 +165,7 @@ def forest_lines(sizes: Sizes, count: int) -> int:
 
 def certify_lists(sizes: Sizes, count: int) -> float:
     """A proof that no three weights are better."""
-    made = lists(sizes.certified, 50, 3)
+    made = lists(sizes.certified, 100, 3)
     found = tune(made, search=Certified(gap=0.01), threads=count, also=(), oracle=False)
     return found.score
 
@@ -237,21 +237,26 @@ def timed(job: Job, counts: Sequence[int], turns: int) -> dict[int, float]:
 
 @dataclass
 class Meter:
-    """CPU seconds of all parts that threads share, and the seconds that so many threads would take for them at best."""
+    """CPU seconds of the parts of every work that threads share."""
 
-    count: int
     profile: cProfile.Profile | None = None
-    shared: float = 0.0
-    at_best: float = 0.0
+    works: list[list[float]] = field(default_factory=list)
     depth: int = 0
 
-    def add(self, seconds: Sequence[float]) -> None:
-        """Add the parts of one work: a thread that is done takes the next part."""
-        busy = [0.0] * self.count
-        for each in seconds:
-            heapq.heapreplace(busy, busy[0] + each)
-        self.shared += sum(seconds)
-        self.at_best += max(busy)
+    @property
+    def shared(self) -> float:
+        """The seconds of all parts."""
+        return sum(map(sum, self.works))
+
+    def at_best(self, count: int) -> float:
+        """The seconds that so many threads would take for all works: one that is done takes the next part."""
+        total = 0.0
+        for parts in self.works:
+            busy = [0.0] * count
+            for seconds in parts:
+                heapq.heapreplace(busy, busy[0] + seconds)
+            total += max(busy)
+        return total
 
 
 @contextmanager
@@ -264,6 +269,7 @@ def metered(meter: Meter) -> Iterator[None]:
                 super().help()
                 return
             seconds: list[float] = []
+            meter.works.append(seconds)
             call = self._call
 
             def timed_call(part: Any) -> Any:
@@ -281,7 +287,6 @@ def metered(meter: Meter) -> Iterator[None]:
             if meter.profile is not None:
                 meter.profile.enable()
             meter.depth -= 1
-            meter.add(seconds)
 
     class Here(threads._Pool):
         def __init__(self) -> None:
@@ -290,8 +295,9 @@ def metered(meter: Meter) -> Iterator[None]:
         def have(self, count: int) -> None:
             pass
 
-        def put(self, call: Callable[[], None]) -> None:
-            call()
+        def put(self, call: Any) -> None:
+            if len(call.__self__._parts) == 1:  # nobody else would do it; of other works the calling thread does all
+                call()
 
     kept = threads._Work, threads._pool
     threads._Work, threads._pool = Measured, Here()  # type: ignore[misc]  # for a while
@@ -305,12 +311,12 @@ def outside(job: Job) -> dict[str, Any]:
     """The share of the work outside of the parts that threads share, the best speed-up of MANY threads, and the
     functions that take most of the time outside.
     """
-    meter = Meter(MANY)
+    meter = Meter()
     with metered(meter):
         began = time.thread_time()
         job(MANY)
         seconds = time.thread_time() - began
-    profiled = Meter(MANY, cProfile.Profile())
+    profiled = Meter(cProfile.Profile())
     assert profiled.profile is not None
     with metered(profiled):
         profiled.profile.enable()
@@ -320,7 +326,7 @@ def outside(job: Job) -> dict[str, Any]:
     return {
         "share": alone / seconds,
         "seconds": alone,
-        "best_speed_up": seconds / (alone + meter.at_best),
+        "best_speed_up": seconds / (alone + meter.at_best(MANY)),
         "most": _most(profiled.profile),
     }
 

@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from queue import Empty, SimpleQueue
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from hulltune.arrays import as_whole
 from hulltune.defaults import MOST_THREADS
@@ -20,6 +20,13 @@ PATIENCE = 2.0
 
 _Part = TypeVar("_Part")
 _Answer = TypeVar("_Answer")
+
+
+class Each(Protocol):
+    """A way to call a function with each of some parts: one after the other, or in threads."""
+
+    def __call__(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part], /) -> list[_Answer]:
+        """The answers in order."""
 
 
 def each(call: Callable[[_Part], _Answer], parts: Iterable[_Part], threads: int) -> list[_Answer]:

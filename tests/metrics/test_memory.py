@@ -17,6 +17,7 @@ from hulltune.metrics.memory import Memory, TextMemory
 from hulltune.metrics.store import Store
 from hulltune.search.problem import Problem
 from hulltune.search.shards import Threads
+from hulltune.threads import Each
 from tests.metrics.fake_metrics import Length, LowerLength
 from tests.tuning.corpora import random_lists
 
@@ -181,7 +182,7 @@ class Numbers:
     def grow(self, count: int) -> None:
         self._count = max(self._count, count)
 
-    def first_equals(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def first_equals(self, numbers: NDArray[np.int64], each: Each) -> NDArray[np.int64]:
         return np.where(numbers % 3 == 2, numbers - 1, numbers)
 
     def described(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:

@@ -93,6 +93,7 @@ class ReadingOptions:
     negate: bool | list[str] | None
     drop: list[str] | None
     symbols: str | None
+    threads: int | None
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,6 @@ class SearchOptions:
     policy: str | None
     smoothing: str | None
     seed: int
-    threads: int | None
 
 
 @dataclass(frozen=True)
@@ -218,6 +218,12 @@ def _reading(group: str) -> dict[str, Decorator]:
         ),
         "drop": option(group, "--drop WORD,…", "Words of forests that are not output, such as <s>.", type=NAMES),
         "symbols": option(group, "--symbols FILE", "A table of words, for forests with numbers instead of words."),
+        "threads": option(
+            GENERAL,
+            "-j, --threads N",
+            "The number of threads. It changes the running time, not the result. [default: all CPUs]",
+            type=WholeNumber(1, MOST_THREADS),
+        ),
     }
 
 
@@ -286,6 +292,7 @@ def data_options(metavar: str = "LISTS…", *, judged: bool = False) -> Decorato
         how["negate"],
         how["drop"],
         how["symbols"],
+        how["threads"],
     )
 
 
@@ -329,13 +336,6 @@ constraint_options = gathered(
         type=OneOf("scale", SCALES),
         default="l1",
     ),
-)
-
-threads_option = option(
-    GENERAL,
-    "-j, --threads N",
-    "The number of threads. It changes the running time, not the result. [default: all CPUs]",
-    type=WholeNumber(1, MOST_THREADS),
 )
 
 search_options = gathered(
@@ -382,7 +382,6 @@ search_options = gathered(
         type=COUNT,
         default=1,
     ),
-    threads_option,
 )
 
 

@@ -62,6 +62,7 @@ def reading_of(options: ReadingOptions, **further: Any) -> Reading:
         negate=options.negate,
         drop=options.drop,
         symbols=options.symbols,
+        threads=options.threads,
         **further,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import count, filterfalse, pairwise
 from typing import Any, overload
 
 import numpy as np
@@ -77,14 +77,12 @@ class Vocabulary:
     def ids(self, tokens: Sequence[str]) -> list[int]:
         """The numbers of many tokens; new ones are added in this order."""
         known, (packed, all_tokens) = self._ids, self._state
-        numbers: list[Any] = list(map(known.get, tokens))  # most are known, and nothing is faster
-        for place, number in enumerate(numbers) if None in numbers else ():
-            if number is None:
-                token = tokens[place]
-                if token not in known:
-                    known[token] = packed + len(all_tokens)
-                    all_tokens.append(token)
-                numbers[place] = known[token]
+        numbers: list[Any] = list(map(known.get, tokens))  # nothing is faster, be they known or new
+        if None in numbers:
+            new = dict.fromkeys(filterfalse(known.__contains__, tokens))
+            known.update(zip(new, count(packed + len(all_tokens))))
+            all_tokens.extend(new)
+            numbers = list(map(known.__getitem__, tokens))
         return numbers
 
     def __getitem__(self, number: int) -> str:

@@ -447,12 +447,14 @@ def _forests_of_files(files: Sequence[_File], reading: Reading, vocabulary: Voca
         labels = np.where(forest.labels >= 0, numbers[np.maximum(forest.labels, 0)], forest.labels)
         return replace(named, forest=replace(forest, labels=labels, vocabulary=vocabulary))
 
-    found = each(forests_of, files, check_threads(reading.threads))
+    threads = check_threads(reading.threads)
+    found = each(forests_of, files, threads)
     numberings = [np.array([*vocabulary.ids(own.tokens), 0], dtype=np.int32) for _, own in found]
-    return [
-        [renumbered(named, own, numbers) for named in forests]
-        for (forests, own), numbers in zip(found, numberings, strict=True)
-    ]
+
+    def renumbered_of(file: int) -> list[NamedForest]:
+        return [renumbered(named, found[file][1], numberings[file]) for named in found[file][0]]
+
+    return each(renumbered_of, range(len(found)), threads)
 
 
 def _forests_of(file: _File, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:

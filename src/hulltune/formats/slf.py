@@ -66,6 +66,8 @@ BYTES_PER_LINE = 300
 _FIELD = re.compile(r'([^\s=]+)=("(?:[^"\n]*)"(?=\s|$)|\S*)')
 _VARIANT = re.compile(r"(.+)\([0-9]+\)")
 _EXTRA = re.compile(r"x[1-9]")
+_MARKED = re.compile(rb"[\"')\\]")
+"""What a word has that is not written as it is meant; see ``_word``."""
 _ESCAPE = re.compile(r"\\([0-7]{3}|.)")
 _HEAD = re.compile(rb"^(?:VERSION|V)=\S+\s|^(?:NODES|N)=[0-9]+\s+(?:LINKS|L)=[0-9]+\s", flags=re.MULTILINE)
 SCALES = {
@@ -434,7 +436,10 @@ class _SlfFile:
         rule = word_rule(options, SPEECH, nothing=NULL)
         count = int(self._words.size[0])
         spans = zip(self._words.starts[:count].tolist(), self._words.stops[:count].tolist(), strict=True)
-        texts = [_word(self._data[first:last].decode("utf-8")) for first, last in spans]
+        joined = b"\n".join([self._data[first:last] for first, last in spans])
+        texts = joined.decode("utf-8").split("\n")[:count]  # one call for all words: another thread may go on
+        if _MARKED.search(joined):
+            texts = list(map(_word, texts))
         number = np.append(number_words(texts, rule, vocabulary), np.int32(-1))  # the last stands for no word
         on_nodes, on_links = number[self._nodes.word], self._links.word
         if NULL in texts:  # a link without a word of its own

@@ -49,16 +49,34 @@ def _find(trie: Trie, node_base: Int, slot_base: Int, mask: Int, edge: Int) -> t
         slot = (slot + 1) & mask
 
 
-def build_trie(symbols: Symbols, offsets: Int64s, groups: Int64s, order: Int) -> Trie:
-    """The trie of the sequences ``groups[g]`` to ``groups[g + 1]`` for each group g: O(order * symbols)."""
-    return Trie(*trie_arrays(symbols, offsets, groups, order))
+class Tries:
+    """The tries of groups of sequences: ``groups[g]`` to ``groups[g + 1]`` are those of group g.
+
+    A group is filled when it is first asked for, by the thread that asks. Others may do so at the same time: they write
+    the same bytes. O(order * symbols) in all.
+    """
+
+    def __init__(self, symbols: Symbols, offsets: Int64s, groups: Int64s, order: int) -> None:
+        self._sequences = symbols, offsets, groups, order
+        first_node, first_slot = trie_sizes(offsets, groups, order)
+        nodes, slots = int(first_node[-1]), int(first_slot[-1])
+        self._trie = Trie(
+            np.zeros(nodes, np.int64), np.zeros(nodes, np.int32), first_node, np.zeros(slots, np.int32), first_slot
+        )
+        self._filled = np.zeros(len(groups) - 1, np.bool_)
+
+    def of(self, groups: Int64s) -> Trie:
+        """The tries, of which those of these groups are filled."""
+        new = np.unique(groups[~self._filled[groups]])
+        if len(new):
+            fill_tries(new, *self._sequences, self._trie)
+            self._filled[new] = True  # no sooner: who sees it takes the bytes as they are
+        return self._trie
 
 
 @kernel
-def trie_arrays(
-    symbols: Symbols, offsets: Int64s, groups: Int64s, order: Int
-) -> tuple[Int64s, Symbols, Int64s, Symbols, Int64s]:
-    """The arrays of a Trie. They are a plain tuple, as all that kernels return to Python is: see ``kernel``."""
+def trie_sizes(offsets: Int64s, groups: Int64s, order: Int) -> tuple[Int64s, Int64s]:
+    """The first node and the first slot of each group, and where those of the last one end."""
     count = len(groups) - 1
     first_node = np.zeros(count + 1, np.int64)
     first_slot = np.zeros(count + 1, np.int64)
@@ -73,35 +91,45 @@ def trie_arrays(
             size *= 2
         first_node[group + 1] = first_node[group] + most_nodes
         first_slot[group + 1] = first_slot[group] + size
-    trie = Trie(
-        np.zeros(first_node[count], np.int64),
-        np.zeros(first_node[count], np.int32),
-        first_node,
-        np.zeros(first_slot[count], np.int32),
-        first_slot,
-    )
-    for group in range(count):
-        node_base, slot_base = first_node[group], first_slot[group]
-        mask = first_slot[group + 1] - slot_base - 1
-        counts = np.zeros(first_node[group + 1] - node_base, np.int32)
-        nodes = 1
+    return first_node, first_slot
+
+
+@kernel
+def fill_tries(which: Int64s, symbols: Symbols, offsets: Int64s, groups: Int64s, order: Int, trie: Trie) -> None:
+    """Fill the tries of some groups. Each is made in memory of its own and then copied: its bytes are final."""
+    nodes, slots = 0, 0
+    for group in which:
+        nodes = max(nodes, trie.first_node[group + 1] - trie.first_node[group])
+        slots = max(slots, trie.first_slot[group + 1] - trie.first_slot[group])
+    nothing = np.zeros(1, np.int64)
+    own = Trie(np.zeros(nodes, np.int64), np.zeros(nodes, np.int32), nothing, np.zeros(slots, np.int32), nothing)
+    counts = np.zeros(nodes, np.int32)
+    for group in which:
+        node_base, slot_base = trie.first_node[group], trie.first_slot[group]
+        most_nodes, size = trie.first_node[group + 1] - node_base, trie.first_slot[group + 1] - slot_base
+        own.limits[:most_nodes] = 0
+        own.table[:size] = 0
+        count = 1
         for sequence in range(groups[group], groups[group + 1]):
-            counts[:nodes] = 0
+            counts[:count] = 0
             first, last = offsets[sequence], offsets[sequence + 1]
             for start in range(first, last):
                 node = 0
                 for at in range(start, min(start + order, last)):
                     edge = (np.int64(node) << 32) | np.int64(symbols[at])
-                    node, slot = _find(trie, node_base, slot_base, mask, edge)
+                    node, slot = _find(own, 0, 0, size - 1, edge)
                     if node == 0:
-                        node = nodes
-                        nodes += 1
-                        trie.edges[node_base + node] = edge
-                        trie.table[slot_base + slot] = node
+                        node = count
+                        count += 1
+                        own.edges[node] = edge
+                        own.table[slot] = node
+                        counts[node] = 0
                     counts[node] += 1
-                    if counts[node] > trie.limits[node_base + node]:
-                        trie.limits[node_base + node] = counts[node]
-    return trie.edges, trie.limits, trie.first_node, trie.table, trie.first_slot
+                    if counts[node] > own.limits[node]:
+                        own.limits[node] = counts[node]
+        trie.edges[node_base : node_base + count] = own.edges[:count]
+        trie.limits[node_base : node_base + count] = own.limits[:count]
+        trie.table[slot_base : slot_base + size] = own.table[:size]
 
 
 @kernel

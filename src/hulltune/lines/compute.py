@@ -104,8 +104,8 @@ def envelopes(
     ]
     weights = np.stack(rows)
     scorer = EdgeScorer(corpus) if scorer is None else scorer
-    scorer.prepare(exact=True)
     threads = check_threads(threads)
+    scorer.prepare(exact=True, each=lambda call, parts: each(call, parts, threads))
     workplace = threading.local()
 
     def search(block: Block) -> Answer:

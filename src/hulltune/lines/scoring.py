@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,14 @@ from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures
 from hulltune.errors import InputError
+from hulltune.threads import Each, one_by_one
 
 LARGEST_EXPONENT = 970  # a score has up to 52 bits above the grid's exponent, and 2^1023 is the largest double
 
 NO_OFFSETS, NO_COLUMNS = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
 NO_DOUBLES, NO_SINGLES = np.zeros(0), np.zeros(0, dtype=np.float32)
+AT_ONCE = 1 << 15
+"""Edges whose tables are computed as one part of the work."""
 
 
 class EdgeScorer:
@@ -29,6 +33,7 @@ class EdgeScorer:
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
         self._lock = threading.Lock()
+        self._each: Each = one_by_one
 
     def scores(self, first: int, last: int, weights: Floats, room: Floats | None = None) -> tuple[Floats, Int64s]:
         """Grid scores (rows of weights, edges of sentences ``first`` to ``last``) and exponents (rows, sentences).
@@ -100,7 +105,7 @@ class EdgeScorer:
             singles, doubles = _by_precision(columns.reshape(-1))
             return exact.ExactFeatures(
                 singles, doubles, columns.shape[1], NO_OFFSETS, NO_COLUMNS,
-                *exact.dense_meanings(columns, corpus.sentence_edges),
+                *self._meanings(columns),
             )  # fmt: skip
         offsets, columns, values = corpus.features.offsets, corpus.features.columns, corpus.features.values
         singles, doubles = _by_precision(values)
@@ -122,7 +127,7 @@ class EdgeScorer:
             return ListFeatures(
                 columns.reshape(-1), columns.shape[1], NO_OFFSETS, NO_COLUMNS,
                 used_offsets.astype(np.int64), (nonzero % max(magnitudes.shape[1], 1)).astype(np.int32),
-                magnitudes.reshape(-1)[nonzero], _ranges(corpus).reshape(-1)[nonzero],
+                magnitudes.reshape(-1)[nonzero], self._ranges().reshape(-1)[nonzero],
             )  # fmt: skip
         rows = corpus.features.tidy()
         arrays = rows.offsets, rows.columns, rows.values
@@ -134,9 +139,13 @@ class EdgeScorer:
         one_node: Bools = np.diff(self.corpus.node_offsets) == 1
         return one_node
 
-    def prepare(self, *, exact: bool = False) -> None:
-        """Compute the tables now, so that several threads do not compute them at once; with those of exact judging."""
+    def prepare(self, *, exact: bool = False, each: Each = one_by_one) -> None:
+        """Compute the tables now, so that several threads do not compute them at once; with those of exact judging.
+
+        ``each`` says who computes their parts.
+        """
         with self._lock:
+            self._each = each
             if exact:
                 _ = self.longest, self.exact_features
             if isinstance(self.corpus.features, DenseFeatures):
@@ -155,9 +164,13 @@ class EdgeScorer:
         from hulltune.kernels import magnitudes
 
         corpus = self.corpus
-        bounds: Floats = magnitudes.magnitudes(
-            corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, self._columns
-        )
+        columns = self._columns
+
+        def of_some(some: slice) -> Floats:
+            nodes = corpus.node_offsets[some.start : some.stop + 1]
+            return magnitudes.magnitudes(nodes, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, columns)
+
+        bounds: Floats = np.concatenate(self._each(of_some, self._parts()))
         if not np.all(np.isfinite(bounds)):
             sentence, column = (int(number) for number in np.argwhere(~np.isfinite(bounds))[0])
             raise InputError(
@@ -165,20 +178,40 @@ class EdgeScorer:
             )
         return bounds
 
+    def _meanings(self, columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+        """The last six fields of ExactFeatures for a matrix by column, from those of parts of the sentences."""
+        from hulltune.kernels.exact_features import dense_meanings
+
+        edges = self.corpus.sentence_edges
+        found = self._each(lambda some: dense_meanings(columns, edges[some.start : some.stop + 1]), self._parts())
+        sizes = np.concatenate([np.diff(offsets) for offsets, *_ in found])
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return offsets, *map(np.concatenate, list(zip(*found, strict=True))[1:])
+
+    def _ranges(self) -> Floats:
+        """The largest difference between edges of each sentence in each feature of a matrix, at most the largest
+        double.
+        """
+        corpus = self.corpus
+        starts, filled = corpus.sentence_edges[:-1], np.diff(corpus.sentence_edges) > 0
+        ranges = np.zeros((len(starts), corpus.features.shape[1]))
+
+        def fill(feature: int) -> None:
+            column = np.asarray(corpus.features.values[:, feature], dtype=np.float64)
+            with np.errstate(over="ignore"):
+                low, high = (end.reduceat(column, starts[filled]) for end in (np.minimum, np.maximum))
+                ranges[filled, feature] = high - low
+
+        self._each(fill, range(ranges.shape[1] if filled.any() else 0))
+        return np.minimum(ranges, np.finfo(np.float64).max)
+
+    def _parts(self) -> list[slice]:
+        """All sentences, in parts of about AT_ONCE edges."""
+        edges = self.corpus.sentence_edges
+        cuts = np.unique(np.searchsorted(edges[:-1], np.arange(AT_ONCE, int(edges[-1]), AT_ONCE))).tolist()
+        return [slice(first, last) for first, last in pairwise([0, *cuts, len(edges) - 1])]
+
 
 def _by_precision(values: NDArray[Any]) -> tuple[NDArray[np.float32], Floats]:
     """The values as singles and as doubles, one of them empty: kernels that judge read either."""
     return (values, NO_DOUBLES) if values.dtype == np.float32 else (NO_SINGLES, values)
-
-
-def _ranges(corpus: Corpus) -> Floats:
-    """The largest difference between edges of each sentence in each feature of a matrix, at most the largest double."""
-    starts, filled = corpus.sentence_edges[:-1], np.diff(corpus.sentence_edges) > 0
-    ranges = np.zeros((len(starts), corpus.features.shape[1]))
-    for k in range(corpus.features.shape[1] if filled.any() else 0):
-        column = np.asarray(corpus.features.values[:, k], dtype=np.float64)
-        with np.errstate(over="ignore"):
-            ranges[filled, k] = np.maximum.reduceat(column, starts[filled]) - np.minimum.reduceat(
-                column, starts[filled]
-            )
-    return np.minimum(ranges, np.finfo(np.float64).max)

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,8 @@ def checked_references(
     if isinstance(references, str):
         raise InputError(f"{metric}: references is a string; expected, for each sentence, a list of references")
     checked: list[tuple[str, ...]] = []
+    if _are_plain(references, at_least, at_most):
+        checked, references = list(map(tuple, references)), ()
     for number, group in enumerate(references):
         if isinstance(group, str) or not hasattr(group, "__len__"):
             kind = "a string" if isinstance(group, str) else repr(group)
@@ -81,6 +84,19 @@ def checked_references(
             f"{metric}: {counted(len(sources), 'source')} for {len(checked)} sentences; expected one for each"
         )
     return checked
+
+
+def _are_plain(references: References, at_least: int, at_most: int | None) -> bool:
+    """Whether references are lists of strings, equally many for each sentence, and as many as a metric needs.
+
+    It takes a tenth of the time of a look at one after the other, which finds what is wrong with those that are not.
+    """
+    if not hasattr(references, "__len__") or not set(map(type, references)) <= {list, tuple}:
+        return False
+    counts = set(map(len, references))
+    if len(counts) != 1 or not at_least <= (count := counts.pop()) <= (count if at_most is None else at_most):
+        return False
+    return set(map(type, chain.from_iterable(references))) <= {str}
 
 
 def parsed_json(where: str, line: str) -> Any:

@@ -18,7 +18,7 @@ from hulltune.metrics.base import Metric, PreparedMetric, References, Rough, Sta
 from hulltune.metrics.bounds import SAFETY, LinearBound, LossBound, Ranges, log_above, log_below, row_products
 
 if TYPE_CHECKING:
-    from hulltune.kernels.ngrams import Trie
+    from hulltune.kernels.ngrams import Tries
 
 # The defaults of Chen and Cherry (2014), as in sacrebleu; methods without a value have none.
 SMOOTHING: dict[str, float | None] = {"none": None, "floor": 0.1, "add-k": 1.0, "exp": None}
@@ -106,7 +106,7 @@ class Bleu(Metric):
         )
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedBleu:
-        """Tokenise the references and gather their n-grams, O(order * tokens)."""
+        """Tokenise the references, O(tokens); the n-grams of a sentence are gathered when it is first asked for."""
         return PreparedBleu(self, references)
 
     def score(self, statistics: Statistics) -> Floats:
@@ -275,7 +275,7 @@ class PreparedBleu(PreparedMetric):
     """BLEU bound to references: an output costs O(order * tokens) and no Python object per token."""
 
     def __init__(self, metric: Bleu, references: References) -> None:
-        from hulltune.kernels.ngrams import build_trie
+        from hulltune.kernels.ngrams import Tries
 
         self._metric = metric
         flat, self._offsets = _text.flatten_references(
@@ -284,7 +284,7 @@ class PreparedBleu(PreparedMetric):
         self._vocabulary = _text.ReferenceVocabulary(*metric.tokenised(flat))
         tokenised = self._vocabulary.references
         self._lengths = tokenised.lengths
-        self._trie: Trie = build_trie(*tokenised, self._offsets, metric.max_ngram_order)
+        self._tries: Tries = Tries(*tokenised, self._offsets, metric.max_ngram_order)
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
         """The columns of the metric for each output, as int64."""
@@ -296,7 +296,7 @@ class PreparedBleu(PreparedMetric):
 
         tokenised = self._vocabulary.encode(*self._metric.tokenised(outputs))
         return bleu_statistics(
-            *tokenised, sentences, self._trie, self._lengths, self._offsets, self._metric.max_ngram_order
+            *tokenised, sentences, self._tries.of(sentences), self._lengths, self._offsets, self._metric.max_ngram_order
         )
 
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
+from hulltune.data.features import gather_rows
 from hulltune.metrics import _text
 from hulltune.metrics._common import check_flags, check_number, checked_numbers, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, Ranges, Ratio
 
 if TYPE_CHECKING:
-    from hulltune.kernels.ngrams import Trie
+    from hulltune.kernels.ngrams import Tries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +67,7 @@ class ChrF(Metric):
         )
 
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedChrF:
-        """Gather the n-grams of each reference, O(order * characters)."""
+        """Pack the references, O(characters); the n-grams of one are gathered when its sentence is first asked for."""
         return PreparedChrF(self, references)
 
     def score(self, statistics: Statistics) -> Floats:
@@ -133,7 +134,7 @@ class PreparedChrF(PreparedMetric):
 
     def __init__(self, metric: ChrF, references: References) -> None:
         from hulltune.kernels import tokens
-        from hulltune.kernels.ngrams import build_trie
+        from hulltune.kernels.ngrams import Tries
 
         self._metric = metric
         flat, self._offsets = _text.flatten_references(
@@ -143,11 +144,11 @@ class PreparedChrF(PreparedMetric):
         each = np.arange(len(flat) + 1, dtype=np.int64)
         characters = self._characters(lines)
         self._character_lengths = characters.lengths
-        self._character_trie: Trie = build_trie(*characters, each, metric.char_order)
+        self._character_tries: Tries = Tries(*characters, each, metric.char_order)
         self._vocabulary = _text.ReferenceVocabulary(lines if metric.word_order else [], tokens.CHRF_WORDS)
         words = self._vocabulary.references
         self._word_lengths = words.lengths
-        self._word_trie: Trie = build_trie(*words, each if metric.word_order else each[:1], metric.word_order)
+        self._word_tries: Tries = Tries(*words, each if metric.word_order else each[:1], metric.word_order)
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
         """The columns of the metric for each output, as int64."""
@@ -162,15 +163,16 @@ class PreparedChrF(PreparedMetric):
         outputs = self._cased(outputs)
         characters = self._characters(outputs)
         words = self._vocabulary.encode(outputs if metric.word_order else [], tokens.CHRF_WORDS)
+        groups = gather_rows(self._offsets, np.unique(sentences))[1]
         return chrf_statistics(
             sentences,
             self._offsets,
             *characters,
-            self._character_trie,
+            self._character_tries.of(groups),
             self._character_lengths,
             metric.char_order,
             *words,
-            self._word_trie,
+            self._word_tries.of(groups if metric.word_order else groups[:0]),
             self._word_lengths,
             metric.word_order,
             float(metric.beta),

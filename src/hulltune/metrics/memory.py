@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,25 +16,16 @@ from hulltune.metrics.base import Known, Metric, References, Statistics
 from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions
 from hulltune.metrics.store import Store
 from hulltune.metrics.stored import bind
-from hulltune.threads import one_by_one
+from hulltune.threads import Each, one_by_one
 
 MANY = 1000
 """After a request with more new outputs than this, the memory checks whether all outputs are known."""
+MANY_BATCHES, LEAST_BATCH = 64, 128
+"""The number of batches for threads to share, and the fewest outputs of one: calls for 64 take 1.5 times as long."""
 MARKED = 16
 """From one in so many numbers on, they are marked in a table of all."""
 LARGEST_SUM = 2**31 - 1
 """The largest sum over sentences that fits into 32 bits."""
-
-
-_Part = TypeVar("_Part")
-_Answer = TypeVar("_Answer")
-
-
-class Each(Protocol):
-    """A way to call a function with each of some parts: one after the other, or in threads."""
-
-    def __call__(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part], /) -> list[_Answer]:
-        """The answers in order."""
 
 
 class Numbered(Protocol):
@@ -47,8 +38,11 @@ class Numbered(Protocol):
     def closed(self) -> bool:
         """Whether no further outputs will get a number."""
 
-    def first_equals(self, numbers: Int64s) -> Int64s:
-        """The number of the first output with the same sentence and the same words, for each output."""
+    def first_equals(self, numbers: Int64s, each: Each) -> Int64s:
+        """The number of the first output with the same sentence and the same words, for each output.
+
+        ``each`` says who looks for those of parts of the sentences.
+        """
 
     def described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
         """The sentence and the text of each output."""
@@ -158,7 +152,7 @@ class Memory:
         with self._lock:
             missing = missing[self._rows[missing] < 0]  # another thread may have asked meanwhile
             # Candidates with equal texts differ where the metric reads a number of each.
-            firsts = missing if self.metric.reads else self._outputs.first_equals(missing)
+            firsts = missing if self.metric.reads else self._outputs.first_equals(missing, each)
             new = _distinct(firsts[self._rows[firsts] < 0], len(self._rows))
             rows = np.full(len(new), -1, dtype=np.int64)
             try:
@@ -194,8 +188,10 @@ class Memory:
         def statistics_of(batch: slice) -> Statistics:
             return self._prepared.statistics_of(numbers[batch], *described(batch))
 
-        starts = range(0, len(numbers), self._batch_size)
-        batches = [slice(start, min(start + self._batch_size, len(numbers))) for start in starts]
+        size = self._batch_size
+        if self._is_threaded:  # of few outputs small batches, so that there are some for all threads
+            size = min(size, max(len(numbers) // MANY_BATCHES, LEAST_BATCH))
+        batches = [slice(start, min(start + size, len(numbers))) for start in range(0, len(numbers), size)]
         self._make_room(self._count + len(numbers))
         if self._is_threaded:
             self._append_all(statistics_of, batches, rows, each)
@@ -231,7 +227,12 @@ class Memory:
             table[first + batch.start : first + batch.stop] = statistics
             return None
 
-        for batch, statistics in zip(batches, each(compute, batches), strict=True):
+        found = each(compute, batches)
+        if all(statistics is None for statistics in found):
+            self._count = first + len(rows)
+            rows[:] = np.arange(first, self._count)
+            return
+        for batch, statistics in zip(batches, found, strict=True):
             in_place = self._table[first + batch.start : first + batch.stop]
             rows[batch] = self._append(in_place if statistics is None else statistics)
 
@@ -341,7 +342,7 @@ class _Texts:
             numbers.append(number)
         return numbers
 
-    def first_equals(self, numbers: Int64s) -> Int64s:
+    def first_equals(self, numbers: Int64s, each: Each) -> Int64s:
         """The numbers themselves: equal texts share one already."""
         return numbers
 

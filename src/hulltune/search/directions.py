@@ -13,6 +13,7 @@ from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures, SparseFeatures
 from hulltune.errors import InputError
+from hulltune.threads import Each, one_by_one
 
 DUST = 2.0**-40
 """A range below this share of the feature's largest counts as 0: it is what rounding leaves of equal sums."""
@@ -22,13 +23,13 @@ MOST_AXES = 256
 """The most axes of a round where not all must be searched: with very many features, others have their turn later."""
 
 
-def feature_units(corpus: Corpus) -> Floats:
+def feature_units(corpus: Corpus, *, each: Each = one_by_one) -> Floats:
     """The unit of each feature: a typical difference between candidates of a sentence.
 
     It is the mean, over the sentences in which the feature differs, of its range over the hypotheses of a list or the
     derivations of a forest. It is 0 for a feature that never differs within a sentence: its weight changes nothing.
     Duplicates do not change it, nor does the order of sentences, nor sentences without the feature.
-    O(edges × features).
+    ``each`` says who looks at the features of a matrix. O(edges × features).
     """
     width = len(corpus.feature_names)
     edges = corpus.sentence_edges
@@ -40,13 +41,14 @@ def feature_units(corpus: Corpus) -> Floats:
     if isinstance(corpus.features, SparseFeatures):
         return _units_of_rows(corpus, corpus.features.tidy())
     values = corpus.features.values
-    units = np.empty(width)
-    for k in range(width):
-        column = np.asarray(values[:, k], dtype=np.float64)
+
+    def unit(feature: int) -> float:
+        column = np.asarray(values[:, feature], dtype=np.float64)
         with np.errstate(over="ignore"):  # check_units refuses an infinite range
             ranges = np.maximum.reduceat(column, starts) - np.minimum.reduceat(column, starts)
-        units[k] = _mean_of_positive(ranges)
-    return units
+        return _mean_of_positive(ranges)
+
+    return np.array(each(unit, range(width)))
 
 
 def _units_of_rows(corpus: Corpus, rows: SparseFeatures) -> Floats:

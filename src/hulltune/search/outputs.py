@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +15,11 @@ from hulltune.data.features import gather_rows, ranges
 from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
 from hulltune.memory import LEAST_LEFT, memory_left, size_text
+from hulltune.threads import Each, one_by_one
 
 FIRST_SLOTS = 1 << 12
+AT_ONCE = 1 << 15
+"""Hypotheses that are compared as one part of the work."""
 CHECKED_WORDS = 1 << 24
 """From this many words of outputs on, the memory that is left is looked at when their table grows."""
 MOST_OUTPUTS = 2**31 - 1
@@ -47,6 +50,7 @@ class Outputs:
         if self._first_met > MOST_OUTPUTS:
             raise InputError(f"{corpus.edges:,} hypotheses; expected at most {MOST_OUTPUTS:,}: tune on a part of them")
         self._met = _Met()
+        self._firsts: Int64s | None = None
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -116,25 +120,39 @@ class Outputs:
         """The text of an output; nothing for −1."""
         return self.described(np.array([number]))[1][0] if number >= 0 else ""
 
-    def first_equals(self, numbers: Int64s) -> Int64s:
+    def first_equals(self, numbers: Int64s, each: Each = one_by_one) -> Int64s:
         """For each output, the first of its sentence with the same words."""
+        if self.closed:
+            return self._first_of_equal_edges(each)[numbers]
         firsts: Int64s = numbers.copy()
         listed = numbers < self._first_met
         if listed.any():
-            firsts[listed] = self._first_of_equal_edges[numbers[listed]]
+            firsts[listed] = self._first_of_equal_edges(each)[numbers[listed]]
         return firsts
 
-    @cached_property
-    def _first_of_equal_edges(self) -> Int64s:
-        """For each edge, the first of its sentence with the same labels; meant for lists. O(labels)."""
+    def _first_of_equal_edges(self, each: Each) -> Int64s:
+        """For each edge, the first of its sentence with the same labels; meant for lists. O(labels), once."""
         from hulltune.kernels import texts
 
+        if self._firsts is not None:
+            return self._firsts
         corpus = self.corpus
         as_bytes = np.ascontiguousarray(corpus.labels).view(np.uint8)
-        offsets = corpus.label_offsets * corpus.labels.itemsize
-        hashes = texts.hash_texts(as_bytes, offsets)
-        nothing = np.zeros((corpus.edges, 0), order="F")
-        return texts.first_equals(as_bytes, offsets, nothing, hashes, corpus.sentence_edges)
+        nothing = np.zeros((0, 0), order="F")
+        cuts = np.searchsorted(corpus.sentence_edges[:-1], np.arange(AT_ONCE, corpus.edges, AT_ONCE))
+        firsts = np.empty(corpus.edges, dtype=np.int64)
+
+        def fill(sentences: tuple[int, int]) -> None:
+            ends = corpus.sentence_edges[sentences[0] : sentences[1] + 1]
+            first, last = int(ends[0]), int(ends[-1])
+            offsets = corpus.label_offsets[first : last + 1] * corpus.labels.itemsize
+            hashes = texts.hash_texts(as_bytes, offsets)
+            firsts[first:last] = texts.first_equals(as_bytes, offsets, nothing, hashes, ends - first)
+            firsts[first:last] += first
+
+        each(fill, list(pairwise([0, *np.unique(cuts).tolist(), len(corpus)])))
+        self._firsts = firsts
+        return firsts
 
     def by_sentence(self) -> tuple[Int64s, Int64s]:
         """Offsets by sentence, and numbers: all hypotheses of a list in their order, and the outputs of a forest met so

@@ -46,6 +46,10 @@ from hulltune.search.shards import (
 from hulltune.surface import ErrorSurface
 from hulltune.wording import counted
 
+AT_ONCE = 1 << 14
+"""Rows that are copied as one part of the work."""
+LEAST_SUMMED = 512
+"""The fewest sentences whose statistics are added up as one part of the work."""
 MOST_ROWS = 1 << 18
 """The most rows of statistics whose losses are asked for at once, where a rough loss does not choose among them."""
 CUTS = 4
@@ -247,7 +251,11 @@ class Problem:
         table = self.table  # after the rows were asked for: it may have grown
         if table.dtype != np.int64:
             return self.picked(outputs).total
-        return total_of_rows(outputs, row_of, self._empty_rows, table)
+        size = max(-(-len(outputs) // runner.parts), LEAST_SUMMED)
+        some = [slice(first, first + size) for first in range(0, max(len(outputs), 1), size)]
+        sums = runner.each(lambda part: total_of_rows(outputs[part], row_of, self._empty_rows[part], table), some)
+        total: NDArray[Any] = np.sum(sums, axis=0)
+        return total
 
     def _winners(self, weights: Weights, runner: Runner) -> Int64s:
         vector = feature_vector(weights, self.feature_names, "weights")
@@ -507,6 +515,7 @@ class Problem:
     def _cut(self, runner: Runner) -> list[Shard]:
         parts = runner.parts if runner.parts == 1 or self.is_lists else CUTS * runner.parts
         if parts not in self._shards:
+            self.scorer.prepare(each=runner.each)
             self._shards[parts] = cut(self._sentences, parts)
         return self._shards[parts]
 
@@ -539,6 +548,18 @@ def row_sums(matrix: NDArray[Any], weights: Floats) -> Floats:
     for column, weight in zip(matrix.T, weights.tolist(), strict=True):
         sums += column * weight
     return sums
+
+
+def some_rows(table: NDArray[Any], rows: Int64s, runner: Runner) -> NDArray[Any]:
+    """``table[rows]``, copied in parts: fresh memory takes longer than the copy."""
+    found = np.empty((len(rows), table.shape[1]), dtype=table.dtype)
+
+    def fill(first: int) -> None:
+        part = slice(first, first + AT_ONCE)
+        np.take(table, rows[part], axis=0, out=found[part], mode="clip")  # without a buffer: all rows exist
+
+    runner.each(fill, range(0, len(rows), AT_ONCE))
+    return found
 
 
 def exact_sum(statistics: NDArray[Any]) -> NDArray[Any]:

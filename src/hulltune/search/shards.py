@@ -325,7 +325,6 @@ def _inside(low: float, high: float) -> float:
 
 def cut(sentences: Sentences, parts: int) -> list[Shard]:
     """Shards of about equal size, at least ``parts`` if there are enough sentences; none mixes lists and forests."""
-    sentences.scorer.prepare()
     is_list, edges = sentences.is_list, sentences.corpus.sentence_edges
     kinds = np.flatnonzero(is_list[1:] != is_list[:-1]) + 1
     wanted = np.searchsorted(edges, np.linspace(0, edges[-1], parts + 1)[1:-1])

@@ -63,21 +63,27 @@ class Setting:
         if not Whitening.is_worthwhile(self.axes):
             return Whitening(self.axes, len(self.units))
         offsets, _, features = self.problem.rivals(self.first, self.units, runner=self.runner)
-        return Whitening.of(self.axes, len(self.units), offsets, features)
+        return Whitening.of(self.axes, len(self.units), offsets, features, each=self.runner.each)
 
     @staticmethod
     def of(
-        problem: Problem, constraints: Constraints, start: Start, model: Mapping[str, float] | None = None
+        problem: Problem,
+        constraints: Constraints,
+        start: Start,
+        model: Mapping[str, float] | None = None,
+        *,
+        runner: Runner = HERE,
     ) -> Setting:
         """The setting of a problem with constraints, a start if there is one, and the decoder's weights if known."""
         compiled = constraints.holding(problem.feature_names, start).compile(problem.feature_names)
-        units = feature_units(problem.corpus)
+        units = feature_units(problem.corpus, each=runner.each)
         check_units(units, problem.feature_names)
         own = None
         if model is not None and start is None:
             own = np.array([model.get(name, 0.0) for name in problem.feature_names])
         first = _first_weights(problem, compiled, units, start)
-        return Setting(problem, compiled, units, first, own, least_loss=float(problem.metric.least_loss))
+        least = float(problem.metric.least_loss)
+        return Setting(problem, compiled, units, first, own, runner=runner, least_loss=least)
 
 
 def _first_weights(problem: Problem, constraints: CompiledConstraints, units: Floats, start: Start) -> Floats:

@@ -18,6 +18,7 @@ from hulltune.arrays import Floats, Int64s
 from hulltune.data.features import Features
 from hulltune.search.directions import Axis
 from hulltune.search.matrices import inverse_of_lower, lower_factor, product, rounded, square_sum
+from hulltune.threads import Each, one_by_one
 
 MOST_WHITENED = 256
 """The most free weights that are whitened: of more, the covariance and its factor take longer than they save."""
@@ -28,8 +29,8 @@ RIDGE = 0.05
 GRAIN, COARSEST = 2.0**8, 2.0**15
 """The resolution of scaled features (1 / GRAIN), and the largest multiple of it: sums of products are then exact."""
 MOST_ROWS = 1 << 20
-AT_ONCE = 1 << 22
-"""The most feature values that are unpacked at a time: 32 MB."""
+AT_ONCE = 1 << 17
+"""The most feature values that are unpacked at a time: 1 MB stays in a cache, and leaves parts for many threads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +53,14 @@ class Whitening:
         return 1 < len(axes) <= MOST_WHITENED
 
     @staticmethod
-    def of(axes: Sequence[Axis], width: int, offsets: Int64s, features: Features) -> Whitening:
+    def of(
+        axes: Sequence[Axis], width: int, offsets: Int64s, features: Features, *, each: Each = one_by_one
+    ) -> Whitening:
         """The whitening by candidates' features: those of sentence i are rows ``offsets[i]`` up to ``offsets[i + 1]``.
 
-        O(rows × axes²), at most MOST_PRODUCTS, and O(axes³).
+        ``each`` says who works on the parts of the sentences. O(rows × axes²), at most MOST_PRODUCTS, and O(axes³).
         """
-        covariance = _covariance(axes, offsets, features)
+        covariance = _covariance(axes, offsets, features, each)
         mean = math.fsum(np.diag(covariance).tolist()) / len(axes)
         factor = lower_factor(covariance / mean + RIDGE * np.eye(len(axes))) if mean > 0.0 else None
         if factor is None:
@@ -92,10 +95,11 @@ class Whitening:
         return made
 
 
-def _covariance(axes: Sequence[Axis], offsets: Int64s, features: Features) -> Floats:
+def _covariance(axes: Sequence[Axis], offsets: Int64s, features: Features, each: Each) -> Floats:
     """The covariance of the axes' features within sentences, times a number, as a matrix of exact sums.
 
-    Features are rounded to a grid, and so are their means over a sentence: products and sums are then whole numbers.
+    Features are rounded to a grid, and so are their means over a sentence: products and sums are then whole numbers,
+    and the parts of the sentences may be added up in any order.
     """
     sizes = np.diff(offsets)
     used = np.flatnonzero(sizes > 1)
@@ -104,10 +108,9 @@ def _covariance(axes: Sequence[Axis], offsets: Int64s, features: Features) -> Fl
     columns = np.concatenate([group for group, _ in axes])
     lengths = np.array([len(group) for group, _ in axes])
     firsts, per_unit = np.cumsum(lengths) - lengths, np.array([[size] for _, size in axes])
-    total = np.zeros((len(axes), len(axes)))
     at_once = max(1, AT_ONCE // (len(columns) * int(sizes.max(initial=1))))
-    for first in range(0, len(used), at_once):
-        some = used[first : first + at_once]
+
+    def products(some: Int64s) -> Floats:
         counts = sizes[some]
         starts = np.cumsum(counts) - counts
         edges = np.repeat(offsets[some] - starts, counts) + np.arange(int(counts.sum()))
@@ -117,5 +120,8 @@ def _covariance(axes: Sequence[Axis], offsets: Int64s, features: Features) -> Fl
         whole = np.clip(np.rint(scaled * GRAIN), -COARSEST, COARSEST)
         means = np.rint(np.add.reduceat(whole, starts, axis=0) / counts[:, None])
         whole -= np.repeat(means, counts, axis=0)
-        total += whole.T.copy() @ whole  # a product with itself is a call that may take a hundred times as long
-    return total
+        own: Floats = whole.T.copy() @ whole  # a product with itself is a call that may take a hundred times as long
+        return own
+
+    parts = [used[first : first + at_once] for first in range(0, len(used), at_once)]
+    return sum(each(products, parts), np.zeros((len(axes), len(axes))))

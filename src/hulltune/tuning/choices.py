@@ -15,7 +15,7 @@ from hulltune.errors import InputError
 from hulltune.metrics.base import Metric
 from hulltune.metrics.bounds import SAFETY, Ranges, Ratio
 from hulltune.search.gradient import loss_gradient
-from hulltune.search.problem import exact_sum, row_sums
+from hulltune.search.problem import LEAST_SUMMED, exact_sum, row_sums
 from hulltune.search.shards import HERE, Runner
 
 ROUNDS = 30
@@ -246,7 +246,12 @@ class _Search:
         return True
 
     def _total(self, chosen: Int64s) -> NDArray[Any]:
-        return exact_sum(np.concatenate([self.statistics[chosen], self.others[None]]))
+        if self.statistics.dtype.kind not in "biu":
+            return exact_sum(np.concatenate([self.statistics[chosen], self.others[None]]))
+        size = max(-(-len(chosen) // self.runner.parts), LEAST_SUMMED)
+        some = [chosen[first : first + size] for first in range(0, len(chosen), size)]
+        sums = self.runner.each(lambda rows: exact_sum(self.statistics[rows]), some)
+        return exact_sum(np.array([*sums, self.others]))
 
     def _loss(self, chosen: Int64s) -> float:
         return float(self.metric.loss(self._total(chosen)))

@@ -20,7 +20,7 @@ from hulltune.metrics.wer import Cer, Wer
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units, some_axes
 from hulltune.search.policies import Policy
-from hulltune.search.problem import Problem, exact_sum
+from hulltune.search.problem import Problem, exact_sum, some_rows
 from hulltune.search.shards import runner_of
 from hulltune.search.steps import search_lines
 from hulltune.tuning.choices import best_choice
@@ -97,7 +97,8 @@ def oracle_of(problem: Problem, *, weights: Any = None, k: int = NBEST, threads:
     starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])
     empty = np.where(filled, pool.outputs[np.minimum(pool.offsets[:-1], len(pool.outputs) - 1)], -1)
     others = exact_sum(problem.picked(empty).statistics[~filled])
-    choice = best_choice(problem.metric, problem.table[pool.rows], starts, others, runner=runner_of(threads))
+    runner = runner_of(threads)
+    choice = best_choice(problem.metric, some_rows(problem.table, pool.rows, runner), starts, others, runner=runner)
     texts = np.full(len(filled), "", dtype=object)
     texts[filled] = pool.some_texts(problem, choice.candidates)
     complete = problem.is_lists

@@ -36,12 +36,14 @@ def rerank(data: DataLike, weights: WeightsLike, *, threads: int | None = None) 
     >>> len(outputs), outputs[0] == outputs.picks[0].text, outputs.picks[0].index
     (20, True, 0)
     """
-    dataset = read(data)
+    dataset = read(data, threads=threads)
     vector = feature_vector(as_weights(weights), dataset.feature_names, "weights")
     return Reranked.of(dataset, vector, threads=threads)
 
 
-def rank(dataset: Dataset, weights: WeightsLike, *, best: int | None = None) -> DerivationLists:
+def rank(
+    dataset: Dataset, weights: WeightsLike, *, best: int | None = None, threads: int | None = None
+) -> DerivationLists:
     """The ``best`` outputs of each sentence, from best to worst; equally good ones stay in the order of their list.
 
     None ranks whole lists; forests need a number.
@@ -54,7 +56,7 @@ def rank(dataset: Dataset, weights: WeightsLike, *, best: int | None = None) -> 
         raise InputError(f"best: expected at least 1, got {best}")
     check_most("best", best, MOST_BEST)
     vector = feature_vector(as_weights(weights), dataset.feature_names, "weights")
-    return kbest(dataset.corpus, vector, best)
+    return kbest(dataset.corpus, vector, best, threads=threads)
 
 
 def count_errors(

@@ -142,7 +142,7 @@ def tune(
         )
     with ExitStack() as stack:
         kept = stack.enter_context(opened(store))
-        found = read(data)
+        found = read(data, threads=run.threads)
         shown = other_metrics(for_data(chosen, found), also)
         dataset = judged(found, as_references(references), chosen, *shown)
         problem = Problem.of(dataset, chosen, store=kept, questions=questions)
@@ -234,7 +234,7 @@ class Run:
 
     def setting(self, problem: Problem, start: Start, model: Any = None) -> Setting:
         """The setting in which the strategy searches a problem."""
-        return Setting.of(problem, self.constraints, start, model)
+        return Setting.of(problem, self.constraints, start, model, runner=self.runner)
 
     def find(
         self, setting: Setting, report: Report | None = None, *, start: Start = None
@@ -274,7 +274,7 @@ class Run:
             best = oracle_of(problem, threads=self.threads)  # its bound may end the search
         stop = threading.Event()
         with interrupts_set(stop):
-            setting = replace(self.setting(problem, start, model), stop=stop, runner=self.runner)
+            setting = replace(self.setting(problem, start, model), stop=stop)
             if best is not None and best.bound is not None:
                 setting = replace(setting, least_loss=problem.metric.score_of(best.bound))
             baseline = problem.baseline(setting.compared, runner=self.runner)

@@ -23,7 +23,6 @@ from hulltune.cli.options import (
     option,
     out_option,
     quiet_option,
-    threads_option,
 )
 from hulltune.cli.reading import read, read_references, weights_for, with_references
 from hulltune.cli.values import COUNT, WRITTEN, NameOrFile, OneOf
@@ -76,7 +75,6 @@ _WEIGHTS = NameOrFile((BASELINE,))
     "Use the statistics of earlier runs in this SQLite file, and keep new ones there.",
     type=WRITTEN,
 )
-@threads_option
 @quiet_option("Do not say that kernels are being compiled.")
 def compare(
     old: str,
@@ -90,7 +88,6 @@ def compare(
     as_tsv: bool,
     out: tuple[str, ...],
     store: str | None,
-    threads: int | None,
     quiet: bool,
 ) -> int:
     """Compare what two sets of weights pick.
@@ -118,7 +115,7 @@ def compare(
     sides = [_weights(dataset, name, data.missing) for name in (old, new)]
     questions = QUESTIONS if metric.waits else None
     found = compare_weights(
-        dataset, sides[0], sides[1], metric=judged, threads=threads, store=store, questions=questions
+        dataset, sides[0], sides[1], metric=judged, threads=data.threads, store=store, questions=questions
     )
     found = replace(found.sorted(sort), old=old, new=new)
     for name in out:

@@ -50,7 +50,7 @@ def convert(
         from hulltune.tuning.extraction import prune_forests
 
         found = weights_for(given, weights, missing=data.missing)
-        given, pruning = prune_forests(given, found, beam=beam, density=density)
+        given, pruning = prune_forests(given, found, beam=beam, density=density, threads=data.threads)
         if not quiet:
             note(str(pruning))
     write(given, out, name)

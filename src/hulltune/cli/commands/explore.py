@@ -17,7 +17,6 @@ from hulltune.cli.options import (
     out_option,
     quiet_option,
     report_options,
-    threads_option,
     weights_option,
 )
 from hulltune.cli.reading import read_scored, weight_vector
@@ -45,7 +44,6 @@ hulltune explore lattices/ -r dev.txt -m wer --no-browser -o page.html"""
 @option(ANSWER, "--no-browser", "Only write the page, and print where it is.")
 @report_options
 @also_option("Other metrics to show. [default: the common text metrics]")
-@threads_option
 @quiet_option("Do not say that kernels are being compiled.")
 def explore(
     data: DataOptions,
@@ -57,7 +55,6 @@ def explore(
     plane: tuple[str, str] | None,
     megabytes: float,
     also: list[Metric] | None,
-    threads: int | None,
     quiet: bool,
 ) -> int:
     """Open a page on which weights can be moved.
@@ -81,7 +78,7 @@ def explore(
         plane=plane,
         megabytes=megabytes,
         command=command_line(),
-        threads=threads,
+        threads=data.threads,
     )
     print(path)
     if not no_browser:

@@ -11,7 +11,6 @@ from hulltune.cli.options import (
     option,
     out_option,
     quiet_option,
-    threads_option,
     weights_option,
 )
 from hulltune.cli.reading import read, weights_for
@@ -55,7 +54,6 @@ BEST = 100
     default="moses",
 )
 @out_option("The file to write. [default: standard output]")
-@threads_option
 @quiet_option("Do not say that kernels are being compiled.")
 def kbest(
     data: DataOptions,
@@ -67,7 +65,6 @@ def kbest(
     seed: int | None,
     output: str,
     out: str | None,
-    threads: int | None,
     quiet: bool,
 ) -> int:
     """Write the best derivations of forests, or random ones."""
@@ -92,10 +89,10 @@ def kbest(
             sample,
             temperature=1.0 if temperature is None else temperature,
             seed=1 if seed is None else seed,
-            threads=threads,
+            threads=data.threads,
         )
     else:
-        found = lines.kbest(dataset.corpus, found_weights, k or BEST, distinct=distinct, threads=threads)
+        found = lines.kbest(dataset.corpus, found_weights, k or BEST, distinct=distinct, threads=data.threads)
     texts = derivation_lines(dataset.ids, found, output, unique=distinct and sample is not None)
     write_lines((line for line, _ in texts), out)
     incomplete = [str(name) for name, whole in zip(dataset.ids, found.complete.tolist(), strict=True) if not whole]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -246,7 +246,7 @@ def loop(
                 constraints=constraints_of(constraints),
                 regularise=regularise,
                 seed=search.seed,
-                threads=search.threads,
+                threads=reading.threads,
             )
     except DecoderError as error:
         print(f"hulltune: {error}", file=sys.stderr)
@@ -287,7 +287,7 @@ def _decoder(
         "shell": how.shell or None,
         "timeout": how.timeout,
         "weights-template": how.weights_template,
-        **asdict(reading),
+        **asdict(replace(reading, threads=None)),
     }
     for option_name, given in for_commands.items():
         if given is not None:

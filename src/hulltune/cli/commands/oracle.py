@@ -15,7 +15,6 @@ from hulltune.cli.options import (
     option,
     out_option,
     quiet_option,
-    threads_option,
     weights_option,
 )
 from hulltune.cli.reading import read_scored, weights_for
@@ -46,7 +45,6 @@ hulltune oracle forests/ --ref dev.en -m bleu --weights w.json --k 500"""
 )
 @out_option("Write the outputs that reach the score, one per line.")
 @json_option
-@threads_option
 @quiet_option("Do not say that kernels are being compiled.")
 def oracle(
     data: DataOptions,
@@ -56,7 +54,6 @@ def oracle(
     k: int,
     out: str | None,
     as_json: bool,
-    threads: int | None,
     quiet: bool,
 ) -> int:
     """Find the best score that lists or forests can reach."""
@@ -68,7 +65,7 @@ def oracle(
         metric=metric,
         weights=None if weights is None else weights_for(dataset, weights, missing=data.missing),
         k=k,
-        threads=threads,
+        threads=data.threads,
     )
     if out is not None:
         write_lines((" ".join(text.splitlines()) for text in found.texts), out)

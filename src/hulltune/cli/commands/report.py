@@ -17,7 +17,6 @@ from hulltune.cli.options import (
     out_option,
     quiet_option,
     report_options,
-    threads_option,
 )
 from hulltune.cli.reading import read_scored
 from hulltune.cli.values import FILE
@@ -36,7 +35,6 @@ hulltune report w.json lattices/ -r dev.txt -m wer -o report.html"""
 @out_option("The page to write, a file of HTML.", required=True)
 @report_options
 @also_option("Other metrics to show. [default: the common text metrics]")
-@threads_option
 @quiet_option("Do not say that kernels are being compiled.")
 def report(
     result: str,
@@ -47,7 +45,6 @@ def report(
     plane: tuple[str, str] | None,
     megabytes: float,
     also: list[Metric] | None,
-    threads: int | None,
     quiet: bool,
 ) -> int:
     """Write a page on which weights can be moved.
@@ -72,6 +69,6 @@ def report(
         plane=plane,
         megabytes=megabytes,
         command=command_line(),
-        threads=threads,
+        threads=data.threads,
     )
     return DONE

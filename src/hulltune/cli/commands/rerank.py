@@ -45,7 +45,7 @@ def rerank(data: DataOptions, weights: str, best: int, output: str | None, out: 
     from hulltune.tuning.reranking import rank
 
     dataset = read(data, quiet=quiet)
-    ranked = rank(dataset, weights_for(dataset, weights, missing=data.missing), best=best)
+    ranked = rank(dataset, weights_for(dataset, weights, missing=data.missing), best=best, threads=data.threads)
     broken = 0
 
     def lines() -> Iterator[str]:

@@ -108,7 +108,9 @@ def surface(
     if sensitivity:
         return _give_ranges(problem, here, tolerance, picture, as_json)
     if plane is not None:
-        return _give_plane(metric_plane(problem, here, plane, view=view, grid=points), picture, as_json, quiet)
+        return _give_plane(
+            metric_plane(problem, here, plane, view=view, grid=points, threads=data.threads), picture, as_json, quiet
+        )
     if feature is not None:
         line = along_feature(problem, here, feature)
     else:

@@ -190,7 +190,7 @@ def tune(
             ),
             constraints=constraints_of(constraints),
             seed=search.seed,
-            threads=search.threads,
+            threads=data.threads,
             heldout=unseen,
             folds=folds,
             replicates=replicates,
@@ -215,7 +215,7 @@ def tune(
         return INTERRUPTED
     if report is not None:
         try:
-            _write_report(result.with_problem(tuned.problem_of(None, None, None)), report, also, store, search.threads)
+            _write_report(result.with_problem(tuned.problem_of(None, None, None)), report, also, store, data.threads)
         except (KeyboardInterrupt, SystemError) as error:
             if not is_interrupt(error):
                 raise
