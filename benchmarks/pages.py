@@ -143,6 +143,27 @@ def ends() -> str:
     return _table(("data", "way", "dev", "held out", "CPU seconds", "seeds"), rows)
 
 
+def differences() -> str:
+    """Paired differences of ways to tune: the mean of both directions of the split and its standard error, and the mean
+    of each direction.
+    """
+    rows = [
+        [pair, "whole runs" if time == "end" else time, TASKS.get(task, task), _difference(cell, "dev", 1),
+         _difference(cell, "heldout", 2), str(cell["seeds"])]
+        for pair, times in measured("quality")["differences"].items()
+        for time, cells in times.items()
+        for task, cell in cells.items()
+    ]  # fmt: skip
+    head = ("difference", "time", "data", "dev (even, odd tuned on)", "held out (even, odd tuned on)", "seeds")
+    return _table(head, rows)
+
+
+def _difference(cell: Mapping[str, Any], part: str, place: int) -> str:
+    """A difference with its standard error, and in parentheses that of each direction."""
+    sides = [f"{side[place]:+.2f}" for side in cell.get("each direction", ())]
+    return f"{cell[part]:+.2f} ± {cell[part + ' error']:.2f}" + (f" ({', '.join(sides)})" if sides else "")
+
+
 def certified() -> str:
     """Certified search, and what other searches find in the region."""
     found = measured("certified")
@@ -273,6 +294,7 @@ BLOCKS = {
     "quality": quality,
     "ways": ways,
     "ends": ends,
+    "differences": differences,
     "certified": certified,
     "metrics": metrics,
     "reading": reading,
