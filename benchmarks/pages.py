@@ -13,6 +13,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,44 @@ def ends() -> str:
         for way, cell in found.items()
     ]  # fmt: skip
     return _table(("data", "way", "dev", "held out", "CPU seconds", "seeds"), rows)
+
+
+def differences(part: str) -> str:
+    """Paired differences of ways to tune on "dev" or "heldout" sentences, one row a pair and time, one column a set."""
+    found = measured("quality")["differences"]
+    tasks = list(dict.fromkeys(task for times in found.values() for cells in times.values() for task in cells))
+    tasks.sort(key=lambda task: task == "mean of the sets")  # the mean comes last
+    rows = [
+        [pair, "whole runs" if time == "end" else time, *(_difference(cells.get(task), part) for task in tasks)]
+        for pair, times in found.items()
+        for time, cells in times.items()
+    ]
+    return _table(("difference", "time", *(TASKS.get(task, task) for task in tasks)), rows)
+
+
+def _difference(cell: Mapping[str, Any] | None, part: str) -> str:
+    """A difference with its standard error, if there is any."""
+    return f"{cell[part]:+.2f} ± {cell[part + ' error']:.2f}" if cell else "–"
+
+
+def many_features() -> str:
+    """Scores with 100 and 2,000 features, after 8 s or at the end of whole runs."""
+    found = measured("quality")
+    rows = []
+    for way in ("random, not whitened (default before)", "cma (default)", "gradient", "default before, to its end",
+                "default, to its end", "default, regularise auto", "gradient, regularise auto"):  # fmt: skip
+        row = [way]
+        for task in ("many", "sparse"):
+            timed, whole = found["at equal times"].get(task, {}).get(way), found["to the end"].get(task, {}).get(way)
+            cell = timed["8 s"] if timed else whole
+            row += (
+                [_mean(cell, "dev"), _mean(cell, "heldout"), f"{whole['seconds']:.2g}" if whole else "8"]
+                if cell
+                else ["–"] * 3
+            )
+        rows.append(row)
+    head = ("way", *(f"{task}, {part}" for task in ("100", "2,000") for part in ("dev", "held out", "CPU seconds")))
+    return _table(head, rows)
 
 
 def certified() -> str:
@@ -273,6 +312,9 @@ BLOCKS = {
     "quality": quality,
     "ways": ways,
     "ends": ends,
+    "dev differences": partial(differences, "dev"),
+    "held-out differences": partial(differences, "heldout"),
+    "many features": many_features,
     "certified": certified,
     "metrics": metrics,
     "reading": reading,

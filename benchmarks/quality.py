@@ -1,12 +1,18 @@
-"""Compare ways to tune at equal CPU time: the strategies here, CMA-ES, random search and TPE, on six sets of lists.
+"""Compare ways to tune at equal CPU time: the strategies here, CMA-ES, random search and TPE, on six sets of lists,
+and on one with 2,000 sparse features the strategies that are made for these.
 
-Run: python benchmarks/tuning.py --compare [--sets A,B] [--ways A,B] [--seeds N] [--summary]
+Run: python benchmarks/tuning.py --compare [--sets A,B] [--ways A|B] [--seeds N]
 
-Every set is tuned on its even sentences and held out on its odd ones. A run of 8 CPU seconds on one core keeps the time
-of each new best weights, so that it also tells what 0.5 and 2 seconds give. Each run is stored when it ends, in
-benchmarks/results/quality_runs.jsonl; a second call does what is left, seed by seed over all sets and ways. The ways
-in ENDS run to their own end with their defaults, and the time that they take is told. Lesser rivals have fewer seeds
-(FEWER). The summary is benchmarks/results/quality.json, and the picture quality.png shows the scores over time.
+Seeds 1 to 5 tune on the even sentences of a set and hold out the odd ones; seeds 6 to 10 do it the other way round.
+Errors over the seeds of one split do not contain the luck of the split, which on 50 sentences is larger. So a mean is
+the mean of both directions, its standard error is that of seeds within each direction, and differences between two
+ways are paired by seed; the summary has each direction apart, too.
+
+A run of 8 CPU seconds on one core keeps the time of each new best weights, so that it also tells what 0.5 and 2
+seconds give. Each run is stored when it ends, in benchmarks/results/quality_runs.jsonl; a second call does what is
+left, seed by seed over all sets and ways, lesser rivals (LESSER) last. The ways in ENDS run to their own end with their
+defaults, and the time that they take is told. The summary is benchmarks/results/quality.json, and the picture
+quality.png shows the scores over time.
 """
 
 from __future__ import annotations
@@ -48,6 +54,8 @@ DATA = Path(__file__).resolve().parents[1] / "../shared/data"
 BUDGETS = (0.5, 2.0, 8.0)
 RUNS = RESULTS / "quality_runs.jsonl"
 REAL = {"fr_en": ("nbest.moses.gz", "bleu"), "de_en": ("nbest.txt.gz", "bleu"), "asr_tts": ("nbest.txt.gz", "wer")}
+EXCHANGED = 5
+"""Seeds up to this one tune on the even sentences and hold out the odd ones; later ones the other way round."""
 FOREVER = 2000
 """Restarts that no run gets through before its time is up."""
 
@@ -70,6 +78,10 @@ class Halves:
         for half in (even, odd):
             half.score(np.ones(len(problem.feature_names)))  # makes the tables of a first use
         return Halves(even, odd)
+
+    def of_seed(self, seed: int) -> Halves:
+        """The halves in the roles that they have for a seed."""
+        return self if seed <= EXCHANGED else Halves(self.heldout, self.dev)
 
     def scores(self, weights: Floats) -> tuple[float, float]:
         """The score on both halves; error rates in percent."""
@@ -95,7 +107,7 @@ def _problem(name: str) -> Problem | None:
     return Problem.of(phrase_lists(1000, 100, **options[name])[0], bleu)
 
 
-SETS = (*REAL, "synthetic", "phrases", "many")
+SETS = (*REAL, "synthetic", "phrases", "many", "sparse")
 
 
 class Deadline(threading.Event):
@@ -177,9 +189,9 @@ def to_its_end(strategy: Climbing, problem: Problem, seed: int, *, whitened: boo
     return [(process_time() - before, found[-1][1])]
 
 
-def regularised(problem: Problem, seed: int) -> Curve:
-    """A whole run with the default strategy and regularise="auto"."""
-    run = Run(LineCma(), Constraints(), seed=seed, regularise="auto")
+def regularised(strategy: Climbing, problem: Problem, seed: int) -> Curve:
+    """A whole run of a strategy with regularise="auto"."""
+    run = Run(strategy, Constraints(), seed=seed, regularise="auto")
     before = process_time()
     found, _ = run.find(run.setting(problem, None), start=None)
     return [(process_time() - before, found.weights)]
@@ -192,7 +204,7 @@ WAYS: dict[str, Callable[[Problem, int], Curve]] = {
     "CMA-ES, whitened": partial(of_rival, partial(cma_es, whitened=True)),
     "default, to its end": partial(to_its_end, LineCma()),
     "default before, to its end": partial(to_its_end, Climb(), whitened=False),
-    "default, regularise auto": regularised,
+    "default, regularise auto": partial(regularised, LineCma()),
     "random": partial(in_time, Climb(), budgets=BUDGETS),
     "gradient": partial(in_time, GradientClimb()),
     "coordinate": partial(in_time, Coordinate()),
@@ -200,12 +212,35 @@ WAYS: dict[str, Callable[[Problem, int], Curve]] = {
     "Och's search, 20 starts": lambda problem, seed: of_strategy(Coordinate(restarts=19), problem, seed, BUDGETS[-1]),
     "random search": partial(of_rival, random_search),
     "TPE": partial(of_rival, optuna_tpe),
+    "gradient, regularise auto": partial(regularised, GradientClimb()),
 }
-ENDS = ("default, to its end", "default before, to its end", "default, regularise auto")
+SPARSE = (
+    "random, not whitened (default before)",
+    "default before, to its end",
+    "gradient",
+    "gradient, regularise auto",
+)
+"""The ways on the set of sparse features, too many to learn how they vary together; the last one is run there only."""
+ENDS = ("default, to its end", "default before, to its end", "default, regularise auto", "gradient, regularise auto")
 """The ways that run to their own end, whatever the time."""
-FEWER = ("random", "gradient", "coordinate", "powell", "Och's search, 20 starts", "random search", "TPE")
-"""The ways with one seed for every EACH of the others."""
-EACH = 4
+LESSER = (
+    "random", "gradient", "coordinate", "powell", "Och's search, 20 starts", "random search", "TPE",
+    "gradient, regularise auto",
+)  # fmt: skip
+"""The ways that are run after all others."""
+PAIRS = (
+    ("cma (default)", "CMA-ES"),
+    ("cma (default)", "CMA-ES, whitened"),
+    ("cma (default)", "random, not whitened (default before)"),
+    ("default, to its end", "default before, to its end"),
+    ("default, regularise auto", "default, to its end"),
+    ("default, regularise auto", "default before, to its end"),
+    ("gradient", "random, not whitened (default before)"),
+    ("gradient, regularise auto", "default before, to its end"),
+)
+"""The ways whose difference, the first less the second, is told."""
+SEEDS = (1, 6, 2, 7, 3, 8, 4, 9, 5, 10)
+"""The seeds, in an order in which both directions have as many of the first ones (but for one)."""
 
 
 def runs() -> list[dict[str, Any]]:
@@ -214,22 +249,28 @@ def runs() -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
+def fits(name: str, way: str) -> bool:
+    """Whether a way is run on a set."""
+    return way in SPARSE if name == "sparse" else way != SPARSE[-1]
+
+
 def run_all(sets: Sequence[str], ways: Sequence[str], seeds: Sequence[int]) -> None:
-    """Make every run that is not stored yet: all sets and ways in turn with one seed, then with the next."""
+    """Make every run that is not stored yet: all sets and ways in turn with one seed, then with the next; lesser
+    rivals come last.
+    """
     done = {(run["set"], run["way"], run["seed"]) for run in runs()}
+    first = [way for way in ways if way not in LESSER]
+    last = [way for way in ways if way in LESSER]
     halves: dict[str, Halves | None] = {}
-    for turn, seed in enumerate(seeds, start=1):
-        passes = [(seed, [way for way in ways if way not in FEWER])]
-        if turn % EACH == 0:
-            passes.append((seeds[turn // EACH - 1], [way for way in ways if way in FEWER]))
-        for number, name, way in ((number, name, way) for number, some in passes for name in sets for way in some):
-            if (name, way, number) in done:
+    for some, seed, name in ((some, seed, name) for some in (first, last) for seed in seeds for name in sets):
+        for way in some:
+            if (name, way, seed) in done or not fits(name, way):
                 continue
             if name not in halves:
                 halves[name] = Halves.of(name)
             found = halves[name]
             if found is not None:
-                _run(name, found, way, number)
+                _run(name, found.of_seed(seed), way, seed)
 
 
 def _run(name: str, halves: Halves, way: str, seed: int) -> None:
@@ -256,15 +297,32 @@ def at_budgets(curve: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
     return [(dev, heldout) for _, dev, heldout in found]
 
 
+Scores = dict[int, Floats]
+"""The scores of a way by seed: a row of dev and held-out scores for each budget, or one row of a whole run."""
+
+
 def summary() -> dict[str, Any]:
-    """What the runs so far tell: scores at equal times, and scores of whole runs with the time that they take."""
-    by_set: dict[str, dict[str, dict[int, Any]]] = {}
-    for run in runs():
-        by_set.setdefault(run["set"], {}).setdefault(run["way"], {})[run["seed"]] = run["curve"]
-    ordered = sorted(by_set.items(), key=lambda item: SETS.index(item[0]))
+    """What the runs so far tell: scores at equal times, scores of whole runs with the time that they take, and the
+    differences of ways in PAIRS, each positive where the first is better.
+    """
+    by_set: dict[str, dict[str, Scores]] = {}
+    seconds: dict[tuple[str, str], list[float]] = {}
+    for run in sorted(runs(), key=lambda run: (SETS.index(run["set"]), run["seed"])):
+        name, way, curve = run["set"], run["way"], run["curve"]
+        scores = [curve[-1][1:]] if way in ENDS else at_budgets(curve)
+        by_set.setdefault(name, {}).setdefault(way, {})[run["seed"]] = np.array(scores)
+        seconds.setdefault((name, way), []).append(curve[-1][0])
     return {
-        "at equal times": {name: _at_equal_times(name, curves) for name, curves in ordered},
-        "to the end": {name: _to_the_end(curves) for name, curves in ordered},
+        "at equal times": {name: _at_equal_times(name, scores) for name, scores in by_set.items()},
+        "to the end": {
+            name: {
+                way: {"seconds": float(np.mean(seconds[name, way])), **_means(scores[way], 0)}
+                for way in ENDS
+                if way in scores
+            }
+            for name, scores in by_set.items()
+        },
+        "differences": {f"{one} − {other}": _differences(by_set, one, other) for one, other in PAIRS},
     }
 
 
@@ -273,36 +331,64 @@ def _sign(name: str) -> float:
     return -1.0 if REAL.get(name, ("", ""))[1] == "wer" else 1.0
 
 
-def _at_equal_times(name: str, curves: dict[str, dict[int, Any]]) -> dict[str, Any]:
+def _at_equal_times(name: str, scores: dict[str, Scores]) -> dict[str, Any]:
     """For each way and budget: the mean scores, their standard errors, and how often no other was better."""
-    timed = {
-        way: {seed: at_budgets(curve) for seed, curve in of.items()} for way, of in curves.items() if way not in ENDS
-    }
-    found: dict[str, Any] = {}
-    for way in (way for way in WAYS if way in timed):
-        found[way] = {}
-        for k, budget in enumerate(BUDGETS):
-            scores = np.array([timed[way][seed][k] for seed in sorted(timed[way])])
-            best = {
-                seed: max(_sign(name) * of[seed][k][0] for of in timed.values() if seed in of) for seed in timed[way]
-            }
-            wins = sum(_sign(name) * timed[way][seed][k][0] >= most for seed, most in best.items())
-            found[way][f"{budget:g} s"] = {**_means(scores), "wins": int(wins)}
+    timed = {way: scores[way] for way in WAYS if way in scores and way not in ENDS}
+    found: dict[str, Any] = {way: {} for way in timed}
+    for k, budget in enumerate(BUDGETS):
+        best: dict[int, float] = {}
+        for of in timed.values():
+            for seed, rows in of.items():
+                best[seed] = max(best.get(seed, -np.inf), _sign(name) * rows[k, 0])
+        for way, of in timed.items():
+            wins = sum(_sign(name) * rows[k, 0] >= best[seed] for seed, rows in of.items())
+            found[way][f"{budget:g} s"] = {**_means(of, k), "wins": int(wins)}
     return found
 
 
-def _to_the_end(curves: dict[str, dict[int, Any]]) -> dict[str, Any]:
-    """For each way that runs to its end: the mean scores, their standard errors, and the mean time."""
-    ended = {way: np.array([curve[-1] for _, curve in sorted(curves[way].items())]) for way in ENDS if way in curves}
-    return {way: {"seconds": float(of[:, 0].mean()), **_means(of[:, 1:])} for way, of in ended.items()}
+def _differences(by_set: dict[str, dict[str, Scores]], one: str, other: str) -> dict[str, Any]:
+    """The difference of two ways by budget and set, paired by seed, and the mean over all sets."""
+    rows = ["end"] if one in ENDS else [f"{budget:g} s" for budget in BUDGETS]
+    found: dict[str, Any] = {}
+    for k, row in enumerate(rows):
+        paired = {
+            name: {seed: _sign(name) * (of[one][seed] - of[other][seed]) for seed in of[one] if seed in of[other]}
+            for name, of in by_set.items()
+            if one in of and other in of
+        }
+        found[row] = {name: _means(of, k) for name, of in paired.items() if of}
+        cells = list(found[row].values())
+        if cells:
+            found[row]["mean of the sets"] = _mean_of_sets(cells)
+    return found
 
 
-def _means(scores: Floats) -> dict[str, Any]:
-    """The means of dev and held-out scores over seeds, with their standard errors."""
-    error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.zeros(2)
+def _mean_of_sets(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The mean of differences on several sets; BLEU counts like percent of WER."""
+    mean: dict[str, Any] = {"seeds": min(cell["seeds"] for cell in cells)}
+    for part in ("dev", "heldout"):
+        mean[part] = float(np.mean([cell[part] for cell in cells]))
+        mean[f"{part} error"] = float(np.linalg.norm([cell[f"{part} error"] for cell in cells]) / len(cells))
+    return mean
+
+
+def _means(scores: Scores, row: int) -> dict[str, Any]:
+    """The mean of dev and held-out scores over both directions of the split, with the standard error of seeds within
+    directions, and the means and numbers of seeds of each direction.
+    """
+    sides = [
+        np.array([rows[row] for seed, rows in scores.items() if (seed > EXCHANGED) == exchanged])
+        for exchanged in (False, True)
+    ]
+    sides = [side for side in sides if len(side)]
+    mean = np.mean([side.mean(axis=0) for side in sides], axis=0)
+    known = [side for side in sides if len(side) > 1]
+    squares = sum((side.var(axis=0, ddof=1) / len(side) for side in known), start=np.zeros(2))
+    error = np.sqrt(squares) / len(sides)
     return {
-        "dev": float(scores[:, 0].mean()), "dev error": float(error[0]),
-        "heldout": float(scores[:, 1].mean()), "heldout error": float(error[1]), "seeds": len(scores),
+        "dev": float(mean[0]), "dev error": float(error[0]), "heldout": float(mean[1]),
+        "heldout error": float(error[1]), "seeds": len(scores),
+        "each direction": [[len(side), *map(float, side.mean(axis=0))] for side in sides],
     }  # fmt: skip
 
 
@@ -324,6 +410,18 @@ def show(found: dict[str, Any]) -> None:
         for way, cell in ways.items()
     ]
     print(table("whole runs", ["", "", "dev, held-out", "CPU seconds", "seeds"], rows))
+    for pair, times in found["differences"].items():
+        rows = [
+            [time, name, _cell(cell), *(" ".join(f"{part:+.2f}" for part in side[1:]) for side in _sides(cell))]
+            for time, cells in times.items()
+            for name, cell in cells.items()
+        ]
+        print(table(pair, ["", "", "dev, held-out", "even → odd", "odd → even"], rows))
+
+
+def _sides(cell: dict[str, Any]) -> list[list[float]]:
+    """The means of each direction of the split, or two empty ones."""
+    return [*cell.get("each direction", []), [], []][:2]
 
 
 def draw(path: Path) -> None:
@@ -334,7 +432,7 @@ def draw(path: Path) -> None:
     import matplotlib.pyplot as plt
 
     stored = runs()
-    names = [name for name in SETS if any(run["set"] == name for run in stored)]
+    names = [name for name in SETS if name != "sparse" and any(run["set"] == name for run in stored)]
     shown = [way for way in WAYS if way in DRAWN]
     figure, panels = plt.subplots(2, -(-len(names) // 2), figsize=(13, 7.5), squeeze=False)
     times = np.geomspace(0.1, BUDGETS[-1], 80)
@@ -377,7 +475,7 @@ def _values(curve: Sequence[Sequence[float]], times: Floats) -> list[float]:
 
 def compare(sets: Sequence[str], ways: Sequence[str], seeds: int) -> None:
     """Make the runs that are left, then write and show the summary and the picture."""
-    run_all(sets, ways, range(1, 1 + seeds))
+    run_all(sets, ways, SEEDS[:seeds])
     found = summary()
     show(found)
     write_json("quality", found)

@@ -318,7 +318,7 @@ def _contenders(dev: Problem, heldout: Problem, seed: int, least_seconds: float)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that the program works")
-    parser.add_argument("--seeds", type=int, default=1, help="compare over this many seeds [1]")
+    parser.add_argument("--seeds", type=int, default=1, help="compare over so many seeds [1], with --compare up to 10")
     parser.add_argument(
         "--compare", action="store_true", help="compare ways to tune at equal time: benchmarks/quality.py"
     )
