@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -303,7 +303,7 @@ def sentences() -> str:
     return _table(head, rows)
 
 
-BLOCKS = {
+BLOCKS: dict[str, Callable[[], str]] = {
     "sentences": sentences,
     "fast": fast,
     "engine": engine,
