@@ -372,23 +372,30 @@ def _mean_of_sets(cells: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return mean
 
 
-def _means(scores: Scores, row: int) -> dict[str, Any]:
-    """The mean of dev and held-out scores over both directions of the split, with the standard error of seeds within
-    directions, and the means and numbers of seeds of each direction.
-    """
-    sides = [
-        np.array([rows[row] for seed, rows in scores.items() if (seed > EXCHANGED) == exchanged])
-        for exchanged in (False, True)
-    ]
-    sides = [side for side in sides if len(side)]
+def _directions(values: dict[int, Floats]) -> list[Floats]:
+    """The values of the seeds of each direction of the split that has any, seeds × values."""
+    sides = [[row for seed, row in values.items() if (seed > EXCHANGED) == exchanged] for exchanged in (False, True)]
+    return [np.array(side) for side in sides if side]
+
+
+def _over_seeds(values: dict[int, Floats]) -> tuple[Floats, Floats]:
+    """The mean of values over both directions of the split, and the standard error of seeds within directions."""
+    sides = _directions(values)
     mean = np.mean([side.mean(axis=0) for side in sides], axis=0)
-    known = [side for side in sides if len(side) > 1]
-    squares = sum((side.var(axis=0, ddof=1) / len(side) for side in known), start=np.zeros(2))
-    error = np.sqrt(squares) / len(sides)
+    squares = [side.var(axis=0, ddof=1) / len(side) for side in sides if len(side) > 1]
+    return mean, np.sqrt(sum(squares, start=np.zeros_like(mean))) / len(sides)
+
+
+def _means(scores: Scores, row: int) -> dict[str, Any]:
+    """The mean of dev and held-out scores over seeds (``_over_seeds``), with the means and numbers of seeds of each
+    direction of the split.
+    """
+    values = {seed: np.array(rows[row]) for seed, rows in scores.items()}
+    mean, error = _over_seeds(values)
     return {
         "dev": float(mean[0]), "dev error": float(error[0]), "heldout": float(mean[1]),
         "heldout error": float(error[1]), "seeds": len(scores),
-        "each direction": [[len(side), *map(float, side.mean(axis=0))] for side in sides],
+        "each direction": [[len(side), *map(float, side.mean(axis=0))] for side in _directions(values)],
     }  # fmt: skip
 
 
@@ -438,18 +445,16 @@ def draw(path: Path) -> None:
     times = np.geomspace(0.1, BUDGETS[-1], 80)
     for name, panel in zip(names, panels.flat, strict=False):
         for way in shown:
-            curves = [run["curve"] for run in stored if (run["set"], run["way"]) == (name, way)]
+            curves = {run["seed"]: run["curve"] for run in stored if (run["set"], run["way"]) == (name, way)}
             if curves:
-                values = np.array([_values(curve, times) for curve in curves])
-                mean, error = values.mean(axis=0), values.std(axis=0) / np.sqrt(len(values))
+                mean, error = _over_seeds({seed: np.array(_values(curve, times)) for seed, curve in curves.items()})
                 (line,) = panel.plot(times, mean, label=way, linewidth=2.2 if way.startswith("cma") else 1.3)
                 panel.fill_between(times, mean - error, mean + error, color=line.get_color(), alpha=0.15, linewidth=0)
-        final = [panel_line.get_ydata()[-1] for panel_line in panel.lines]
+        final = [float(line.get_ydata()[-1]) for line in panel.lines if line.get_label() not in FAR]
         if final:
-            spread = max(final) - min(final) or 1.0
-            is_rate = REAL.get(name, ("", ""))[1] == "wer"
-            low, high = min(final) - spread, max(final) + 0.15 * spread
-            panel.set_ylim((max(final) + spread, min(final) - 0.15 * spread) if is_rate else (low, high))
+            spread = _sign(name) * (max(final) - min(final) or 1.0)
+            best, worst = (max(final), min(final)) if spread > 0.0 else (min(final), max(final))
+            panel.set_ylim(worst - 2.0 * spread, best + 0.2 * spread)
         panel.set(xscale="log", title=name, xlabel="CPU seconds")
         panel.set_xticks([0.1, 0.5, 2.0, 8.0], ["0.1", "0.5", "2", "8"])
         panel.minorticks_off()
@@ -459,13 +464,18 @@ def draw(path: Path) -> None:
         panel.axis("off")
     handles, labels = panels.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", ncols=4, frameon=False)
-    figure.suptitle("Score on the data that were tuned on, over time on one core: mean and standard error over seeds")
+    figure.suptitle(
+        "Score on the data that were tuned on, over time on one core: mean, and standard error of seeds\n"
+        f"Not seen where they are below a panel: {' and '.join(FAR)}"
+    )
     figure.tight_layout(rect=(0.0, 0.08, 1.0, 1.0))
     figure.savefig(path, dpi=110)
 
 
 DRAWN = ("cma (default)", "random, not whitened (default before)", "random", "CMA-ES", "CMA-ES, whitened",
          "random search", "TPE")  # fmt: skip
+FAR = ("random search", "TPE")
+"""Ways that end so far below the others that a panel with room for them would show no other difference."""
 
 
 def _values(curve: Sequence[Sequence[float]], times: Floats) -> list[float]:
