@@ -313,7 +313,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "ways": ways,
     "ends": ends,
     "dev differences": partial(differences, "dev"),
-    "held-out differences": partial(differences, "heldout"),
+    "held out differences": partial(differences, "heldout"),
     "many features": many_features,
     "certified": certified,
     "metrics": metrics,
