@@ -19,14 +19,14 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/benchmarks.md", "docs/questions.md", "docs/tuning.md", "paper/paper.md")
-BLOCK = re.compile(r"(<!-- numbers: ([\w ]+) -->\n).*?(\n<!-- end of numbers -->)", flags=re.DOTALL)
+BLOCK = re.compile(r"(<!-- numbers: ([\w ]+) -->\n).*?(<!-- end of numbers -->)", flags=re.DOTALL)
 TASKS = {"fr_en": "French–English", "de_en": "German–English", "asr_tts": "speech", "ru_en": "Russian–English"}
 """The names on the pages of the data in the results."""
 
 
 def updated(text: str) -> str:
     """A page with all of its blocks written anew."""
-    return BLOCK.sub(lambda found: found[1] + BLOCKS[found[2]]().strip() + found[3], text)
+    return BLOCK.sub(lambda found: found[1] + BLOCKS[found[2]]().strip() + "\n" + found[3], text)
 
 
 def measured(name: str) -> Any:
