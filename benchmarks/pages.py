@@ -135,7 +135,7 @@ def ends() -> str:
     """Scores of whole runs with their defaults, and the time that they take."""
     rows = [
         [
-            TASKS.get(task, task), way, _mean(cell, "dev"), _mean(cell, "heldout"), f"{cell['seconds']:.2g}",
+            TASKS.get(task, task), way, _mean(cell, "dev"), _mean(cell, "heldout"), _digits(cell["seconds"]),
             str(cell["seeds"]),
         ]
         for task, found in measured("quality")["to the end"].items()
@@ -173,7 +173,7 @@ def many_features() -> str:
             timed, whole = found["at equal times"].get(task, {}).get(way), found["to the end"].get(task, {}).get(way)
             cell = timed["8 s"] if timed else whole
             row += (
-                [_mean(cell, "dev"), _mean(cell, "heldout"), f"{whole['seconds']:.2g}" if whole else "8"]
+                [_mean(cell, "dev"), _mean(cell, "heldout"), _digits(whole["seconds"]) if whole else "8"]
                 if cell
                 else ["–"] * 3
             )

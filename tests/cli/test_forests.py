@@ -205,3 +205,30 @@ def test_real_lattices_of_speech(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert found["sentences"] == 12
     assert found["oracle"] <= found["score"] < found["start_score"]
     assert found["oracle_kind"] == "exact, all derivations"
+
+
+def test_threads_that_read_change_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for threads in ("1", "3"):
+        code, _, _ = run(capsys, "pack", "forests", "--out", f"{threads}.hull", "--threads", threads)
+        assert code == 0
+        data = ["forests", "--ref", "refs.txt", "--metric", "wer", "--weights", "start.txt", "-j", threads]
+        (folder / "start.txt").write_text("lm 1\n", encoding="utf-8")
+        said.append([run(capsys, "score", *data)[:2], run(capsys, "rerank", data[0], *data[5:])[:2]])
+        said[-1].append(run(capsys, "info", "forests", "-j", threads)[:2])
+        assert [code for code, _ in said[-1]] == [0, 0, 0]
+    assert said[0] == said[1]
+    assert (folder / "1.hull").read_bytes() == (folder / "3.hull").read_bytes()
+
+
+@pytest.mark.parametrize("command", ["score", "surface", "rerank", "info", "pack"])
+def test_no_threads_are_refused(command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "start.txt").write_text("lm 1\n", encoding="utf-8")
+    options = {
+        "score": ["--ref", "refs.txt", "--weights", "start.txt"], "rerank": ["--weights", "start.txt"],
+        "surface": ["--ref", "refs.txt", "--weights", "start.txt", "--feature", "lm"], "pack": ["--out", "x.hull"],
+    }  # fmt: skip
+    code, _, told = run(capsys, command, "forests", *options.get(command, []), "--threads", "0")
+    assert code == 2
+    assert "threads" in told
+    assert len(told.splitlines()) == 1

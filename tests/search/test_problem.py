@@ -15,7 +15,7 @@ from hulltune import Corpus, Forest, ForestBuilder, InputError, envelopes, kbest
 from hulltune.metrics import get_metric
 from hulltune.search.directions import feature_units
 from hulltune.search.outputs import Outputs, in_order
-from hulltune.search.problem import Problem
+from hulltune.search.problem import AT_ONCE, Problem, some_rows
 from hulltune.search.shards import Threads
 from hulltune.threads import each
 from tests.oracles import derivations, output_of
@@ -299,3 +299,14 @@ def test_weights_of_a_problem_may_be_given_in_any_way() -> None:
         problem.loss([1.0])
     with pytest.raises(InputError, match=r"unknown feature in weights: 'z'"):
         problem.score({"z": 1.0})
+
+
+@pytest.mark.parametrize("count", [0, 1, AT_ONCE - 1, AT_ONCE, 2 * AT_ONCE + 3])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
+def test_rows_are_copied_in_parts(count: int, dtype: type) -> None:
+    rng = np.random.default_rng(count)
+    table = rng.integers(-9, 9, (50, 3)).astype(dtype)
+    rows = rng.integers(0, 50, count)
+    found = some_rows(table, rows, Threads(3))
+    assert found.dtype == table.dtype
+    np.testing.assert_array_equal(found, table[rows])
