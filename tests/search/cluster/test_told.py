@@ -31,7 +31,8 @@ def test_a_metric_with_a_store(workers: int, tmp_path: Path) -> None:
 def answered(folder: Path, **options: Any) -> tuple[dict[str, Any], list[list[tuple[int, str]]]]:
     """The result of a tuning whose questions are answered whenever it ends with some, and these questions."""
     folder.mkdir()
-    path, asked = folder / "questions.jsonl", []
+    path = folder / "questions.jsonl"
+    asked: list[list[tuple[int, str]]] = []
     data, search = random_lists(3, sentences=6), Climb(restarts=0, directions=2)
     while True:
         try:
