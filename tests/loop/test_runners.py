@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from tests.loop.test_jobs import expected as expected
 from tests.loop.test_jobs import room as room
 from tests.loop.test_loop import without_times
 from tests.loop.test_resume import is_running
+from tests.search.cluster.test_journal import AGENTS, descendants, wait_for_the_end
 
 pytestmark = pytest.mark.filterwarnings("ignore::hulltune.errors.Note")
 INPUTS: dict[str, Any] = {"inputs": range(SENTENCES)}
@@ -109,6 +111,33 @@ def test_an_interrupt_ends_the_decoders(cluster: str, room: Path) -> None:
         (room / "notes" / f"wait-{first}").unlink()
     one = without_times(loop(command(room), None, 1))
     assert without_times(loop(command(room), room / "run", Jobs(2, cluster=cluster))) == one
+
+
+def test_nothing_outlives_a_loop_that_was_killed(room: Path) -> None:
+    """SIGKILL of a loop on Ray while a piece is decoded: its tasks end, and so does the decoder."""
+    pytest.importorskip("ray")
+    for first in (0, 6):
+        (room / "notes" / f"wait-{first}").touch()
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from hulltune import Jobs\n"
+        "from tests.loop.test_jobs import command, loop\n"
+        "room = Path(sys.argv[1])\n"
+        "loop(command(room), room / 'run', Jobs(2, cluster='ray'))\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    killed = subprocess.Popen([sys.executable, "-c", program, str(room)], env=environment)
+    try:
+        wait_until(lambda: killed.poll() is not None or bool(called(room)))
+        family = descendants(killed.pid)
+        agents = [pid for pid in family if Path(f"/proc/{pid}/comm").read_text().strip() in AGENTS]
+    finally:
+        killed.kill()
+        killed.wait()
+    decoders = [int(line.split()[1]) for line in (room / "notes" / "called").read_text().splitlines()]
+    assert set(decoders) <= set(family)
+    wait_for_the_end([pid for pid in family if pid not in agents])
 
 
 def test_functions_that_cannot_be_sent_are_named() -> None:

@@ -168,7 +168,9 @@ def _shown_notes() -> Iterator[None]:
 
 def _usage_fault(error: click.ClickException) -> str:
     """The message of a usage error in one line."""
-    if isinstance(error, click.NoSuchOption):
+    if isinstance(error, click.NoSuchOption) and error.option_name == "--cluster":
+        message = "--cluster: only tune and loop run on a cluster; leave it out, threads of this machine take less time"
+    elif isinstance(error, click.NoSuchOption):
         near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
         message = f"unknown option {error.option_name}{near}"
     elif isinstance(error, click.MissingParameter) and error.param is not None:

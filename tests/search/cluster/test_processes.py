@@ -71,13 +71,14 @@ def test_seven_shards_in_two_processes(expected: object, tmp_path: Path) -> None
         assert described(RUN.tune(problem)) == expected
 
 
+@pytest.mark.parametrize("shards", [1, 2, 7])
 @pytest.mark.parametrize("place", ["loading", "computing", "answering", "memory"])
-def test_a_worker_that_is_killed_is_started_again(place: str, expected: object, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_is_started_again(place: str, shards: int, expected: object, tmp_path: Path) -> None:
     """While it loads its shard, while it computes, after computing and before answering, and without memory."""
     record = tmp_path / "kills"
     arguments = ("computing", str(record), "2", "memory") if place == "memory" else (place, str(record), "2")
     command = (sys.executable, "-m", "tests.search.cluster.killed_worker", *arguments)
-    with processes(tmp_path, command=command) as (problem, _):
+    with processes(tmp_path, shards=shards, command=command) as (problem, _):
         assert described(RUN.tune(problem)) == expected
     assert record.stat().st_size == 2
 

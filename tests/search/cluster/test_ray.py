@@ -23,6 +23,7 @@ from hulltune.search.cluster.ray_session import connected
 from hulltune.search.cluster.shard_files import ShardFile, cuts
 from hulltune.search.cluster.starting import sent_metric, shard_files
 from hulltune.tuning.tune import Run
+from tests.search.cluster.killed_actor import killed_actor
 from tests.search.cluster.test_driver import described
 from tests.tuning.corpora import random_lists
 
@@ -86,6 +87,15 @@ def test_actors_that_are_killed_come_back(session: None, tmp_path: Path) -> None
         killer.join()
         assert problem.loss(WEIGHTS) == Problem.of(DATA, "bleu").loss(WEIGHTS)
         assert pid(fleet, 1) != other
+
+
+@pytest.mark.parametrize(("place", "shards"), [("loading", 2), ("computing", 1), ("answering", 1), ("answering", 7)])
+def test_an_actor_killed_at_a_named_moment(place: str, shards: int, session: None, tmp_path: Path) -> None:
+    """While it loads its shard, while it computes, and after computing and before answering"""
+    record = tmp_path / "kills"
+    with actors(tmp_path, shards=shards, actor=killed_actor(place, record, 2)) as (problem, _):
+        assert described(RUN.tune(problem)) == described(RUN.tune(Problem.of(DATA, "bleu")))
+    assert record.stat().st_size == 2
 
 
 def test_a_node_that_does_not_see_the_folder_gets_its_shard_sent(

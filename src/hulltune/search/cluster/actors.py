@@ -38,20 +38,26 @@ class ShardActor:
         """The number of its process."""
         return os.getpid()
 
+    def reached(self, place: str) -> None:
+        """Do nothing. Called between the steps of an answer: tests end the process at each of these places."""
+
     def answer(self, number: int, question: bytes, telling: Telling | None, content: bytes | None) -> Any:
         """The number of the round, the pickled answer to a pickled question, and the seconds for it; ``content`` is
         that of the shard's file, if it must be sent.
         """
         began = time.perf_counter()
         answer = self._answer(pickle.loads(question), telling, content)
+        self.reached("answering")
         return number, pickle.dumps(answer, protocol=5), time.perf_counter() - began
 
     def _answer(self, question: Question, telling: Telling | None, content: bytes | None) -> Any:
         try:
             if self._worker is None:
+                self.reached("loading")
                 if content is None and not Path(self._shard.path).exists():
                     return Missing()
                 self._worker = Worker(self._shard, self._shard.content() if content is None else content)
+            self.reached("computing")
             return self._worker.answer(question, telling)
         except InputError as error:
             return Refused(str(error))
@@ -64,7 +70,9 @@ class ShardActor:
 class Actors:
     """A fleet of Ray actors, one for each shard."""
 
-    def __init__(self, shards: Sequence[ShardFile], *, restarts: int = RESTARTS) -> None:
+    def __init__(
+        self, shards: Sequence[ShardFile], *, restarts: int = RESTARTS, actor: type[ShardActor] = ShardActor
+    ) -> None:
         """Join the cluster of RAY_ADDRESS, or start one on this machine. A node that does not see the file of its shard
         gets it through the object store.
         """
@@ -77,7 +85,7 @@ class Actors:
         self.worked = 0.0
         self.received = 0
         # A fraction of a CPU: on a cluster without a free one, a run must not wait for ever.
-        remote = self._ray.remote(max_restarts=restarts, max_task_retries=restarts, num_cpus=0.01)(ShardActor)
+        remote = self._ray.remote(max_restarts=restarts, max_task_retries=restarts, num_cpus=0.01)(actor)
         self.actors = [remote.remote(shard) for shard in shards]
 
     def ask(

@@ -1,0 +1,24 @@
+"""Actors that kill themselves at a named place, so many times."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from hulltune.search.cluster.actors import ShardActor
+
+
+def killed_actor(wanted: str, file: Path, times: int) -> type[ShardActor]:
+    """A kind of actor that is killed at a place; each time leaves a byte in a file."""
+
+    class Killed(ShardActor):
+        """Ray gets this class by value: its workers need not see the tests."""
+
+        def reached(self, place: str) -> None:
+            if place == wanted and (not file.exists() or file.stat().st_size < times):
+                with file.open("ab") as record:
+                    record.write(b".")
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return Killed
