@@ -54,6 +54,9 @@ class Vocabulary:
         vocabulary._state = (len(offsets) - 1, [])
         return vocabulary
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_numbers": None, "_encoded": None}  # both are made again when they are asked for
+
     @property
     def _ids(self) -> dict[str, int]:
         """The number of every token; the first number of tokens that are equal."""

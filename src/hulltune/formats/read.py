@@ -6,7 +6,7 @@ import glob
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hulltune.arrays import Int32s
 from hulltune.data.corpus import Corpus
 from hulltune.data.dataset import Dataset, Member, Provenance, number_in_name
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
@@ -29,6 +28,7 @@ from hulltune.formats.builtin_features import add_builtin_features
 from hulltune.formats.columns import Columns
 from hulltune.formats.extra_scores import read_column
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
+from hulltune.formats.forest_reading import read_forest_files
 from hulltune.formats.jsonl import RECORDS, read_records
 from hulltune.formats.mert import read_mert
 from hulltune.formats.moses import MosesReader
@@ -42,7 +42,7 @@ from hulltune.formats.sniff import sniff
 from hulltune.formats.streams import Problems, Source, open_bytes, without_suffix
 from hulltune.formats.table import FRAME, frame_columns, is_frame, read_frame
 from hulltune.names import FOREST_FORMATS
-from hulltune.threads import check_threads, each
+from hulltune.threads import check_threads
 from hulltune.wording import counted
 
 DataLike: TypeAlias = Any
@@ -96,8 +96,8 @@ def read(
     counted from 1. A file: its lines begin with names of forests, and line i belongs to reference i. Forests of the
     same sentence are searched as their union; n-best lists among them keep their own ids. ``negate`` changes the sign
     of all features, of none, or of those named; ``drop`` names the words that are not output; ``symbols`` is a table of
-    words. None stands for the convention of the format (docs/formats.md). Many files are read in parallel threads (as
-    many as CPUs by default).
+    words. None stands for the convention of the format (docs/formats.md). Many files are read in parallel (by as many
+    threads or processes as CPUs by default).
 
     ``model`` of the result has the weights by which the decoder ranked, if all files agree on them: the scales in the
     header of SLF, or 1 if the format has nothing but the parts of one score (OpenFst, Kaldi, plain Moses).
@@ -388,7 +388,9 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
     notes: dict[str, list[str]] = {}
     list_files = [file for file in files.found if not file.has_forests]
     lists: Dataset | None = None
-    read_files = iter(_forests_of_files([file for file in files.found if file.has_forests], reading, vocabulary))
+    forest_files = [(file.source, file.format) for file in files.found if file.has_forests]
+    threads = check_threads(reading.threads)
+    read_files = iter(read_forest_files(forest_files, options, vocabulary, threads=threads))
     for file in files.found:
         if file.has_forests:
             forests = next(read_files)
@@ -410,7 +412,7 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
     dataset = joined(
         pieces, lists=lists, ids_by=names.kind, left_out=files.left_out,
         provenance=[Provenance(file.source.name, file.format) for file in files.found],
-        threads=check_threads(reading.threads),
+        threads=threads,
     )  # fmt: skip
     if options.negate is None and lists is None:  # with other signs the weights of the decoder do not fit
         dataset = replace(dataset, model=_common_model(models))
@@ -429,47 +431,6 @@ def _member(file: _File, name: str | None) -> Member:
     if without_suffix(FilePath(path)).stem.isdigit():
         path = os.path.dirname(path)
     return Member(path, f"{int(name) + file.first}" if name is not None and name.isdigit() else name)
-
-
-def _forests_of_files(files: Sequence[_File], reading: Reading, vocabulary: Vocabulary) -> list[list[NamedForest]]:
-    """The forests of each file, read in parallel threads. Each file has words of its own at first; then these get the
-    numbers in ``vocabulary`` that they would get if the files were read one after the other.
-    """
-
-    def forests_of(file: _File) -> tuple[list[NamedForest], Vocabulary]:
-        own = Vocabulary()
-        return list(_forests_of(file, reading.forest_options, own)), own
-
-    def renumbered(named: NamedForest, own: Vocabulary, numbers: Int32s) -> NamedForest:
-        forest = named.forest
-        if forest.vocabulary is not own:  # a packed file
-            return named
-        labels = np.where(forest.labels >= 0, numbers[np.maximum(forest.labels, 0)], forest.labels)
-        return replace(named, forest=replace(forest, labels=labels, vocabulary=vocabulary))
-
-    threads = check_threads(reading.threads)
-    found = each(forests_of, files, threads)
-    numberings = [np.array([*vocabulary.ids(own.tokens), 0], dtype=np.int32) for _, own in found]
-
-    def renumbered_of(file: int) -> list[NamedForest]:
-        return [renumbered(named, found[file][1], numberings[file]) for named in found[file][0]]
-
-    return each(renumbered_of, range(len(found)), threads)
-
-
-def _forests_of(file: _File, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
-    """The forests of a file; a packed file takes no options."""
-    if file.format != "packed":
-        yield from reader(file.format)(file.source, options, vocabulary)
-        return
-    if options != ForestOptions():
-        raise InputError(
-            f"{file.source.name}: a packed file is read as it is; "
-            "negate features, drop words and give symbols when it is packed"
-        )
-    packed = open_packed(file.source)
-    for name, forest in zip(packed.ids, packed.corpus, strict=True):
-        yield NamedForest(forest, str(name))
 
 
 def _model(format_name: str, named: NamedForest) -> Mapping[str, float] | None:

@@ -7,7 +7,7 @@ What is where:
 - worker: answers questions about one shard
 - told: statistics that only the driver knows
 - fleets: who carries questions to workers (the interface, and the book of open calls); processes and its other end,
-  process, over plain local processes (frames: their messages); actors over Ray (ray_session: joining it)
+  process, over plain local processes; actors over Ray (ray_session: joining it)
 - bins: the best steps along lines from sums over bins of η, exact, at a cost that does not grow with the corpus
 - driver: the searcher that tuning sees; it chooses between bins and everything at once
 - journal: the answers of a run on disk, so that a run that was killed goes on where it was

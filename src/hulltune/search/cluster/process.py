@@ -16,8 +16,8 @@ import traceback
 from typing import IO, Any
 
 from hulltune.errors import InputError
+from hulltune.pipes import own_pipes, receive, send
 from hulltune.search.cluster.fleets import Call, Failed, Refused
-from hulltune.search.cluster.frames import receive, send
 from hulltune.search.cluster.shard_files import ShardFile
 from hulltune.search.cluster.worker import Worker
 
@@ -32,9 +32,7 @@ def reached(place: str) -> None:
 def main() -> None:
     """Answer until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all processes; the driver decides
-    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what libraries print must not get between the answers
+    incoming, outgoing = own_pipes()
     messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(incoming, messages), daemon=True).start()
     try:

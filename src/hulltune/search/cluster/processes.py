@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import Any
 
+from hulltune.pipes import pipe, receive, send, start
 from hulltune.search.cluster.fleets import RESTARTS, Call, OpenCalls
-from hulltune.search.cluster.frames import receive, send, widen
 from hulltune.search.cluster.process import OUT_OF_MEMORY
 from hulltune.search.cluster.protocol import Question, Telling
 from hulltune.search.cluster.shard_files import ShardFile
@@ -105,14 +104,14 @@ class _Process:
     def send(self, message: Call) -> None:
         """Send a call. If the process is gone, the reader puts all open calls to its successor."""
         with self._lock, contextlib.suppress(OSError, ValueError):
-            send(_pipe(self._process.stdin), message)
+            send(pipe(self._process.stdin), message)
 
     def begin_to_end(self) -> None:
         """Close the input of the process, which ends it."""
         with self._lock:
             self._ending = True
             with contextlib.suppress(OSError):
-                _pipe(self._process.stdin).close()
+                pipe(self._process.stdin).close()
 
     def end(self) -> None:
         """Wait until the process has ended; kill it if it does not."""
@@ -122,25 +121,20 @@ class _Process:
             self._process.kill()
             self._process.wait()
         self._reader.join(PATIENCE)
-        _pipe(self._process.stdout).close()
+        pipe(self._process.stdout).close()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        process = subprocess.Popen(
-            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
-        )
-        for stream in (process.stdin, process.stdout):
-            widen(_pipe(stream))
+        process = start(self._command)
         with contextlib.suppress(OSError):
             for shard in self._shards:
-                send(_pipe(process.stdin), shard)
+                send(pipe(process.stdin), shard)
         return process
 
     def _read(self) -> None:
         while True:
             try:
                 while True:
-                    (number, shard, answer, seconds), size = receive(_pipe(self._process.stdout))
+                    (number, shard, answer, seconds), size = receive(pipe(self._process.stdout))
                     self._calls.deliver(number, shard, answer, seconds=seconds, size=size)
             except (EOFError, OSError, ValueError):
                 pass
@@ -150,14 +144,14 @@ class _Process:
                 again = self._calls.of_shards([shard.number for shard in self._shards])
                 with contextlib.suppress(OSError):
                     for call in again:
-                        send(_pipe(self._process.stdin), call)
+                        send(pipe(self._process.stdin), call)
 
     def _start_again(self) -> bool:
         """Start another process in the place of the one that was lost, unless that was done too often."""
         code = self._process.wait()
-        _pipe(self._process.stdout).close()
+        pipe(self._process.stdout).close()
         with contextlib.suppress(OSError):
-            _pipe(self._process.stdin).close()
+            pipe(self._process.stdin).close()
         if self._left == 0:
             self._calls.lose(
                 f"cluster: {self._name} {_ended(code)}, and was started again {self._restarts} times before; "
@@ -167,11 +161,6 @@ class _Process:
         self._left -= 1
         self._process = self._started()
         return True
-
-
-def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None
-    return stream
 
 
 def _ended(code: int) -> str:

@@ -1,9 +1,13 @@
-"""Messages between two processes over pipes: pickled objects, each after its length."""
+"""Processes that answer over pipes: their start, and the messages, pickled objects each after its length."""
 
 from __future__ import annotations
 
+import os
 import pickle
 import struct
+import subprocess
+import sys
+from collections.abc import Sequence
 from typing import IO, Any
 
 PIPE = 1 << 20
@@ -11,7 +15,35 @@ PIPE = 1 << 20
 _LENGTH = struct.Struct("<Q")
 
 
-def widen(stream: IO[bytes]) -> None:
+def start(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a process that takes messages from its input and writes answers to its output (``own_pipes``).
+
+    It finds the same packages as this one, and no key of the terminal interrupts it. OSError if there is no room.
+    """
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+    )
+    for stream in (process.stdin, process.stdout):
+        _widen(pipe(stream))
+    return process
+
+
+def pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    """The pipe of a process that was started with it."""
+    assert stream is not None
+    return stream
+
+
+def own_pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """The input and the output of this process; what libraries print goes to its standard error from now on."""
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    return incoming, outgoing
+
+
+def _widen(stream: IO[bytes]) -> None:
     """Let a pipe take a whole message at once, where the system can: its 64 kB are a switch of processes each."""
     try:
         import fcntl

@@ -1,0 +1,181 @@
+"""Many files of forests at once, read by threads, or by processes where there is much to read.
+
+Readers spend much of their time in Python, of which one thread at a time can run: two threads read a folder of lattices
+1.1 times as fast as one, and more would be no help. A process takes a third of a second to start, and then reads as
+fast as this one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import stat
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from hulltune.arrays import Int32s
+from hulltune.data.vocabulary import Vocabulary
+from hulltune.errors import InputError
+from hulltune.formats.forest_files import ForestOptions, NamedForest
+from hulltune.formats.packed import open_packed
+from hulltune.formats.registry import reader
+from hulltune.formats.streams import Source
+from hulltune.pipes import own_pipes, pipe, receive, send, start
+from hulltune.threads import each
+
+PER_PROCESS = 50 << 20
+"""Bytes of files for which a process is worth its start: half a second of reading."""
+BATCH = 4 << 20
+"""Bytes of files that are read as one part of the work, and share a vocabulary until all are read."""
+PARTS_PER_THREAD = 4
+COMMAND = (sys.executable, "-c", f"from {__name__} import main; main()")
+
+FileAndFormat: TypeAlias = tuple[Source, str]
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """The forests of each of some files, and their words."""
+
+    forests: list[list[NamedForest]]
+    vocabulary: Vocabulary
+
+    def renumbered(self, vocabulary: Vocabulary, numbers: Int32s) -> list[list[NamedForest]]:
+        """The forests with the words of another vocabulary, which have these numbers there."""
+        return [[self._renumbered(named, vocabulary, numbers) for named in forests] for forests in self.forests]
+
+    def _renumbered(self, named: NamedForest, vocabulary: Vocabulary, numbers: Int32s) -> NamedForest:
+        forest = named.forest
+        if forest.vocabulary is not self.vocabulary:  # a packed file
+            return named
+        labels = np.where(forest.labels >= 0, numbers[np.maximum(forest.labels, 0)], forest.labels)
+        return replace(named, forest=replace(forest, labels=labels, vocabulary=vocabulary))
+
+
+def read_forest_files(
+    files: Sequence[FileAndFormat], options: ForestOptions, vocabulary: Vocabulary, *, threads: int
+) -> list[list[NamedForest]]:
+    """The forests of each file. Words get the numbers that they would get if the files were read one after the other,
+    whatever the number of threads.
+    """
+    sizes = [_size(source, form) for source, form in files]
+    batches = _batches(files, sizes, threads)
+    with contextlib.closing(_Helpers(min(threads, sum(sizes) // PER_PROCESS, len(batches)))) as helpers:
+        found = each(lambda batch: helpers.read(batch, options) or _read(batch, options), batches, threads)
+    numberings = [np.array([*vocabulary.ids(batch.vocabulary.tokens), 0], dtype=np.int32) for batch in found]
+    renumbered = each(lambda place: found[place].renumbered(vocabulary, numberings[place]), range(len(found)), threads)
+    return [forests for batch in renumbered for forests in batch]
+
+
+def _size(source: Source, form: str) -> int:
+    """The bytes of a file that another process can read as well, or 0."""
+    if form == "packed" or source.name == "-":
+        return 0
+    try:
+        status = os.stat(source.name)
+    except OSError:
+        return 0  # a reader will say so
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+def _batches(files: Sequence[FileAndFormat], sizes: Sequence[int], threads: int) -> list[list[FileAndFormat]]:
+    """Files in their order, cut into parts of about one size: small enough that all threads have enough of them."""
+    most = min(BATCH, sum(sizes) // (PARTS_PER_THREAD * threads))
+    batches: list[list[FileAndFormat]] = []
+    held = 0
+    for file, size in zip(files, sizes, strict=True):
+        if not batches or held + size > most:
+            batches.append([])
+            held = 0
+        batches[-1].append(file)
+        held += size
+    return batches
+
+
+def _read(files: Sequence[FileAndFormat], options: ForestOptions) -> _Batch:
+    own = Vocabulary()
+    return _Batch([list(_forests_of(source, form, options, own)) for source, form in files], own)
+
+
+def _forests_of(source: Source, form: str, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
+    """The forests of a file; a packed file takes no options."""
+    if form != "packed":
+        yield from reader(form)(source, options, vocabulary)
+        return
+    if options != ForestOptions():
+        raise InputError(
+            f"{source.name}: a packed file is read as it is; "
+            "negate features, drop words and give symbols when it is packed"
+        )
+    packed = open_packed(source)
+    for name, forest in zip(packed.ids, packed.corpus, strict=True):
+        yield NamedForest(forest, str(name))
+
+
+class _Helpers:
+    """Processes that read batches of files. What one of them cannot read, for whatever reason, is left to the caller,
+    who meets the fault by reading it again: messages and warnings are those of one process.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
+        self._all: list[subprocess.Popen[bytes]] = []
+        if count < 2 or getattr(sys, "frozen", False):  # in a frozen program, sys.executable is that program
+            return
+        with contextlib.suppress(OSError):  # no room for so many
+            for _ in range(count):
+                self._all.append(start(COMMAND))
+                self._free.put(self._all[-1])
+
+    def read(self, files: Sequence[FileAndFormat], options: ForestOptions) -> _Batch | None:
+        """The forests of files, or None: no helper is free, or it failed."""
+        try:
+            helper = self._free.get_nowait()
+        except queue.Empty:
+            return None
+        try:
+            send(pipe(helper.stdin), ([(source.name, form) for source, form in files], options))
+            batch: _Batch | None
+            batch, _ = receive(pipe(helper.stdout))
+        except (EOFError, OSError):  # it is gone, and is not asked again
+            return None
+        self._free.put(helper)
+        return batch
+
+    def close(self) -> None:
+        """End all processes: they hold nothing that is needed."""
+        for helper in self._all:
+            helper.kill()
+        for helper in self._all:
+            helper.wait()
+            for stream in (helper.stdin, helper.stdout):
+                with contextlib.suppress(OSError):
+                    pipe(stream).close()
+
+
+def main() -> None:
+    """Read batches for another process until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    incoming, outgoing = own_pipes()
+    with contextlib.suppress(EOFError, OSError):  # the asker is gone
+        while True:
+            (files, options), _ = receive(incoming)
+            send(outgoing, _answer([(Source(name), form) for name, form in files], options))
+
+
+def _answer(files: Sequence[FileAndFormat], options: ForestOptions) -> _Batch | None:
+    """The forests of files, or None if there is anything to tell about them."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return _read(files, options)
+    except Exception:
+        return None
