@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from hulltune import Certified, Climb, Constraints, InputError, TuneResult, tune
+from hulltune.metrics import get_metric
+from hulltune.tuning.evaluation import standard_error
 from hulltune.tuning.inputs import as_dataset
+from hulltune.tuning.regularising import _chosen
 from tests.tuning.corpora import quick_search, random_forests, random_lists
 
 DATA = as_dataset(random_lists(7, sentences=40, features=5))
@@ -45,14 +50,55 @@ def test_auto_compares_strengths_and_the_seed_alone_decides(threads: int, tmp_pa
     assert found.folds == 4
     assert len(found.strengths) == len(found.scores) == 4
     assert found.strengths[0] == 0.0
-    best = [
+    best = max(
         strength for strength, score in zip(found.strengths, found.scores, strict=True) if score == min(found.scores)
-    ]
-    assert found.strength == max(best)
+    )
+    assert found.strength in (0.0, best)
     assert found.penalty == pytest.approx(found.strength * found.distance)
     assert tuned("auto", threads=2).weights == result.weights
     assert TuneResult.load(result.save(tmp_path / "result.json")).regularisation == found
     assert "strengths and their scores on 4 folds not tuned on" in result.summary()
+
+
+def rows(wrong: Sequence[int]) -> NDArray[np.int64]:
+    """The statistics of accuracy for sentences that are wrong, and right."""
+    return np.array([[1 - each, 1] for each in wrong])
+
+
+@pytest.mark.parametrize(
+    ("saved", "broken", "chosen"),
+    [
+        (0, 0, 0),  # level: nothing speaks for a penalty
+        (3, 2, 0),  # one sentence more of five that change: chance
+        (9, 2, 1),
+        (40, 0, 1),
+        (0, 9, 0),
+    ],
+)
+def test_a_penalty_must_beat_none_by_more_than_chance(saved: int, broken: int, chosen: int) -> None:
+    plain = rows([1] * saved + [0] * broken + [0, 1] * 50)
+    penalised = rows([0] * saved + [1] * broken + [0, 1] * 50)
+    metric = get_metric("accuracy")
+    unseen = [plain, penalised, plain]
+    losses = [float(metric.loss(statistics.sum(axis=0))) for statistics in unseen]
+    assert _chosen(metric, unseen, losses, seed=3) == chosen
+
+
+def test_of_equal_losses_the_largest_strength_counts() -> None:
+    plain, better = rows([1, 0] * 50), rows([0] * 100)
+    metric = get_metric("accuracy")
+    unseen = [plain, better, better, plain]
+    losses = [float(metric.loss(statistics.sum(axis=0))) for statistics in unseen]
+    assert _chosen(metric, unseen, losses, seed=1) == 2
+
+
+@pytest.mark.parametrize("sentences", [50, 400])
+def test_the_standard_error_is_that_of_a_mean(sentences: int) -> None:
+    rng = np.random.default_rng(sentences)
+    one, other = rng.integers(0, 2, sentences), rng.integers(0, 2, sentences)
+    difference = (one - other).std() / np.sqrt(sentences)
+    found = standard_error(get_metric("accuracy"), rows(one.tolist()), rows(other.tolist()), samples=4000)
+    assert found == pytest.approx(difference, rel=0.06)
 
 
 def test_constraints_are_kept() -> None:

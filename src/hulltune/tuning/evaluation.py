@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Floats
+from hulltune.arrays import Floats, plain_sum
 from hulltune.metrics.base import Metric
 from hulltune.search.problem import Problem
 from hulltune.search.shards import HERE, Runner
@@ -47,11 +47,28 @@ def paired_bootstrap(
     seed: int = 1,
     runner: Runner = HERE,
 ) -> Interval:
-    """The 95% interval of the gain of ``tuned`` over ``baseline`` for resampled sentences (Koehn 2004). The gain is
-    the difference of their scores, positive where ``tuned`` is better, whatever the direction of the metric.
+    """The 95% interval of the gain of ``tuned`` over ``baseline`` for resampled sentences (Koehn 2004), see _gains."""
+    gains = _gains(metric, baseline, tuned, samples, seed, runner)
+    return Interval(_percentile(gains, 0.025), _percentile(gains, 0.975), samples, seed)
+
+
+def standard_error(
+    metric: Metric, baseline: NDArray[Any], tuned: NDArray[Any], *, samples: int = 1000, seed: int = 1
+) -> float:
+    """The standard error of the gain of ``tuned`` over ``baseline``: the deviation over resampled sentences."""
+    gains = _gains(metric, baseline, tuned, samples, seed, HERE)
+    mean = plain_sum(gains) / samples
+    return math.sqrt(plain_sum((gain - mean) ** 2 for gain in gains) / (samples - 1))
+
+
+def _gains(
+    metric: Metric, baseline: NDArray[Any], tuned: NDArray[Any], samples: int, seed: int, runner: Runner
+) -> list[float]:
+    """The gain of ``tuned`` over ``baseline`` in each sample of the sentences: the difference of their scores, positive
+    where ``tuned`` is better, whatever the direction of the metric.
 
     ``baseline`` and ``tuned`` are (sentences, statistics). O(samples × sentences × statistics). Sentences are taken in
-    the order of their statistics, so that the interval does not depend on their order in the data: those with equal
+    the order of their statistics, so that samples do not depend on their order in the data: those with equal
     statistics can change places.
     """
     order = np.lexsort(np.hstack([baseline, tuned]).T)
@@ -66,8 +83,7 @@ def paired_bootstrap(
         found: list[float] = (metric.loss(_sums(counts, baseline)) - metric.loss(_sums(counts, tuned))).tolist()
         return found
 
-    gains = [gain for some in runner.each(gains_of, range(0, samples, block)) for gain in some]
-    return Interval(_percentile(gains, 0.025), _percentile(gains, 0.975), samples, seed)
+    return [gain for some in runner.each(gains_of, range(0, samples, block)) for gain in some]
 
 
 def _sums(counts: NDArray[np.int64], statistics: NDArray[Any]) -> NDArray[Any]:

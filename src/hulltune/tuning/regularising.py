@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hulltune.arrays import as_number
 from hulltune.errors import InputError
+from hulltune.metrics.base import Metric
 from hulltune.search.penalty import Penalty
 from hulltune.search.policies import policy_of
 from hulltune.search.problem import exact_sum
 from hulltune.search.strategy import Found, Report, Setting, Start, Strategy
+from hulltune.tuning.evaluation import standard_error
 from hulltune.tuning.result import Regularisation
 from hulltune.tuning.validation import folds_of
 
@@ -32,6 +36,8 @@ SHARES = (0.1, 0.3, 1.0)
 """The strengths compared, beside 0, as shares of the one at which the gain of plain tuning just pays for its way."""
 FEW = 0
 """The most restarts of a search within folds."""
+CONVINCING = 1.0
+"""The standard errors by which a strength must beat none: the rule of Breiman, Friedman, Olshen & Stone (1984)."""
 
 
 def checked_strength(regularise: Any, strategy: Strategy) -> float | str | None:
@@ -80,8 +86,8 @@ def automatic(
     """The weights of a run whose strength is that of the best score on folds that were not tuned on.
 
     The strengths depend on the data: at the largest, the gain of plain tuning just pays for its distance. Folds share
-    the features and the statistics of the problem, and search with few restarts. Of equal scores the largest strength
-    is taken.
+    the features and the statistics of the problem, and search with few restarts. A penalty must earn its place: see
+    ``_chosen``.
     """
     plain = run.strategy.find(setting, seed=run.seed, threads=run.threads, report=report)
     unit = penalty_of(setting, start)
@@ -91,22 +97,34 @@ def automatic(
     if plain.interrupted or not (gain > 0.0 and distance > 0.0) or sentences < 2 * FOLDS:
         return plain, none
     strengths = (0.0, *(_rounded(share * gain / distance) for share in SHARES))
-    losses = _fold_losses(run, setting, strengths, start)
-    if losses is None:
+    unseen = _on_folds(run, setting, strengths, start)
+    if unseen is None:
         return replace(plain, interrupted=True), none
-    best = max(number for number, loss in enumerate(losses) if loss == min(losses))
+    metric = setting.problem.metric
+    losses = [float(metric.loss(exact_sum(statistics))) for statistics in unseen]
+    best = _chosen(metric, unseen, losses, run.seed)
     penalty = unit.with_strength(strengths[best])
     found = plain if best == 0 else penalised_find(run, setting, penalty, report)
     if best:
         found = replace(found, line_searches=found.line_searches + plain.line_searches)
-    score_of = setting.problem.metric.score_of
     return found, replace(
-        described(found, penalty), strengths=strengths, scores=tuple(map(score_of, losses)), folds=FOLDS
+        described(found, penalty), strengths=strengths, scores=tuple(map(metric.score_of, losses)), folds=FOLDS
     )
 
 
-def _fold_losses(run: Run, setting: Setting, strengths: tuple[float, ...], start: Start) -> list[float] | None:
-    """The loss of every strength over all sentences, each tuned for on the other folds; None if interrupted."""
+def _chosen(metric: Metric, unseen: Sequence[NDArray[Any]], losses: Sequence[float], seed: int) -> int:
+    """The number of the strength with the smallest loss, if its gain over the first one, which is 0, is more than
+    CONVINCING standard errors of that gain; otherwise 0. Of equal losses the largest strength counts.
+
+    The smallest loss alone is often luck: on 50 utterances it chose strengths that cost 6 % of word errors elsewhere.
+    """
+    best = max(number for number, loss in enumerate(losses) if loss == min(losses))
+    error = standard_error(metric, unseen[0], unseen[best], seed=seed)
+    return best if losses[0] - losses[best] > CONVINCING * error else 0
+
+
+def _on_folds(run: Run, setting: Setting, strengths: tuple[float, ...], start: Start) -> list[NDArray[Any]] | None:
+    """For every strength the statistics of all sentences, each of which was not tuned on; None if interrupted."""
     problem = setting.problem
     short = replace(run, strategy=_with_few_restarts(run.strategy))
     fold_of = folds_of(problem, FOLDS, run.seed)
@@ -120,7 +138,7 @@ def _fold_losses(run: Run, setting: Setting, strengths: tuple[float, ...], start
             if found.interrupted:
                 return None
             picked[number][outside] = unseen.picks(found.weights).outputs
-    return [float(problem.metric.loss(exact_sum(problem.picked(outputs).statistics))) for outputs in picked]
+    return [problem.picked(outputs).statistics for outputs in picked]
 
 
 def _with_few_restarts(strategy: Strategy) -> Strategy:
