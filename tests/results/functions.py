@@ -15,7 +15,7 @@ import numpy as np
 
 import hulltune
 from hulltune.data.features import SparseFeatures
-from hulltune.search.cluster.protocol import Along, Bins, Everything, Outline, Places, Sums, Total, Within
+from hulltune.search.cluster.protocol import Along, Bins, Everything, Further, Outermost, Start, Total
 from hulltune.search.cluster.starting import shard_files
 from hulltune.search.cluster.worker import Worker
 from hulltune.semirings import BooleanSemiring, Hull, HullSemiring, LogSemiring, RealSemiring, TropicalSemiring
@@ -75,8 +75,8 @@ def use_shards(folder: Path) -> None:
     along = Along(np.vstack([weights, np.eye(len(weights))[:1]]), np.array([[-np.inf, np.inf]]))
     everywhere = Bins(np.array([0, 1]), np.array([-np.inf]), np.array([np.inf]))
     for question in (
-        Total(weights), Everything(along), Outline(along, np.zeros((1, 1)), 4), Sums(along, everywhere),
-        Within(along, everywhere), Places(along, (0,)),
+        Total(weights), Everything(along), Start(along, everywhere), Further(along, everywhere, everywhere),
+        Outermost(along, (0,), 1),
     ):  # fmt: skip
         worker.answer(question)
 

@@ -1,7 +1,6 @@
-"""Changes of statistics along lines, summed over bins of η, fetched from bins, and summed up to points.
+"""Changes of statistics along lines in order of place, summed over bins of η, and fetched from bins.
 
-Segments ``begins[d]`` to ``ends[d]`` are those of line d, sentence after sentence; the first of a sentence begins at
-``low_ends[d]``. A change is a segment after the first whose row of statistics is not that of the segment before. Rows
+A change is a segment after the first of its sentence whose row of statistics is not that of the segment before. Rows
 are 32-bit numbers that fill whole cache lines (see Memory.compact); ``width`` of each are used.
 """
 
@@ -10,28 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels._jit import inlined, kernel
-from hulltune.kernels.line_surface import AHEAD
+from hulltune.kernels._jit import kernel
+from hulltune.kernels.line_surface import AHEAD, by_place
 from hulltune.kernels.simd import LANES, prefetch
 
 
-@inlined
-def _bin_of(place: float, lows: Floats, highs: Floats, first: int, last: int) -> int:
-    """The bin with a place, of the bins ``first`` to before ``last``, which are in order; −1 if none has it."""
-    if first == last or place < lows[first] or place >= highs[last - 1]:
-        return -1
-    begin, end = first, last
-    while end - begin > 1:
-        middle = (begin + end) // 2
-        if lows[middle] <= place:
-            begin = middle
-        else:
-            end = middle
-    return begin if place < highs[begin] else -1
-
-
 @kernel
-def binned_changes(
+def changes_in_order(
     lefts: Floats,
     outputs: Int32s,
     begins: Int64s,
@@ -40,118 +24,121 @@ def binned_changes(
     row_of: Int64s,
     table: Int32s,
     width: int,
+) -> tuple[Int64s, Floats, Int32s, Int32s, Int64s]:
+    """The offsets of lines among all changes; the place, the old and the new row of each change, by line and place; and
+    the sum of statistics at the beginning of each line.
+
+    Segments ``begins[d]`` to ``ends[d]`` are those of line d, sentence after sentence; the first of a sentence begins
+    at ``low_ends[d]``. O(segments) for typical places (see by_place).
+    """
+    stride = (width + LANES - 1) // LANES * LANES
+    most, room = 0, 0
+    for d in range(begins.size):
+        most = max(most, ends[d] - begins[d])
+        room += ends[d] - begins[d]
+    offsets, first = np.zeros(begins.size + 1, np.int64), np.zeros((begins.size, width), np.int64)
+    places, olds, news = np.empty(room), np.empty(room, np.int32), np.empty(room, np.int32)
+    found, found_olds, found_news = np.empty(most), np.empty(most, np.int32), np.empty(most, np.int32)
+    order, buckets, of_place = np.empty(most, np.int64), np.empty(most + 2, np.int64), np.empty(most, np.int32)
+    for d in range(begins.size):
+        n, old, low_end = 0, 0, low_ends[d]
+        for i in range(begins[d], ends[d]):
+            new = row_of[outputs[i]]
+            if lefts[i] == low_end:
+                for k in range(width):
+                    first[d, k] += table[new * stride + k]
+            elif new != old:
+                found[n], found_olds[n], found_news[n] = lefts[i], old, new
+                n += 1
+            old = new
+        begin = offsets[d]
+        by_place(found[:n], places[begin : begin + n], order, buckets[: n + 2], of_place)
+        for i in range(n):
+            olds[begin + i], news[begin + i] = found_olds[order[i]], found_news[order[i]]
+        offsets[d + 1] = begin + n
+    return offsets, places[: offsets[-1]], olds[: offsets[-1]], news[: offsets[-1]], first
+
+
+@kernel
+def sums_over_bins(
+    offsets: Int64s,
+    places: Floats,
+    olds: Int32s,
+    news: Int32s,
+    table: Int32s,
+    width: int,
     bin_offsets: Int64s,
     bin_lows: Floats,
     bin_highs: Floats,
-) -> tuple[Int64s, Int64s, Int64s]:
-    """For each bin the number of changes, and the sums of rises and of falls of each statistic.
+) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+    """For each bin the number of changes; and for each statistic their sum, and the least and the most of all sums of
+    the bin's first changes. Changes at one place count together; the sum of none is 0.
 
-    The bins of line d are ``bin_offsets[d]`` to ``bin_offsets[d + 1]``. O(segments · log bins).
+    Changes are those that changes_in_order gives; the bins of line d are ``bin_offsets[d]`` to ``bin_offsets[d + 1]``.
+    O(changes in bins + bins · log changes).
     """
     stride = (width + LANES - 1) // LANES * LANES
-    counts = np.zeros(bin_lows.size, np.int64)
-    rises, falls = np.zeros((bin_lows.size, width), np.int64), np.zeros((bin_lows.size, width), np.int64)
-    for d in range(begins.size):
-        first, last, low_end = bin_offsets[d], bin_offsets[d + 1], low_ends[d]
-        every = last > first and bin_lows[first] == -np.inf and bin_highs[last - 1] == np.inf  # then all are needed
-        for i in range(begins[d], ends[d]):
-            if every and i + AHEAD < ends[d]:
-                prefetch(table, row_of[outputs[i + AHEAD]] * stride)
-            if lefts[i] == low_end:
-                continue
-            place = _bin_of(lefts[i], bin_lows, bin_highs, first, last)
-            if place < 0:
-                continue
-            new, old = row_of[outputs[i]], row_of[outputs[i - 1]]
-            if new == old:
-                continue
-            counts[place] += 1
+    counts, sums = np.zeros(bin_lows.size, np.int64), np.zeros((bin_lows.size, width), np.int64)
+    least, most = np.zeros((bin_lows.size, width), np.int64), np.zeros((bin_lows.size, width), np.int64)
+    total, low, high = np.empty(width, np.int64), np.empty(width, np.int64), np.empty(width, np.int64)
+    for d in range(offsets.size - 1):
+        line = places[offsets[d] : offsets[d + 1]]
+        for b in range(bin_offsets[d], bin_offsets[d + 1]):
+            begin = offsets[d] + np.searchsorted(line, bin_lows[b])
+            end = offsets[d] + np.searchsorted(line, bin_highs[b])
+            counts[b] = max(end - begin, 0)
+            total[:], low[:], high[:] = 0, 0, 0
+            for i in range(begin, end):
+                if i + AHEAD < places.size:  # of the next bins, too: they follow each other
+                    prefetch(table, news[i + AHEAD] * stride)
+                    prefetch(table, olds[i + AHEAD] * stride)
+                new, old = news[i] * stride, olds[i] * stride
+                for k in range(width):
+                    total[k] += table[new + k] - table[old + k]
+                if i + 1 == end or places[i + 1] != places[i]:
+                    for k in range(width):
+                        low[k] = min(low[k], total[k])
+                        high[k] = max(high[k], total[k])
             for k in range(width):
-                change = np.int64(table[new * stride + k]) - np.int64(table[old * stride + k])
-                if change > 0:
-                    rises[place, k] += change
-                else:
-                    falls[place, k] += change
-    return counts, rises, falls
+                sums[b, k], least[b, k], most[b, k] = total[k], low[k], high[k]
+    return counts, sums, least, most
 
 
 @kernel
 def changes_within(
-    lefts: Floats,
-    outputs: Int32s,
-    begins: Int64s,
-    ends: Int64s,
-    low_ends: Floats,
-    row_of: Int64s,
+    offsets: Int64s,
+    places: Floats,
+    olds: Int32s,
+    news: Int32s,
     table: Int32s,
     width: int,
     bin_offsets: Int64s,
     bin_lows: Floats,
     bin_highs: Floats,
 ) -> tuple[Int64s, Floats, Int64s]:
-    """All changes in bins, in the order of the segments: the bin, the place, and the change of each statistic."""
-    stride = (width + LANES - 1) // LANES * LANES
-    room = 0
-    for d in range(begins.size):
-        for i in range(begins[d], ends[d]):
-            room += (
-                lefts[i] != low_ends[d]
-                and _bin_of(lefts[i], bin_lows, bin_highs, bin_offsets[d], bin_offsets[d + 1]) >= 0
-            )
-    bins, places, changes = np.empty(room, np.int64), np.empty(room), np.empty((room, width), np.int64)
-    count = 0
-    for d in range(begins.size):
-        first, last, low_end = bin_offsets[d], bin_offsets[d + 1], low_ends[d]
-        for i in range(begins[d], ends[d]):
-            if lefts[i] == low_end:
-                continue
-            place = _bin_of(lefts[i], bin_lows, bin_highs, first, last)
-            if place < 0:
-                continue
-            new, old = row_of[outputs[i]], row_of[outputs[i - 1]]
-            if new == old:
-                continue
-            bins[count], places[count] = place, lefts[i]
-            for k in range(width):
-                changes[count, k] = np.int64(table[new * stride + k]) - np.int64(table[old * stride + k])
-            count += 1
-    return bins[:count], places[:count], changes[:count]
-
-
-@kernel
-def sums_at(
-    lefts: Floats,
-    outputs: Int32s,
-    begins: Int64s,
-    ends: Int64s,
-    low_ends: Floats,
-    row_of: Int64s,
-    table: Int32s,
-    width: int,
-    points: Floats,
-) -> tuple[Int64s, Int64s, Int64s]:
-    """The number of segments of each line that are not the first of a sentence, the sum of statistics at its beginning,
-    and those at its points, which increase. At a change counts what is to its right. O(segments + sentences · points).
+    """The changes in bins, by bin and place: the bin, the place, and the change of each statistic. Changes at one place
+    are one; those that cancel out are left out. Arguments are those of sums_over_bins.
     """
-    lines, samples = points.shape
     stride = (width + LANES - 1) // LANES * LANES
-    counts, first = np.zeros(lines, np.int64), np.zeros((lines, width), np.int64)
-    sums = np.zeros((lines, samples, width), np.int64)
-    for d in range(lines):
-        low_end, end = low_ends[d], ends[d]
-        point = 0
-        for i in range(begins[d], end):
-            if lefts[i] == low_end:
-                point = 0
-                row = row_of[outputs[i]] * stride
+    begins, ends = np.empty(bin_lows.size, np.int64), np.empty(bin_lows.size, np.int64)
+    room = 0
+    for d in range(offsets.size - 1):
+        line = places[offsets[d] : offsets[d + 1]]
+        for b in range(bin_offsets[d], bin_offsets[d + 1]):
+            begins[b] = offsets[d] + np.searchsorted(line, bin_lows[b])
+            ends[b] = offsets[d] + np.searchsorted(line, bin_highs[b])
+            room += max(ends[b] - begins[b], 0)
+    bins, at, changes = np.empty(room, np.int64), np.empty(room), np.zeros((room, width), np.int64)
+    count = 0
+    for b in range(bin_lows.size):
+        for i in range(begins[b], ends[b]):
+            for k in range(width):
+                changes[count, k] += table[news[i] * stride + k] - table[olds[i] * stride + k]
+            if i + 1 == ends[b] or places[i + 1] != places[i]:
+                is_change = False
                 for k in range(width):
-                    first[d, k] += table[row + k]
-            else:
-                counts[d] += 1
-            is_last = i + 1 == end or lefts[i + 1] == low_end
-            while point < samples and (is_last or points[d, point] < lefts[i + 1]):
-                row = row_of[outputs[i]] * stride
-                for k in range(width):
-                    sums[d, point, k] += table[row + k]
-                point += 1
-    return counts, first, sums
+                    is_change |= changes[count, k] != 0
+                if is_change:
+                    bins[count], at[count] = b, places[i]
+                    count += 1
+    return bins[:count], at[:count], changes[:count]

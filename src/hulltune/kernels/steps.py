@@ -8,7 +8,7 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.kernels._jit import inlined, kernel
-from hulltune.kernels.step_limits import CLOSEST, FARTHEST, INNER, LEAST_GAIN, RESOLUTION, TINY_STEP, WIDEST
+from hulltune.kernels.step_limits import CLOSEST, FARTHEST, INNER, LEAST_GAIN, OUTER, RESOLUTION, TINY_STEP, WIDEST
 
 
 @kernel
@@ -69,13 +69,20 @@ def _choose_run(
     return True, chosen, chosen_left, chosen_right, near_left, near_right
 
 
+@inlined
+def _gap(left: float, right: float) -> float:
+    return min(max(right, -FARTHEST), FARTHEST) - min(max(left, -FARTHEST), FARTHEST)
+
+
 @kernel
 def _end_step(breakpoints: Floats, scale: float) -> float:
     """The step beyond the last breakpoint: the mean gap between breakpoints; see policies.end_step."""
-    if breakpoints.size >= 2:
-        first, last = breakpoints[0], breakpoints[breakpoints.size - 1]
-        gap: float = min(max(last, -FARTHEST), FARTHEST) - min(max(first, -FARTHEST), FARTHEST)
-        return gap / (breakpoints.size - 1)
+    n = breakpoints.size
+    if n >= 2:
+        gap = _gap(breakpoints[0], breakpoints[n - 1])
+        if n <= 2 * OUTER:
+            return gap / (n - 1)
+        return (gap - _gap(breakpoints[OUTER - 1], breakpoints[n - OUTER])) / (2 * OUTER - 2)
     return min(max(abs(float(breakpoints[0])), scale) if breakpoints.size else scale, FARTHEST)
 
 

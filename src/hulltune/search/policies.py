@@ -9,7 +9,7 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int64s, take_plain_numbers
 from hulltune.errors import InputError, unknown_name
-from hulltune.kernels.step_limits import FARTHEST, RESOLUTION, TINY_STEP
+from hulltune.kernels.step_limits import FARTHEST, OUTER, RESOLUTION, TINY_STEP
 from hulltune.names import POLICIES, SMOOTHINGS
 
 
@@ -26,7 +26,8 @@ class Policy:
     Smoothing (Cer et al. 2008) replaces the loss of an interval by the worst ("min", of the score) or the mean over
     ``window`` intervals around it, so that a lone spike is not chosen. An unbounded interval counts as twice as wide as
     the mean gap between breakpoints, so that its middle lies one mean gap beyond the last breakpoint (with a single
-    breakpoint: its distance from 0, or the ``scale`` of the step if larger).
+    breakpoint: its distance from 0, or the ``scale`` of the step if larger). Of more than 1,024 breakpoints the gaps
+    between the first 512 and between the last 512 count.
     """
 
     name: str = "middle"
@@ -160,10 +161,17 @@ def _ends(
 
 
 def end_step(breakpoints: Floats, scale: float) -> float:
-    """The step beyond the last breakpoint: the mean gap between breakpoints; see Policy. Two of them are finite."""
-    if len(breakpoints) >= 2:
+    """The step beyond the last breakpoint: the mean gap between breakpoints; see Policy. Two of them are finite.
+
+    The OUTER first breakpoints and the OUTER last ones decide, and whether there are more.
+    """
+    count = len(breakpoints)
+    if count >= 2:
         first, last = np.clip(breakpoints[[0, -1]], -FARTHEST, FARTHEST).tolist()
-        return float(last - first) / (len(breakpoints) - 1)
+        if count <= 2 * OUTER:
+            return float(last - first) / (count - 1)
+        left, right = np.clip(breakpoints[[OUTER - 1, -OUTER]], -FARTHEST, FARTHEST).tolist()
+        return float((last - first) - (right - left)) / (2 * OUTER - 2)
     return min(max(abs(float(breakpoints[0])), scale) if len(breakpoints) else scale, FARTHEST)
 
 

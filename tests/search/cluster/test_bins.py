@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,12 +17,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hulltune import Climb, Constraints, Policy, Problem
-from hulltune.kernels.bins import binned_changes, changes_within, sums_at
+from hulltune.kernels.bins import changes_in_order, changes_within, sums_over_bins
 from hulltune.kernels.simd import LANES
+from hulltune.kernels.step_limits import OUTER
 from hulltune.metrics import get_metric
 from hulltune.names import POLICIES
+from hulltune.search import policies
 from hulltune.search.cluster import bins
-from hulltune.search.cluster.protocol import Along, Outline, Question
+from hulltune.search.cluster.protocol import Along, Outermost, Question, Start
 from hulltune.search.cluster.worker import Worker
 from hulltune.search.elsewhere import Lines, Steps
 from hulltune.search.shards import Runner
@@ -32,6 +36,7 @@ from tests.search.cluster.test_driver import data, described
 from tests.search.test_rounds import METRICS, WIDTH, corpora, points_of_lines, problem_of
 from tests.strategies import vectors
 
+SMALL = Problem.of(simulated_task(sentences=6, candidates=6).lists, "wer")
 Floats = NDArray[np.float64]
 
 
@@ -39,7 +44,7 @@ class PartWorker(Worker):
     """A worker over a part of a problem at hand, without a file."""
 
     def __init__(self, part: Problem) -> None:
-        self._problem, self._kept, self._line = part, OrderedDict(), 0
+        self._problem, self._kept, self._searched, self._line = part, OrderedDict(), OrderedDict(), 0
 
     def answer(self, question: Question, telling: Any = None) -> Any:
         return pickle.loads(pickle.dumps(self._answer(question)))
@@ -48,7 +53,8 @@ class PartWorker(Worker):
 class InBins:
     """A searcher that asks parts of a problem for bins; there are few, so that they are split often."""
 
-    def __init__(self, problem: Problem, parts: int) -> None:
+    def __init__(self, problem: Problem, parts: int, spread: float = 1.0) -> None:
+        self.spread = spread
         sentences = np.array_split(np.arange(len(problem.corpus)), parts)
         self.workers = [PartWorker(problem.subset(part)) for part in sentences if len(part)]
         self.asked: list[str] = []
@@ -62,7 +68,7 @@ class InBins:
 
     def best_steps(self, problem: Problem, lines: Lines, runner: Runner) -> Steps:
         along = Along(np.vstack([lines.origin, lines.directions]), lines.intervals)
-        found = bins.best_steps(problem.metric, lines, along, self.ask)
+        found = bins.best_steps(problem.metric, lines, along, self.ask, np.full(len(lines), self.spread))
         assert found is not None  # whole numbers
         return found
 
@@ -78,10 +84,11 @@ class InBins:
     st.integers(1, 3),
     st.sampled_from([Constraints(), Constraints(min={"f0": -1.0}, max={"f1": 2.0})]),
     st.sampled_from([(1, 2, 0, 1), (3, 8, 1, 1), (2, 4, 0, 2)]),
+    st.sampled_from([1.0, 1e-6, 1e9]),
 )
 def test_bins_give_the_steps_of_all_changes(
     corpus: Any, metric: str, origin: Any, directions: Any, points: list[float], policy: str, parts: int,
-    constraints: Constraints, sizes: tuple[int, int, int, int],
+    constraints: Constraints, sizes: tuple[int, int, int, int], spread: float,
 ) -> None:  # fmt: skip
     problem, origin, directions = problem_of(corpus, metric), np.array(origin), np.array(directions)
     limits = constraints.compile(problem.feature_names)
@@ -90,7 +97,7 @@ def test_bins_give_the_steps_of_all_changes(
     here = search_lines(problem, origin, loss, directions, limits, Policy(policy), points=at)
     first, most, few, single = sizes
     with patch.multiple(bins, FIRST=first, MOST=most, FEW=few, SINGLE=single):
-        searcher = InBins(problem, parts)
+        searcher = InBins(problem, parts, spread)
         there = search_lines(problem.searched_by(searcher), origin, loss, directions, limits, Policy(policy), points=at)
     for field in ("numbers", "etas", "losses", "sampled"):
         assert np.array_equal(getattr(here, field), getattr(there, field), equal_nan=True), field
@@ -113,7 +120,7 @@ def test_bins_on_ordinary_lines(metric: str, policy: str) -> None:
             )
             for field in ("etas", "losses", "sampled"):
                 assert np.array_equal(getattr(here, field), getattr(there, field)), field
-    assert {"Outline", "Sums", "Within", "Places"} == set(searcher.asked)
+    assert {"Start", "Further", "Outermost"} == set(searcher.asked)
 
 
 def test_answers_do_not_grow_with_the_corpus(tmp_path: Path) -> None:
@@ -160,7 +167,7 @@ def test_real_statistics_are_sent_whole(tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_kernels_of_bins(seed: int) -> None:
-    """Sums, changes and points, against loops over sentences."""
+    """Changes in order, their sums over bins, and those within bins, against loops over sentences."""
     rng = np.random.default_rng(seed)
     table = rng.integers(-3, 4, size=(5, 2))
     low, sentences = -4.0, []
@@ -170,37 +177,122 @@ def test_kernels_of_bins(seed: int) -> None:
     lefts = np.concatenate([each[0] for each in sentences])
     outputs = np.concatenate([each[1] for each in sentences])
     edges = np.unique(rng.integers(-4, 6, size=6)).astype(float)
-    ends = (np.array([0]), np.array([len(lefts)]), np.array([low]), np.arange(5))
     bin_lows, bin_highs = edges[:-1:2], edges[1::2]
     bin_lows = bin_lows[: len(bin_highs)]
-    offsets = np.array([0, len(bin_lows)])
-    changes = [
-        (place, table[new] - table[old])
+    expected = sorted(
+        (place, *(table[new] - table[old]).tolist())
         for places, rows in sentences
         for place, new, old in zip(places[1:], rows[1:], rows[:-1], strict=True)
         if new != old
-    ]
+    )
     compact = np.pad(table, ((0, 0), (0, LANES - 2))).astype(np.int32).reshape(-1)
-    counts, rises, falls = binned_changes(lefts, outputs, *ends, compact, 2, offsets, bin_lows, bin_highs)
-    found = changes_within(lefts, outputs, *ends, compact, 2, offsets, bin_lows, bin_highs)
-    for k, (begin, end) in enumerate(zip(bin_lows, bin_highs, strict=True)):
-        inside = [change for place, change in changes if begin <= place < end]
-        assert counts[k] == len(inside)
-        assert np.array_equal(rises[k], sum((np.maximum(change, 0) for change in inside), np.zeros(2)))
-        assert np.array_equal(falls[k], sum((np.minimum(change, 0) for change in inside), np.zeros(2)))
-        assert np.array_equal(found[2][found[0] == k], np.array(inside).reshape(-1, 2))
-    points = np.sort(rng.integers(-8, 12, size=(1, 4)) / 2)
-    number, first, at_points = sums_at(lefts, outputs, *ends, compact, 2, points)
-    assert number[0] == len(lefts) - len(sentences)
+    offsets, places, olds, news, first = changes_in_order(
+        lefts, outputs, np.array([0]), np.array([len(lefts)]), np.array([low]), np.arange(5), compact, 2
+    )
+    found = sorted(
+        (place, *(table[new] - table[old]).tolist()) for place, old, new in zip(places, olds, news, strict=True)
+    )
+    assert offsets.tolist() == [0, len(expected)]
+    assert found == expected
+    assert np.all(np.diff(places) >= 0.0)
     assert np.array_equal(first[0], sum(table[rows[0]] for _, rows in sentences))
-    for point, sums in zip(points[0], at_points[0], strict=True):
-        rows_there = [rows[max(np.searchsorted(places, point, side="right") - 1, 0)] for places, rows in sentences]
-        assert np.array_equal(sums, sum(table[row] for row in rows_there))
+    bins_asked = np.array([0, len(bin_lows)]), bin_lows, bin_highs
+    counts, sums, least, most = sums_over_bins(offsets, places, olds, news, compact, 2, *bins_asked)
+    bins_found, at, within = changes_within(offsets, places, olds, news, compact, 2, *bins_asked)
+    for k, (begin, end) in enumerate(zip(bin_lows, bin_highs, strict=True)):
+        inside = [change for change in expected if begin <= change[0] < end]
+        together = {place: np.zeros(2, dtype=int) for place, *_ in inside}
+        for place, *change in inside:
+            together[place] += change
+        running = np.cumsum([np.zeros(2, dtype=int), *together.values()], axis=0)
+        assert counts[k] == len(inside)
+        assert np.array_equal(sums[k], running[-1])
+        assert np.array_equal(least[k], running.min(axis=0))
+        assert np.array_equal(most[k], running.max(axis=0))
+        real = {place: change.tolist() for place, change in together.items() if change.any()}
+        assert at[bins_found == k].tolist() == list(real)
+        assert within[bins_found == k].tolist() == list(real.values())
 
 
-def test_an_outline_has_a_few_places() -> None:
+def test_the_first_bins_are_even() -> None:
+    """On ordinary lines, with a good guess; and whatever the guess, they cover a line once."""
+    problem = Problem.of(simulated_task(sentences=200, candidates=20).lists, "wer")
+    (worker,) = InBins(problem, 1).workers
+    directions = np.eye(6)[:2]
+    intervals = np.array([[-np.inf, np.inf], [-0.5, 3.0]])
+    lines = Lines(np.ones(6), directions, intervals, 0.0, Policy(), np.ones(2), np.array([[0.25, np.inf]] * 2))
+    along = Along(np.vstack([lines.origin, directions]), intervals)
+    for spread in (1e-300, 1e-6, 1.0, 1e300):
+        named = bins._first_bins(lines, np.full(2, spread))
+        for first, last in pairwise(named.offsets):
+            lows, highs = named.lows[first:last], named.highs[first:last]
+            assert lows[0] == -np.inf
+            assert highs[-1] == np.inf
+            assert np.array_equal(lows[1:], highs[:-1])
+            assert np.all(lows < highs)
+    named = bins._first_bins(lines, np.ones(2))
+    counts = worker.answer(Start(along, named)).binned.counts
+    for first, last in pairwise(named.offsets):
+        assert counts[first:last].max() < 0.05 * counts[first:last].sum()
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_line_that_is_best_at_its_end(policy: str, shards: int) -> None:
+    """The outermost changes of shards give the step that all breakpoints give, of which there are thousands."""
+    problem = Problem.of(simulated_task(sentences=900, candidates=12).lists, "wer")
+    limits, rng = Constraints().compile(problem.feature_names), np.random.default_rng(1)
+    good = Run(Climb(restarts=1, directions=6), Constraints(), threads=2).tune(problem).weights
+    direction = np.array([good[name] for name in problem.feature_names])
+    origin = rng.normal(size=6) * np.abs(direction).max()
+    searcher = InBins(problem, shards)
+    loss = problem.loss(origin)
+    here = search_lines(problem, origin, loss, [direction], limits, Policy(policy))
+    there = search_lines(problem.searched_by(searcher), origin, loss, [direction], limits, Policy(policy))
+    assert np.array_equal(here.etas, there.etas)
+    assert np.array_equal(here.losses, there.losses)
+    assert "Outermost" in searcher.asked
+    (surface,) = problem.surfaces(origin, direction[None], np.array([[-np.inf, np.inf]]), judged=False)
+    assert len(surface.breakpoints) > 2 * OUTER
+    losses = surface.losses(problem.metric.loss)
+    scale = float(np.linalg.norm(origin) / np.linalg.norm(direction))
+    assert here.losses[0] == losses[-1]
+    assert (
+        here.etas[0]
+        == policies.choose(surface.breakpoints, losses, policy=Policy(policy), current_loss=loss, scale=scale).eta
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3))
+def test_ends_of_shards_whose_changes_cancel(seed: int, parts: int) -> None:
+    """However few places are asked for, the step beyond the last breakpoint is that of all of them."""
+    rng = np.random.default_rng(seed)
+    problem = SMALL
+    values = rng.integers(-2, 3, size=problem.corpus.features.toarray().shape).astype(float)
+    features = replace(problem.corpus.features, values=np.asfortranarray(values))
+    assert problem.dataset is not None
+    problem = Problem.of(replace(problem.dataset, corpus=replace(problem.corpus, features=features)), "wer")
+    weights = rng.integers(-2, 3, size=(2, 6)).astype(float)
+    along = Along(weights, np.array([[-np.inf, np.inf]]))
+    workers = InBins(problem, parts).workers
+    (surface,) = problem.surfaces(weights[0], weights[1:], along.intervals, judged=False)
+    line = Lines(weights[0], weights[1:], along.intervals, 0.0, Policy(), np.ones(1), np.empty((1, 0)))
+    with patch.object(bins, "OUTER", 2), patch.object(policies, "OUTER", 2):
+        named = bins._first_bins(line, np.ones(1))
+        search = bins._Search(problem.metric, line, [each.answer(Start(along, named)) for each in workers], named)
+        search.open_ended = [0]
+        bins._learn_ends(search, along, lambda question: [worker.answer(question) for worker in workers])
+        assert search.beyond[0] == policies.end_step(surface.breakpoints, 1.0)
+
+
+def test_ends_are_bounded() -> None:
     problem = Problem.of(simulated_task(sentences=100, candidates=20).lists, "wer")
     along = Along(np.vstack([np.ones(6), np.eye(6)[:2]]), np.array([[-np.inf, np.inf]] * 2))
-    (outlined,) = InBins(problem, 1).ask(Outline(along, np.zeros((2, 1)), 16))
-    assert all(16 <= len(places) <= 40 and np.all(np.diff(places) >= 0) for places in outlined.places)
-    assert np.array_equal(outlined.at_points[0, 0], problem.picks(np.ones(6)).total)
+    (worker,) = InBins(problem, 1).workers
+    for ends in worker.answer(Outermost(along, (0, 1), 16)):
+        assert not ends.are_all
+        assert len(ends.first.places) == len(ends.last.places) == 16
+        assert ends.first.places[-1] < ends.last.places[0]
+    (ends,) = worker.answer(Outermost(along, (1,), 10**6))
+    assert ends.are_all

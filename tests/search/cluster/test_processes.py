@@ -12,13 +12,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from hulltune import Climb, Constraints, InputError, Problem, tune, write
 from hulltune.cli.main import main
-from hulltune.search.cluster import starting
+from hulltune.search.cluster import bins, starting
 from hulltune.search.cluster.driver import Driver
 from hulltune.search.cluster.fleets import ClusterError, OpenCalls
 from hulltune.search.cluster.processes import COMMAND, Processes
@@ -37,7 +39,13 @@ WEIGHTS = np.array([1.0, 0.5, -0.25])
 
 @contextmanager
 def processes(
-    folder: Path, *, shards: int = 2, count: int = 2, restarts: int = 3, command: tuple[str, ...] = COMMAND
+    folder: Path,
+    *,
+    shards: int = 2,
+    count: int = 2,
+    restarts: int = 3,
+    command: tuple[str, ...] = COMMAND,
+    **options: Any,
 ) -> Iterator[tuple[Problem, Processes]]:
     """A problem that processes search; all of them have ended afterwards."""
     problem = Problem.of(DATA, "bleu")
@@ -45,7 +53,7 @@ def processes(
     files = shard_files(problem, parts, sent_metric(problem.metric, stored=False), folder)
     fleet = Processes(files, count, restarts=restarts, command=command)
     try:
-        yield problem.searched_by(Driver(problem, fleet, parts)), fleet
+        yield problem.searched_by(Driver(problem, fleet, parts, **options)), fleet
     finally:
         pids = fleet.pids
         fleet.close()
@@ -81,6 +89,19 @@ def test_a_worker_that_is_killed_is_started_again(place: str, shards: int, expec
     with processes(tmp_path, shards=shards, command=command) as (problem, _):
         assert described(RUN.tune(problem)) == expected
     assert record.stat().st_size == 2
+
+
+@pytest.mark.parametrize("place", ["computing", "answering"])
+def test_a_worker_that_is_killed_between_questions_about_bins(place: str, expected: object, tmp_path: Path) -> None:
+    """Its successor finds the changes anew that further questions are about."""
+    record = tmp_path / "kills"
+    command = (sys.executable, "-m", "tests.search.cluster.killed_worker", place, str(record), "3", "", "2")
+    with (
+        patch.multiple(bins, FIRST=4, MOST=8, FEW=4, SINGLE=2),
+        processes(tmp_path, command=command, most_whole=0) as (problem, _),
+    ):
+        assert described(RUN.tune(problem)) == expected
+    assert record.stat().st_size == 3
 
 
 def test_workers_killed_from_outside_at_any_moment(expected: object, tmp_path: Path) -> None:

@@ -89,11 +89,14 @@ def test_actors_that_are_killed_come_back(session: None, tmp_path: Path) -> None
         assert pid(fleet, 1) != other
 
 
-@pytest.mark.parametrize(("place", "shards"), [("loading", 2), ("computing", 1), ("answering", 1), ("answering", 7)])
+@pytest.mark.parametrize(
+    ("place", "shards"), [("loading", 2), ("computing", 1), ("answering", 1), ("answering", 7), ("memory", 2)]
+)
 def test_an_actor_killed_at_a_named_moment(place: str, shards: int, session: None, tmp_path: Path) -> None:
-    """While it loads its shard, while it computes, and after computing and before answering"""
+    """While it loads its shard, while it computes, after computing and before answering, and without memory"""
     record = tmp_path / "kills"
-    with actors(tmp_path, shards=shards, actor=killed_actor(place, record, 2)) as (problem, _):
+    killed = killed_actor("computing", record, 2, memory=True) if place == "memory" else killed_actor(place, record, 2)
+    with actors(tmp_path, shards=shards, actor=killed) as (problem, _):
         assert described(RUN.tune(problem)) == described(RUN.tune(Problem.of(DATA, "bleu")))
     assert record.stat().st_size == 2
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
+import struct
 import threading
 import time
 from collections.abc import Sequence
@@ -21,6 +22,9 @@ from hulltune.search.cluster.protocol import Question, Telling
 from hulltune.search.cluster.ray_session import connected
 from hulltune.search.cluster.shard_files import ShardFile
 from hulltune.search.cluster.worker import Worker
+
+_HEAD = struct.Struct("<qd")
+"""The number of a round and the seconds of an answer, before the pickled answer."""
 
 
 class Missing:
@@ -41,14 +45,17 @@ class ShardActor:
     def reached(self, place: str) -> None:
         """Do nothing. Called between the steps of an answer: tests end the process at each of these places."""
 
-    def answer(self, number: int, question: bytes, telling: Telling | None, content: bytes | None) -> Any:
-        """The number of the round, the pickled answer to a pickled question, and the seconds for it; ``content`` is
-        that of the shard's file, if it must be sent.
+    def answer(self, call: bytes, content: bytes | None = None) -> bytes:
+        """The number of the round, the seconds for the answer, and the answer to a call, which is the number, the
+        question and what is told with it; all of them pickled. ``content`` is that of the shard's file, if it must be
+        sent.
         """
         began = time.perf_counter()
+        number, question, telling = pickle.loads(call)
         answer = self._answer(pickle.loads(question), telling, content)
         self.reached("answering")
-        return number, pickle.dumps(answer, protocol=5), time.perf_counter() - began
+        sent = pickle.dumps(answer, protocol=5)
+        return _HEAD.pack(number, time.perf_counter() - began) + sent
 
     def _answer(self, question: Question, telling: Telling | None, content: bytes | None) -> Any:
         try:
@@ -87,6 +94,7 @@ class Actors:
         # A fraction of a CPU: on a cluster without a free one, a run must not wait for ever.
         remote = self._ray.remote(max_restarts=restarts, max_task_retries=restarts, num_cpus=0.01)(actor)
         self.actors = [remote.remote(shard) for shard in shards]
+        self._methods = [actor.answer for actor in self.actors]
 
     def ask(
         self, question: Question, shards: Sequence[int] | None = None, tellings: Sequence[Telling | None] | None = None
@@ -95,8 +103,8 @@ class Actors:
         asked = list(range(self.shards) if shards is None else shards)
         told: list[Telling | None] = [None] * len(asked) if tellings is None else list(tellings)
         number = next(self._rounds)
-        # Bytes, not a place in Ray's store: to put a question there took longer than to send it to every actor.
-        # Without the contents of shards: Ray would unpack those for every question, whether the actor has them or not.
+        # Bytes, which Ray sends as they are, in the call: to put a question into its store took longer than to send it
+        # to every actor. Without the contents of shards: Ray would unpack those for every question, needed or not.
         sent = pickle.dumps(question, protocol=5)
         answers = self._answers(number, sent, asked, told, [None] * len(asked))
         missing = [place for place, answer in enumerate(answers) if isinstance(answer, Missing)]
@@ -117,20 +125,21 @@ class Actors:
     def _answers(
         self, number: int, question: bytes, shards: list[int], tellings: list[Telling | None], contents: list[Any]
     ) -> list[Any]:
-        calls = [
-            self.actors[shard].answer.remote(number, question, telling, content)
-            for shard, telling, content in zip(shards, tellings, contents, strict=True)
-        ]
+        calls = []
+        for shard, telling, content in zip(shards, tellings, contents, strict=True):
+            call = pickle.dumps((number, question, telling), protocol=5)
+            calls.append(self._methods[shard].remote(*((call,) if content is None else (call, content))))
         try:
-            found = self._ray.get(calls)
+            found: list[bytes] = self._ray.get(calls)
         except self._ray.exceptions.RayError as error:
             raise ClusterError(_lost(error, self._restarts)) from None
-        if any(answered != number for answered, *_ in found):
+        heads = [_HEAD.unpack_from(answer) for answer in found]
+        if any(answered != number for answered, _ in heads):
             raise AssertionError("an answer of another round")
         with self._lock:
-            self.worked += max(seconds for *_, seconds in found)
-            self.received += sum(len(answer) for _, answer, _ in found)
-        return [pickle.loads(answer) for _, answer, _ in found]
+            self.worked += max(seconds for _, seconds in heads)
+            self.received += sum(map(len, found))
+        return [pickle.loads(memoryview(answer)[_HEAD.size :]) for answer in found]
 
     def _content(self, shard: int) -> Any:
         """The content of a shard's file in the object store."""

@@ -1,61 +1,57 @@
 """The best steps along lines from sums over bins of η: exact, at a cost that does not grow with the corpus.
 
-The workers of all shards sum the changes of statistics in common bins: rises and falls apart, so that within a bin each
-statistic stays between its value at the low end plus all falls, and plus all rises. That bounds the loss in the bin. A
-bin that may hold a loss as small as the best known one is split; bins with few changes are fetched whole. All others
-are passed over: they hold no best interval. What is left is a surface with gaps, on which the policy chooses as on the
-whole one:
+The workers of all shards sum the changes of statistics in common bins, and tell the least and the most that each
+statistic rises or falls by on the way through a bin. That bounds the loss in the bin. A bin that may hold a loss as
+small as the best known one is split, or fetched whole if few changes are left. All others are passed over: they hold no
+best interval. What is left is a surface with gaps, on which the policy chooses as on the whole one:
 
 - a gap lies between intervals that are not the best, so it stands for one interval that is not the best either;
 - it separates runs of best intervals if it holds an interval that is wide enough to be entered. By the pigeonhole
   principle it does if it is wide for its number of changes; otherwise it is fetched;
 - the best interval may be a sliver, which is not entered. Then the best one that can be entered is the new measure;
-- the width given to an unbounded interval depends on the number of all breakpoints. If one may be the best, shards send
-  the places of all their changes on that line: 8 bytes a change. That is the one answer that grows with the corpus.
+- the width given to an unbounded interval depends on the outermost breakpoints (see policies.end_step). If one may be
+  the best, shards send their outermost changes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.errors import InputError
-from hulltune.kernels.step_limits import RESOLUTION
+from hulltune.kernels.step_limits import OUTER, RESOLUTION
 from hulltune.metrics.base import Metric
+from hulltune.names import POLICIES
 from hulltune.search.cluster.protocol import (
     Along,
     Binned,
     Bins,
+    Ends,
     Fetched,
-    Outline,
-    Outlined,
-    Places,
+    Found,
+    Further,
+    Outermost,
     Question,
-    Sums,
-    Within,
+    Start,
+    Started,
 )
 from hulltune.search.elsewhere import Lines, Steps
 from hulltune.search.policies import choose, end_step
 
-FIRST = 256
+FIRST = 128
 """The number of bins of a line at first."""
-MOST = 512
-"""The most parts of a line's bins that are asked for at a time: 43 kB from each shard for ten statistics."""
+MOST = 128
+"""The most parts of a line's bins that are asked for at a time."""
 FEW = 1024
-"""The most changes of a line that are fetched rather than split further. With four times as many the driver took 10 ms
-more a round, and on lists of 8,000 × 100 each direction 176 kB instead of 71.
-"""
+"""The most changes of a line that are fetched rather than split further."""
 SINGLE = 16
 """The most changes of a bin that is fetched even if others are split."""
-SAMPLES = 256
-"""The number of places that a shard names for each line, from which the first bins are made."""
-
-SUMS, CHANGES, PLACES = "sums", "changes", "places"
-"""What a line wants to know next: sums over bins, the changes in bins, or the places of all changes."""
 
 Ask = Callable[[Question], list[Any]]
 
@@ -70,289 +66,392 @@ def can_be_bounded(metric: Metric) -> bool:
     return True
 
 
+def best_steps(metric: Metric, lines: Lines, along: Along, ask: Ask, spreads: Floats) -> Steps | None:
+    """The best step along each line, the loss there, and the losses at its points; None if statistics are no whole
+    numbers. ``ask`` puts a question to all shards.
+
+    ``spreads`` guess the median distance of changes from 0 on each line. A bad guess makes uneven bins, and questions
+    more; it changes no step.
+    """
+    bins = _first_bins(lines, spreads)
+    started: list[Started] = ask(Start(along, bins))
+    if any(each.binned is None for each in started):
+        return None
+    search = _Search(metric, lines, started, bins)
+    at_points = search.losses_at_points()
+    while not search.settled.all():
+        search.decide()
+        _learn_ends(search, along, ask)
+        split, whole = search.wanted()
+        if len(split.parents) or len(whole.parents):
+            answers: list[Found] = ask(Further(along, split.bins(len(lines)), whole.bins(len(lines))))
+            search.take_changes(whole, [each.fetched for each in answers])
+            search.take_sums(split, Binned.joined([each.binned for each in answers]))
+    return search.etas, search.losses, at_points
+
+
+def _learn_ends(search: _Search, along: Along, ask: Ask) -> None:
+    """Ask for the outermost changes of lines that may end in their best interval; for more where some cancel out."""
+    asking, places = search.open_ended, OUTER + 1
+    while asking:
+        answers: list[list[Ends]] = ask(Outermost(along, tuple(asking), places))
+        asking = [line for line, *ends in zip(asking, *answers, strict=True) if not search.take_ends(line, ends)]
+        places *= 2
+
+
+@dataclass(frozen=True, eq=False)
+class _Wanted:
+    """Parts of bins that are asked for, by line and in order; ``parents`` are the places of these bins."""
+
+    parents: Int64s
+    lines: Int64s
+    lows: Floats
+    highs: Floats
+
+    def bins(self, lines: int) -> Bins:
+        """The parts as all shards are asked for them."""
+        return Bins(np.searchsorted(self.lines, np.arange(lines + 1)), self.lows, self.highs)
+
+
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """Bins of one line in order, which cover it without gaps."""
+    """Bins of all lines, by line and in order, which cover every line without gaps."""
 
+    lines: Int64s
     lows: Floats
     highs: Floats
     counts: Int64s
     starts: Int64s
     """The sums of statistics before the changes of each bin."""
+    reached: Floats
+    """The losses of these sums."""
     bounds: Floats
     """A lower bound of the loss in each bin."""
     fetched: Bools
+    """Whether all changes of the bin are known."""
+    forced: Bools
+    """Whether the changes must be known, whatever the bound."""
 
-    def parents(self, lows: Floats) -> Int64s:
-        """The bin that each place is in."""
-        return np.searchsorted(self.lows, lows, side="right") - 1
+    def __len__(self) -> int:
+        return len(self.lines)
 
-    def with_parts(self, parts: _Cells) -> _Cells:
-        """The bins with the parts of some of them in their place."""
-        kept = np.ones(len(self.lows), dtype=np.bool_)
-        kept[self.parents(parts.lows)] = False
-        order = np.argsort(np.concatenate([self.lows[kept], parts.lows]), kind="stable")
+    def with_parts(self, parents: Int64s, parts: _Cells) -> _Cells:
+        """The bins with the parts of some of them, which make up their parents, in their place."""
+        kept = np.ones(len(self), dtype=np.bool_)
+        kept[parents] = False
+        if not kept.any():
+            return parts
+        order = np.lexsort((np.concatenate([self.lows[kept], parts.lows]), np.append(self.lines[kept], parts.lines)))
         pairs = ((getattr(self, each.name)[kept], getattr(parts, each.name)) for each in fields(_Cells))
         return _Cells(*(np.concatenate(pair)[order] for pair in pairs))
 
 
-class _Line:
-    """A line on the way to its best step: its bins, and the changes of those that were fetched."""
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """The places where statistics change, as far as they are known, by line and in order; ``losses`` are those of the
+    intervals to their right, ``before`` the losses at the beginnings of their bins.
+    """
 
-    def __init__(self, number: int, lines: Lines, metric: Metric, outlined: Sequence[Outlined]) -> None:
-        self.number, self.metric, self.lines = number, metric, lines
-        self.low, self.high = lines.intervals[number].tolist()
-        self.first: Int64s = sum(each.first[number] for each in outlined)
-        self.last = self.first
-        """The sums of statistics after all changes, if the line has bins."""
-        self.nonnegative = min(each.least for each in outlined) >= 0.0
-        self.has_origin = self.low <= 0.0 <= self.high
-        self.limit = lines.current_loss if self.has_origin else np.inf
-        count = int(sum(each.counts[number] for each in outlined))
-        self.cells = _Cells(
-            np.array([-np.inf]), np.array([np.inf]), np.array([count]), self.first[None, :], np.array([-np.inf]),
-            np.zeros(1, dtype=np.bool_),
-        )  # fmt: skip
-        if count <= FEW or not self.has_origin:
-            self.asks, self.wanted = CHANGES, np.array([[-np.inf, np.inf]])
+    lines: Int64s
+    places: Floats
+    losses: Floats
+    before: Floats
+
+
+class _Search:
+    """All lines of a round on the way to their best steps: their bins, and the changes of those that were fetched."""
+
+    def __init__(self, metric: Metric, lines: Lines, started: Sequence[Started], bins: Bins) -> None:
+        self.metric, self.lines = metric, lines
+        count = len(lines)
+        lows, highs = lines.intervals.T
+        self.first: Int64s = np.sum([each.first for each in started], axis=0)
+        self.nonnegative = min(each.smallest for each in started) >= 0.0
+        self.has_origin = (lows <= 0.0) & (highs >= 0.0)
+        self.limits = np.where(self.has_origin, lines.current_loss, np.inf)
+        """A loss below which a line's must be to be of use."""
+        self.least_known = self.limits.copy()
+        self.etas, self.losses = np.zeros(count), np.full(count, lines.current_loss)
+        self.settled = np.zeros(count, dtype=np.bool_)
+        self.beyond: dict[int, float] = {}
+        """The step beyond the last breakpoint, of lines that have been asked about their ends."""
+        self.open_ended: list[int] = []
+        """Lines that are to be asked about their ends."""
+        self.seen = _Seen(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0), np.empty(0))
+        self.cells = self._whole_lines()
+        owners = np.repeat(np.arange(count), np.diff(bins.offsets))
+        binned = Binned.joined([each.binned for each in started if each.binned is not None])
+        self.take_sums(_Wanted(owners, owners, bins.lows, bins.highs), binned)
+        self.last: Int64s = self.first + np.add.reduceat(binned.sums, bins.offsets[:-1], axis=0)
+        """The sums of statistics at the ends of lines."""
+        ends = metric.losses(np.concatenate([self.first, self.last])).reshape(2, -1)
+        self.first_losses = ends[0]
+        self.end_losses = np.where(np.isinf(lines.intervals), ends.T, np.inf)
+        """The losses of each line's unbounded intervals."""
+        counts = np.bincount(self.cells.lines, weights=self.cells.counts)
+        self.cells.forced[counts[self.cells.lines] <= FEW] = True
+
+    def losses_at_points(self) -> Floats:
+        """The losses at the points of each line. Before bins are split: just beyond each point one begins."""
+        points, cells = self.lines.points, self.cells
+        sums = np.empty((*points.shape, self.first.shape[1]), dtype=np.int64)
+        offsets = np.searchsorted(cells.lines, np.arange(len(points) + 1))
+        for line, (begin, end) in enumerate(pairwise(offsets.tolist())):
+            beyond = np.nextafter(points[line], np.inf)
+            starts = np.concatenate([cells.starts[begin:end], self.last[line : line + 1]])
+            sums[line] = starts[np.where(beyond < np.inf, np.searchsorted(cells.lows[begin:end], beyond), end - begin)]
+        return self.metric.losses(sums.reshape(-1, sums.shape[2])).reshape(points.shape)
+
+    def take_sums(self, wanted: _Wanted, binned: Binned) -> None:
+        """Take sums over parts of bins, in the place of these bins."""
+        if not len(wanted.parents):
+            return
+        before = np.cumsum(binned.sums, axis=0) - binned.sums
+        is_first = np.append(True, np.diff(wanted.parents) != 0)
+        starts = before - before[is_first][np.cumsum(is_first) - 1] + self.cells.starts[wanted.parents]
+        reached = self.metric.losses(starts)
+        bounds, some = reached.copy(), np.flatnonzero(binned.counts)
+        at = starts[some].astype(np.float64)
+        low, high = at + binned.least[some], at + binned.most[some]
+        if self.nonnegative:
+            low = np.maximum(low, 0.0)
+        if len(some):
+            bounds[some] = self.metric.least_losses(low, high, at)
+        empty = binned.counts == 0
+        parts = _Cells(
+            wanted.lines, wanted.lows, wanted.highs, binned.counts, starts, reached, bounds, empty, np.zeros_like(empty)
+        )
+        self.cells = self.cells.with_parts(wanted.parents[is_first], parts)
+        np.minimum.at(self.least_known, wanted.lines, reached)
+
+    def take_changes(self, wanted: _Wanted, answers: Sequence[Fetched]) -> None:
+        """Take the changes within bins."""
+        cells, seen = self.cells, self.seen
+        cells.fetched[wanted.parents] = True
+        bins, places, changes = _added(answers)
+        if not len(bins):
+            return
+        running = np.cumsum(changes, axis=0)
+        is_first = np.append(True, np.diff(bins) != 0)
+        before = (running - changes)[is_first][np.cumsum(is_first) - 1]
+        parents = wanted.parents[bins]
+        losses = self.metric.losses(cells.starts[parents] + running - before)
+        new = _Seen(wanted.lines[bins], places, losses, cells.reached[parents])
+        pairs = [np.concatenate([getattr(seen, each.name), getattr(new, each.name)]) for each in fields(_Seen)]
+        order = np.lexsort((pairs[1], pairs[0]))
+        self.seen = _Seen(*(pair[order] for pair in pairs))
+
+    def take_ends(self, line: int, ends: Sequence[Ends]) -> bool:
+        """Take the outermost changes of all shards; false if more of them are needed."""
+        if all(each.are_all for each in ends):
+            _, places, _ = _added([each.first for each in ends])
         else:
-            places, counts = [each.places[number] for each in outlined], [int(each.counts[number]) for each in outlined]
-            edges = np.concatenate([[-np.inf], _edges(places, counts), [np.inf]])
-            self.asks, self.wanted = SUMS, np.column_stack([edges[:-1], edges[1:]])
-        self.least_known = self.limit
-        self.places: list[Floats] = []
-        self.changes: list[Int64s] = []
-        self.beyond: float | None = None
-        self.step: tuple[float, float] | None = None
+            sure_left = min(float(each.first.places[-1]) for each in ends if not each.are_all)
+            sure_right = max(float(each.last.places[0]) for each in ends if not each.are_all)
+            _, left, _ = _added([each.first for each in ends])
+            _, right, _ = _added([each.first if each.are_all else each.last for each in ends])
+            left, right = left[left <= sure_left], right[right >= sure_right]
+            if min(len(left), len(right)) <= OUTER or not sure_left < sure_right:
+                return False
+            places = np.concatenate([left, right])
+        self.beyond[line] = end_step(places, float(self.lines.scales[line]))
+        return True
 
-    def starts_of(self, changes: Int64s) -> Int64s:
-        """The sums of statistics before the changes of each bin that was asked for."""
-        parents = self.cells.parents(self.wanted[:, 0])
-        before = np.zeros_like(changes)
-        np.cumsum(changes[:-1], axis=0, out=before[1:])
-        starts: Int64s = before + (self.cells.starts[parents] - before[np.searchsorted(parents, parents)])
-        if len(self.cells.lows) == 1:
-            self.last = starts[-1] + changes[-1]
-        return starts
+    def wanted(self) -> tuple[_Wanted, _Wanted]:
+        """The parts of bins whose sums are to be asked for, and the bins whose changes are.
 
-    def take_sums(self, counts: Int64s, starts: Int64s, bounds: Floats, reached: Floats) -> None:
-        """Take the bins that were asked for, with the losses at their low ends, in the place of those they split."""
-        lows, highs = self.wanted.T.copy()
-        new = _Cells(lows, highs, counts, starts, bounds, np.zeros(len(counts), dtype=np.bool_))
-        self.cells = self.cells.with_parts(new)
-        self.least_known = min(self.least_known, float(reached.min()))
-
-    def take_changes(self, places: Floats, changes: Int64s) -> None:
-        """Take the changes of the bins that were asked for."""
-        self.places.append(places)
-        self.changes.append(changes)
-        self.cells.fetched[self.cells.parents(self.wanted[:, 0])] = True
+        Bins are fetched if they must be, and once the open ones of a line have few changes, or cannot be split.
+        """
+        cells, numbers = self.cells, np.flatnonzero(self._open())
+        lines, counts = cells.lines[numbers], cells.counts[numbers]
+        free = ~cells.forced[numbers]
+        are_few = np.bincount(lines, weights=counts * free, minlength=len(self.lines)) <= FEW
+        large = free & (counts > SINGLE) & ~are_few[lines]
+        split = [self._parts_of(line, numbers[large & (lines == line)]) for line in np.unique(lines[large]).tolist()]
+        parents = np.concatenate([each[0] for each in split] or [np.empty(0, dtype=np.int64)])
+        lows = np.concatenate([each[1] for each in split] or [np.empty(0)])
+        highs = np.concatenate([each[2] for each in split] or [np.empty(0)])
+        waits = free & np.isin(lines, cells.lines[parents])
+        whole = numbers[~waits]
+        return (
+            _Wanted(parents, cells.lines[parents], lows, highs),
+            _Wanted(whole, cells.lines[whole], cells.lows[whole], cells.highs[whole]),
+        )
 
     def decide(self) -> None:
-        """Choose what to ask for next (``asks``, ``wanted``), or the step."""
-        cells = self.cells
-        while True:
-            still_open = ~cells.fetched & (cells.bounds <= self.least_known) & (cells.bounds < self.limit)
-            if still_open.any():
-                self._ask_for(np.flatnonzero(still_open))
-                return
-            loss, eta, breakpoints, losses = self._choice()
-            unseen = ~cells.fetched & (cells.bounds <= loss) & (cells.bounds < self.limit)
-            if loss > self.least_known and unseen.any():
-                self.least_known = loss  # the best interval was a sliver
-                continue
-            gaps = self._unsure_gaps(loss, breakpoints, losses)
-            if len(gaps):
-                self._fetch(gaps)
-            elif self.beyond is None and not self.cells.fetched.all() and self._may_end_openly(loss):
-                self.asks = PLACES
-            else:
-                self.step = eta, loss
+        """Settle lines without open bins, or find what else must be known of them: further bins, or their ends."""
+        from hulltune.kernels.steps import choose_steps
+
+        self.open_ended = []
+        waiting = ~self.settled
+        waiting[self.cells.lines[self._open()]] = False
+        if not waiting.any():
             return
-
-    def _ask_for(self, cells: Int64s) -> None:
-        """Ask for the changes of open bins, if they are few or cannot be split; else for sums over their parts."""
-        counts = self.cells.counts[cells]
-        large = counts > SINGLE
-        if counts.sum() <= FEW or not large.any():
-            self._fetch(cells)
-            return
-        parts = self._parts_of(cells[large], max(2, MOST // int(large.sum())))
-        if len(parts) == large.sum():  # no bin has room for an edge
-            self._fetch(cells)
-            return
-        self.asks, self.wanted = SUMS, parts
-
-    def _parts_of(self, cells: Int64s, parts: int) -> Floats:
-        """The parts of bins, of equal width; of an unbounded bin, of widths that double."""
-        lows, highs = self.cells.lows[cells], self.cells.highs[cells]
-        with np.errstate(invalid="ignore", over="ignore"):
-            edges = lows[:, None] + (highs - lows)[:, None] * (np.arange(parts + 1) / parts)
-        edges[:, 0], edges[:, -1] = lows, highs
-        for row in np.flatnonzero(~np.isfinite(highs - lows)).tolist():
-            edges[row] = self._doubling(float(lows[row]), float(highs[row]), parts)
-        edges = np.clip(np.maximum.accumulate(edges, axis=1), lows[:, None], highs[:, None])
-        ranges = np.stack([edges[:, :-1].reshape(-1), edges[:, 1:].reshape(-1)], axis=1)
-        return ranges[ranges[:, 0] < ranges[:, 1]]
-
-    def _doubling(self, low: float, high: float, parts: int) -> Floats:
-        """Edges of an unbounded bin, or one too wide for a double, from its finite end or from 0 on."""
-        known = low if low > -np.inf else high if high < np.inf else 0.0
-        size = max(abs(known), float(self.lines.scales[self.number]))
-        with np.errstate(over="ignore"):
-            steps = size * 2.0 ** np.arange(-1.0, parts - 2.0)
-            inner = known + steps if known == low or low == -high else np.sort(known - steps)
-        return np.concatenate([[low], np.clip(inner, low, high), [high]])
-
-    def _fetch(self, cells: Int64s) -> None:
-        self.asks = CHANGES
-        self.wanted = np.column_stack([self.cells.lows[cells], self.cells.highs[cells]])
-
-    def _choice(self) -> tuple[float, float, Floats, Floats]:
-        """The loss and the step on the surface with gaps, its breakpoints and the losses of its intervals."""
-        places = np.concatenate([*self.places, np.empty(0)])
-        order = np.argsort(places, kind="stable")
-        places = places[order]
-        width = len(self.first)
-        changes = np.concatenate([*self.changes, np.empty((0, width), dtype=np.int64)])[order]
-        if len(places):
-            starts = np.flatnonzero(np.append(True, np.diff(places) != 0.0))
-            places, changes = places[starts], np.add.reduceat(changes, starts, axis=0)
-        real = np.any(changes != 0, axis=1)
-        places, changes = places[real], changes[real]
-        # The sum after each place: that before its bin, and the changes within the bin up to it.
-        cell = self.cells.parents(places)
-        running = np.cumsum(changes, axis=0)
-        before = np.concatenate([np.zeros((1, width), dtype=np.int64), running])[np.searchsorted(cell, cell)]
-        first = self.cells.starts
-        head = first[cell[:1]] if len(cell) else first[:1]
-        losses = self.metric.losses(np.concatenate([head, first[cell] + running - before]))
-        if not self.has_origin and not len(places) and not self.cells.fetched.all():
-            raise AssertionError("a line without the origin is fetched whole")
-        chosen = choose(
-            places, losses, policy=self.lines.policy, interval=(self.low, self.high),
-            current_loss=self.lines.current_loss, scale=float(self.lines.scales[self.number]), beyond=self.beyond,
+        count, seen, lines = len(self.lines), self.seen, self.lines
+        offsets = np.searchsorted(seen.lines, np.arange(count + 1))
+        sizes = np.diff(offsets)
+        heads = self.first_losses.copy()
+        heads[sizes > 0] = seen.before[offsets[:-1][sizes > 0]]
+        losses = np.insert(seen.losses, offsets[:-1], heads)
+        starts = offsets + np.arange(count + 1)
+        owners = np.repeat(np.arange(count), sizes + 1)
+        breakpoints = np.zeros((count, int(sizes.max(initial=0))))
+        breakpoints[seen.lines, np.arange(len(seen.lines)) - offsets[seen.lines]] = seen.places
+        etas, lowest, sure = choose_steps(
+            breakpoints, sizes, starts, np.arange(len(losses)) - starts[owners], losses, lines.intervals, lines.scales,
+            lines.current_loss, POLICIES.index(lines.policy.name),
         )  # fmt: skip
-        return chosen.loss, chosen.eta, places, losses
+        # The kernel knows no gaps: it decides alone where all is known, or where a single bounded interval is best.
+        best = np.bincount(owners, weights=losses == lowest[owners], minlength=count)
+        is_whole = np.bincount(self.cells.lines, weights=~self.cells.fetched, minlength=count) == 0
+        alone = (best <= 1) & ~self._may_end_openly(lowest) | (lowest == lines.current_loss)
+        sure &= self.has_origin & (is_whole | alone)
+        self._settle(waiting & sure, etas, lowest)
+        for line in np.flatnonzero(waiting & ~sure).tolist():
+            places = seen.places[offsets[line] : offsets[line + 1]]
+            self._decide_slowly(line, places, losses[starts[line] : starts[line + 1]], bool(is_whole[line]))
 
-    def _unsure_gaps(self, loss: float, breakpoints: Floats, losses: Floats) -> Int64s:
+    def _decide_slowly(self, line: int, breakpoints: Floats, losses: Floats, is_whole: bool) -> None:
+        """Settle a line by the policy itself, or find what else must be known of it."""
+        cells, limit, beyond = self.cells, self.limits[line], self.beyond.get(line)
+        own = cells.lines == line
+        low, high = self.lines.intervals[line].tolist()
+        try:
+            chosen = choose(
+                breakpoints, losses, policy=self.lines.policy, interval=(low, high),
+                current_loss=self.lines.current_loss, scale=float(self.lines.scales[line]), beyond=beyond,
+            )  # fmt: skip
+        except InputError:  # no interval can be entered: the last resort are those that were passed over
+            if is_whole:
+                raise
+            cells.forced[own] = True
+            return
+        unseen = own & ~cells.fetched & (cells.bounds <= chosen.loss) & (cells.bounds < limit)
+        gaps = self._unsure_gaps(line, chosen.loss, breakpoints, losses)
+        if chosen.loss > self.least_known[line] and unseen.any():
+            self.least_known[line] = chosen.loss  # the best interval was a sliver
+        elif len(gaps):
+            cells.forced[gaps] = True
+        elif not is_whole and beyond is None and self._may_end_openly(np.full(len(self.lines), chosen.loss))[line]:
+            self.open_ended.append(line)
+        else:
+            self.etas[line], self.losses[line], self.settled[line] = chosen.eta, chosen.loss, True
+
+    def _settle(self, which: Bools, etas: Floats, losses: Floats) -> None:
+        self.etas[which], self.losses[which] = etas[which], losses[which]
+        self.settled |= which
+
+    def _open(self) -> Bools:
+        """The bins that must be known better before the step of their line is known."""
+        cells = self.cells
+        promising = (cells.bounds <= self.least_known[cells.lines]) & (cells.bounds < self.limits[cells.lines])
+        found: Bools = ~cells.fetched & ~self.settled[cells.lines] & (cells.forced | promising)
+        return found
+
+    def _may_end_openly(self, losses: Floats) -> Bools:
+        """For each line, whether an unbounded interval at an end of it may be as good as a loss."""
+        ends = self.end_losses
+        found: Bools = np.any((ends <= losses[:, None]) & (ends < self.limits[:, None]), axis=1)
+        return found
+
+    def _unsure_gaps(self, line: int, loss: float, breakpoints: Floats, losses: Floats) -> Int64s:
         """Bins between best intervals that were passed over and may hold slivers alone."""
         best = np.flatnonzero(losses == loss)
-        if not loss < self.limit or len(best) < 2:
+        if not loss < self.limits[line] or len(best) < 2:
             return np.empty(0, dtype=np.int64)
         left = breakpoints[best[0] - 1] if best[0] > 0 else -np.inf
         right = breakpoints[best[-1]] if best[-1] < len(breakpoints) else np.inf
         cells, found = self.cells, []
-        between = ~cells.fetched & (cells.highs > left) & (cells.lows < right)
+        between = (cells.lines == line) & ~cells.fetched & (cells.highs > left) & (cells.lows < right)
         edges = np.flatnonzero(np.diff(np.concatenate([[False], between, [False]]).astype(np.int8)))
         for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
             low, high = float(cells.lows[begin]), float(cells.highs[end - 1])
-            size = max(abs(low), abs(high), float(self.lines.scales[self.number]))
+            size = max(abs(low), abs(high), float(self.lines.scales[line]))
             if not high - low > 2.0 * RESOLUTION * size * (int(cells.counts[begin:end].sum()) + 1):
                 found += list(range(begin, end))
         return np.array(found, dtype=np.int64)
 
-    def _may_end_openly(self, loss: float) -> bool:
-        """Whether an unbounded interval at an end of the line may be as good as the best."""
-        ends = [sums for sums, end in ((self.first, self.low), (self.last, self.high)) if np.isinf(end)]
-        losses = self.metric.losses(np.array(ends).reshape(-1, len(self.first)))
-        return bool(np.any((losses <= loss) & (losses < self.limit)))
-
-
-def best_steps(metric: Metric, lines: Lines, along: Along, ask: Ask) -> Steps | None:
-    """The best step along each line, the loss there, and the losses at its points; None if statistics are no whole
-    numbers. ``ask`` puts a question to all shards.
-    """
-    outlined: list[Outlined] = ask(Outline(along, lines.points, SAMPLES))
-    if not all(each.whole for each in outlined):
-        return None
-    states = [_Line(number, lines, metric, outlined) for number in range(len(lines))]
-    while any(state.step is None for state in states):
-        waiting = [state for state in states if state.step is None]
-        for what, take in ((SUMS, _take_sums), (CHANGES, _take_changes), (PLACES, _take_places)):
-            asking = [state for state in waiting if state.asks == what]
-            if asking:
-                take(len(states), asking, ask, along)
-        for state in waiting:
-            state.decide()
-    sampled = np.sum([each.at_points for each in outlined], axis=0)
-    at_points = metric.losses(sampled.reshape(-1, sampled.shape[2])).reshape(lines.points.shape)
-    steps = [state.step for state in states if state.step is not None]
-    return np.array([eta for eta, _ in steps]), np.array([loss for _, loss in steps]), at_points
-
-
-def _take_sums(count: int, asking: Sequence[_Line], ask: Ask, along: Along) -> None:
-    """Take the sums over the bins that lines want; the losses of all are bounded at once."""
-    bins = _bins(count, asking)
-    binned = Binned.joined(ask(Sums(along, bins)))
-    changes = binned.rises + binned.falls
-    parts = [slice(*bins.offsets[state.number : state.number + 2].tolist()) for state in asking]
-    starts = np.concatenate([state.starts_of(changes[part]) for state, part in zip(asking, parts, strict=True)])
-    metric = asking[0].metric
-    reached = metric.losses(starts)
-    bounds, some = reached.copy(), np.flatnonzero(binned.counts)
-    at = starts[some].astype(np.float64)
-    low, high = at + binned.falls[some], at + binned.rises[some]
-    if asking[0].nonnegative:
-        low = np.maximum(low, 0.0)
-    if len(some):
-        bounds[some] = metric.least_losses(low, high, at)
-    for state, part in zip(asking, parts, strict=True):
-        state.take_sums(binned.counts[part], starts[part], bounds[part], reached[part])
-
-
-def _take_changes(count: int, asking: Sequence[_Line], ask: Ask, along: Along) -> None:
-    bins = _bins(count, asking)
-    answers: list[Fetched] = ask(Within(along, bins))
-    for state in asking:
-        ends = bins.offsets[state.number : state.number + 2]
-        parts = [(answer, slice(*np.searchsorted(answer.bins, ends).tolist())) for answer in answers]
-        state.take_changes(
-            np.concatenate([answer.places[part] for answer, part in parts]),
-            np.concatenate([answer.changes[part] for answer, part in parts]).astype(np.int64),
+    def _whole_lines(self) -> _Cells:
+        """Each line as one bin."""
+        count = len(self.lines)
+        unknown, no = np.full(count, -np.inf), np.zeros(count, dtype=np.bool_)
+        return _Cells(
+            np.arange(count), unknown, -unknown, np.zeros(count, dtype=np.int64), self.first, unknown, unknown, no, no
         )
 
-
-def _take_places(count: int, asking: Sequence[_Line], ask: Ask, along: Along) -> None:
-    """Count the breakpoints of lines: the places of all shards, but for those where their changes cancel out."""
-    answers: list[list[Floats]] = ask(Places(along, tuple(state.number for state in asking)))
-    for state, *parts in zip(asking, *answers, strict=True):
-        places, holders = np.unique(np.concatenate(parts), return_counts=True)
-        places = places[~_cancelled(state, places[holders > 1], places, count, ask, along)]
-        state.beyond = end_step(places, float(state.lines.scales[state.number]))
-
-
-def _cancelled(state: _Line, shared: Floats, places: Floats, count: int, ask: Ask, along: Along) -> Bools:
-    """Whether the changes at each place add up to nothing, which can only be at the ``shared`` ones."""
-    if not len(shared):
-        return np.zeros(len(places), dtype=np.bool_)
-    offsets = (np.arange(count + 1) > state.number).astype(np.int64) * len(shared)
-    answers: list[Fetched] = ask(Within(along, Bins(offsets, shared, np.nextafter(shared, np.inf))))
-    sums = np.zeros((len(shared), len(state.first)), dtype=np.int64)
-    for answer in answers:
-        np.add.at(sums, answer.bins, answer.changes)
-    cancelled: Bools = np.isin(places, shared[np.all(sums == 0, axis=1)])
-    return cancelled
+    def _parts_of(self, line: int, parents: Int64s) -> tuple[Int64s, Floats, Floats]:
+        """The parts of bins of a line: their bins, low and high ends. None if no bin has room for an edge."""
+        lows, highs = self.cells.lows[parents], self.cells.highs[parents]
+        parts = max(2, MOST // len(parents))
+        sizes = np.sort(np.abs([lows, highs]), axis=0)
+        is_wide = ~((sizes[1] <= 4.0 * sizes[0]) & (np.signbit(lows) == np.signbit(highs)) & np.isfinite(sizes[1]))
+        narrow_lows, narrow_highs = lows[~is_wide][:, None], highs[~is_wide][:, None]
+        edges = [(narrow_lows + (narrow_highs - narrow_lows) * (np.arange(1, parts) / parts)).reshape(-1)]
+        scale = float(self.lines.scales[line])
+        edges += [_wide_edges(low, high, parts, scale) for low, high in zip(lows[is_wide], highs[is_wide], strict=True)]
+        starts = np.unique(np.concatenate([lows, *edges]))
+        owners = np.searchsorted(lows, starts, side="right") - 1
+        inside = (owners >= 0) & (starts < highs[owners])
+        starts, owners = starts[inside], owners[inside]
+        if len(starts) == len(lows):
+            return np.empty(0, dtype=np.int64), np.empty(0), np.empty(0)
+        return parents[owners], starts, np.minimum(np.append(starts[1:], np.inf), highs[owners])
 
 
-def _bins(lines: int, asking: Sequence[_Line]) -> Bins:
-    """The bins that lines want, as all shards are asked for them."""
-    sizes = np.zeros(lines + 1, dtype=np.int64)
-    for state in asking:
-        sizes[state.number + 1] = len(state.wanted)
-    wanted = np.concatenate([state.wanted for state in asking])
-    return Bins(np.cumsum(sizes), wanted[:, 0].copy(), wanted[:, 1].copy())
+def _first_bins(lines: Lines, spreads: Floats) -> Bins:
+    """FIRST bins of each line and one more for each of its points, which ends just beyond the point.
+
+    Places of changes are distributed like a Cauchy variable, for which x / (spread + |x|) is spread evenly.
+    """
+    spreads = spreads[:, None]
+    with np.errstate(all="ignore"):
+        ends = lines.intervals / (spreads + np.abs(lines.intervals))
+        ends = np.where(np.isnan(ends), np.sign(lines.intervals), ends)
+        shares = ends[:, :1] + (ends[:, 1:] - ends[:, :1]) * (np.arange(1, FIRST) / FIRST)
+        edges = np.concatenate([spreads * shares / (1.0 - np.abs(shares)), np.nextafter(lines.points, np.inf)], axis=1)
+    found = [np.unique(row[np.isfinite(row)]) for row in edges]
+    lows = [part for row in found for part in ([-np.inf], row)]
+    highs = [part for row in found for part in (row, [np.inf])]
+    offsets = np.cumsum([0, *(len(row) + 1 for row in found)]).astype(np.int64)
+    return Bins(offsets, np.concatenate(lows), np.concatenate(highs))
 
 
-def _edges(places: Sequence[Floats], counts: Sequence[int]) -> Floats:
-    """Edges between FIRST bins with about equal numbers of changes, from samples of all shards' places."""
-    pooled = np.concatenate(places)
-    sizes = zip(places, counts, strict=True)
-    weights = np.concatenate([np.full(len(each), count / max(len(each), 1)) for each, count in sizes])
-    order = np.argsort(pooled, kind="stable")
-    share = np.cumsum(weights[order])
-    if not len(share):
-        return np.empty(0)
-    at = np.searchsorted(share, np.linspace(0.0, share[-1], FIRST + 1)[1:-1])
-    edges: Floats = np.unique(pooled[order][np.minimum(at, len(share) - 1)])
-    return edges[np.isfinite(edges)]
+def _wide_edges(low: float, high: float, parts: int, scale: float) -> Floats:
+    """Edges between the parts of a bin whose changes may be of any magnitude: of parts of equal width, or of widths
+    that double where it is unbounded; and of parts with equally many doubles.
+    """
+    low, high = float(low), float(high)
+    first, last = _ordinal(low), _ordinal(high)
+    evenly = [_of_ordinal(first + (last - first) * part // parts) for part in range(1, parts)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        edges = low + (high - low) * (np.arange(1, parts) / parts)
+        if not np.isfinite(edges).all():
+            known = low if low > -np.inf else high if high < np.inf else 0.0
+            steps = max(abs(known), scale) * 2.0 ** np.arange(-1.0, parts - 2.0)
+            edges = np.concatenate([known - steps, known + steps])
+    found = np.concatenate([edges, evenly])
+    return found[(low < found) & (found < high)]
+
+
+def _ordinal(number: float) -> int:
+    """The place of a double among all doubles; that of 0 is 0."""
+    bits = int(np.float64(number).view(np.int64))
+    return bits if bits >= 0 else -(bits & (1 << 63) - 1)
+
+
+def _of_ordinal(place: int) -> float:
+    """The double with a place."""
+    return math.copysign(float(np.int64(abs(place)).view(np.float64)), place)
+
+
+def _added(answers: Sequence[Fetched]) -> tuple[Int64s, Floats, Int64s]:
+    """The changes of all shards by bin and place: bins, places, and changes, without those that cancel out."""
+    bins = np.concatenate([each.bins for each in answers]).astype(np.int64)
+    places = np.concatenate([each.places for each in answers])
+    changes = np.concatenate([each.changes for each in answers]).astype(np.int64)
+    order = np.lexsort((places, bins))
+    bins, places, changes = bins[order], places[order], changes[order]
+    starts = np.flatnonzero(np.append(True, (np.diff(bins) != 0) | (np.diff(places) != 0.0))[: len(bins)])
+    sums = np.add.reduceat(changes, starts, axis=0) if len(starts) else changes
+    real = np.any(sums != 0, axis=1)
+    return bins[starts][real], places[starts][real], sums[real]

@@ -15,15 +15,19 @@ from hulltune.search.cluster.answered import answered
 from hulltune.search.cluster.bins import best_steps, can_be_bounded
 from hulltune.search.cluster.fleets import ClusterError, Failed, Fleet, Refused
 from hulltune.search.cluster.protocol import Along, Everything, Question, Telling, Total, Unknown
+from hulltune.search.directions import feature_units
 from hulltune.search.elsewhere import Lines, Steps
 from hulltune.search.problem import Problem, exact_sum
 from hulltune.search.shards import Runner
 from hulltune.search.steps import steps_along
 
 MOST_WHOLE = 2000
-"""The most sentences whose workers send all changes at once: so many lists take a few megabytes a round. Everything at
-once was two to four times as fast there; it is the traffic of larger data that bins avoid.
+"""The most sentences whose workers send all changes at once: so many lists of 100 take 8 MB a round, and bins 0.4 MB.
+It bounds the traffic. Over processes everything at once was faster at 4,000 lists, too, the most that were measured.
 """
+
+TYPICAL = 256
+"""The number of sentences that tell the units of features, from which the first bins of lines are guessed."""
 
 
 class Driver:
@@ -38,6 +42,7 @@ class Driver:
         """
         self.fleet = fleet
         self._in_bins = len(problem.corpus) > most_whole and can_be_bounded(problem.metric)
+        self._units: Floats | None = None
         self._memory = problem.memory
         self._first_sentences = [first for first, _ in parts]
         self._first_edges = problem.corpus.sentence_edges[self._first_sentences].tolist()
@@ -52,12 +57,27 @@ class Driver:
         """The best step along each line."""
         along = Along(np.vstack([lines.origin, lines.directions]), lines.intervals)
         if self._in_bins and problem.penalty is None and lines.policy.smoothing == "none":
-            found = best_steps(problem.metric, lines, along, self._ask)
+            found = best_steps(problem.metric, lines, along, self._ask, self._spreads(problem, lines))
             if found is not None:
                 return found
             self._in_bins = False  # statistics are real numbers, whose sums over bins would be rounded
         part, changes = answered(problem, self._ask(Everything(along)), runner)
         return steps_along(part, changes, lines, runner)
+
+    def _spreads(self, problem: Problem, lines: Lines) -> Floats:
+        """About how far from 0 the winners of a line change, one of two times: where the differences of features along
+        the line make up for those at the origin.
+        """
+        if self._units is None:
+            count = len(problem.corpus)
+            some = np.unique(np.linspace(0, count - 1, min(count, TYPICAL)).astype(np.int64))
+            self._units = feature_units(problem.corpus.take(some))
+        with np.errstate(all="ignore"):
+            spreads = np.linalg.norm(lines.origin * self._units) / np.linalg.norm(
+                lines.directions * self._units, axis=1
+            )
+        usable: Floats = np.where((spreads > 0.0) & (spreads < np.inf), spreads, lines.scales)
+        return usable
 
     def _ask(self, question: Question) -> list[Any]:
         """The answers of all shards; those that miss statistics are told them and asked again."""

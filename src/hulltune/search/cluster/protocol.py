@@ -7,7 +7,7 @@ are the same to the bit. What a worker remembers only saves time.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -46,17 +46,6 @@ class Everything:
 
 
 @dataclass(frozen=True, eq=False)
-class Outline:
-    """The question for what little there is to know before bins can be named; the answer is an Outlined."""
-
-    along: Along
-    points: Floats
-    """Points of each line, increasing."""
-    samples: int
-    """The number of places of changes to name for each line."""
-
-
-@dataclass(frozen=True, eq=False)
 class Bins:
     """Bins of η on lines: those of line d are ``offsets[d]`` to ``offsets[d + 1]``, in order and apart from each other.
 
@@ -69,32 +58,34 @@ class Bins:
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
-    """The question for sums over bins; the answer is a Binned."""
+class Start:
+    """The first question about lines that are cut into bins, which cover all of them; the answer is a Started."""
 
     along: Along
     bins: Bins
 
 
 @dataclass(frozen=True, eq=False)
-class Within:
-    """The question for all changes in bins; the answer is a Fetched."""
+class Further:
+    """The question for sums over some bins, and for all changes in others; the answer is a Found."""
 
     along: Along
-    bins: Bins
+    sums: Bins
+    within: Bins
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """The question for the places of all changes on some lines, by number; the answer is an increasing array for each,
-    without places where the changes of a shard add up to nothing.
+class Outermost:
+    """The question for the first and the last changes of some lines, by number: so many places at each end. The answer
+    is an Ends for each line.
     """
 
     along: Along
     lines: tuple[int, ...]
+    places: int
 
 
-Question = Total | Everything | Outline | Sums | Within | Places
+Question = Total | Everything | Start | Further | Outermost
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,43 +102,63 @@ class Segments:
 
 
 @dataclass(frozen=True, eq=False)
-class Outlined:
-    """The numbers of changes of each line (at most), some of their places, the sums of statistics at the beginning and
-    at the points, and whether all are whole numbers of 32 bits; ``least`` is the smallest statistic of any output.
+class Binned:
+    """For each bin, the number of changes, their sum, and the least and the most of all sums of its first changes (in
+    order of place; that of none is 0) for each statistic.
     """
 
-    counts: Int64s
-    places: list[Floats]
-    first: NDArray[Any]
-    at_points: NDArray[Any]
-    whole: bool
-    least: float
-
-
-@dataclass(frozen=True, eq=False)
-class Binned:
-    """For each bin, the number of changes, and the sums of the rises and of the falls of each statistic."""
-
     counts: NDArray[Any]
-    rises: NDArray[Any]
-    falls: NDArray[Any]
+    sums: NDArray[Any]
+    least: NDArray[Any]
+    most: NDArray[Any]
 
     @staticmethod
     def joined(answers: Sequence[Binned]) -> Binned:
-        """The sums over all shards."""
-        total = Binned(*(part.astype(np.int64) for part in (answers[0].counts, answers[0].rises, answers[0].falls)))
-        for each in answers[1:]:
-            total = Binned(total.counts + each.counts, total.rises + each.rises, total.falls + each.falls)
-        return total
+        """The sums over all shards; the least of sums may be above those returned, and the most below them."""
+        total = [np.array(getattr(answers[0], each.name), dtype=np.int64) for each in fields(Binned)]
+        for answer in answers[1:]:
+            for sums, each in zip(total, fields(Binned), strict=True):
+                sums += getattr(answer, each.name)
+        return Binned(*total)
+
+
+@dataclass(frozen=True, eq=False)
+class Started:
+    """The sums of statistics at the beginning of each line, the smallest statistic of any output, and the sums over
+    bins; these are None if statistics are not whole numbers of 32 bits.
+    """
+
+    first: NDArray[Any]
+    smallest: float
+    binned: Binned | None
 
 
 @dataclass(frozen=True, eq=False)
 class Fetched:
-    """The changes in bins, in order of bin and place; equal places are one change."""
+    """The changes in bins, in order of bin and place; equal places are one change, and no change is 0."""
 
     bins: NDArray[Any]
     places: Floats
     changes: NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The answer to Further."""
+
+    binned: Binned
+    fetched: Fetched
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """The first changes of a line and the last ones. All changes are among them, or those at ``places`` places of each
+    end at least.
+    """
+
+    first: Fetched
+    last: Fetched
+    are_all: bool
 
 
 @dataclass(frozen=True, eq=False)
