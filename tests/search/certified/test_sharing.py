@@ -51,17 +51,19 @@ def test_candidates_do_not_depend_on_the_parts(
     monkeypatch: pytest.MonkeyPatch, metric: str, tie: list[tuple[str, str]]
 ) -> None:
     for whole in (True, False):
-        make = lambda: small_problem(5, metric, sentences=20, candidates=9, features=4, whole=whole)  # noqa: B023, E731
-        _, expected = space_and_candidates(make(), 1, tie=tie)
-        for at_once, threads in ((1, 1), (7, 3), (50, 2)):
+        found = []
+        for at_once, threads in ((1 << 12, 1), (1, 1), (7, 3), (50, 2)):
             monkeypatch.setattr(candidates_module, "AT_ONCE", at_once)
-            assert_same(space_and_candidates(make(), threads, tie=tie)[1], expected)
+            problem = small_problem(5, metric, sentences=20, candidates=9, features=4, whole=whole)
+            found.append(space_and_candidates(problem, threads, tie=tie)[1])
+        for other in found[1:]:
+            assert_same(other, found[0])
         monkeypatch.undo()
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_boxes_do_not_depend_on_the_shares(monkeypatch: pytest.MonkeyPatch, metric: str) -> None:
-    problem = small_problem(8, metric, sentences=25, candidates=9, features=4, whole=False, length=9)
+    problem = small_problem(8, metric, sentences=15, candidates=9, features=3, whole=False, length=9)
     space, candidates = space_and_candidates(problem, 1)
     enough = float(np.quantile(first_boxes(candidates, space.faces, problem.metric, np.inf).losses, 0.3))
 
@@ -70,12 +72,12 @@ def test_boxes_do_not_depend_on_the_shares(monkeypatch: pytest.MonkeyPatch, metr
         monkeypatch.setattr(evaluate, "AT_ONCE", max(least, 1 << 8))
         runner = runner_of(threads)
         found = [first_boxes(candidates, space.faces, problem.metric, enough, None, runner)]
-        for _ in range(4):
+        for _ in range(3):
             found.append(split(candidates, problem.metric, found[-1].boxes, enough, None, runner)[0])
         return [box for children in found for box in children.boxes]
 
     expected = boxes_by(1 << 20, 1)
-    assert len(expected) > 60
+    assert len(expected) > 40
     for least, threads in ((1, 1), (1, 3), (300, 2), (1 << 20, 4)):
         boxes = boxes_by(least, threads)
         assert len(boxes) == len(expected)
@@ -86,8 +88,8 @@ def test_boxes_do_not_depend_on_the_shares(monkeypatch: pytest.MonkeyPatch, metr
 @pytest.mark.parametrize("metric", METRICS)
 def test_certificates_do_not_depend_on_threads_and_shares(monkeypatch: pytest.MonkeyPatch, metric: str) -> None:
     def found(threads: int) -> list[Any]:
-        problem = small_problem(9, metric, sentences=30, candidates=12, features=3, whole=False, length=9)
-        proven = certified(problem, gap=0.001, threads=threads)
+        problem = small_problem(9, metric, sentences=15, candidates=8, features=3, whole=False, length=9)
+        proven = certified(problem, gap=0.01, threads=threads)
         outcome = proven.outcome
         return [proven.weights.tolist(), proven.loss, outcome.bound, outcome.boxes, outcome.history,
                 proven.certificate.cell]  # fmt: skip
@@ -95,7 +97,7 @@ def test_certificates_do_not_depend_on_threads_and_shares(monkeypatch: pytest.Mo
     expected = found(1)
     monkeypatch.setattr(evaluate, "FEW", 100)
     monkeypatch.setattr(candidates_module, "AT_ONCE", 30)
-    for threads in (1, 2, 5):
+    for threads in (1, 3):
         assert found(threads) == expected
 
 
@@ -122,7 +124,7 @@ numbers = st.sampled_from([0.0, 0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 1e300, 1e-300, 
 
 
 @given(st.data(), st.integers(1, 4))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 def test_a_box_is_cut_as_by_arrays(data: st.DataObject, width: int) -> None:
     ends = [sorted(data.draw(st.tuples(numbers, numbers))) for _ in range(width)]
     amounts = st.lists(st.sampled_from([0.0, 1.0, 2.0, 1e300, 5e-324]), min_size=width, max_size=width)
