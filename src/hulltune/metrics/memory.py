@@ -271,8 +271,9 @@ def _distinct(numbers: Int64s | Int32s, most: int) -> Int64s:
     if np.all(numbers[1:] > numbers[:-1]):  # so come those of all candidates
         return numbers.astype(np.int64)
     if len(numbers) < most // MARKED:
-        ordered = np.sort(numbers).astype(np.int64)
-        return ordered[np.append(True, ordered[1:] != ordered[:-1])]  # np.unique hashes them, which takes longer
+        ordered: Int64s = np.sort(numbers).astype(np.int64)
+        distinct: Int64s = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+        return distinct  # np.unique hashes them, which takes longer
     marked = np.zeros(most, dtype=np.bool_)
     marked[numbers] = True
     return np.flatnonzero(marked)
