@@ -15,14 +15,20 @@ PIPE = 1 << 20
 _LENGTH = struct.Struct("<Q")
 
 
-def start(command: Sequence[str]) -> subprocess.Popen[bytes]:
+def start(command: Sequence[str], *, quiet: bool = False) -> subprocess.Popen[bytes]:
     """Start a process that takes messages from its input and writes answers to its output (``own_pipes``).
 
-    It finds the same packages as this one, and no key of the terminal interrupts it. OSError if there is no room.
+    It finds the same packages as this one and no others (a file in the folder of the user may be called like one), no
+    key of the terminal interrupts it, and nobody sees what it prints if it is ``quiet``. OSError if there is no room.
     """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    places = os.pathsep.join(place or os.getcwd() for place in sys.path)
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL if quiet else None,
+        env={**os.environ, "PYTHONPATH": places, "PYTHONSAFEPATH": "1"},
+        start_new_session=True,
     )
     for stream in (process.stdin, process.stdout):
         _widen(pipe(stream))

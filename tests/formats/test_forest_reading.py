@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -39,8 +40,8 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     """Processes are started however little there is to read; those that were are returned."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def seen(command: tuple[str, ...]) -> subprocess.Popen[bytes]:
-        started.append(start(command))
+    def seen(command: tuple[str, ...], *, quiet: bool) -> subprocess.Popen[bytes]:
+        started.append(start(command, quiet=quiet))
         return started[-1]
 
     monkeypatch.setattr(forest_reading, "PER_PROCESS", 1)
@@ -67,7 +68,7 @@ def test_processes_read_what_one_thread_reads(
     alone = read(folder, threads=1)
     assert not eager
     assert_same(read(folder, threads=threads), alone)
-    assert len(eager) == threads
+    assert len(eager) == threads - 1
     assert all(process.returncode is not None for process in eager)
 
 
@@ -88,7 +89,7 @@ def test_a_fault_is_told_as_by_one_thread(tmp_path: Path, eager: list[subprocess
         messages.append(str(raised.value))
     assert messages[0] == messages[1]
     assert "5.slf:" in messages[0]
-    assert len(eager) == 3
+    assert len(eager) == 2
 
 
 def test_notes_are_told_as_by_one_thread(tmp_path: Path, eager: list[subprocess.Popen[bytes]]) -> None:
@@ -103,7 +104,7 @@ def test_notes_are_told_as_by_one_thread(tmp_path: Path, eager: list[subprocess.
         told.append([str(warning.message) for warning in caught])
     assert told[0] == told[1]
     assert "odd=" in told[0][0]
-    assert len(eager) == 3
+    assert len(eager) == 2
 
 
 def test_a_killed_process_is_no_loss(
@@ -126,7 +127,7 @@ def test_a_killed_process_is_no_loss(
 
 
 def test_no_room_for_processes_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(command: object) -> None:
+    def refuse(command: object, *, quiet: bool) -> None:
         raise BlockingIOError("no more processes")
 
     monkeypatch.setattr(forest_reading, "PER_PROCESS", 1)
@@ -179,16 +180,46 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
-@given(st.lists(st.integers(0, 9 << 20), max_size=30), st.integers(1, 20))
+@given(st.lists(st.one_of(st.none(), st.integers(0, 9 << 20)), max_size=30), st.integers(1, 20))
 @settings(deadline=None)
-def test_batches_hold_all_files_in_order_and_no_more_than_they_may(sizes: list[int], threads: int) -> None:
+def test_parts_hold_all_files_in_order_and_no_more_than_they_may(sizes: list[int | None], threads: int) -> None:
     files = [(Source(str(number)), "slf") for number in range(len(sizes))]
-    batches = forest_reading._batches(files, sizes, threads)
-    assert [file for batch in batches for file in batch] == files
-    for batch in batches:
-        assert batch
-        held = [sizes[int(source.name)] for source, _ in batch]
-        assert len(batch) == 1 or sum(held) <= forest_reading.BATCH
+    parts = forest_reading._parts(files, sizes, threads)
+    assert [file for part in parts for file in part.files] == files
+    for part in parts:
+        assert part.files
+        held = [sizes[int(source.name)] for source, _ in part.files]
+        assert part.for_all == (None not in held)
+        assert part.for_all or not any(held)
+        assert len(part.files) == 1 or sum(filter(None, held)) <= forest_reading.BATCH
+
+
+def test_no_other_process_opens_a_pipe(tmp_path: Path, eager: list[subprocess.Popen[bytes]]) -> None:
+    folder = write_folder(tmp_path / "lattices", 9)
+    names = [os.fspath(folder / f"{number}.slf") for number in range(9)]
+    alone = read(names, threads=1)
+    content = Path(names[4]).read_bytes()
+    os.unlink(names[4])
+    os.mkfifo(names[4])
+    writer = threading.Thread(target=lambda: Path(names[4]).write_bytes(content))
+    writer.start()
+    assert_same(read(names, threads=4), alone)
+    writer.join()
+    assert len(eager) == 3
+
+
+def test_a_process_finds_this_package_wherever_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("hulltune.py", "numpy.py", "queue.py"):
+        (tmp_path / name).write_text("raise SystemExit('the wrong one')")
+    monkeypatch.chdir(tmp_path)
+    helper = start(forest_reading.COMMAND, quiet=True)
+    assert helper.stdin is not None
+    assert helper.stdout is not None
+    send(helper.stdin, ([("no such file", "slf")], ForestOptions()))
+    assert receive(helper.stdout)[0] is None
+    helper.stdin.close()
+    assert helper.wait(10) == 0
+    helper.stdout.close()
 
 
 def test_a_vocabulary_is_the_same_after_pickling() -> None:

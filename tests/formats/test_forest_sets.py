@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from hulltune.errors import Note
 from hulltune.formats.packed import pack
 from hulltune.formats.read import natural_key
 from hulltune.formats.sniff import sniff
+from hulltune.formats.streams import names_in, suffix_of, without_suffix
 from tests.oracles import derivations, output_of
 from tests.strategies import forests
 
@@ -374,3 +376,32 @@ def test_forests_by_order_are_as_many_as_there_are_sentences(folder: Path) -> No
     assert len(read(folder).aligned_to(3)) == 3
     (forest, *_) = read(folder).corpus
     assert read([forest, [], [forest, forest]]).empty_ids == (1,)
+
+
+@given(st.text(alphabet="ab.gz", min_size=1, max_size=9).filter(lambda name: set(name) != {"."}))
+def test_suffixes_are_those_of_paths(name: str) -> None:
+    suffix = without_suffix(name).suffix
+    assert suffix_of(name) == ("" if suffix == "." else suffix)  # Python 3.14 has "."
+    assert suffix_of(f"{name}.slf.gz") == ".slf"
+
+
+def test_the_names_in_a_folder(tmp_path: Path) -> None:
+    for name in ("b.slf", ".hidden", "a"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "b.slf")
+    (tmp_path / "to folder").symlink_to(tmp_path / "folder")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "missing")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    os.mkfifo(tmp_path / "pipe")
+    files, folders = names_in(tmp_path)
+    assert sorted(files) == ["a", "b.slf", "link"]
+    assert sorted(folders) == ["folder", "to folder"]
+
+
+def test_names_of_files_are_as_paths_write_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    assert read(".").members_of(0)[0].file == "1.hg"
+    (folder / "notes").mkdir()
+    assert read(f"{folder}//").left_out == (f"{folder}/notes/",)

@@ -18,7 +18,7 @@ from hulltune.metrics.aer import Aer
 from hulltune.metrics.ask import Ask
 from hulltune.metrics.base import Metric, Statistics
 from hulltune.metrics.bleu import Bleu
-from hulltune.metrics.bounds import LossBound, Ranges
+from hulltune.metrics.bounds import LossBound, Ranges, row_products
 from hulltune.metrics.chrf import ChrF
 from hulltune.metrics.combination import Combination
 from hulltune.metrics.fmeasure import FMeasure
@@ -268,3 +268,17 @@ def test_a_monotone_metric_is_bounded_by_its_best_corner() -> None:
     low, high = np.array([[3.0, 1.0]]), np.array([[8.0, 4.0]])
     bound = metric.loss_bound(Ranges(low, high, low, high[0], True))
     assert float(bound.proven(low)[0]) == pytest.approx(float(metric.loss(np.array([8.0, 1.0]))))
+
+
+@given(st.integers(0, 2**32), st.integers(1, 13), st.integers(1, 40))
+@settings(deadline=None)
+def test_a_product_of_rows_does_not_depend_on_the_rows_beside_it(seed: int, columns: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(count, columns)) * 10.0 ** rng.integers(-9, 9, columns), rng.normal(size=(count, columns))
+    for other in (b, b[0]):
+        whole = row_products(a, other)
+        for first in range(count):
+            for last in (first + 1, count):
+                some = row_products(a[first:last].copy(), other if other.ndim == 1 else other[first:last].copy())
+                assert some.tobytes() == whole[first:last].tobytes()
+    assert np.allclose(row_products(a, b), (a * b).sum(axis=1), rtol=1e-9, atol=1e-9 * np.abs(a * b).max())

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hulltune.arrays import Bools, Int32s, Int64s
-from hulltune.data.features import Features, concatenate_features, gather_rows
+from hulltune.data.features import DenseFeatures, Features, gather_rows, room_for_features
 from hulltune.data.forest import Forest, Pruned
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.threads import each
 from hulltune.wording import counted
+
+AT_ONCE = 1 << 18
+"""Edges that are copied into a corpus as one part of the work: about 20 MB."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +51,7 @@ class Corpus:
     @staticmethod
     def pack(forests: Iterable[Forest], *, threads: int = 1) -> Corpus:
         """The corpus of these forests, in order; they share their feature names. Linear in their size; ``threads``
-        share the arrays.
+        share the forests.
         """
         parts = list(forests)
         if not parts:
@@ -62,24 +66,38 @@ class Corpus:
                     f"forest 0; the first that differs is {got!r} instead of {expected!r}"
                 )
         vocabulary = parts[0].vocabulary
-        numberings: dict[int, Int32s] = {}
-        arrays: dict[str, Callable[[], Any]] = {
-            "features": lambda: concatenate_features([forest.features for forest in parts], len(names)),
-            "labels": lambda: np.concatenate([_labels_in(forest, vocabulary, numberings) for forest in parts]),
-            "label_offsets": lambda: _chain([forest.label_offsets for forest in parts]),
-            "tail_offsets": lambda: _chain([forest.tail_offsets for forest in parts]),
-            "edge_ids": lambda: np.concatenate([forest.edge_ids for forest in parts]),
-            "tails": lambda: np.concatenate([forest.tails for forest in parts]),
-            "edge_offsets": lambda: _chain([forest.edge_offsets for forest in parts]),
-        }
-        made = each(lambda name: arrays[name](), list(arrays), threads)
-        return Corpus(
-            node_offsets=_offsets([forest.nodes for forest in parts]),
+        numberings = _numberings(parts, vocabulary)  # first: the numbers of words follow the order of the forests
+        nodes, edges = _offsets([forest.nodes for forest in parts]), _offsets([forest.edges for forest in parts])
+        tails, labels = (
+            _offsets([len(forest.tails) for forest in parts]), _offsets([len(forest.labels) for forest in parts])
+        )  # fmt: skip
+        corpus = Corpus(
+            node_offsets=nodes,
+            edge_offsets=np.zeros(nodes[-1] + 1, dtype=np.int64),
+            tail_offsets=np.zeros(edges[-1] + 1, dtype=np.int64),
+            tails=np.empty(tails[-1], dtype=np.int32),
+            features=room_for_features([forest.features for forest in parts], len(names)),
             feature_names=names,
+            label_offsets=np.zeros(edges[-1] + 1, dtype=np.int64),
+            labels=np.empty(labels[-1], dtype=np.int32),
             vocabulary=vocabulary,
+            edge_ids=np.empty(edges[-1], dtype=np.int64),
             pruned=tuple(forest.pruned for forest in parts),
-            **dict(zip(arrays, made, strict=True)),
         )
+
+        def fill(some: slice) -> None:
+            forests, ends = parts[some], slice(some.start, some.stop + 1)
+            _chain([forest.edge_offsets for forest in forests], edges[some], corpus.edge_offsets, nodes[ends])
+            _chain([forest.tail_offsets for forest in forests], tails[some], corpus.tail_offsets, edges[ends])
+            _chain([forest.label_offsets for forest in forests], labels[some], corpus.label_offsets, edges[ends])
+            _append([forest.tails for forest in forests], corpus.tails, tails[ends])
+            _append([forest.edge_ids for forest in forests], corpus.edge_ids, edges[ends])
+            _append([_labels_in(forest, vocabulary, numberings) for forest in forests], corpus.labels, labels[ends])
+            if isinstance(corpus.features, DenseFeatures):
+                _append([forest.features.values for forest in forests], corpus.features.values, edges[ends])
+
+        each(fill, _shares(edges), threads)
+        return corpus
 
     def __len__(self) -> int:
         return len(self.node_offsets) - 1
@@ -212,20 +230,37 @@ def _offsets(lengths: list[int]) -> Int64s:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def _chain(parts: list[Int64s]) -> Int64s:
-    """The offsets of parts laid end to end; each part starts at 0."""
-    shifts = _offsets([int(part[-1]) for part in parts])
-    return np.concatenate([[0], *(part[1:] + shift for part, shift in zip(parts, shifts, strict=False))]).astype(
-        np.int64
-    )
+def _shares(offsets: Int64s) -> list[slice]:
+    """Forests in parts of about AT_ONCE edges each."""
+    cuts = np.unique([0, *np.searchsorted(offsets, np.arange(AT_ONCE, offsets[-1], AT_ONCE)), len(offsets) - 1])
+    return [slice(first, last) for first, last in pairwise(cuts.tolist())]
+
+
+def _append(parts: Sequence[NDArray[Any]], room: NDArray[Any], offsets: Int64s) -> None:
+    """Write parts end to end into an array, from the first offset to the last."""
+    np.concatenate(parts, out=room[offsets[0] : offsets[-1]])
+
+
+def _chain(parts: Sequence[Int64s], firsts: Int64s, room: Int64s, offsets: Int64s) -> None:
+    """Write the offsets of parts, which start at 0, as those of parts laid end to end, which start at ``firsts``."""
+    ends = room[offsets[0] + 1 : offsets[-1] + 1]
+    np.concatenate([part[1:] for part in parts], out=ends)
+    ends += np.repeat(firsts, np.diff(offsets))
+
+
+def _numberings(forests: Sequence[Forest], vocabulary: Vocabulary) -> dict[int, Int32s]:
+    """The number in a vocabulary of every word of the other vocabularies of forests, by the id of these."""
+    numberings: dict[int, Int32s] = {}
+    for forest in forests:
+        if forest.vocabulary is not vocabulary and id(forest.vocabulary) not in numberings:
+            numbers = [vocabulary.id(token) for token in forest.vocabulary.tokens] or [0]
+            numberings[id(forest.vocabulary)] = np.array(numbers, dtype=np.int32)
+    return numberings
 
 
 def _labels_in(forest: Forest, vocabulary: Vocabulary, numberings: dict[int, Int32s]) -> Int32s:
-    """The labels of a forest in the numbering of another vocabulary; ``numberings`` caches a table for each old one."""
+    """The labels of a forest in the numbering of a vocabulary; see _numberings."""
     if forest.vocabulary is vocabulary:
         return forest.labels
-    number = numberings.get(id(forest.vocabulary))
-    if number is None:
-        number = np.array([vocabulary.id(token) for token in forest.vocabulary.tokens] or [0], dtype=np.int32)
-        numberings[id(forest.vocabulary)] = number
+    number = numberings[id(forest.vocabulary)]
     return np.where(forest.labels < 0, forest.labels, number[np.maximum(forest.labels, 0)]).astype(np.int32)

@@ -258,14 +258,17 @@ def check_finite(features: Features, names: Sequence[str], where: Any) -> None:
 
 def concatenate_features(parts: Sequence[Features], width: int) -> Features:
     """The rows of all parts as one block: sparse if any part is, float32 only if all parts are."""
+    block = room_for_features(parts, width)
+    if isinstance(block, DenseFeatures) and parts:
+        np.concatenate([part.values for part in parts], out=block.values)
+    return block
+
+
+def room_for_features(parts: Sequence[Features], width: int) -> Features:
+    """A matrix with room for the rows of all parts, float32 only if all are; if any part is sparse, all their rows."""
     dtype = np.float32 if parts and all(part.values.dtype == np.float32 for part in parts) else np.float64
     if not any(isinstance(part, SparseFeatures) for part in parts):
-        matrix = np.empty((sum(part.shape[0] for part in parts), width), dtype=dtype, order="F")
-        start = 0
-        for part in parts:
-            matrix[start : start + part.shape[0]] = part.values
-            start += part.shape[0]
-        return DenseFeatures(matrix)
+        return DenseFeatures(np.empty((sum(part.shape[0] for part in parts), width), dtype=dtype, order="F"))
     sparse = [as_sparse(part) for part in parts]
     lengths = np.concatenate([np.diff(part.offsets) for part in sparse])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

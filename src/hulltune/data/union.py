@@ -59,16 +59,21 @@ def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None 
             seen.update(dict.fromkeys(forest.feature_names))
         names = _by_number(tuple(seen))
     edges = sum(forest.edges for forest in forests)
-    filled = sum(int(np.count_nonzero(forest.features.values)) for forest in forests)
-    dense = stays_dense(len(names), edges, filled)
+    dense = stays_dense(len(names), edges, 0)
+    if not dense:
+        dense = stays_dense(len(names), edges, sum(int(np.count_nonzero(each.features.values)) for each in forests))
+    names = tuple(names)
     places: dict[tuple[str, ...], Int32s] = {}
     changed = []
     for forest in forests:
+        if dense and forest.feature_names == names and isinstance(forest.features, DenseFeatures):
+            changed.append(forest)
+            continue
         place = places.get(forest.feature_names)
         if place is None:
             place = places[forest.feature_names] = _places(forest.feature_names, names)
         features = _moved(forest.features, place, len(names), dense)
-        changed.append(replace(forest, features=features, feature_names=tuple(names)))
+        changed.append(replace(forest, features=features, feature_names=names))
     return changed
 
 

@@ -5,7 +5,7 @@ What is where:
 - any format: read (the way in), reading (its options), write (the way out), registry (which formats there are), sniff
   (which one a file is in)
 - on the way to a dataset: rows (lists), columns (what columns of tables mean), forest_files
-  (what every reader of forests takes and gives)
+  (what every reader of forests takes and gives), forest_reading (many such files by threads and processes)
 - formats of lists: moses, jsonl (also records from memory), table, fairseq, nemo, sockeye, srilm, score_folder, mert
   (features and statistics of Moses); further scores: extra_scores, builtin_features
 - formats of forests: forest_text, cdec_json, travatar, joshua, moses_graph, plf

@@ -1,8 +1,8 @@
 """Many files of forests at once, read by threads, or by processes where there is much to read.
 
 Readers spend much of their time in Python, of which one thread at a time can run: two threads read a folder of lattices
-1.1 times as fast as one, and more would be no help. A process takes a third of a second to start, and then reads as
-fast as this one.
+1.1 times as fast as one, and more would be no help. So of several threads one reads, and each of the others hands files
+to a process of its own, which takes a third of a second to start, and then reads as fast as this one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -32,13 +32,28 @@ from hulltune.pipes import own_pipes, pipe, receive, send, start
 from hulltune.threads import each
 
 PER_PROCESS = 50 << 20
-"""Bytes of files for which a process is worth its start: half a second of reading."""
+"""Bytes of files for which a process is worth its start: most of a second of reading."""
 BATCH = 4 << 20
 """Bytes of files that are read as one part of the work, and share a vocabulary until all are read."""
 PARTS_PER_THREAD = 4
-COMMAND = (sys.executable, "-c", f"from {__name__} import main; main()")
+COMMAND = (
+    sys.executable,
+    "-c",
+    f"import sys; sys.path[:] = filter(None, sys.path); from {__name__} import main; main()",
+)
+"""The command of a process that reads. Python 3.10 looks for modules where it starts, whatever the environment says."""
 
 FileAndFormat: TypeAlias = tuple[Source, str]
+
+
+class _Part(NamedTuple):
+    """Files to be read one after the other."""
+
+    files: list[FileAndFormat]
+    for_all: bool
+    """Whether another process can read them as well. A pipe can be read only once, and a packed file is not read but
+    opened.
+    """
 
 
 @dataclass(frozen=True)
@@ -67,37 +82,46 @@ def read_forest_files(
     whatever the number of threads.
     """
     sizes = [_size(source, form) for source, form in files]
-    batches = _batches(files, sizes, threads)
-    with contextlib.closing(_Helpers(min(threads, sum(sizes) // PER_PROCESS, len(batches)))) as helpers:
-        found = each(lambda batch: helpers.read(batch, options) or _read(batch, options), batches, threads)
+    parts = _parts(files, sizes, threads)
+    count = min(threads - 1, sum(filter(None, sizes)) // PER_PROCESS, sum(part.for_all for part in parts))
+    with contextlib.closing(_Helpers(count)) as helpers:
+
+        def read(part: _Part) -> _Batch:
+            batch = helpers.read(part.files, options) if part.for_all else None
+            return _read(part.files, options) if batch is None else batch
+
+        found = each(read, parts, threads)
     numberings = [np.array([*vocabulary.ids(batch.vocabulary.tokens), 0], dtype=np.int32) for batch in found]
     renumbered = each(lambda place: found[place].renumbered(vocabulary, numberings[place]), range(len(found)), threads)
     return [forests for batch in renumbered for forests in batch]
 
 
-def _size(source: Source, form: str) -> int:
-    """The bytes of a file that another process can read as well, or 0."""
+def _size(source: Source, form: str) -> int | None:
+    """The bytes of a file that another process can read as well; None for another file."""
     if form == "packed" or source.name == "-":
-        return 0
+        return None
     try:
         status = os.stat(source.name)
     except OSError:
-        return 0  # a reader will say so
-    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+        return None  # a reader will say so
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def _batches(files: Sequence[FileAndFormat], sizes: Sequence[int], threads: int) -> list[list[FileAndFormat]]:
-    """Files in their order, cut into parts of about one size: small enough that all threads have enough of them."""
-    most = min(BATCH, sum(sizes) // (PARTS_PER_THREAD * threads))
-    batches: list[list[FileAndFormat]] = []
+def _parts(files: Sequence[FileAndFormat], sizes: Sequence[int | None], threads: int) -> list[_Part]:
+    """Files in their order, cut into parts of about one size: small enough that all threads have enough of them. Files
+    without a size are for this process alone.
+    """
+    most = min(BATCH, sum(filter(None, sizes)) // (PARTS_PER_THREAD * threads))
+    parts: list[_Part] = []
     held = 0
     for file, size in zip(files, sizes, strict=True):
-        if not batches or held + size > most:
-            batches.append([])
+        for_all = size is not None
+        if not parts or parts[-1].for_all != for_all or held + (size or 0) > most:
+            parts.append(_Part([], for_all))
             held = 0
-        batches[-1].append(file)
-        held += size
-    return batches
+        parts[-1].files.append(file)
+        held += size or 0
+    return parts
 
 
 def _read(files: Sequence[FileAndFormat], options: ForestOptions) -> _Batch:
@@ -128,11 +152,11 @@ class _Helpers:
     def __init__(self, count: int) -> None:
         self._free: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
         self._all: list[subprocess.Popen[bytes]] = []
-        if count < 2 or getattr(sys, "frozen", False):  # in a frozen program, sys.executable is that program
+        if getattr(sys, "frozen", False) or not sys.executable:  # in a frozen program that is its own name
             return
         with contextlib.suppress(OSError):  # no room for so many
             for _ in range(count):
-                self._all.append(start(COMMAND))
+                self._all.append(start(COMMAND, quiet=True))
                 self._free.put(self._all[-1])
 
     def read(self, files: Sequence[FileAndFormat], options: ForestOptions) -> _Batch | None:

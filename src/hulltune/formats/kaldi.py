@@ -52,7 +52,7 @@ def _looks_like_text(head: bytes) -> bool:
     """Whether the first lines are arcs: below a key, or with alignments after pairs of costs."""
     if b"\0" in head:
         return False
-    lines = head.removeprefix(BYTE_ORDER_MARK).lstrip().split(b"\n")
+    lines = head.removeprefix(BYTE_ORDER_MARK).lstrip().split(b"\n", _MOST_LINES + 2)
     lines = lines[:-1] if len(lines) > 1 else lines
     has_key = is_key(lines[0], lines[1] if len(lines) > 1 else b"")
     pairs, alignments, arcs = False, False, False

@@ -39,16 +39,18 @@ from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.registry import ENOUGH, SUMMED, reader, recognised_forests
 from hulltune.formats.rows import RowCollector, Rows, to_dataset
 from hulltune.formats.sniff import sniff
-from hulltune.formats.streams import Problems, Source, open_bytes, without_suffix
+from hulltune.formats.streams import Problems, Source, names_in, open_bytes, suffix_of, without_suffix
 from hulltune.formats.table import FRAME, frame_columns, is_frame, read_frame
 from hulltune.names import FOREST_FORMATS
-from hulltune.threads import check_threads
+from hulltune.threads import check_threads, each
 from hulltune.wording import counted
 
 DataLike: TypeAlias = Any
 """A Dataset, or anything that ``read`` takes: names of files, patterns or folders, a data frame, records, Forests."""
 AMBIGUOUS = "openfst-text"
 """The format of forests that any columns of numbers look like."""
+LOOKED_AT = 32
+"""Files of a folder that are opened, to see their format, as one part of the work."""
 KEPT_OPEN = 64
 """This many files stay open from the look at their format to their reading; others are opened twice."""
 
@@ -191,6 +193,7 @@ class _Files:
 
     format: str | None
     columns: Columns
+    threads: int
     found: list[_File] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     _opened: list[Source] = field(default_factory=list)
@@ -223,18 +226,18 @@ class _Files:
             source.let_go()
 
     def _add_folder(self, folder: FilePath) -> None:
-        entries = sorted(folder.iterdir(), key=lambda entry: natural_key(entry.name))
-        entries = [entry for entry in entries if not entry.name.startswith(".")]
-        sources = [self._source(entry) for entry in entries if entry.is_file()]
-        formats = [self.format or _sniff_in_folder(source, keep=k < KEPT_OPEN) for k, source in enumerate(sources)]
+        files, folders = names_in(folder)
+        start = os.fspath(folder / "-")[:-1]
+        sources = [self._source(start + name) for name in sorted(files, key=natural_key)]
+        formats = self._formats(sources)
         if set(formats) - {None, AMBIGUOUS}:  # beside other forests it may be a file of references with numbers
-            formats = [None if each == AMBIGUOUS else each for each in formats]
-        suffixes = {without_suffix(file).suffix for file, each in zip(sources, formats, strict=True) if each}
-        self.left_out += [f"{entry}/" for entry in entries if entry.is_dir()]
+            formats = [None if kind == AMBIGUOUS else kind for kind in formats]
+        suffixes = {suffix_of(file.name) for file, kind in zip(sources, formats, strict=True) if kind}
+        self.left_out += [f"{start}{name}/" for name in sorted(folders, key=natural_key)]
         for source, kind in zip(sources, formats, strict=True):
             if kind is not None:
                 self._take(source, kind)
-            elif without_suffix(source).suffix in suffixes - {""}:
+            elif suffix_of(source.name) in suffixes - {""}:
                 raise InputError(
                     f"{source.name}: cannot tell the format, but its name ends like those of the forests beside it; "
                     "if it is none, give the forests by a pattern"
@@ -242,6 +245,18 @@ class _Files:
             else:
                 source.let_go()
                 self.left_out.append(source.name)
+
+    def _formats(self, sources: Sequence[Source]) -> list[str | None]:
+        """The format of each file beside forests; threads share the files, which are opened."""
+        if self.format:
+            return [self.format] * len(sources)
+
+        def of_some(first: int) -> list[str | None]:
+            some = range(first, min(first + LOOKED_AT, len(sources)))
+            return [_sniff_in_folder(sources[k], keep=k < KEPT_OPEN) for k in some]
+
+        found = each(of_some, range(0, len(sources), LOOKED_AT), self.threads)
+        return [kind for some in found for kind in some]
 
 
 def _sniff_in_folder(source: Source, *, keep: bool) -> str | None:
@@ -274,7 +289,7 @@ def natural_key(name: Path) -> list[tuple[bool, int, str]]:
 
 def read_parts_with(reading: Reading, parts: Sequence[Part]) -> Dataset:
     """Read the parts of a whole with these options; see ``Reading.read_parts``."""
-    files = _Files(reading.format, reading.columns)
+    files = _Files(reading.format, reading.columns, check_threads(reading.threads))
     with closing(files):
         for part in parts:
             for path in part.paths:

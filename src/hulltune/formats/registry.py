@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from typing import Any, NamedTuple
 
 from hulltune.errors import unknown_name
@@ -96,7 +97,14 @@ def recognised_forests(head: bytes) -> str | None:
 
     if packed_kind(head) == FORESTS:
         return "packed"
-    return next((name for name in FOREST_FORMATS if _part(_FORMATS[name].recogniser)(head[:ENOUGH])), None)
+    start = head[:ENOUGH]
+    return next((name for name, looks_like in _forest_recognisers() if looks_like(start)), None)
+
+
+@cache
+def _forest_recognisers() -> list[tuple[str, Any]]:
+    """The names of the formats of forests with who recognises them: a folder may have thousands of files."""
+    return [(name, _part(_FORMATS[name].recogniser)) for name in FOREST_FORMATS]
 
 
 def by_suffix(suffix: str, *, to_write: bool = False) -> str | None:

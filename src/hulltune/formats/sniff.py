@@ -10,7 +10,7 @@ from hulltune.formats.columns import Columns
 from hulltune.formats.kaldi import LIST_SUFFIX, looks_like_list
 from hulltune.formats.registry import by_suffix, recognised, recognised_forests
 from hulltune.formats.score_folder import NBEST
-from hulltune.formats.streams import Source, first_line, head, without_suffix
+from hulltune.formats.streams import Source, first_line, head, names_in, suffix_of, without_suffix
 from hulltune.formats.table import table_with
 from hulltune.names import FORMATS
 
@@ -55,18 +55,22 @@ def _start(data: bytes, first: str) -> str:
 
 
 def _sniff_directory(path: Path) -> str:
-    entries = [entry for entry in path.iterdir() if not entry.name.startswith(".")]
-    names = {without_suffix(entry).stem for entry in entries}
-    if "text" in names or any(NBEST.fullmatch(entry.name) for entry in entries):
+    files, folders = names_in(path)
+    names = [*files, *folders]
+    if any(name.startswith("text") and without_suffix(name).stem == "text" for name in names):
         return "score-folder"
-    file = next((entry for entry in sorted(entries) if entry.is_file()), None)
-    if file is None:
+    if any(NBEST.fullmatch(name) for name in names):
+        return "score-folder"
+    if not files:
         raise InputError(f"{path}: no files in it; expected candidate lists")
     # One forest decides: other files beside it may be anything (references, weights, a licence). Look at one file of
     # each suffix only, as a folder may have ten thousand files.
-    for suffix in sorted({without_suffix(entry).suffix for entry in entries if entry.is_file()}):
-        first = min(entry for entry in entries if entry.is_file() and without_suffix(entry).suffix == suffix)
-        forest = recognised_forests(head(first))
+    first: dict[str, str] = {}
+    for name in files:
+        suffix = suffix_of(name)
+        first[suffix] = min(name, first.get(suffix, name))
+    for _, name in sorted(first.items()):
+        forest = recognised_forests(head(path / name))
         if forest is not None:
             return forest
-    return "score-folder" if head(file).lstrip().startswith(b"{") else "srilm"
+    return "score-folder" if head(path / min(files)).lstrip().startswith(b"{") else "srilm"

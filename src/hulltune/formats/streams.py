@@ -74,7 +74,7 @@ class Source(os.PathLike[str]):
 
     def let_go(self) -> None:
         """Close a file that can be opened again: a process may have only so many open."""
-        if not self._is_pipe:
+        if not self._is_pipe and self._stream is not None:
             self.close()
 
     @contextmanager
@@ -417,6 +417,29 @@ def without_suffix(path: str | os.PathLike[str]) -> Path:
     """The path without a suffix of compression."""
     path = Path(path)
     return path.with_suffix("") if path.suffix in SUFFIXES else path
+
+
+def suffix_of(name: str) -> str:
+    """The suffix of a name, before one of compression; "" if there is none. Many names take less time than Paths."""
+    base, suffix = os.path.splitext(name)
+    if suffix in SUFFIXES:
+        suffix = os.path.splitext(base)[1]
+    return "" if suffix == "." else suffix
+
+
+def names_in(folder: Path) -> tuple[list[str], list[str]]:
+    """The names of the files in a folder, and of the folders in it; without hidden ones, in no order."""
+    files, folders = [], []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            with suppress(OSError):  # a link that leads nowhere
+                if entry.is_file():
+                    files.append(entry.name)
+                elif entry.is_dir():
+                    folders.append(entry.name)
+    return files, folders
 
 
 @contextmanager

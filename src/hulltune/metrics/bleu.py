@@ -147,7 +147,7 @@ class Bleu(Metric):
     def loss_bound(self, ranges: Ranges) -> LossBound:
         """A lower bound of minus BLEU by a line above log BLEU: minus that line is the function to minimise."""
         slopes, offsets = self._line_above_log(ranges)
-        margin = SAFETY * (np.abs(slopes) @ ranges.sizes + np.abs(offsets) + 1.0)
+        margin = SAFETY * (row_products(np.abs(slopes), ranges.sizes) + np.abs(offsets) + 1.0)
         best = self.least_loss
 
         def proven(minimiser: Floats) -> Floats:
@@ -169,7 +169,7 @@ class Bleu(Metric):
         up, down = np.maximum(slopes, 0.0), np.minimum(slopes, 0.0)
         least = row_products(up, ranges.low) + row_products(down, ranges.high) + offsets
         most = row_products(up, ranges.high) + row_products(down, ranges.low) + offsets
-        margin = SAFETY * (np.abs(slopes) @ ranges.sizes + np.abs(offsets) + 1.0)
+        margin = SAFETY * (row_products(np.abs(slopes), ranges.sizes) + np.abs(offsets) + 1.0)
         least, most = least - margin, np.minimum(most + margin, 700.0)
         rise = np.where(most > least, (np.exp(most) - np.exp(least)) / np.maximum(most - least, margin), 0.0)
         best = 100.0 * max(1.0, self._smooth_value or 0.0) * (1.0 + SAFETY)

@@ -81,7 +81,7 @@ class LinearBound:
 
     def as_loss_bound(self, ranges: Ranges) -> LossBound:
         """The LossBound of this function, moved outward by its rounding."""
-        margin = SAFETY * (np.abs(self.slopes) @ ranges.sizes + np.abs(self.offsets))
+        margin = SAFETY * (row_products(np.abs(self.slopes), ranges.sizes) + np.abs(self.offsets))
 
         def proven(minimiser: Floats) -> Floats:
             lowest: Floats = row_products(self.slopes, minimiser) + self.offsets - margin
@@ -94,8 +94,12 @@ class LinearBound:
 
 
 def row_products(a: Floats, b: Floats) -> Floats:
-    """a[i] · b[i] for each row."""
-    products: Floats = np.einsum("nc,nc->n", a, b)
+    """a[i] · b[i] for each row, or a[i] · b for a single row b.
+
+    A row's product does not depend on the rows beside it, as it may in a matrix product: bounds are the same to the bit
+    however boxes are shared among threads.
+    """
+    products: Floats = np.einsum("nc,nc->n", a, np.broadcast_to(b, a.shape))
     return products
 
 
@@ -181,12 +185,12 @@ class Ratio:
         one step is enough where D is constant.
         """
         bottom = _range_of(self.denominator, ranges)
-        top_at = ranges.at @ self.numerator
+        top_at = row_products(ranges.at, self.numerator)
         fixed = bottom.low == bottom.high
         d_at = np.where(fixed, 1.0, bottom.at)
         n_at = np.where(fixed, 0.0, top_at)
         slopes = d_at[:, None] * self.numerator - n_at[:, None] * self.denominator
-        size = np.abs(slopes) @ ranges.sizes
+        size = row_products(np.abs(slopes), ranges.sizes)
         exact = ranges.exact & (size < _EXACT_BITS / _DYADIC) & np.all(slopes * _DYADIC == np.rint(slopes * _DYADIC), 1)
         whole = ranges.whole and bool(np.all(self.numerator == np.rint(self.numerator)))
         open_ended = ~(bottom.low > 0.0)
@@ -229,11 +233,12 @@ class _Range:
 def _range_of(form: Floats, ranges: Ranges) -> _Range:
     """The range of a linear form, moved outward by its rounding where it is not exact."""
     up, down = np.maximum(form, 0.0), np.minimum(form, 0.0)
-    low, high = ranges.low @ up + ranges.high @ down, ranges.high @ up + ranges.low @ down
+    low = row_products(ranges.low, up) + row_products(ranges.high, down)
+    high = row_products(ranges.high, up) + row_products(ranges.low, down)
     if not (ranges.exact and np.all(form == np.rint(form))):
         margin = SAFETY * np.maximum(np.abs(low), np.abs(high))
         low, high = np.where(low == high, low, low - margin), np.where(low == high, high, high + margin)
-    return _Range(low, high, np.clip(ranges.at @ form, low, high))
+    return _Range(low, high, np.clip(row_products(ranges.at, form), low, high))
 
 
 def log_above(at: Floats) -> tuple[Floats, Floats]:

@@ -52,7 +52,7 @@ def test_random_boxes_are_sound(metric: str, seed: int, fix: bool) -> None:
             losses, clear = losses_at(problem, points @ space.axes.T)
             assert np.all(losses[clear] >= box.bound)
             _assert_no_winner_is_missing(problem, space, candidates, box, points, clear)
-        children, _ = split(candidates, problem.metric, chosen, np.inf, 1)
+        children, _ = split(candidates, problem.metric, chosen, np.inf)
         boxes = children.boxes or boxes
 
 
@@ -83,7 +83,7 @@ def test_what_boxes_shrink_by_is_not_better_than_enough(metric: str, seed: int) 
     losses, clear = losses_at(problem, points @ space.axes.T)
     enough = float(np.quantile(losses, 0.2))
     for _ in range(6):
-        children, thin = split(candidates, problem.metric, boxes, enough, 1)
+        children, thin = split(candidates, problem.metric, boxes, enough)
         boxes = [box for box in children.boxes if box.bound < enough] + thin
         better = points[clear & (losses < enough)]
         # A part may be an outer face: then it holds a point of the same ray, which is as good.

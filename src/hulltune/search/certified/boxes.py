@@ -45,19 +45,19 @@ class Box:
         coordinate of the face, only the direction of the other coordinates matters, and the outer faces of the box have
         all directions.
         """
-        free = self.high > self.low
-        differ = self.spreads > 0.0
-        if not np.any(differ & ~free):
-            return self._outer_faces(np.flatnonzero(differ))
-        sizes = np.maximum(np.abs(self.low), np.abs(self.high))
-        wide = self.high - self.low > THINNEST * sizes
-        promises = np.where(wide, self.hopes, 0.0)
-        if not np.any(promises > 0.0):
-            promises = np.where(wide, (self.high - self.low) * self.spreads, 0.0)
-        axis = int(np.argmax(promises))
+        ends = list(zip(self.low.tolist(), self.high.tolist(), strict=True))  # of few coordinates, lists are faster
+        spreads = self.spreads.tolist()
+        if not any(spread > 0.0 and not low < high for spread, (low, high) in zip(spreads, ends, strict=True)):
+            return self._outer_faces(np.flatnonzero(self.spreads > 0.0))
+        wide = [high - low > THINNEST * max(abs(low), abs(high)) for low, high in ends]
+        promises = [hope if is_wide else 0.0 for hope, is_wide in zip(self.hopes.tolist(), wide, strict=True)]
+        if not max(promises) > 0.0:
+            sides = [(high - low) * spread for spread, (low, high) in zip(spreads, ends, strict=True)]
+            promises = [side if is_wide else 0.0 for side, is_wide in zip(sides, wide, strict=True)]
+        axis = promises.index(max(promises))
         if not promises[axis] > 0.0:
             return []
-        middle = _middle(float(self.low[axis]), float(self.high[axis]))
+        middle = _middle(*ends[axis])
         left, right = self.high.copy(), self.low.copy()
         left[axis] = right[axis] = middle
         return [(self.low, left), (right, self.high)]

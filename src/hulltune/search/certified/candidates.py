@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -68,8 +69,6 @@ def candidates_of(
     problem: Problem, pool: Pool, space: Space, clock: Clock | None = None, runner: Runner = HERE
 ) -> Candidates:
     """The candidates of a pool; asks the metric for the statistics of those that may win."""
-    from hulltune.kernels import choices
-
     clock = clock or Clock()
     filled = np.diff(pool.offsets) > 0
     starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])  # sentences without candidates own no rows
@@ -81,71 +80,82 @@ def candidates_of(
             f"certify: a matrix of {len(pool.numbers):,} candidates and {len(active):,} features (those not held at 0)",
             "hold more weights at 0 (fix), or use a part of the data",
         )
-    columns = pool.features.some_columns(active)
-    features, magnitudes, certain = _projected(columns, space.axes[active], starts)
-    clock.look()
-    firsts = _first_of_ties(columns, features, magnitudes, space.axes[active], starts)
-    magnitudes *= pool.rounding * max(1.0, len(active) / 32)  # longer sums round more
-    listed = np.flatnonzero(firsts == np.arange(len(features)))
-    listed = listed[_possible(features, magnitudes, certain, starts, listed, space.faces, clock, runner)]
+    projected = _Projected.of(pool, space.axes[active], active, starts)
+    parts = _parts(starts)
+
+    def possible(part: slice) -> Int64s:
+        clock.look()
+        return projected.possible(part, space.faces)
+
+    listed = np.concatenate([np.empty(0, dtype=np.int64), *runner.each(possible, parts)])
     rows = _rows(problem, pool.numbers[listed], clock, runner)
     clock.look()
-    table, grids, exact = _on_grid(problem.table, rows, np.searchsorted(listed, starts))
-    statistics = np.zeros((len(features), table.shape[1]))
-    statistics[listed] = table
-    classes = np.zeros(len(features), dtype=np.int32)
-    classes[listed] = choices.first_of_equals(np.ascontiguousarray(table.T), np.searchsorted(listed, starts))
-    base = np.zeros(table.shape[1])
+    offsets = np.searchsorted(listed, starts).astype(np.int64)
+    known = _Statistics.of(problem.table, rows, listed, offsets, parts, len(pool.numbers), runner)
+    base = np.zeros(len(known.grids))
     if not filled.all():
         nothing = np.where(filled, pool.numbers[np.minimum(pool.offsets[:-1], len(pool.numbers) - 1)], -1)
         empty = problem.picked(nothing).statistics[~filled]
-        base = np.rint(np.asarray(empty, dtype=np.float64).sum(axis=0) / grids)
-    sizes = np.maximum.reduceat(np.abs(statistics), starts[:-1], axis=0).sum(axis=0) + np.abs(base)
+        base = np.rint(np.asarray(empty, dtype=np.float64).sum(axis=0) / known.grids)
     return Candidates(
-        features=features,
-        magnitudes=magnitudes,
-        certain=certain,
-        statistics=statistics,
-        classes=classes,
-        offsets=np.searchsorted(listed, starts).astype(np.int64),
+        features=projected.features,
+        magnitudes=projected.magnitudes,
+        certain=projected.certain,
+        statistics=known.statistics,
+        classes=known.classes,
+        offsets=offsets,
         listed=listed.astype(np.int32),
-        grids=grids,
-        exact=exact,
-        whole=bool(np.all(grids == 1.0)),
-        sizes=sizes * grids,
+        grids=known.grids,
+        exact=known.exact,
+        whole=bool(np.all(known.grids == 1.0)),
+        sizes=(known.largest + np.abs(base)) * known.grids,
         base=base,
     )
 
 
-def _possible(
-    features: Floats,
-    magnitudes: Floats,
-    certain: Bools,
-    starts: Int64s,
-    listed: Int64s,
-    faces: Faces,
-    clock: Clock,
-    runner: Runner,
-) -> Bools:
-    """Whether each listed candidate may win somewhere on the faces, some sentences at a time."""
-    from hulltune.kernels import certify
+def _parts(starts: Int64s) -> list[slice]:
+    """Sentences in parts of about AT_ONCE candidates."""
+    cuts = np.searchsorted(starts, np.arange(0, starts[-1], AT_ONCE)).tolist()
+    return [slice(first, last) for first, last in pairwise(np.unique([*cuts, len(starts) - 1]).tolist())]
 
-    offsets = np.searchsorted(listed, starts).astype(np.int64)
 
-    def possible(sentences: tuple[int, int]) -> Bools:
-        clock.look()
-        first, last = sentences
-        begin, end = int(starts[first]), int(starts[last])
-        here = listed[offsets[first] : offsets[last]]
-        return certify.possible_winners(
-            features[begin:end], magnitudes[first:last], certain[first:last],
-            offsets[first : last + 1] - offsets[first], (here - begin).astype(np.int32),
+@dataclass(frozen=True, eq=False)
+class _Projected:
+    """The candidates of a pool over the coordinates of a space; arrays are filled part by part, by ``possible``."""
+
+    pool: Pool
+    axes: Floats
+    """The amount of each active feature in each coordinate."""
+    active: Int64s
+    starts: Int64s
+    features: Floats
+    magnitudes: Floats
+    certain: Bools
+
+    @staticmethod
+    def of(pool: Pool, axes: Floats, active: Int64s, starts: Int64s) -> _Projected:
+        """Arrays with room for all candidates."""
+        sentences, width = len(starts) - 1, axes.shape[1]
+        room = np.empty((len(pool.numbers), width)), np.empty((sentences, width)), np.empty(sentences, dtype=bool)
+        return _Projected(pool, axes, active, starts, *room)
+
+    def possible(self, part: slice, faces: Faces) -> Int64s:
+        """The candidates of some sentences that may win somewhere on the faces; of those that tie, the first."""
+        from hulltune.kernels import certify
+
+        begin, end = int(self.starts[part.start]), int(self.starts[part.stop])
+        starts = self.starts[part.start : part.stop + 1] - begin
+        columns = self.pool.features.rows(begin, end).some_columns(self.active)
+        features, magnitudes, certain = _projected(columns, self.axes, starts)
+        firsts = _first_of_ties(columns, features, magnitudes, self.axes, starts)
+        magnitudes *= self.pool.rounding * max(1.0, len(self.active) / 32)  # longer sums round more
+        listed = np.flatnonzero(firsts == np.arange(len(features)))
+        may_win = certify.possible_winners(
+            features, magnitudes, certain, np.searchsorted(listed, starts).astype(np.int64), listed.astype(np.int32),
             faces.lows, faces.highs, HALVINGS,
         )  # fmt: skip
-
-    cuts = np.searchsorted(offsets, np.arange(0, len(listed), AT_ONCE)).tolist()
-    parts = list(pairwise(np.unique([*cuts, len(starts) - 1]).tolist()))
-    return np.concatenate([np.empty(0, dtype=bool), *runner.each(possible, parts)])
+        self.features[begin:end], self.magnitudes[part], self.certain[part] = features, magnitudes, certain
+        return listed[may_win] + begin
 
 
 def _rows(problem: Problem, outputs: Int64s, clock: Clock, runner: Runner) -> Int64s:
@@ -253,13 +263,73 @@ def meant(values: Floats) -> list[Fraction]:
     return [Fraction(round(Fraction(value) * unit), unit) for value in values.tolist()]
 
 
-def _on_grid(table: Floats, rows: Int64s, offsets: Int64s) -> tuple[Floats, Floats, bool]:
-    """The rows as multiples of a power of two for each column, small enough that all sums are exact."""
-    values = np.asarray(table[rows], dtype=np.float64)
-    if not np.all(np.isfinite(values)):
-        raise InputError("statistics: expected finite numbers")
-    totals = np.maximum.reduceat(np.abs(values), offsets[:-1], axis=0).sum(axis=0)
-    whole = np.all(values == np.rint(values), axis=0) & (totals < 2.0**51)
+@dataclass(frozen=True, eq=False)
+class _Statistics:
+    """The statistics of the listed candidates on grids; see Candidates."""
+
+    statistics: Floats
+    classes: Int32s
+    grids: Floats
+    largest: Floats
+    """For each statistic, the sum over sentences of its largest absolute value, in multiples of the grid."""
+    exact: bool
+
+    @staticmethod
+    def of(
+        table: Floats, rows: Int64s, listed: Int64s, offsets: Int64s, parts: list[slice], count: int, runner: Runner
+    ) -> _Statistics:
+        """The statistics of ``count`` candidates, of which some are listed, with these rows in a table; those of
+        sentence s by ``offsets``. Threads share the parts of the sentences.
+        """
+        from hulltune.kernels import choices
+
+        of_part = [slice(int(offsets[part.start]), int(offsets[part.stop])) for part in parts]
+
+        def look_up(number: int) -> _Values:
+            return _Values.of(table[rows[of_part[number]]], offsets[parts[number]] - of_part[number].start)
+
+        found = runner.each(look_up, range(len(parts)))
+        grids, largest = _grids_for(found, table.shape[1])
+        statistics, classes = np.zeros((count, table.shape[1])), np.zeros(count, dtype=np.int32)
+
+        def fill(number: int) -> bool:
+            part, first, values = parts[number], of_part[number].start, found[number].values
+            here = listed[of_part[number]]
+            snapped = np.rint(values / grids)
+            statistics[here] = snapped
+            starts = offsets[part.start : part.stop + 1] - first
+            classes[here] = choices.first_of_equals(np.ascontiguousarray(snapped.T), starts) + first
+            return bool(np.all(snapped * grids == values))
+
+        exact = all(runner.each(fill, range(len(parts))))
+        return _Statistics(statistics, classes, grids, largest, exact)
+
+
+class _Values(NamedTuple):
+    """The statistics of the listed candidates of some sentences."""
+
+    values: Floats
+    largest: Floats
+    """The largest absolute values in each sentence."""
+    are_whole: Bools
+    """For each statistic, whether all its values are whole numbers."""
+
+    @staticmethod
+    def of(values: Floats, starts: Int64s) -> _Values:
+        """The statistics, a row for each candidate, of sentences that begin at ``starts``."""
+        values = np.asarray(values, dtype=np.float64)
+        if not np.all(np.isfinite(values)):
+            raise InputError("statistics: expected finite numbers")
+        largest = np.maximum.reduceat(np.abs(values), starts, axis=0)
+        return _Values(values, largest, np.all(values == np.rint(values), axis=0))
+
+
+def _grids_for(found: list[_Values], columns: int) -> tuple[Floats, Floats]:
+    """A power of two for each statistic, so small that all sums of its multiples are exact; and the sum over sentences
+    of its largest absolute value in multiples of it.
+    """
+    largest = np.concatenate([np.empty((0, columns)), *(some.largest for some in found)])
+    totals = largest.sum(axis=0)
+    whole = np.all([np.ones(columns, dtype=bool), *(some.are_whole for some in found)], axis=0) & (totals < 2.0**51)
     grids = np.where(whole, 1.0, np.ldexp(1.0, np.maximum(np.frexp(totals)[1] - 51, -1074)))
-    snapped = np.rint(values / grids)
-    return snapped, grids, bool(np.all(snapped * grids == values))
+    return grids, np.rint(largest / grids).sum(axis=0)

@@ -9,7 +9,7 @@ import numpy as np
 from hulltune.arrays import Floats
 from hulltune.search.certified.clock import Clock
 from hulltune.search.constraints import CompiledConstraints
-from hulltune.search.problem import Problem
+from hulltune.search.problem import Line, Problem
 from hulltune.search.shards import HERE, Runner
 
 ROUNDS = 3
@@ -57,20 +57,32 @@ def _centred(
     if interval is None:
         return None
     (found,) = problem.search(weights, line[None], np.array([interval]), runner=runner)
-    ends = np.concatenate([[interval[0]], found.changes, [interval[1]]])
     used = scales > 0.0
     size = HAIR * max(float(np.max(np.abs(weights[used]) / scales[used])), math.ulp(0.0))
+    ends = _ends_around(found, interval[1], -size, size)
     around = np.flatnonzero((ends[:-1] <= size) & (ends[1:] >= -size) & (ends[1:] - ends[:-1] > 2.0 * size))
     if not len(around):
         return None
-    surface = problem.surface(found)
     moving = line != 0.0
     zero = -float(np.mean(weights[moving] / line[moving]))  # where the weights that move are 0
     middles = [_middle(float(ends[k]), float(ends[k + 1]), zero) for k in around]
-    losses = problem.metric.loss(np.array([surface.at(middle) for middle in middles]))
-    best = int(np.argmin(losses))
+    best = 0
+    if len(around) > 1:  # a tie; elsewhere the statistics of all winners on the line would be asked for in vain
+        surface = problem.surface(found)
+        best = int(np.argmin(problem.metric.loss(np.array([surface.at(middle) for middle in middles]))))
     tied = bool(ends[around[best]] >= -size or ends[around[best] + 1] <= size)
     return weights + middles[best] * line, tied
+
+
+def _ends_around(line: Line, high: float, first: float, last: float) -> Floats:
+    """The ends, in order, of the intervals of a line up to ``high`` that have a part between two places. O(segments):
+    all breakpoints need not be sorted.
+    """
+    places = line.lefts[line.lefts != line.low]
+    before, after = places[places < first], places[places > last]
+    ends = [line.low] if not len(before) else [before.max()]
+    within = np.unique(places[(places >= first) & (places <= last)])
+    return np.array([*ends, *within, after.min() if len(after) else high])
 
 
 def _middle(left: float, right: float, zero: float) -> float:
@@ -83,7 +95,11 @@ def _middle(left: float, right: float, zero: float) -> float:
 
 
 def extents(
-    problem: Problem, weights: Floats, lines: dict[str, Floats], constraints: CompiledConstraints
+    problem: Problem,
+    weights: Floats,
+    lines: dict[str, Floats],
+    constraints: CompiledConstraints,
+    runner: Runner = HERE,
 ) -> dict[str, tuple[float | None, float | None]]:
     """For each named feature, the ends of the range of its weight in which no output changes; None for no end."""
     found: dict[str, tuple[float | None, float | None]] = {}
@@ -93,9 +109,8 @@ def extents(
         if interval is None:
             found[name] = (float(weights[k]), float(weights[k]))
             continue
-        breakpoints = problem.search(weights, line[None], np.array([interval]))[0].changes
-        place = int(np.searchsorted(breakpoints, 0.0, side="right"))
-        steps = np.concatenate([[interval[0]], breakpoints, [interval[1]]])[place : place + 2]
+        (on_line,) = problem.search(weights, line[None], np.array([interval]), runner=runner)
+        steps = _ends_around(on_line, interval[1], 0.0, 0.0)[-2:]  # a breakpoint at 0 is the end on the left
         ends = [float(weights[k] + step * line[k]) if math.isfinite(step) else None for step in steps]
         found[name] = (ends[0], ends[1])
     return found

@@ -18,6 +18,7 @@ from hulltune.search.certified.search import Limits, Outcome, State, branch_and_
 from hulltune.search.certified.space import Space, space_of
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.problem import Problem
+from hulltune.search.shards import Runner, runner_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,21 +47,21 @@ def certify(
     The time is that of everything here. Ctrl-C, or who else sets ``stop``, ends the search with what is proven by then:
     at first that is the loss of ``start``, and the least loss that the metric can have.
     """
-    clock = Clock(limits.time, stop)
+    clock, runner = Clock(limits.time, stop), runner_of(threads)
     with interrupts_set(clock.stop):
         space = space_of(constraints, units)
         if is_a_line(space):
-            outcome = best_on_the_line(problem, space, limits, clock)
+            outcome = best_on_the_line(problem, space, limits, clock, runner)
         else:
-            outcome = branch_and_bound(problem, space, limits, clock, start=start, threads=threads, progress=progress)
-        weights = _normalised(problem, outcome, constraints)
-        certificate = replace(_certificate(problem, outcome, weights, space), seconds=clock.seconds)
+            outcome = branch_and_bound(problem, space, limits, clock, start=start, runner=runner, progress=progress)
+        weights = _normalised(problem, outcome, constraints, runner)
+        certificate = replace(_certificate(problem, outcome, weights, space, runner), seconds=clock.seconds)
     if clock.stop.is_set():
         outcome = replace(outcome, stopped="interrupt")
     return Proven(weights, outcome.loss, certificate, outcome)
 
 
-def _certificate(problem: Problem, outcome: Outcome, weights: Floats, space: Space) -> Certificate:
+def _certificate(problem: Problem, outcome: Outcome, weights: Floats, space: Space, runner: Runner) -> Certificate:
     sign = -1.0 if problem.metric.higher_is_better else 1.0
     names = problem.feature_names
     lines = {names[group[0]]: np.where(np.isin(np.arange(len(names)), group), 1.0, 0.0) for group in space.moving}
@@ -69,7 +70,7 @@ def _certificate(problem: Problem, outcome: Outcome, weights: Floats, space: Spa
         bound=sign * outcome.bound + 0.0,
         gap=outcome.loss - outcome.bound,
         region=space.region(),
-        cell=_cells(problem, weights, lines, space),
+        cell=_cells(problem, weights, lines, space, runner),
         boxes=outcome.boxes,
         seconds=outcome.seconds,
         metric=problem.metric.signature,
@@ -79,16 +80,16 @@ def _certificate(problem: Problem, outcome: Outcome, weights: Floats, space: Spa
 
 
 def _cells(
-    problem: Problem, weights: Floats, lines: dict[str, Floats], space: Space
+    problem: Problem, weights: Floats, lines: dict[str, Floats], space: Space, runner: Runner
 ) -> dict[str, tuple[float | None, float | None]]:
-    found = extents(problem, weights, lines, space.constraints)
+    found = extents(problem, weights, lines, space.constraints, runner)
     names = problem.feature_names
     return {names[k]: found[names[group[0]]] for group in space.moving for k in group}
 
 
-def _normalised(problem: Problem, outcome: Outcome, constraints: CompiledConstraints) -> Floats:
+def _normalised(problem: Problem, outcome: Outcome, constraints: CompiledConstraints, runner: Runner) -> Floats:
     """The weights on the scale of the constraints, unless rounding changes the loss there."""
     weights = constraints.normalised(outcome.weights)
-    if constraints.violation(weights) is None and problem.loss(weights) == outcome.loss:
+    if constraints.violation(weights) is None and problem.loss(weights, runner=runner) == outcome.loss:
         return weights
     return outcome.weights

@@ -15,12 +15,16 @@ from hulltune.search.certified.boxes import Box
 from hulltune.search.certified.candidates import Candidates
 from hulltune.search.certified.clock import Clock
 from hulltune.search.certified.space import Faces
-from hulltune.threads import each
+from hulltune.search.shards import HERE, Runner
 
-FEW = 1 << 11
-"""With fewer candidates in all boxes of a heap, threads would take longer than one."""
 AT_ONCE = 1 << 15
-"""Candidates in boxes that a thread splits between two looks at the clock."""
+"""Candidates in the parts of boxes that a thread evaluates between two looks at the clock."""
+FEW = 1 << 12
+"""The least candidates that a thread evaluates at a time, if there are enough for all: fewer take longer."""
+BESIDE = 64
+"""What a part of a box costs beside its candidates, in candidates."""
+SHARES = 4
+"""Shares of the parts of boxes for each thread: they differ in work."""
 TOUCHES = 3
 """A bound is computed up to this often, each time at the minimiser of the last: exact minima of ratios need 2 or 3."""
 MOST_CHOICES = 64
@@ -51,10 +55,14 @@ class _Left:
 
 
 def first_boxes(
-    candidates: Candidates, faces: Faces, metric: Metric, enough: float, clock: Clock | None = None
+    candidates: Candidates,
+    faces: Faces,
+    metric: Metric,
+    enough: float,
+    clock: Clock | None = None,
+    runner: Runner = HERE,
 ) -> Children:
-    """The faces as boxes with all candidates."""
-    clock = clock or Clock()
+    """The faces as boxes with all candidates. Threads share the faces."""
     width = faces.lows.shape[1]
     whole = Box(
         low=faces.lows[0],
@@ -67,12 +75,8 @@ def first_boxes(
         spreads=np.ones(width),
         hopes=np.zeros(width),
     )
-    shares = []
-    for face in range(len(faces.lows)):
-        clock.look()
-        low, high = faces.lows[face : face + 1].copy(), faces.highs[face : face + 1].copy()
-        shares.append(_Batch(candidates, metric, [whole], np.zeros(1, dtype=np.int64), low, high, enough).children())
-    return _together(shares)
+    parts = [(whole, low, high) for low, high in zip(faces.lows, faces.highs, strict=True)]
+    return _evaluated(candidates, metric, parts, enough, clock or Clock(), runner)
 
 
 def split(
@@ -80,53 +84,52 @@ def split(
     metric: Metric,
     parents: Sequence[Box],
     enough: float,
-    threads: int,
     clock: Clock | None = None,
+    runner: Runner = HERE,
 ) -> tuple[Children, list[Box]]:
     """The parts of every parent, and the parents that are too thin to split.
 
-    No bound is improved beyond ``enough``. Threads share the parents; the result does not depend on their number, nor
-    on the number of parents that are split between two looks at the clock.
+    No bound is improved beyond ``enough``. Threads share the parts; the result does not depend on their number.
     """
-    clock = clock or Clock()
     parts = [parent.parts() for parent in parents]
     thin = [parent for parent, boxes in zip(parents, parts, strict=True) if not boxes]
-    whole = [(parent, boxes) for parent, boxes in zip(parents, parts, strict=True) if boxes]
-    if not whole:
-        return Children([], np.empty(0)), thin
+    whole = [(parent, *ends) for parent, boxes in zip(parents, parts, strict=True) for ends in boxes]
+    return _evaluated(candidates, metric, whole, enough, clock or Clock(), runner), thin
 
-    def evaluate(share: Sequence[tuple[Box, list[tuple[Floats, Floats]]]]) -> Children:
-        numbers = np.repeat(np.arange(len(share)), [len(boxes) for _, boxes in share])
-        lows = np.array([box[0] for _, boxes in share for box in boxes])
-        highs = np.array([box[1] for _, boxes in share for box in boxes])
-        return _Batch(candidates, metric, [parent for parent, _ in share], numbers, lows, highs, enough).children()
 
-    shares: list[Children] = []
-    for some in _heaps(whole, threads):
+Part = tuple[Box, Floats, Floats]
+"""A box, and the ends of a part of it."""
+
+
+def _evaluated(
+    candidates: Candidates, metric: Metric, parts: Sequence[Part], enough: float, clock: Clock, runner: Runner
+) -> Children:
+    """The parts of some boxes, evaluated some at a time, with a look at the clock before each."""
+
+    def evaluate(some: Sequence[Part]) -> Children:
         clock.look()
-        many = sum(len(box.candidates) for box, _ in some) >= FEW
-        size = -(-len(some) // (2 * threads)) if many and threads > 1 else len(some)
-        shares += each(evaluate, [some[first : first + size] for first in range(0, len(some), size)], threads)
-    return _together(shares), thin
+        return _Batch.of(candidates, metric, some, enough).children()
+
+    return _together(runner.each(evaluate, list(_shares(parts, runner.parts))))
 
 
-Split = tuple[Box, list[tuple[Floats, Floats]]]
-
-
-def _heaps(whole: Sequence[Split], threads: int) -> Iterator[Sequence[Split]]:
-    """The boxes in heaps that take a moment each: of those with many candidates, one or two for each thread."""
+def _shares(parts: Sequence[Part], threads: int) -> Iterator[Sequence[Part]]:
+    """The parts of boxes in shares of about equal work: enough of them for all threads, but not too small."""
+    work = [len(box.candidates) + BESIDE for box, *_ in parts]
+    most = max(FEW, min(AT_ONCE, sum(work) // (SHARES * threads))) if threads > 1 else AT_ONCE
     first, held = 0, 0
-    fewest = 1 if threads == 1 else 2 * threads
-    for place, (box, _) in enumerate(whole):
-        if place - first >= fewest and held + len(box.candidates) > AT_ONCE * threads:
-            yield whole[first:place]
+    for place, one in enumerate(work):
+        if held and held + one > most:
+            yield parts[first:place]
             first, held = place, 0
-        held += len(box.candidates)
-    yield whole[first:]
+        held += one
+    if held:
+        yield parts[first:]
 
 
 def _together(shares: Sequence[Children]) -> Children:
-    return Children([box for share in shares for box in share.boxes], np.concatenate([each.losses for each in shares]))
+    losses = np.concatenate([np.empty(0), *(each.losses for each in shares)])
+    return Children([box for share in shares for box in share.boxes], losses)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +145,15 @@ class _Batch:
     lows: Floats
     highs: Floats
     enough: float
+
+    @staticmethod
+    def of(candidates: Candidates, metric: Metric, parts: Sequence[Part], enough: float) -> _Batch:
+        """Parts of boxes to be evaluated; those of one parent follow each other."""
+        parents = list(dict.fromkeys(box for box, *_ in parts))
+        places = {box: place for place, box in enumerate(parents)}
+        numbers = np.array([places[box] for box, *_ in parts])
+        lows, highs = np.array([low for _, low, _ in parts]), np.array([high for *_, high in parts])
+        return _Batch(candidates, metric, parents, numbers, lows, highs, enough)
 
     def children(self) -> Children:
         left = self._survivors()
@@ -252,7 +264,7 @@ class _Batch:
 
         data = self.candidates
         slacks = (bound.level(self.enough) - row_products(bound.slopes, sums))[done]
-        slacks += SAFETY * (np.abs(bound.slopes[done]) @ data.sizes)
+        slacks += SAFETY * row_products(np.abs(bound.slopes[done]), data.sizes)
         boxes = chosen[done]
         empty = certify.contract(
             data.features, data.magnitudes, data.statistics,

@@ -21,7 +21,7 @@ from hulltune.search.certified.pools import check_free, pool_of
 from hulltune.search.certified.space import Space
 from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
-from hulltune.search.shards import Runner, runner_of
+from hulltune.search.shards import HERE, Runner
 from hulltune.search.steps import search_lines
 
 BATCH = 32
@@ -203,7 +203,7 @@ def branch_and_bound(
     clock: Clock,
     *,
     start: Floats | None = None,
-    threads: int = 1,
+    runner: Runner = HERE,
     progress: Callable[[State], None] | None = None,
 ) -> Outcome:
     """The best weights of the space to within ``limits.gap``, or as near as the clock allows.
@@ -211,7 +211,7 @@ def branch_and_bound(
     The search begins with the weights ``start``, if they are in the space. An interrupt ends it with what is proven.
     """
     check_free(problem, space)
-    search = _Search(problem, space, clock, runner_of(threads))
+    search = _Search(problem, space, clock, runner)
     try:
         stopped = _search(search, limits, start, progress)
     except Over as over:
@@ -248,7 +248,7 @@ def _search(
     if start is not None:
         search.offer_start(start)
     candidates = candidates_of(problem, pool_of(problem, space, clock), space, clock, search.runner)
-    faces = first_boxes(candidates, space.faces, metric, search.loss, clock)
+    faces = first_boxes(candidates, space.faces, metric, search.loss, clock, search.runner)
     search.receive(faces.boxes, faces.losses)
     search.covered = True
     while True:
@@ -259,7 +259,7 @@ def _search(
             break
         clock.look(reserve=search.reserve)
         search.queue.take(BATCH, search.target(limits), into=search.taken)
-        children, thin = split(candidates, metric, search.taken, search.loss, search.runner.parts, clock)
+        children, thin = split(candidates, metric, search.taken, search.loss, clock, search.runner)
         search.receive(children.boxes, children.losses)
         search.closed = min([search.closed, *(box.bound for box in thin)])
         search.taken = []
