@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
@@ -141,6 +141,12 @@ class Corpus:
             edge_ids=self.edge_ids[edges],
             pruned=pruned,
         )
+
+    def parts(self, edges: int) -> list[slice]:
+        """All sentences in order, in parts of about so many edges."""
+        cuts = np.unique(np.searchsorted(self.sentence_edges[:-1], np.arange(edges, self.edges, edges)))
+        ends = [0, *cuts[cuts < len(self)].tolist(), len(self)]
+        return [slice(first, last) for first, last in pairwise(ends)]
 
     def spread(self, places: Int64s, count: int) -> Corpus:
         """The corpus of ``count`` sentences with these at increasing ``places``, and empty lists elsewhere.
