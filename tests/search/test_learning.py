@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune.kernels.rows import MARKED, mark_without_row, without_row
+from hulltune.kernels.rows import MARKED, give_rows, have_rows, mark_without_row, without_row
 
 COUNT = 200_000
 
@@ -22,11 +22,19 @@ def test_numbers_without_a_row_once_each_in_order(known: list[bool], data: st.Da
     for more in (0, MARKED * len(numbers) + 1):  # few of many are sorted, many are marked
         rows = np.concatenate([row_of, np.zeros(more, dtype=np.int64)])
         assert without_row(np.array(numbers, dtype=np.int64), rows).tolist() == expected
+        assert have_rows(np.array(numbers, dtype=np.int64), rows) == (not expected)
         marked = np.zeros(len(rows), dtype=np.bool_)
         outputs, cut = np.array([0, *numbers], dtype=np.int32), len(numbers) // 2
         begins, ends = np.array([1, 1 + cut]), np.array([1 + cut, len(outputs)])
         mark_without_row(outputs, begins, ends, rows, marked)
         assert np.flatnonzero(marked).tolist() == expected
+
+
+def test_equal_outputs_get_the_row_of_the_first() -> None:
+    row_of = np.array([7, -1, -1, -1, -1], dtype=np.int64)
+    new, rows = np.array([1, 4]), np.array([8, -1])  # nobody has answered for 4
+    give_rows(new, rows, np.array([1, 2, 3, 4]), np.array([1, 0, 1, 4]), row_of)
+    assert row_of.tolist() == [7, 8, 7, 8, -1]
 
 
 @pytest.mark.parametrize("known", [0, 2 * MARKED * COUNT])

@@ -12,6 +12,24 @@ MARKED = 16
 
 
 @kernel
+def have_rows(numbers: Int64s, row_of: Int64s) -> bool:
+    """Whether all numbers have a row."""
+    for i in range(numbers.size):  # noqa: SIM110  # a kernel has no generators
+        if row_of[numbers[i]] < 0:
+            return False
+    return True
+
+
+@kernel
+def give_rows(new: Int64s, rows: Int64s, missing: Int64s, firsts: Int64s, row_of: Int64s) -> None:
+    """Write the rows of the ``new`` numbers; then each that was missing gets the row of the first of its equals."""
+    for i in range(new.size):
+        row_of[new[i]] = rows[i]
+    for i in range(missing.size):
+        row_of[missing[i]] = row_of[firsts[i]]
+
+
+@kernel
 def without_row(numbers: Int64s, row_of: Int64s) -> Int64s:
     """The numbers that have no row, in increasing order, once each.
 

@@ -119,16 +119,16 @@ class Memory:
         Where the metric may be asked by many threads, ``each`` says who computes the batches. The table gets the same
         rows in the same order.
         """
-        from hulltune.kernels.rows import without_row
+        from hulltune.kernels.rows import have_rows
 
         if self._complete:
             return self._rows
         if numbers.max(initial=-1) >= len(self._rows):
             with self._lock:
                 self._grow()
-        unknown = without_row(numbers.astype(np.int64), self._rows)
-        if len(unknown):
-            self.learn(unknown, each=each)
+        asked = np.require(numbers, np.int64, ["C", "W"])
+        if not have_rows(asked, self._rows):
+            self.learn(asked, each=each)
         return self._rows
 
     @property
@@ -152,12 +152,12 @@ class Memory:
         self._refuse_unanswered(questions)
         return rows
 
-    def learn(self, missing: Int64s, *, each: Each = one_by_one) -> None:
-        """Ask the metric for outputs without a row, given by increasing number, among those of ``known_rows``."""
-        from hulltune.kernels.rows import without_row
+    def learn(self, numbers: Int64s, *, each: Each = one_by_one) -> None:
+        """Ask the metric for those of some outputs that have no row; ``known_rows`` has a place for all of them."""
+        from hulltune.kernels.rows import give_rows, without_row
 
         with self._lock:
-            missing = missing[self._rows[missing] < 0]  # another thread may have asked meanwhile
+            missing = without_row(numbers, self._rows)
             # Candidates with equal texts differ where the metric reads a number of each.
             firsts = missing if self.metric.reads else self._outputs.first_equals(missing, each)
             new = missing if firsts is missing else without_row(firsts, self._rows)
@@ -166,8 +166,7 @@ class Memory:
                 describe = self._outputs.lazily_described if self._is_threaded else self._outputs.described
                 questions = self._ask(new, lambda batch: describe(new[batch]), rows, each)
             finally:  # keep the answers that came before an error
-                self._rows[new] = rows
-                self._rows[missing] = self._rows[firsts]
+                give_rows(new, rows, missing, firsts, self._rows)
             # Only after large requests: the check takes longer than a small request.
             if len(missing) > MANY and self._outputs.closed:
                 self._complete = bool(self._rows.min() >= 0)
