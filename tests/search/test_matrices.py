@@ -90,7 +90,8 @@ def test_an_evolution_adds_up_what_matrices_say(seed: int, count: int, width: in
 
 def test_nothing_is_drawn_with_a_matrix_that_is_no_covariance() -> None:
     assert not lines_of_draws(np.ones((3, 2)), np.array([[1.0, 2.0], [2.0, 1.0]]), BITS)[0]
-    assert not np.any(weighted_samples(np.array([0]), np.ones(1), np.ones(1), *np.zeros((2, 1, 2)), BITS)[2])
+    nothing = np.zeros((1, 2))
+    assert not np.any(weighted_samples(np.array([0]), np.ones(1), np.ones(1), nothing, nothing, BITS)[2])
 
 
 def test_what_is_not_positive_definite_has_no_factor() -> None:

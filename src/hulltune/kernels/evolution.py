@@ -34,9 +34,10 @@ def lines_of_draws(drawn: Floats, covariance: Floats, bits: int) -> tuple[bool, 
     """Whether the covariance is positive definite, and the lines that its factor makes of numbers, a row each."""
     is_positive, factor = cholesky(covariance)
     numbers, factor = _rounded(drawn, bits), _rounded(factor, bits)
-    lines = np.zeros(drawn.shape)
-    for i in range(lines.shape[0]):
-        for j in range(lines.shape[1]):
+    count, width = drawn.shape
+    lines = np.zeros((count, width))
+    for i in range(count):
+        for j in range(width):
             for k in range(j + 1):
                 lines[i, j] += numbers[i, k] * factor[j, k]
     return is_positive, lines
