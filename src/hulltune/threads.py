@@ -97,24 +97,27 @@ class _Work(Generic[_Part, _Answer]):
         self._ended: SimpleQueue[None] = SimpleQueue()
         self._waiting = len(parts)
 
-    def help(self) -> None:
-        """Do parts as long as there are any left."""
+    def help(self, *, own: bool = False) -> None:
+        """Do parts as long as there are any left. Only the thread that waits for all counts its ``own`` ones itself."""
         for place in self._places:
             try:
                 if not self._errors:
                     self._answers[place] = self._call(self._parts[place])
             except BaseException as error:
                 self._errors[place] = error
-            self._ended.put(None)
+            if own:
+                self._waiting -= 1
+            else:
+                self._ended.put(None)
 
     def finish(self) -> list[_Answer]:
         """Do parts, wait for those that others do, and return all answers."""
         try:
-            self.help()
+            self.help(own=True)
             self._wait()
         except BaseException as error:  # an interrupt between two parts, by which one of them may be lost
             self._errors[len(self._parts)] = error
-            self.help()
+            self.help(own=True)
             self.is_done(PATIENCE)
         return self.answers()
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hulltune import Climb, Constraints, InputError, tune
+from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.strategies import STRATEGIES
 from tests.tuning.corpora import QUICK, quick_search, random_lists
 
@@ -77,3 +82,38 @@ def test_folds_hold_the_same_weights() -> None:
     assert free.line_searches == 0
     assert free.heldout is not None
     assert free.heldout.score == free.score
+
+
+STEPS = st.sampled_from([0.0, -0.0, 1.0, -2.0, 5e-324, 1e300, -1e-300])
+BOUNDS = st.sampled_from([-math.inf, -1.0, 0.0, 1.0, math.inf])
+
+
+@given(st.data(), st.integers(1, 4), st.integers(0, 4))
+def test_lines_end_where_the_first_weight_meets_a_bound(data: st.DataObject, width: int, count: int) -> None:
+    names = [f"f{k}" for k in range(width)]
+    ends = [sorted(data.draw(st.tuples(BOUNDS, BOUNDS))) for _ in names]
+    lower, upper = np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+    weights = np.array(
+        data.draw(st.lists(st.sampled_from([-3.0, -1.0, 0.0, 0.5, 1e300]), min_size=width, max_size=width))
+    )
+    lines = np.array(
+        data.draw(st.lists(st.lists(STEPS, min_size=width, max_size=width), min_size=count, max_size=count))
+    )
+    compiled = CompiledConstraints(tuple(names), lower, upper, (), "none")
+    found, room = compiled.intervals(weights, lines.reshape(count, width))
+    for line, interval, has_room in zip(lines.reshape(count, width), found, room, strict=True):
+        moving = line != 0.0
+        with np.errstate(over="ignore"):
+            a, b = (lower - weights)[moving] / line[moving], (upper - weights)[moving] / line[moving]
+        low = np.minimum(a, b).max(initial=-math.inf)
+        high = np.maximum(a, b).min(initial=math.inf)
+        assert np.array_equal(interval, [low, high])
+        assert has_room == bool(moving.any() and -math.inf < high > low < math.inf)
+
+
+def test_a_line_without_a_number_has_no_room() -> None:
+    compiled = CompiledConstraints(("a", "b"), np.array([-math.inf, 0.0]), np.array([math.inf, 1.0]), (), "none")
+    found, room = compiled.intervals(np.ones(2), np.array([[1.0, math.nan], [math.inf, 1.0], [1.0, 1.0]]))
+    assert room.tolist() == [False, False, True]
+    assert np.isnan(found[:2]).all()
+    assert found[2].tolist() == [-1.0, 0.0]

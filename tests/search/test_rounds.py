@@ -94,7 +94,7 @@ def test_a_round_is_its_lines(
     start, policy = np.array(origin), Policy(name, smoothing=smoothing)
     limits = Constraints(min={names[0]: -3.5}, max={names[1]: 3.5}) if bounded else Constraints()
     compiled = limits.compile(names)
-    sampled = np.tile(np.array(points), (len(directions), 1))
+    sampled = np.tile(np.array(sorted(points)), (len(directions), 1))
     found = search_lines(
         problem, start, problem.loss(start), np.array(directions), compiled, policy,
         points=sampled, runner=Threads(threads),
@@ -120,7 +120,7 @@ def test_a_round_over_many_lists_is_its_lines(metric: str, policy: str, monkeypa
     )
     problem = problem_of(corpus, metric)
     start, directions = rng.normal(size=WIDTH), rng.normal(size=(37, WIDTH))
-    points = rng.normal(size=(37, 8))
+    points = np.sort(rng.normal(size=(37, 8)), axis=1)
     compiled = Constraints().compile(problem.feature_names)
     results = [
         search_lines(

@@ -14,7 +14,7 @@ from hulltune import Corpus, Forest
 from hulltune.data.features import DenseFeatures
 from hulltune.lines.compute import decode
 from hulltune.metrics import get_metric
-from hulltune.metrics.memory import CompactTable
+from hulltune.metrics.memory import AT_ONCE, CompactTable
 from hulltune.search.problem import Line, Problem
 from hulltune.search.shards import Shard, Threads, cut
 from hulltune.surface import ErrorSurface
@@ -22,6 +22,7 @@ from tests.search.function_metric import FunctionMetric
 from tests.strategies import counts, lists, values, vectors
 
 WIDTH = 3
+EMPTY = Forest.from_nbest([], np.zeros((0, 1)))
 WORDS = ("a", "b", "c d")
 
 
@@ -188,3 +189,23 @@ def test_statistics_that_do_not_fit_are_left_to_the_general_path() -> None:
     assert rows.reshape(-1, 16)[: len(grown), :2].tolist() == grown.tolist()
     assert compact.of(np.vstack([grown, [[0, 2**31 // 3 + 1]]])) is None
     assert CompactTable(2).of(np.array([[0.5]])) is None
+
+
+@pytest.mark.parametrize("large", [None, 0, 3 * AT_ONCE])
+def test_threads_copy_the_parts_of_a_large_table(large: int | None) -> None:
+    table = np.random.default_rng(1).integers(-1000, 1000, (3 * AT_ONCE + 5, 3))
+    if large is not None:
+        table[large, 1] = -(2**31)
+    rows = CompactTable(2).of(table, Threads(3).each)
+    assert (rows is None) == (large is not None)
+    assert rows is None or np.array_equal(rows.reshape(-1, 16)[: len(table), :3], table)
+
+
+@given(st.lists(st.integers(0, 5), max_size=12), st.integers(1, 9))
+def test_parts_of_a_corpus_have_all_sentences_once(sizes: list[int], edges: int) -> None:
+    corpus = Corpus.pack([Forest.from_nbest([("a",)] * size, np.zeros((size, 1))) for size in sizes] or [EMPTY])
+    parts = corpus.parts(edges)
+    assert [sentence for part in parts for sentence in range(part.start, part.stop)] == list(range(len(corpus)))
+    for part in parts:
+        first, last = corpus.sentence_edges[[part.start, part.stop]].tolist()
+        assert last - first < edges + max(sizes, default=0)

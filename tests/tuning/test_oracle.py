@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hulltune import Constraints, Corpus, Forest, ForestBuilder, InputError, read, tune
+from hulltune.kernels.nearest_output import tails_put_out
 from hulltune.metrics.bleu import Bleu
 from hulltune.metrics.chrf import ChrF
 from hulltune.metrics.wer import Cer, Wer
@@ -61,6 +62,16 @@ def test_the_nearest_output_of_all(forest: Forest, one: str, other: str) -> None
         assert nearest.edits == min(edit_distance(text.split(), reference.split()) for text in every)
         assert nearest.edits == edit_distance(nearest.text.split(), reference.split())
         assert nearest.length == len(reference.split())
+
+
+@given(st.lists(forests(elements=counts), min_size=1, max_size=3))
+def test_where_edges_put_out_their_tails(several: list[Forest]) -> None:
+    corpus = Corpus.pack(several)
+    for forest, ends in zip(several, itertools.pairwise(corpus.sentence_edges.tolist()), strict=True):
+        offsets = itertools.pairwise(forest.label_offsets.tolist())
+        come_first = all(label >= 0 for begin, end in offsets for label in forest.labels[begin + 1 : end].tolist())
+        expected = come_first, puts_out_a_tail_twice(forest)
+        assert tails_put_out(corpus.label_offsets, corpus.labels, *ends) == expected
 
 
 LETTERS = st.text("abcd e", max_size=7)

@@ -160,6 +160,12 @@ class Corpus:
             pruned=pruned,
         )
 
+    def parts(self, edges: int) -> list[slice]:
+        """All sentences in order, in parts of about so many edges."""
+        cuts = np.unique(np.searchsorted(self.sentence_edges[:-1], np.arange(edges, self.edges, edges)))
+        ends = [0, *cuts[cuts < len(self)].tolist(), len(self)]
+        return [slice(first, last) for first, last in pairwise(ends)]
+
     def spread(self, places: Int64s, count: int) -> Corpus:
         """The corpus of ``count`` sentences with these at increasing ``places``, and empty lists elsewhere.
 

@@ -7,7 +7,7 @@ from hulltune.kernels._jit import kernel
 
 
 @kernel
-def append_segments(
+def copy_segments(
     lefts: Floats,
     outputs: Int32s,
     begins: Int64s,
@@ -16,12 +16,11 @@ def append_segments(
     all_lefts: Floats,
     all_outputs: Int32s,
 ) -> None:
-    """Copy segments ``begins[d]`` to ``ends[d]`` of every line d to place ``places[d]``, which moves behind them."""
+    """Copy segments ``begins[d]`` to ``ends[d]`` of every line d to place ``places[d]`` and those after it."""
     for d in range(begins.size):
         place, count = places[d], ends[d] - begins[d]
         all_lefts[place : place + count] = lefts[begins[d] : ends[d]]
         all_outputs[place : place + count] = outputs[begins[d] : ends[d]]
-        places[d] = place + count
 
 
 @kernel

@@ -75,26 +75,6 @@ def _still_best(value: float, best: float) -> bool:
 
 
 @kernel
-def unknown_outputs(outputs: Int32s, begins: Int64s, ends: Int64s, row_of: Int64s) -> Int64s:
-    """The outputs of all lines that have no row of statistics yet, in increasing order, once each.
-
-    Climbs in other threads write rows meanwhile: the second pass may find fewer than the first, never more.
-    """
-    most = 0
-    for d in range(begins.size):
-        for i in range(begins[d], ends[d]):
-            most += row_of[outputs[i]] < 0
-    found = np.empty(most, np.int64)
-    count = 0
-    for d in range(begins.size if most else 0):
-        for i in range(begins[d], ends[d]):
-            if count < most and row_of[outputs[i]] < 0:
-                found[count] = outputs[i]
-                count += 1
-    return np.unique(found[:count])
-
-
-@kernel
 def line_minima(
     lefts: Floats,
     outputs: Int32s,
@@ -217,4 +197,4 @@ def line_minima(
                 kept += 1
         size = kept
         offsets[d + 1] = size
-    return True, offsets, found[:size], statistics[:size]
+    return True, offsets, found[:size].copy(), statistics[:size].copy()  # the room is given back by this thread

@@ -37,6 +37,26 @@ class Words(NamedTuple):
 
 
 @kernel
+def tails_put_out(label_offsets: Int64s, labels: Int32s, first: int, last: int) -> tuple[bool, bool]:
+    """Whether each of the edges ``first`` to ``last`` puts out at most one tail, before its words, and whether one of
+    them puts out a tail twice. O(labels).
+    """
+    most = 0
+    for i in range(label_offsets[first], label_offsets[last]):
+        most = max(most, -labels[i])
+    put_out_by = np.full(most, -1, np.int64)
+    come_first, repeat = True, False
+    for edge in range(first, last):
+        for i in range(label_offsets[edge], label_offsets[edge + 1]):
+            if labels[i] < 0:
+                tail = -1 - np.int64(labels[i])
+                come_first = come_first and i == label_offsets[edge]
+                repeat = repeat or put_out_by[tail] == edge
+                put_out_by[tail] = edge
+    return come_first, repeat
+
+
+@kernel
 def _over_word(row: Int32s, word: int, reference: Int32s, start: int) -> None:
     """Carry a row of fewest edits, from column ``start`` on, over one more word of the output."""
     diagonal = row[start]

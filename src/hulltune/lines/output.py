@@ -35,6 +35,6 @@ def segment_texts(envelopes: CorpusEnvelopes, direction: int) -> list[list[str]]
         sentences, corpus.sentence_edges, envelopes.derivation_offsets[rows[0] : rows[-1] + 1],
         envelopes.derivation_edges, corpus.tail_offsets, corpus.label_offsets, corpus.labels,
     )  # fmt: skip
-    words = corpus.vocabulary.words(tokens.tolist())
-    texts = [" ".join(words[begin:end]) for begin, end in pairwise(offsets)]
-    return [texts[begin - rows[0] : end - rows[0]] for begin, end in pairwise(rows)]
+    words = corpus.vocabulary.words(tokens)
+    texts = [" ".join(words[begin:end]) for begin, end in pairwise(offsets.tolist())]
+    return [texts[begin:end] for begin, end in pairwise((rows - rows[0]).tolist())]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -170,7 +169,7 @@ class EdgeScorer:
             nodes = corpus.node_offsets[some.start : some.stop + 1]
             return magnitudes.magnitudes(nodes, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, columns)
 
-        bounds: Floats = np.concatenate(self._each(of_some, self._parts()))
+        bounds: Floats = np.concatenate(self._each(of_some, corpus.parts(AT_ONCE)))
         if not np.all(np.isfinite(bounds)):
             sentence, column = (int(number) for number in np.argwhere(~np.isfinite(bounds))[0])
             raise InputError(
@@ -182,8 +181,8 @@ class EdgeScorer:
         """The last six fields of ExactFeatures for a matrix by column, from those of parts of the sentences."""
         from hulltune.kernels.exact_features import dense_meanings
 
-        edges = self.corpus.sentence_edges
-        found = self._each(lambda some: dense_meanings(columns, edges[some.start : some.stop + 1]), self._parts())
+        edges, parts = self.corpus.sentence_edges, self.corpus.parts(AT_ONCE)
+        found = self._each(lambda some: dense_meanings(columns, edges[some.start : some.stop + 1]), parts)
         sizes = np.concatenate([np.diff(offsets) for offsets, *_ in found])
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return offsets, *map(np.concatenate, list(zip(*found, strict=True))[1:])
@@ -204,12 +203,6 @@ class EdgeScorer:
 
         self._each(fill, range(ranges.shape[1] if filled.any() else 0))
         return np.minimum(ranges, np.finfo(np.float64).max)
-
-    def _parts(self) -> list[slice]:
-        """All sentences, in parts of about AT_ONCE edges."""
-        edges = self.corpus.sentence_edges
-        cuts = np.unique(np.searchsorted(edges[:-1], np.arange(AT_ONCE, int(edges[-1]), AT_ONCE))).tolist()
-        return [slice(first, last) for first, last in pairwise([0, *cuts, len(edges) - 1])]
 
 
 def _by_precision(values: NDArray[Any]) -> tuple[NDArray[np.float32], Floats]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,8 +23,8 @@ MANY = 1000
 """After a request with more new outputs than this, the memory checks whether all outputs are known."""
 MANY_BATCHES, LEAST_BATCH = 64, 128
 """The number of batches for threads to share, and the fewest outputs of one: calls for 64 take 1.5 times as long."""
-MARKED = 16
-"""From one in so many numbers on, they are marked in a table of all."""
+AT_ONCE = 1 << 14
+"""Rows that are copied as one part of the work."""
 LARGEST_SUM = 2**31 - 1
 """The largest sum over sentences that fits into 32 bits."""
 
@@ -99,12 +100,13 @@ class Memory:
         count = self._count  # first: a table that another thread puts in place meanwhile has these rows, too
         return self._table[:count]
 
-    def compact(self) -> Int32s | None:
+    def compact(self, *, each: Each = one_by_one) -> Int32s | None:
         """The table as 32-bit rows that fill whole cache lines, end to end.
 
-        None if a sum over all sentences may not fit into 32 bits. O(rows since the last call).
+        None if a sum over all sentences may not fit into 32 bits. ``each`` says who copies new rows. O(rows since the
+        last call).
         """
-        return self._compact.of(self.table)
+        return self._compact.of(self.table, each)
 
     def rows(self, numbers: Int64s | Int32s, *, each: Each = one_by_one) -> Int64s:
         """The row of each output; the metric is asked for the new ones."""
@@ -117,14 +119,16 @@ class Memory:
         Where the metric may be asked by many threads, ``each`` says who computes the batches. The table gets the same
         rows in the same order.
         """
+        from hulltune.kernels.rows import have_rows
+
         if self._complete:
             return self._rows
         if numbers.max(initial=-1) >= len(self._rows):
             with self._lock:
                 self._grow()
-        unknown = self._rows[numbers] < 0
-        if unknown.any():
-            self._learn(_distinct(numbers[unknown], len(self._rows)), each)
+        asked = np.require(numbers, np.int64, ["C", "W"])
+        if not have_rows(asked, self._rows):
+            self.learn(asked, each=each)
         return self._rows
 
     @property
@@ -148,19 +152,21 @@ class Memory:
         self._refuse_unanswered(questions)
         return rows
 
-    def _learn(self, missing: Int64s, each: Each) -> None:
+    def learn(self, numbers: Int64s, *, each: Each = one_by_one) -> None:
+        """Ask the metric for those of some outputs that have no row; ``known_rows`` has a place for all of them."""
+        from hulltune.kernels.rows import give_rows, without_row
+
         with self._lock:
-            missing = missing[self._rows[missing] < 0]  # another thread may have asked meanwhile
+            missing = without_row(numbers, self._rows)
             # Candidates with equal texts differ where the metric reads a number of each.
             firsts = missing if self.metric.reads else self._outputs.first_equals(missing, each)
-            new = _distinct(firsts[self._rows[firsts] < 0], len(self._rows))
+            new = missing if firsts is missing else without_row(firsts, self._rows)
             rows = np.full(len(new), -1, dtype=np.int64)
             try:
                 describe = self._outputs.lazily_described if self._is_threaded else self._outputs.described
                 questions = self._ask(new, lambda batch: describe(new[batch]), rows, each)
             finally:  # keep the answers that came before an error
-                self._rows[new] = rows
-                self._rows[missing] = self._rows[firsts]
+                give_rows(new, rows, missing, firsts, self._rows)
             # Only after large requests: the check takes longer than a small request.
             if len(missing) > MANY and self._outputs.closed:
                 self._complete = bool(self._rows.min() >= 0)
@@ -266,19 +272,6 @@ class Memory:
             raise Unanswered(tuple(questions.values()), path=self._questions_path, store=store)
 
 
-def _distinct(numbers: Int64s | Int32s, most: int) -> Int64s:
-    """Numbers below ``most`` in increasing order, once each. Of many, marks are faster than sorting."""
-    if np.all(numbers[1:] > numbers[:-1]):  # so come those of all candidates
-        return numbers.astype(np.int64)
-    if len(numbers) < most // MARKED:
-        ordered: Int64s = np.sort(numbers).astype(np.int64)
-        distinct: Int64s = ordered[np.append(True, ordered[1:] != ordered[:-1])]
-        return distinct  # np.unique hashes them, which takes longer
-    marked = np.zeros(most, dtype=np.bool_)
-    marked[numbers] = True
-    return np.flatnonzero(marked)
-
-
 class TextMemory(Memory):
     """A memory of statistics for texts that have no numbers yet: the one to use in a search of your own.
 
@@ -370,24 +363,27 @@ class CompactTable:
         self._fits = True
         self._lock = threading.Lock()
 
-    def of(self, table: Statistics) -> Int32s | None:
+    def of(self, table: Statistics, each: Each = one_by_one) -> Int32s | None:
         """The rows of ``table``, which may only have grown since the last call; None if a sum may not fit."""
         from hulltune.kernels.simd import LANES
 
         if table.dtype.kind not in "iu":
             return None
         with self._lock:
-            new = table[self._done :]
-            if len(new) and self._fits:
-                largest = max(abs(int(new.max(initial=0))), abs(int(new.min(initial=0))))
-                self._fits = largest * (self._sentences + 1) <= LARGEST_SUM
-                width = -(-table.shape[1] // LANES) * LANES
-                if self._fits and len(table) > len(self._rows):
+            if self._done < len(table) and self._fits:
+                if len(table) > len(self._rows):
+                    width = -(-table.shape[1] // LANES) * LANES
                     rows = np.zeros((2 * len(table), width), dtype=np.int32)
                     if self._done:
                         rows[: self._done] = self._rows[: self._done]
                     self._rows = rows
-                if self._fits:
-                    self._rows[self._done : len(table), : table.shape[1]] = new
-                    self._done = len(table)
+                largest = max(each(partial(self._copy, table), range(self._done, len(table), AT_ONCE)))
+                self._fits = largest * (self._sentences + 1) <= LARGEST_SUM
+                self._done = len(table)
             return self._rows.reshape(-1) if self._fits else None
+
+    def _copy(self, table: Statistics, first: int) -> int:
+        """Copy some rows, which mean nothing if one of their numbers is too large; returns the largest of these."""
+        new = table[first : first + AT_ONCE]
+        self._rows[first : first + len(new), : table.shape[1]] = new
+        return max(abs(int(new.max(initial=0))), abs(int(new.min(initial=0))))

@@ -162,17 +162,13 @@ class CompiledConstraints:
 
     def intervals(self, weights: Floats, directions: Floats, reach: Floats | None = None) -> tuple[Floats, Bools]:
         """The range of η for each row of directions (see ``interval``): (directions, 2), and whether there is room."""
+        from hulltune.kernels.intervals import intervals_within
+
         lower, upper = self.lower, self.upper
         if reach is not None and not self.only_direction_matters:
             lower = np.where(np.isinf(lower), -reach, lower)
             upper = np.where(np.isinf(upper), reach, upper)
-        moving = directions != 0.0
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            a, b = (lower - weights) / directions, (upper - weights) / directions
-        lows = np.where(moving, np.minimum(a, b), -math.inf).max(axis=1)
-        highs = np.where(moving, np.maximum(a, b), math.inf).min(axis=1)
-        room = moving.any(axis=1) & (lows < highs) & (lows < math.inf) & (highs > -math.inf)
-        return np.stack([lows, highs], axis=1), room
+        return intervals_within(np.array(weights, dtype=np.float64), np.array(directions, order="C"), lower, upper)
 
     def allow(self, weights: Floats) -> Bools:
         """Whether each row of weights keeps all constraints."""

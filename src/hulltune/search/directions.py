@@ -19,6 +19,8 @@ DUST = 2.0**-40
 """A range below this share of the feature's largest counts as 0: it is what rounding leaves of equal sums."""
 FINEST = 2.0**-500
 """The least unit of a feature; 1 / FINEST is the largest. So a weight and its square are ordinary doubles."""
+AT_ONCE = 1 << 14
+"""Edges of forests whose features are looked at as one part of the work."""
 MOST_AXES = 256
 """The most axes of a round where not all must be searched: with very many features, others have their turn later."""
 
@@ -29,7 +31,7 @@ def feature_units(corpus: Corpus, *, each: Each = one_by_one) -> Floats:
     It is the mean, over the sentences in which the feature differs, of its range over the hypotheses of a list or the
     derivations of a forest. It is 0 for a feature that never differs within a sentence: its weight changes nothing.
     Duplicates do not change it, nor does the order of sentences, nor sentences without the feature.
-    ``each`` says who looks at the features of a matrix. O(edges × features).
+    ``each`` says who looks at the features of a matrix, or at the sentences of forests. O(edges × features).
     """
     width = len(corpus.feature_names)
     edges = corpus.sentence_edges
@@ -37,7 +39,7 @@ def feature_units(corpus: Corpus, *, each: Each = one_by_one) -> Floats:
     if not len(starts):
         return np.zeros(width)
     if corpus.nodes > len(corpus):
-        return np.array([_mean_of_positive(column) for column in _forest_ranges(corpus).T])
+        return np.array([_mean_of_positive(column) for column in _forest_ranges(corpus, each).T])
     if isinstance(corpus.features, SparseFeatures):
         return _units_of_rows(corpus, corpus.features.tidy())
     values = corpus.features.values
@@ -88,26 +90,31 @@ def _mean_of_positive(ranges: Floats) -> float:
         return math.inf
 
 
-def _forest_ranges(corpus: Corpus) -> Floats:
+def _forest_ranges(corpus: Corpus, each: Each) -> Floats:
     """For each sentence and feature, the range over derivations: (sentences, features).
 
-    Sparse rows are unpacked one sentence at a time, and only for the features that the sentence has.
+    Sparse rows are unpacked a sentence at a time, and only for the features that it has.
     """
     from hulltune.kernels.feature_ranges import feature_ranges
 
     graph = corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails
     features = corpus.features
-    if isinstance(features, DenseFeatures):
-        found: Floats = feature_ranges(*graph, 0, len(corpus), np.ascontiguousarray(features.values.T))
-        return found
-    ranges = np.zeros((len(corpus), features.width))
-    for sentence in range(len(corpus)):
-        rows = features.rows(int(corpus.sentence_edges[sentence]), int(corpus.sentence_edges[sentence + 1]))
+    ranges = np.zeros((len(corpus), features.shape[1]))
+
+    def fill(some: slice) -> None:
+        first, last = corpus.sentence_edges[[some.start, some.stop]].tolist()
+        rows = features.rows(first, last)
+        if isinstance(rows, DenseFeatures):
+            columns = np.ascontiguousarray(rows.values.T)
+            ranges[some] = feature_ranges(*graph, some.start, some.stop, columns)
+            return
         present, place = np.unique(rows.columns, return_inverse=True)
         columns = np.zeros((len(present), rows.shape[0]))
         edges = np.repeat(np.arange(rows.shape[0]), np.diff(rows.offsets))
         np.add.at(columns, (place, edges), rows.values)
-        ranges[sentence, present] = feature_ranges(*graph, sentence, sentence + 1, columns)[0]
+        ranges[some, present] = feature_ranges(*graph, some.start, some.stop, columns)
+
+    each(fill, corpus.parts(AT_ONCE if isinstance(features, DenseFeatures) else 1))
     return ranges
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import islice
 from typing import ClassVar
 
@@ -15,7 +16,7 @@ from hulltune.arrays import Floats
 from hulltune.defaults import EVOLUTIONS
 from hulltune.search.climb import Climb
 from hulltune.search.climbing import LAST, OTHERS, TOGETHER, Climber, Ends, Heat, Position, Start
-from hulltune.search.matrices import lower_factor, product, rounded, square_sum
+from hulltune.search.matrices import BITS, product, rounded, square_sum
 from hulltune.search.starts import random_start, start_near
 from hulltune.search.strategy import Setting
 from hulltune.search.whitening import Whitening
@@ -129,6 +130,10 @@ class Evolution:
         self._covariance = product(root.T, root)
         self._path, self._drawn_path = np.zeros(count), np.zeros(count)
         self._generation = 0
+        variance = 2.0 / (9.0 * count)
+        roots = 1.0 - variance + math.sqrt(variance) * QUANTILES  # of the square of the length: Wilson & Hilferty 1931
+        lengths = np.sqrt(count * roots * roots * roots)
+        self._steps = np.concatenate([-lengths[::-1], lengths])
         self._length = math.sqrt(count) * (1.0 - 1.0 / (4.0 * count) + 1.0 / (21.0 * count**2))  # of normal numbers
         self.patience = 10 + count // 2
 
@@ -144,11 +149,7 @@ class Evolution:
     @property
     def steps(self) -> Floats:
         """The points of a line at which losses are read, on both sides of the mean: quantiles of a step's length."""
-        count = len(self._mean)
-        variance = 2.0 / (9.0 * count)
-        roots = 1.0 - variance + math.sqrt(variance) * QUANTILES  # of the square of the length: Wilson & Hilferty 1931
-        lengths = np.sqrt(count * roots * roots * roots)
-        return self._spread * np.concatenate([-lengths[::-1], lengths])
+        return self._spread * self._steps
 
     def directions(self, lines: Floats) -> Floats:
         """The directions over all weights of lines over the axes."""
@@ -156,14 +157,18 @@ class Evolution:
 
     def draw(self, count: int, rng: Generator) -> tuple[Floats, Floats]:
         """Random directions of unit length, and the lines over the axes that the covariance makes of them."""
+        from hulltune.kernels.evolution import lines_of_draws
+
         drawn = rng.standard_normal((count, len(self._mean)))
         drawn = rounded(drawn / np.sqrt(np.sum(drawn * drawn, axis=1))[:, None])
-        factor = lower_factor(self._covariance)
-        assert factor is not None, "a sum of a positive definite matrix and squares"
-        return drawn, product(drawn, factor.T)
+        is_positive, lines = lines_of_draws(drawn, self._covariance, BITS)
+        assert is_positive, "a sum of a positive definite matrix and squares"
+        return drawn, lines
 
     def learn(self, drawn: Floats, lines: Floats, losses: Floats) -> bool:
         """Learn from the losses at the steps of each line (NaN outside of the constraints), and whether to go on."""
+        from hulltune.kernels.evolution import weighted_samples
+
         best = np.argsort(losses, axis=None, kind="stable")[: int(np.isfinite(losses).sum()) // 2]  # NaN comes last
         if len(best) < 2 or not losses.flat[best[0]] < np.nanmax(losses):
             return False
@@ -175,17 +180,11 @@ class Evolution:
         one_rate = 2.0 / ((count + 1.3) ** 2 + effective)
         many_rate = min(1.0 - one_rate, 2.0 * (effective - 2.0 + 1.0 / effective) / ((count + 2.0) ** 2 + effective))
 
-        line, place = np.divmod(best, losses.shape[1])
-        lengths = (self.steps / self._spread)[place]
-        pull, square = np.zeros((2, len(lines)))
-        np.add.at(pull, line, shares * lengths)
-        np.add.at(square, line, shares * lengths * lengths)
-        step = np.sum(pull[:, None] * lines, axis=0)
+        step, drawn_step, squares = weighted_samples(best, shares, self.steps / self._spread, lines, drawn, BITS)
         self._mean = self._mean + self._spread * step
         self._generation += 1
-        self._drawn_path = (1.0 - step_rate) * self._drawn_path + math.sqrt(
-            step_rate * (2.0 - step_rate) * effective
-        ) * np.sum(pull[:, None] * drawn, axis=0)
+        stride = math.sqrt(step_rate * (2.0 - step_rate) * effective)
+        self._drawn_path = (1.0 - step_rate) * self._drawn_path + stride * drawn_step
         relative = math.sqrt(square_sum(self._drawn_path)) / self._length
         settled = 1.0 - (1.0 - step_rate) ** (2 * self._generation)
         is_steady = relative * relative / settled < (1.4 + 2.0 / (count + 1.0)) ** 2
@@ -195,12 +194,7 @@ class Evolution:
             self._path = self._path + math.sqrt(path_rate * (2.0 - path_rate) * effective) * step
         else:
             kept += one_rate * path_rate * (2.0 - path_rate)
-        spread_out = rounded(np.sqrt(square)[:, None] * lines)
-        self._covariance = (
-            kept * self._covariance
-            + one_rate * self._path[:, None] * self._path
-            + many_rate * (spread_out.T @ spread_out)
-        )
+        self._covariance = kept * self._covariance + one_rate * self._path[:, None] * self._path + many_rate * squares
         growth = step_rate / damping * (relative - 1.0)
         self._spread *= 1.0 + growth + growth * growth / 2.0  # exp to the second order, which no library rounds
         return self._rescaled()
@@ -216,6 +210,7 @@ class Evolution:
         return widest > LEAST_SPREAD * self._size and self._spread < MOST_SPREAD * self._size
 
 
+@cache
 def _shares(count: int) -> Floats:
     """The share of each of the best samples in the next mean, which falls with the logarithm of its place."""
     falling = np.array([math.log((count + 0.5) / place) for place in range(1, count + 1)])

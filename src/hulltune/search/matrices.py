@@ -31,15 +31,10 @@ def product(a: Floats, b: Floats) -> Floats:
 
 def lower_factor(matrix: Floats) -> Floats | None:
     """Cholesky's factor L with L Lᵀ = matrix, in order; None if the matrix is not positive definite. O(n³)."""
-    left = matrix.copy()
-    factor = np.zeros_like(matrix)
-    for k in range(len(matrix)):
-        if not left[k, k] > 0.0:
-            return None
-        factor[k:, k] = left[k:, k] / math.sqrt(left[k, k])
-        column = factor[k + 1 :, k]
-        left[k + 1 :, k + 1 :] -= column[:, None] * column
-    return factor
+    from hulltune.kernels.cholesky import cholesky
+
+    is_positive, factor = cholesky(matrix)
+    return factor if is_positive else None
 
 
 def inverse_of_lower(factor: Floats) -> Floats:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,12 +120,13 @@ class Outputs:
         return self.described(np.array([number]))[1][0] if number >= 0 else ""
 
     def first_equals(self, numbers: Int64s, each: Each = one_by_one) -> Int64s:
-        """For each output, the first of its sentence with the same words."""
+        """For each output, the first of its sentence with the same words; the array itself if that is known of all."""
         if self.closed:
             return self._first_of_equal_edges(each)[numbers]
-        firsts: Int64s = numbers.copy()
         listed = numbers < self._first_met
+        firsts: Int64s = numbers
         if listed.any():
+            firsts = numbers.copy()
             firsts[listed] = self._first_of_equal_edges(each)[numbers[listed]]
         return firsts
 
@@ -139,18 +139,17 @@ class Outputs:
         corpus = self.corpus
         as_bytes = np.ascontiguousarray(corpus.labels).view(np.uint8)
         nothing = np.zeros((0, 0), order="F")
-        cuts = np.searchsorted(corpus.sentence_edges[:-1], np.arange(AT_ONCE, corpus.edges, AT_ONCE))
         firsts = np.empty(corpus.edges, dtype=np.int64)
 
-        def fill(sentences: tuple[int, int]) -> None:
-            ends = corpus.sentence_edges[sentences[0] : sentences[1] + 1]
+        def fill(some: slice) -> None:
+            ends = corpus.sentence_edges[some.start : some.stop + 1]
             first, last = int(ends[0]), int(ends[-1])
             offsets = corpus.label_offsets[first : last + 1] * corpus.labels.itemsize
             hashes = texts.hash_texts(as_bytes, offsets)
             firsts[first:last] = texts.first_equals(as_bytes, offsets, nothing, hashes, ends - first)
             firsts[first:last] += first
 
-        each(fill, list(pairwise([0, *np.unique(cuts).tolist(), len(corpus)])))
+        each(fill, corpus.parts(AT_ONCE))
         self._firsts = firsts
         return firsts
 

@@ -52,6 +52,7 @@ LEAST_SUMMED = 512
 """The fewest sentences whose statistics are added up as one part of the work."""
 MOST_ROWS = 1 << 18
 """The most rows of statistics whose losses are asked for at once, where a rough loss does not choose among them."""
+NOTHING = np.zeros(1, dtype=np.int64)
 CUTS = 4
 """Shards of forests for each thread: sentences differ in work, and a thread that is done takes the next shard."""
 
@@ -307,6 +308,7 @@ class Problem:
         """The error surfaces along several directions, each within its interval; see ``changes``."""
         with self.changes(origin, directions, intervals, judged=judged, runner=runner) as changes:
             self.learn(changes, runner)
+            self.memory.compact(each=runner.each)  # before the lines, each of which needs it
             return runner.each(self.surface, _lines(changes, intervals))
 
     @contextmanager
@@ -341,12 +343,12 @@ class Problem:
         line, with their losses (unless ``only_best``, all intervals whose losses are not above it);
         and the losses at the ``points`` of each line, which increase. None if statistics are no small whole numbers.
 
-        The metric is asked for the losses of few intervals, once for all lines.
+        The metric is asked for the losses of few intervals.
         """
         from hulltune.kernels.line_minima import line_minima
 
         row_of = self.learn(changes, runner)
-        compact = self.memory.compact()  # after the rows were asked for: the table may have grown
+        compact = self.memory.compact(each=runner.each)  # after the rows were asked for: the table may have grown
         if compact is None:
             return None
         lines, width, rough = len(intervals), self.table.shape[1], self.metric.rough
@@ -357,24 +359,30 @@ class Problem:
         others = self.empty_rows
         least = rough.value(below, width)
 
-        def minima_of(part: slice) -> tuple[Int64s, Int64s, Floats, Floats]:
+        # The metric is asked once for all lines, unless there are so many intervals that threads should share them.
+        many = rough.kind == UNKNOWN or not only_best
+
+        def minima_of(part: slice) -> tuple[Int64s, Int64s, NDArray[Any]]:
             _, offsets, numbers, statistics = line_minima(
                 changes.all_lefts, changes.all_outputs, changes.begins[part], changes.ends[part],
                 intervals[part, 0].copy(), row_of, others, compact, width, rough.kind, rough.numbers, least[part],
                 only_best, points[part], breakpoints[part], counts[part], sampled[part].reshape(-1),
             )  # fmt: skip
-            at_points = sampled[part].reshape(-1, width)
-            return np.diff(offsets), numbers, self.metric.losses(statistics), self.metric.losses(at_points)
+            return np.diff(offsets), numbers, self.metric.losses(statistics) if many else statistics
 
         parts = lines_in_parts(sizes, runner.parts, MOST_ROWS if rough.kind == UNKNOWN else None)
-        found = runner.each(minima_of, parts)
+        found = zip(*runner.each(minima_of, parts), strict=True)
+        sizes, numbers, values = map(np.concatenate, found)
+        at_points = sampled.reshape(-1, width)
+        losses = self.metric.losses(at_points if many else np.concatenate([values, at_points]))
+        inside = len(losses) - len(at_points)
         return Minima(
             breakpoints=breakpoints,
             counts=counts,
-            offsets=np.concatenate([[0], np.cumsum(np.concatenate([each[0] for each in found]))]).astype(np.int64),
-            numbers=np.concatenate([each[1] for each in found]),
-            losses=np.concatenate([each[2] for each in found]),
-            sampled=np.concatenate([each[3] for each in found]).reshape(points.shape),
+            offsets=np.concatenate([NOTHING, np.cumsum(sizes)]),
+            numbers=numbers,
+            losses=values if many else losses[:inside],
+            sampled=losses[inside:].reshape(points.shape),
         )
 
     def release(self, minima: Minima) -> None:
@@ -391,20 +399,22 @@ class Problem:
 
     def learn(self, changes: Changes, runner: Runner = HERE) -> Int64s:
         """The rows of all outputs, after the metric was asked for those that win somewhere on the lines."""
-        from hulltune.kernels.line_minima import unknown_outputs
+        from hulltune.kernels.rows import mark_without_row
 
         if self.metric.waits:  # its questions are those of one line after the other, and no more
             for outputs in changes.outputs:
                 self.memory.row_of(outputs)
         elif not self.memory.complete:
             rows = self.memory.known_rows()
+            marked = np.zeros(len(rows), dtype=np.bool_)
 
-            def unknown_of(lines: slice) -> Int64s:
-                return unknown_outputs(changes.all_outputs, changes.begins[lines], changes.ends[lines], rows)
+            def mark(lines: slice) -> None:
+                mark_without_row(changes.all_outputs, changes.begins[lines], changes.ends[lines], rows, marked)
 
-            unknown = runner.each(unknown_of, lines_in_parts(changes.ends - changes.begins, runner.parts))
-            if any(map(len, unknown)):
-                self.memory.row_of(np.unique(np.concatenate(unknown)), each=runner.each)
+            runner.each(mark, lines_in_parts(changes.ends - changes.begins, runner.parts))
+            unknown = np.flatnonzero(marked)
+            if len(unknown):
+                self.memory.learn(unknown, each=runner.each)
         return self.memory.known_rows()
 
     def derivations(
@@ -423,7 +433,7 @@ class Problem:
     @property
     def is_lists(self) -> bool:
         """Whether all sentences are n-best lists."""
-        return bool(self._sentences.is_list.all())
+        return self._sentences.are_lists
 
     def choices(self) -> tuple[Int64s, Int64s]:
         """Offsets by sentence, and outputs: all hypotheses of a list, and the outputs of a forest met so far."""

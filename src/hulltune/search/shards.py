@@ -113,6 +113,11 @@ class Sentences:
         return one_node
 
     @cached_property
+    def are_lists(self) -> bool:
+        """Whether all sentences are n-best lists."""
+        return bool(self.is_list.all())
+
+    @cached_property
     def in_order(self) -> Bools:
         """For each sentence, whether its edges put out their tails in order."""
         return in_order(self.corpus)
@@ -353,29 +358,28 @@ Room = tuple[Floats, Int32s]
 def joined(found: Sequence[Changes], runner: Runner | None = None, rooms: list[Room] | None = None) -> Changes:
     """The changes of all shards together, sentence by sentence in the order of the shards.
 
-    They are copied into one of ``rooms`` that is large enough, or into fresh memory; each part of the lines by itself.
+    They are copied into one of ``rooms`` that is large enough, or into fresh memory; those of each shard by themselves.
     """
     if len(found) == 1:
         return found[0]
-    from hulltune.kernels.joining import append_segments
+    from hulltune.kernels.joining import copy_segments
 
     runner = HERE if runner is None else runner
-    sizes = np.array([part.ends - part.begins for part in found])
-    ends = np.cumsum(sizes.sum(axis=0))
-    begins = ends - sizes.sum(axis=0)
+    sizes = np.array([part.ends for part in found]) - np.array([part.begins for part in found])
+    after = np.cumsum(sizes, axis=0)
+    ends = np.cumsum(after[-1])
+    begins = ends - after[-1]
+    places = begins + (after - sizes)
     room = rooms.pop() if rooms else (np.empty(0), np.empty(0, dtype=np.int32))
     if len(room[0]) < ends[-1]:
         most = int(ends[-1]) + int(ends[-1]) // 8
         room = np.empty(most), np.empty(most, dtype=np.int32)
-    places = begins.copy()
 
-    def append(lines: slice) -> None:
-        for part in found:
-            append_segments(
-                part.all_lefts, part.all_outputs, part.begins[lines], part.ends[lines], places[lines], *room
-            )
+    def copy(shard: int) -> None:
+        part = found[shard]
+        copy_segments(part.all_lefts, part.all_outputs, part.begins, part.ends, places[shard], *room)
 
-    runner.each(append, lines_in_parts(sizes.sum(axis=0), runner.parts))
+    runner.each(copy, range(len(found)))
     return Changes(*room, begins, ends, room)
 
 

@@ -91,8 +91,8 @@ def search_lines(
     """The best step along each direction within the constraints; all share one pass over the features.
 
     Directions are restricted to the weights that may move. Steps are at most ``within`` long, as multiples of their
-    direction: short lines cost less. ``points`` asks for the loss at some points of each line,
-    too, a row of them for each direction: they are read off the error surface and cost next to nothing.
+    direction: short lines cost less. ``points`` asks for the loss at some points of each line, too, a row of them for
+    each direction, in increasing order: they are read off the error surface and cost next to nothing.
     """
     at_once = max(AT_ONCE // len(origin), LEAST_AT_ONCE)
     search = partial(_search_some, problem, origin, current_loss, constraints, policy, reach, within, runner)
@@ -130,20 +130,16 @@ def _search_some(
     """The best step along each of the directions, which are few enough for tables over all weights."""
     lines = constraints.restrict(directions)
     intervals, room = constraints.intervals(origin, lines, reach)
-    intervals = np.clip(intervals, -within, within)
+    intervals = np.minimum(np.maximum(intervals, -within), within)
     lines, intervals, points = lines[room], intervals[room], points[room]
     numbers = np.flatnonzero(room)
     if not len(lines):
         return Round(origin, current_loss, numbers, lines, np.empty(0), np.empty(0), points)
-    order = np.argsort(points, axis=1)
-    ordered = np.take_along_axis(points, order, axis=1)
-    asked = Lines(origin, lines, intervals, current_loss, policy, _sizes_beside(origin, lines), ordered)
+    asked = Lines(origin, lines, intervals, current_loss, policy, _sizes_beside(origin, lines), points)
     if problem.searcher is None:
-        etas, losses, at_points = steps_here(problem, asked, runner)
+        etas, losses, sampled = steps_here(problem, asked, runner)
     else:
-        etas, losses, at_points = problem.searcher.best_steps(problem, asked, runner)
-    sampled = np.empty_like(points)
-    np.put_along_axis(sampled, order, at_points, axis=1)
+        etas, losses, sampled = problem.searcher.best_steps(problem, asked, runner)
     sampled[(points < intervals[:, :1]) | (points > intervals[:, 1:])] = np.nan
     kept = _kept(origin, lines, etas, constraints)
     return Round(origin, current_loss, numbers[kept], lines[kept], etas[kept], losses[kept], sampled[kept])
@@ -183,7 +179,8 @@ def _sizes_beside(origin: Floats, directions: Floats) -> Floats:
     largest, along = np.max(np.abs(origin)), np.max(np.abs(directions), axis=1)
     with np.errstate(all="ignore"):
         # Divided by their largest entries, because the squares of the weights themselves may over- or underflow.
-        ratios = np.linalg.norm(origin / largest) / np.linalg.norm(directions / along[:, None], axis=1)
+        own, theirs = origin / largest, directions / along[:, None]
+        ratios = np.sqrt(own @ own) / np.sqrt(np.sum(theirs * theirs, axis=1))
         sizes = ratios * (largest / along)
     usable: Floats = np.where((sizes > 0.0) & (sizes < np.inf), sizes, 1.0)
     return usable

@@ -46,16 +46,15 @@ def nearest_outputs(
         return [()] * len(corpus)
     symbols = _character_symbols(corpus, prepared) if prepared.by_character else _word_symbols(corpus, prepared)
     sizes = np.diff(symbols.offsets)
-    slots = _slots(corpus)
 
     def search(sentence: int) -> tuple[Nearest, ...]:
-        from hulltune.kernels.nearest_output import Words, nearest_derivation
+        from hulltune.kernels.nearest_output import Words, nearest_derivation, tails_put_out
 
         found = []
-        first, last = corpus.sentence_edges[sentence], corpus.sentence_edges[sentence + 1]
+        first, last = corpus.sentence_edges[sentence : sentence + 2].tolist()
         nodes = int(corpus.node_offsets[sentence + 1] - corpus.node_offsets[sentence])
-        only_prefixes = bool(slots.come_first[first:last].all())
-        if first == last or slots.repeat[first:last].any():
+        only_prefixes, repeats = tails_put_out(corpus.label_offsets, corpus.labels, first, last)
+        if first == last or repeats:
             return ()
         put_out = corpus.labels[corpus.label_offsets[first] : corpus.label_offsets[last]]
         if symbols.odd[put_out[put_out >= 0]].any():
@@ -64,7 +63,7 @@ def nearest_outputs(
             int(corpus.node_offsets[sentence]), corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
             corpus.label_offsets, corpus.labels, symbols.offsets, symbols.ids,
         )  # fmt: skip
-        labels = len(put_out) + int(sizes[put_out[put_out >= 0]].sum()) + int(last - first)
+        labels = len(put_out) + int(sizes[put_out[put_out >= 0]].sum()) + last - first
         for reference in prepared.references_of(sentence):
             target = np.append(reference, symbols.end).astype(np.int32)
             columns = len(target) + 1
@@ -131,25 +130,3 @@ def _may_be_empty(forest: Forest) -> bool:
                 empty[node] = True
                 break
     return bool(empty[forest.root])
-
-
-@dataclass(frozen=True)
-class _Slots:
-    """Facts about the tails among the labels of each edge."""
-
-    come_first: Bools
-    """Whether there is no tail, or a single one as the first label."""
-    repeat: Bools
-    """Whether a tail occurs twice."""
-
-
-def _slots(corpus: Corpus) -> _Slots:
-    places = np.flatnonzero(corpus.labels < 0)
-    edges = np.searchsorted(corpus.label_offsets, places, side="right") - 1
-    come_first = np.ones(corpus.edges, dtype=np.bool_)
-    come_first[edges[places != corpus.label_offsets[edges]]] = False
-    repeat = np.zeros(corpus.edges, dtype=np.bool_)
-    order = np.lexsort((corpus.labels[places], edges))
-    same = (np.diff(edges[order]) == 0) & (np.diff(corpus.labels[places][order]) == 0)
-    repeat[edges[order][1:][same]] = True
-    return _Slots(come_first, repeat)

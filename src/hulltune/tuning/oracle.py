@@ -168,7 +168,8 @@ def _short_search(problem: Problem, threads: int | None) -> tuple[Int64s, Floats
     """The outputs that win somewhere along the axes, from equal weights over scaled features and from the best of some
     steps on; and the last weights. Nothing of it is random, and no constraints or starts of a run matter.
     """
-    units, runner = feature_units(problem.corpus), runner_of(threads)
+    runner = runner_of(threads)
+    units = feature_units(problem.corpus, each=runner.each)
     free = Constraints().compile(problem.feature_names)
     weights = free.start(units)
     axes = some_axes(units)

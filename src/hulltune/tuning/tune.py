@@ -26,11 +26,12 @@ from hulltune.metrics.statistics import for_data
 from hulltune.metrics.store import Store, opened
 from hulltune.search.cluster.starting import searcher_of
 from hulltune.search.constraints import Constraints
+from hulltune.search.outputs import Outputs
 from hulltune.search.problem import Picks, Problem
 from hulltune.search.shards import Runner, runner_of
 from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Found, Report, Setting, Start, Status, Strategy
-from hulltune.threads import check_threads
+from hulltune.threads import check_threads, each
 from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_references, as_weights, judged, like
 from hulltune.tuning.oracle import Oracle, oracle_of
@@ -145,11 +146,10 @@ def tune(
         found = read(data, threads=run.threads)
         shown = other_metrics(for_data(chosen, found), also)
         dataset = judged(found, as_references(references), chosen, *shown)
-        problem = Problem.of(dataset, chosen, store=kept, questions=questions)
+        problem, *others = _problems(dataset, [chosen, *shown], kept, questions, run.threads)
         unseen = None
         if heldout is not None:
             unseen = Problem.of(like(dataset, heldout, chosen), chosen, store=kept, questions=questions)
-        others = [Problem.of(dataset, other, outputs=problem.outputs, store=kept) for other in shown]
         taken = time.perf_counter()
         first = None if start is None else as_weights(start)
         searched = stack.enter_context(
@@ -178,6 +178,22 @@ def other_metrics(metric: Metric, also: Sequence[str | Metric] | None) -> list[M
     if also is None:
         also = TEXT_METRICS if metric.name in TEXT_METRICS else ()
     return [other for other in map(get_metric, also) if other.signature != metric.signature]
+
+
+def _problems(
+    dataset: Dataset, metrics: Sequence[Metric], store: Store | None, questions: str | Path | None, threads: int
+) -> list[Problem]:
+    """The problem of each metric over a dataset that has the columns of all as qualities; the first one may ask
+    ``questions``. All share the numbers of outputs. References are prepared in threads where all metrics allow it.
+    """
+    outputs = Outputs(dataset.corpus)
+
+    def problem_of(place: int) -> Problem:
+        asked = questions if place == 0 else None
+        return Problem.of(dataset, metrics[place], outputs=outputs, store=store, questions=asked)
+
+    beside = store is None and all(metric.threaded for metric in metrics)
+    return each(problem_of, range(len(metrics)), threads if beside else 1)
 
 
 def _checked_outputs(dataset: Dataset, problem: Problem, result: TuneResult, threads: int) -> Reranked:
