@@ -310,6 +310,38 @@ def sentences() -> str:
     return _table(head, rows)
 
 
+JOBS = {
+    "lists": "tuning lists, 8000 × 100",
+    "forests": "tuning forests, over 10^6 edges",
+    "forest lines": "16 lines over these forests",
+    "certified": "certified search, 4000 × 100 × 3",
+    "statistics": "statistics of 800,000 outputs",
+    "reading": "reading a folder of 4,000 lattices (SLF), and packing",
+    "arithmetic": "a plain loop of arithmetic",
+    "memory": "a plain loop over memory",
+}
+"""The jobs of benchmarks/scaling.py, as people would call them."""
+
+
+def threads() -> str:
+    """Whole jobs with the most threads that were measured, and what their parts would allow."""
+    rows = []
+    for name, found in measured("scaling")["jobs"].items():
+        outside = found.get("outside")
+        most = max(found["seconds"], key=int)
+        rows.append(
+            (
+                JOBS[name],
+                f"{found['seconds']['1']:.2f}",
+                f"{found['speed_up'][most]:.2f}",
+                f"{outside['share']:.1%}".replace("%", " %") if outside else "–",
+                f"{outside['best_speed_up']:.1f}" if outside else "–",
+            )
+        )
+    head = ("", "seconds, 1 thread", f"{most} threads", "outside of shared parts", "16 threads at best")
+    return _table(head, sorted(rows, key=lambda row: list(JOBS.values()).index(row[0])))
+
+
 def cluster_speed() -> str:
     """One worker and two on lists."""
     rows = [
@@ -372,6 +404,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "reading": reading,
     "forests": forests,
     "large": large,
+    "threads": threads,
     "cluster speed": cluster_speed,
     "cluster model": cluster_model,
     "cluster whole": cluster_whole,
