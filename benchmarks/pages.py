@@ -39,10 +39,9 @@ def fast() -> str:
     tuning, proven = measured("tuning"), measured("certified")["targets"][0]
     search, run = tuning["line searches"][0], tuning["whole run"]
     words = [
-        f"**Fast**: {search['sentences']:,} lists of {search['hypotheses']} candidates tuned for BLEU in",
-        f"{run['CPU seconds']:.0f} s of one core (Moses' `mert`: {run['Moses, seconds']:.0f}), two weights of a",
-        f"recogniser proven best in {_digits(proven['seconds'])} s.",
-        "[Benchmarks](docs/benchmarks.md) also say where others lead.",
+        f"**[Fast](docs/benchmarks.md)**: {search['sentences']:,} × {search['hypotheses']} candidates tuned for BLEU",
+        f"in {run['CPU seconds']:.0f} s (Moses' `mert`: {run['Moses, seconds']:.0f}), two weights",
+        f"proven best in {_digits(proven['seconds'])} s.",
     ]
     return _wrapped(" ".join(words))
 
