@@ -25,6 +25,13 @@ class Climb(Climbing):
 
     A climb ends after ``patience`` rounds in a row without gain; in the last of them all axes are searched (of more
     than MOST_AXES, so many).
+
+    >>> from hulltune import Climb, tune
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> result = tune(task.lists, metric="wer", search=Climb(restarts=1))
+    >>> result.score < result.start_score
+    True
     """
 
     name: ClassVar[str] = "random"

@@ -45,6 +45,13 @@ class LineCma(Climb):
     steps would end. From these 128 samples for the price of 16 lines the mean, the covariance and the size of steps
     are updated. The first covariance is that of whitened directions. After generations without gain, a climb
     (see Climb) from the best weights ends the search.
+
+    >>> from hulltune import LineCma, tune
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> result = tune(task.lists, metric="wer", search=LineCma(restarts=1))
+    >>> result.score < result.start_score
+    True
     """
 
     name: ClassVar[str] = "cma"
