@@ -37,7 +37,9 @@ class Climb(Climbing):
     name: ClassVar[str] = "random"
 
     directions: int = DIRECTIONS
+    """The number of lines that a round searches."""
     patience: int = 2
+    """The number of rounds in a row without gain after which a climb ends."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -61,7 +61,9 @@ class LineCma(Climb):
     judged: ClassVar[int] = 3 * LAST
 
     restarts: int = EVOLUTIONS
+    """The number of searches beside that from the start: one in three from random weights, the rest near good ones."""
     max_rounds: int = 1000
+    """The most generations of a search, and the most rounds of a climb before or after it."""
 
     def heats(self, setting: Setting, rngs: Sequence[Generator], ends: Ends) -> Iterator[Heat]:
         """The start, then so many starts side by side, each to its end. They lie on the way from the best weights so
