@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -305,7 +306,7 @@ def test_weights_of_a_problem_may_be_given_in_any_way() -> None:
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
 def test_rows_are_copied_in_parts(count: int, dtype: type) -> None:
     rng = np.random.default_rng(count)
-    table = rng.integers(-9, 9, (50, 3)).astype(dtype)
+    table: NDArray[Any] = rng.integers(-9, 9, (50, 3)).astype(dtype)
     rows = rng.integers(0, 50, count)
     found = some_rows(table, rows, Threads(3))
     assert found.dtype == table.dtype
