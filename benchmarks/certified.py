@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from benchmarks.lists import synthetic
 from benchmarks.timing import table, verdict, write_json
 from hulltune import Dataset, read
+from hulltune.defaults import DEFAULT_SEARCH
 from hulltune.formats import read_weights
 from hulltune.metrics import get_metric
 from hulltune.search.certified.certify import Proven, certify
@@ -34,6 +35,7 @@ from hulltune.search.climb import Climb
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
+from hulltune.search.strategies import get_strategy
 from hulltune.tuning import Run
 from hulltune.tuning.inputs import as_dataset
 
@@ -141,9 +143,9 @@ def trials(case: Case, points: Floats) -> tuple[float, float]:
 
 
 def default_tune(case: Case) -> tuple[float, float]:
-    """The result of the default search, line searches from many starts, over the free weights."""
+    """The result of the default search over the free weights."""
     problem = case.problem()
-    run = Run(Climb(), case.constraints(), oracle=False, samples=1)
+    run = Run(get_strategy(DEFAULT_SEARCH), case.constraints(), oracle=False, samples=1)
     before = time.process_time()
     result = run.tune(problem)
     return result.score, time.process_time() - before
@@ -162,7 +164,7 @@ def alternatives(selected: Sequence[Case], certified: Sequence[dict[str, Any]]) 
                 points = np.array(np.meshgrid(*axes)).reshape(2, -1).T
                 contenders[f"grid of {side * side}"] = partial(trials, case, points)
         contenders["1000 random trials"] = partial(trials, case, rng.uniform(lows, highs, (1000, len(lows))))
-        contenders["default tune"] = partial(default_tune, case)
+        contenders[f"--search {DEFAULT_SEARCH}"] = partial(default_tune, case)
         rows.append((case.name, "certified", f"{proof['value']:.4f}", f"{proof['seconds']:.2f}"))
         for name, run in contenders.items():
             score, seconds = run()

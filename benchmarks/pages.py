@@ -46,10 +46,9 @@ def fast() -> str:
     tuning, proven = measured("tuning"), measured("certified")["targets"][0]
     search, run = tuning["line searches"][0], tuning["whole run"]
     words = [
-        f"**Fast**: {search['sentences']:,} lists of {search['hypotheses']} candidates tuned for BLEU in",
-        f"{run['CPU seconds']:.0f} s of one core (Moses' `mert`: {run['Moses, seconds']:.0f}), two weights of a",
-        f"recogniser proven best in {_digits(proven['seconds'])} s.",
-        "[Benchmarks](docs/benchmarks.md) also say where others lead.",
+        f"**[Fast](docs/benchmarks.md)**: {search['sentences']:,} × {search['hypotheses']} candidates tuned for BLEU",
+        f"in {run['CPU seconds']:.0f} s (Moses' `mert`: {run['Moses, seconds']:.0f}), two weights",
+        f"proven best in {_digits(proven['seconds'])} s.",
     ]
     return _wrapped(" ".join(words))
 
@@ -95,8 +94,9 @@ def whole_run() -> str:
     return _wrapped(
         f"From the text file ({run['megabytes of text']:.0f} MB, 1,000 lists of 100 candidates, 14 features) to tuned "
         f"weights, BLEU, {run['line searches']:,} line searches: {run['CPU seconds']:.1f} s of CPU time, "
-        f"{run['wall seconds']:.1f} s on {run['cpus']} cores. "
-        f"Moses' `mert` took {run['Moses, seconds']:.0f} s, Z-MERT {run['Z-MERT, seconds']:.0f} s."
+        f"{run['wall seconds']:.1f} s on {run['cpus']} cores "
+        f"(`--search {run['search']}`). Moses' `mert` took {run['Moses, seconds']:.0f} s, "
+        f"Z-MERT {run['Z-MERT, seconds']:.0f} s."
     )
 
 
@@ -114,7 +114,8 @@ def quality() -> str:
         ]
         seconds = [task["contenders"][name]["seconds"] for task in found.values()]
         rows.append([name, *scores, f"{min(seconds):.2g} to {max(seconds):.2g}" if max(seconds) else "0"])
-    return _table(head, rows)
+    searches = " and ".join(sorted({task["search"] for task in found.values()}))
+    return f"{_table(head, rows)}\n\nThe rows of hulltune are those of `--search {searches}`."
 
 
 def _mean(cell: Mapping[str, Any], part: str) -> str:
@@ -203,7 +204,7 @@ def certified() -> str:
                 "0" if case["gap"] == 0 else f"{case['gap']:.1g}",
                 f"{case['boxes']:,}",
                 _digits(case["seconds"]),
-                "; ".join(f"{other['how']} {_score(other['value'], case['metric'])}" for other in others),
+                "; ".join(f"{_as_code(other['how'])} {_score(other['value'], case['metric'])}" for other in others),
             )
         )
     head = ("data, free weights", "metric", "best there is", "gap", "boxes", "seconds", "what others find")
@@ -437,6 +438,10 @@ def _round(value: float, digits: int) -> str:
 
 def _score(value: float, metric: str) -> str:
     return f"{100 * value:.2f} %" if metric.startswith("wer") else f"{value:.2f}"
+
+
+def _as_code(name: str) -> str:
+    return f"`{name}`" if name.startswith("--") else name
 
 
 def _span(values: Sequence[float]) -> str:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -34,7 +34,7 @@ from benchmarks.lists import Synthetic, synthetic
 from benchmarks.quality import SETS, WAYS, compare
 from benchmarks.rivals import RIVALS, Objective
 from benchmarks.timing import interleaved, table, verdict, write_json
-from hulltune.defaults import RESTARTS
+from hulltune.defaults import DEFAULT_SEARCH
 from hulltune.metrics import get_metric
 from hulltune.search.climb import Climb
 from hulltune.search.climbing import Climber
@@ -45,6 +45,7 @@ from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
 from hulltune.search.shards import HERE
 from hulltune.search.steps import search_lines
+from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Setting, Strategy
 from hulltune.tuning import Run
 from hulltune.tuning.inputs import as_dataset
@@ -194,7 +195,8 @@ def whole_run(data: Synthetic) -> dict[str, Any]:
         wall, cpu, found = _tune_files(data, Path(folder))
         megabytes = (Path(folder) / "nbest.txt").stat().st_size / 1e6
     result = {
-        "how": "hulltune tune", "megabytes of text": megabytes, "wall seconds": wall, "CPU seconds": cpu,
+        "how": "hulltune tune", "search": DEFAULT_SEARCH, "megabytes of text": megabytes,
+        "wall seconds": wall, "CPU seconds": cpu,
         "cpus": len(os.sched_getaffinity(0)), "score": found["score"], "baseline": found["baseline"],
         "line searches": found["line_searches"], "Moses, seconds": MOSES_SECONDS, "Z-MERT, seconds": ZMERT_SECONDS,
     }  # fmt: skip
@@ -275,7 +277,10 @@ def quality(data: Synthetic, seeds: Sequence[int], *, least_seconds: float) -> d
         title = f"{name}: {metric}, tuned on {len(halves[0].corpus)} sentences, {len(seeds)} seed(s), one core"
         print(table(title, ["", "dev", "held-out", "searches or trials", "CPU seconds"], rows))
         print(f"  ahead of the best other by {lead:.2f} {metric}  {verdict(lead, 0.0, at_least=True)}", flush=True)
-        result[name] = {"metric": problem.metric.signature, "ahead of the best other": lead, "contenders": merged}
+        result[name] = {
+            "metric": problem.metric.signature, "search": DEFAULT_SEARCH, "ahead of the best other": lead,
+            "contenders": merged,
+        }  # fmt: skip
     return result
 
 
@@ -300,9 +305,11 @@ def _contenders(dev: Problem, heldout: Problem, seed: int, least_seconds: float)
         return seconds
 
     run("hulltune, Och's search from 20 starts", Coordinate(restarts=19))  # the search of the peers
-    seconds = run("hulltune", Climb(restarts=RESTARTS))
+    default = get_strategy(DEFAULT_SEARCH)
+    assert isinstance(default, Climb)
+    seconds = run("hulltune", default)
     budget = max(least_seconds, seconds)
-    run(SAME_TIME, Climb(restarts=int((RESTARTS + 1) * budget / seconds) - 1))
+    run(SAME_TIME, replace(default, restarts=int((default.restarts + 1) * budget / seconds) - 1))
     objective = Objective(dev)
     for name, rival in RIVALS.items():
         objective.start(budget)

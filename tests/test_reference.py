@@ -46,24 +46,39 @@ def test_the_kind_of_every_entry_is_right() -> None:
             assert kind == ("function" if inspect.isroutine(found) else "data"), name
 
 
-def test_every_public_function_has_an_example() -> None:
+def test_every_public_function_is_called_by_its_example() -> None:
     functions = [name for name in DOCUMENTED if inspect.isroutine(_found(name))]
     assert len(functions) > 55
-    assert not [name for name in functions if ">>> " not in (_found(name).__doc__ or "")]
+    for name in functions:
+        called = rf"\b{name.rpartition('.')[2]}\("
+        sources = [example.source for test in _examples(name) for example in test.examples]
+        assert any(re.search(called, source) for source in sources), name
 
 
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_the_examples_hold(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "_registered", dict(registry._registered))
+    runner = doctest.DocTestRunner(verbose=False)
+    tests = _examples(name)
+    for test in tests:
+        runner.run(test)
+    results = runner.summarize(verbose=False)
+    assert results == (0, sum(len(test.examples) for test in tests))
+
+
+def test_an_example_that_is_wrong_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hulltune.read_weights, "__doc__", ">>> hulltune_is_not_imported_here\n")
+    (test,) = _examples("hulltune.read_weights")
+    assert doctest.DocTestRunner(verbose=False).run(test, out=lambda text: None) == (1, 1)
+
+
+def _examples(name: str) -> list[doctest.DocTest]:
+    """The examples in the docstring of a name, and in those of its members if it is a class; data have none."""
     found = _found(name)
     if not (inspect.isclass(found) or inspect.isroutine(found)):
-        return
-    found = inspect.unwrap(found)
-    runner = doctest.DocTestRunner(verbose=False)
-    for test in doctest.DocTestFinder(exclude_empty=True).find(found, name, globs={}):
-        runner.run(test)
-    assert runner.summarize(verbose=False).failed == 0
+        return []
+    return doctest.DocTestFinder(exclude_empty=True).find(inspect.unwrap(found), name, globs={})
 
 
 def _found(name: str) -> Any:

@@ -1,6 +1,6 @@
 """A run of `hulltune tune` in a terminal, as two pictures: the built-in decoder's lists, tuned and cross-validated.
 
-terminal.svg has the whole answer, terminal-scores.svg its first part, for the README.
+terminal.svg has the whole answer, terminal-scores.svg a cutting of it, in large letters, for the README.
 """
 
 import io
@@ -16,6 +16,7 @@ from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
 COLUMNS = 100
+CUTTING = 66
 PREPARE = ("decode --make 150 --input dev.de --ref dev.en", "decode --input dev.de --output dev.nbest")
 SHOWN = "tune dev.nbest --ref dev.en --metric bleu --folds 5 --out weights.json"
 # Of rich's picture, without fonts from elsewhere.
@@ -56,11 +57,11 @@ def answer(command: str, folder: str) -> str:
     return b"".join(parts).decode().replace("\r\n", "\n")
 
 
-def draw(text: str, name: str) -> None:
-    """Write the command and an answer as a picture."""
-    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
-    console.print(Text.assemble(("$ ", "bold green"), (f"hulltune {SHOWN}", "bold")))
-    console.print(Text.from_ansi(text.rstrip()))
+def draw(text: str, name: str, columns: int) -> None:
+    """Write the command and an answer as a picture; lines end in dots where they are longer than it is wide."""
+    console = Console(record=True, width=columns, file=io.StringIO(), force_terminal=True)
+    lines = Text.assemble(("$ ", "bold green"), (f"hulltune {SHOWN}\n", "bold")) + Text.from_ansi(text.rstrip())
+    console.print(lines, no_wrap=True, overflow="ellipsis")
     picture = console.export_svg(
         title="hulltune tune", theme=SVG_EXPORT_THEME, code_format=PICTURE, unique_id="terminal"
     )
@@ -71,5 +72,5 @@ with TemporaryDirectory() as folder:
     for command in PREPARE:
         answer(command, folder)
     text = answer(SHOWN, folder)
-draw(text, "terminal.svg")
-draw(text.partition("\nfeature ")[0], "terminal-scores.svg")
+draw(text, "terminal.svg", COLUMNS)
+draw(text.partition("\ngain: ")[0], "terminal-scores.svg", CUTTING)

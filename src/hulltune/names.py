@@ -39,7 +39,7 @@ BUILTIN_FEATURES = {
 }
 """Features that can be computed from lists alone, and their descriptions."""
 FOREST_FEATURES = ("words",)
-"""Those of them that can be computed from forests, too: sums over edges."""
+"""The built-in features that can be computed from forests, too: sums over edges."""
 
 METRICS: dict[str, tuple[str, dict[str, Any]]] = {
     "accuracy": ("hulltune.metrics.accuracy:Accuracy", {}),

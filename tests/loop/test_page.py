@@ -49,6 +49,16 @@ def test_the_examples_for_the_command_line(
     assert len(list((tmp_path / "fifth" / "iter-001").glob("piece-*/output"))) == 2
 
 
+@pytest.mark.docs
+def test_the_demo_begins_as_the_page_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = [line.strip().partition("…")[0] for line in PAGE.text.splitlines() if line.startswith("    iteration ")]
+    assert len(shown) == 2
+    assert main(["demo", "--out", str(tmp_path / "demo"), "--iterations", "2"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    for start in shown:
+        assert any(line.startswith(start) for line in said), start
+
+
 def test_what_the_page_names_exists() -> None:
     PAGE.assert_options_exist()
     for place in PLACES:

@@ -26,7 +26,7 @@ MOST_SEARCHED = 300
 FEW_WORDS = 3
 """References with fewer different words on average are labels, of which many are equal."""
 FEW_SENTENCES = 3
-"""As many sentences, or fewer, say nothing."""
+"""The number of sentences that says nothing yet about the order of references."""
 MANY = 0.5
 """The share of the words of references that outputs have at least, if only the case differs."""
 FITS = 0.3

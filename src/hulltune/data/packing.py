@@ -25,7 +25,7 @@ class CycleError(InputError):
         super().__init__(f"the forest has a cycle: {' → '.join(shown)}; expected an acyclic graph")
 
     def called(self, names: Names) -> CycleError:
-        """This error with other names of the nodes: readers make those of a file only once there is a cycle."""
+        """The error with other names of the nodes: readers make those of a file only once there is a cycle."""
         return CycleError(self.cycle, names)
 
 

@@ -17,7 +17,14 @@ from hulltune.formats.streams import Problems, numbered_lines
 
 
 class BuiltInDecoder:
-    """A decoder for the loop: called with weights, it translates the sentences of a file or of a list."""
+    """A decoder for the loop: called with weights, it translates the sentences of a file or of a list.
+
+    >>> from hulltune.demo import START_WEIGHTS, BuiltInDecoder, built_in_task
+    >>> decoder = BuiltInDecoder(built_in_task(2, seed=1).sources, size=5)
+    >>> lists = decoder(START_WEIGHTS)
+    >>> len(lists), lists.corpus.edges
+    (2, 10)
+    """
 
     def __init__(
         self,

@@ -34,7 +34,13 @@ def built_in_translator(*, beam: int = BEAM, text: int = 600, pairs: int = 100) 
 
 
 def built_in_task(sentences: int, *, seed: int = 1) -> Task:
-    """A task with this many sentences; other seeds give other sentences."""
+    """A task with this many made-up sentences; other seeds give other sentences.
+
+    >>> from hulltune.demo import built_in_task
+    >>> task = built_in_task(2, seed=1)
+    >>> len(task.sources), len(task.references)
+    (2, 2)
+    """
     if sentences < 1:
         raise InputError(f"sentences: expected at least 1, got {sentences}")
     check_most("sentences", sentences, MOST_MADE)

@@ -25,12 +25,21 @@ class Climb(Climbing):
 
     A climb ends after ``patience`` rounds in a row without gain; in the last of them all axes are searched (of more
     than MOST_AXES, so many).
+
+    >>> from hulltune import Climb, tune
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> result = tune(task.lists, metric="wer", search=Climb(restarts=1))
+    >>> result.score < result.start_score
+    True
     """
 
     name: ClassVar[str] = "random"
 
     directions: int = DIRECTIONS
+    """The number of lines that a round searches."""
     patience: int = 2
+    """The number of rounds in a row without gain after which a climb ends."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -12,7 +12,15 @@ from hulltune.search.climbing import Climber, Climbing, Position
 
 @dataclass(frozen=True)
 class Coordinate(Climbing):
-    """Climbs along the axes and the direction of the last step; a round without gain ends a climb (Och 2003)."""
+    """Climbs along the axes and the direction of the last step; a round without gain ends a climb (Och 2003).
+
+    >>> from hulltune import Coordinate, tune
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> result = tune(task.lists, metric="wer", search=Coordinate(restarts=1))
+    >>> result.score < result.start_score
+    True
+    """
 
     name: ClassVar[str] = "coordinate"
 

@@ -31,6 +31,13 @@ class GradientClimb(Climb):
     There is a gradient for each of a few temperatures: with a low one nearly best outputs count, with a high one all.
     On 2,000 sparse features three temperatures reach 72.3 BLEU in 2 s on the data that they are tuned on, and 65.5 on
     other data, where one temperature reaches 68.4 and 62.7.
+
+    >>> from hulltune import GradientClimb, tune
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> result = tune(task.lists, metric="wer", search=GradientClimb(restarts=1))
+    >>> result.score < result.start_score
+    True
     """
 
     name: ClassVar[str] = "gradient"

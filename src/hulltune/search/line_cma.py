@@ -46,6 +46,13 @@ class LineCma(Climb):
     steps would end. From these 128 samples for the price of 16 lines the mean, the covariance and the size of steps
     are updated. The first covariance is that of whitened directions. After generations without gain, a climb
     (see Climb) from the best weights ends the search.
+
+    >>> from hulltune import LineCma, tune
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> result = tune(task.lists, metric="wer", search=LineCma(restarts=1))
+    >>> result.score < result.start_score
+    True
     """
 
     name: ClassVar[str] = "cma"
@@ -55,7 +62,9 @@ class LineCma(Climb):
     judged: ClassVar[int] = 3 * LAST
 
     restarts: int = EVOLUTIONS
+    """The number of searches beside that from the start: one in three from random weights, the rest near good ones."""
     max_rounds: int = 1000
+    """The most generations of a search, and the most rounds of a climb before or after it."""
 
     def heats(self, setting: Setting, rngs: Sequence[Generator], ends: Ends) -> Iterator[Heat]:
         """The start, then so many starts side by side, each to its end. They lie on the way from the best weights so

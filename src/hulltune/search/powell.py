@@ -13,6 +13,13 @@ from hulltune.search.climbing import Climber, Climbing, Position
 class Powell(Climbing):
     """Climbs along one line after the other, beginning with the axes. After a round, its total step replaces the
     direction that gained most (Powell 1964). A round without gain ends a climb.
+
+    >>> from hulltune import Powell, tune
+    >>> from hulltune.simulate import simulated_task
+    >>> task = simulated_task(sentences=20, candidates=10)
+    >>> result = tune(task.lists, metric="wer", search=Powell(restarts=1))
+    >>> result.score < result.start_score
+    True
     """
 
     name: ClassVar[str] = "powell"

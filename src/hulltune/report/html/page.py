@@ -43,7 +43,7 @@ INTERVALS = 30_000
 TOGETHER = 50
 """The sentences in one block of data."""
 MOST_WEIGHTS = 2_000
-"""Of more weights than this, the page has only those that it shows, and none can be copied."""
+"""The most weights that can be copied from a page; of more, it has only those that it shows."""
 GAP = -(2**31)
 """The score of a gap, where scores are whole numbers of units."""
 SCRIPTS = ("data.js", "format.js", "chart.js", "plane.js", "sentences.js", "detail.js", "page.js")

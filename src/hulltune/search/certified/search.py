@@ -38,7 +38,9 @@ class Limits:
     """The limits of a search: the gap between value and bound (in the unit of the metric), and the time in seconds."""
 
     gap: float = GAP
+    """The gap between value and bound at which the search ends, in the unit of the metric."""
     time: float = math.inf
+    """The seconds after which it ends with what is proven by then."""
 
     def __post_init__(self) -> None:
         take_plain_numbers(self)
