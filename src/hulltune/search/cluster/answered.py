@@ -13,6 +13,7 @@ from hulltune.metrics.memory import CompactTable
 from hulltune.search.cluster.protocol import Segments
 from hulltune.search.problem import Problem
 from hulltune.search.shards import Changes, Runner, joined
+from hulltune.threads import Each, one_by_one
 
 
 class _Rows:
@@ -25,9 +26,9 @@ class _Rows:
         self._compact = CompactTable(sentences)
         self._numbers = np.arange(len(table), dtype=np.int64)
 
-    def compact(self) -> Int32s | None:
+    def compact(self, *, each: Each = one_by_one) -> Int32s | None:
         """The table in 32 bits; see Memory.compact."""
-        return self._compact.of(self.table)
+        return self._compact.of(self.table, each)
 
     def row_of(self, numbers: Int64s | Int32s) -> Int64s:
         """The rows, which are numbered by themselves."""
