@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -26,7 +27,7 @@ SHAPES = ((1000, 100, 14), (500, 100, 100), (1000, 100, 100))
 """Sentences, hypotheses, features."""
 
 
-def measure(sentences: int, hypotheses: int, features: int) -> dict[str, object]:
+def measure(sentences: int, hypotheses: int, features: int) -> dict[str, Any]:
     """Milliseconds of one decoding, of the kernel and of NumPy."""
     problem = synthetic(sentences, hypotheses, features, seed=2).problem(Bleu())
     weights = np.random.default_rng(1).normal(size=features)
@@ -46,10 +47,7 @@ def measure(sentences: int, hypotheses: int, features: int) -> dict[str, object]
 
 def main() -> None:
     rows = [measure(*shape) for shape in SHAPES]
-    shown = [
-        [" × ".join(map(str, row["shape"])), f"{row['hulltune']:.2f}", f"{row['NumPy']:.2f}"]  # type: ignore[call-overload]  # a shape
-        for row in rows
-    ]
+    shown = [[" × ".join(map(str, row["shape"])), f"{row['hulltune']:.2f}", f"{row['NumPy']:.2f}"] for row in rows]
     print(table("milliseconds of a decoding", ["lists", "hulltune", "NumPy"], shown))
     print(f"\nwritten: {write_json('decoding', {'rows': rows}).name}")
 
