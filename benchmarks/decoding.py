@@ -33,10 +33,10 @@ def measure(sentences: int, hypotheses: int, features: int) -> dict[str, Any]:
     weights = np.random.default_rng(1).normal(size=features)
     rows = np.ascontiguousarray(problem.corpus.features.toarray())
 
-    def by_numpy() -> object:
+    def by_numpy() -> Any:
         return (rows @ weights).reshape(sentences, hypotheses).argmax(axis=1)
 
-    def by_kernel() -> object:
+    def by_kernel() -> Any:
         return problem._winners(weights, HERE)
 
     starts = problem.corpus.sentence_edges[:-1]
