@@ -314,7 +314,7 @@ def sentences() -> str:
 JOBS = {
     "lists": "tuning lists, 8000 × 100",
     "forests": "tuning forests, over 10^6 edges",
-    "forest lines": "16 lines over these forests",
+    "forest lines": "16 lines over forests of 10^6 edges",
     "certified": "certified search, 4000 × 100 × 3",
     "statistics": "statistics of 800,000 outputs",
     "reading": "reading a folder of 4,000 lattices (SLF), and packing",
