@@ -45,7 +45,7 @@ LISTS, LATTICES = (2_500, 10_000, 100_000), (1_000, 10_000)
 """The sizes of the model's data: it is fitted to the first, and checked at the others."""
 SIZES = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
 WORKERS = 2
-DECODED = 150
+DECODED = 24
 """The sentences of the loop."""
 
 
@@ -275,7 +275,7 @@ def jobs() -> None:
         for count in (1, 2) * 2:
             run = folder / f"run-{len(rows)}"
             command = [
-                sys.executable, "-m", "hulltune", "loop", "--jobs", str(count), "--decoder", f"{decoder} --beam 200",
+                sys.executable, "-m", "hulltune", "loop", "--jobs", str(count), "--decoder", f"{decoder} --beam 50",
                 "--input", "dev.de", "--ref", "dev.en", "--weights", "weights.json", "--iterations", "2",
                 "--restarts", "1", "--quiet", "--json", "--run", str(run),
             ]  # fmt: skip
