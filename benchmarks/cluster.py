@@ -221,7 +221,7 @@ def counted(driver: Driver) -> Iterator[Counted]:
 
     driver.fleet.ask = asked  # type: ignore[method-assign, assignment]  # for the time of a measurement
     yield found
-    driver.fleet.ask = ask  # type: ignore[method-assign]
+    driver.fleet.ask = ask  # type: ignore[method-assign]  # as it was
 
 
 def as_told(problem: Problem, driver: Driver, most_whole: int) -> Driver:
