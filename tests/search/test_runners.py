@@ -232,7 +232,10 @@ def test_who_runs_the_shards_by_the_number_of_threads() -> None:
     ("threads", "climbs", "edges", "expected"),
     [
         (1, 9, 10**7, (1, 1)),
-        (16, 9, 10**6, (1, 16)),  # large data: threads share the sentences
+        (16, 9, 10**6, (4, 16)),  # large data: threads share the sentences of two climbs
+        (16, 1, 10**6, (1, 16)),
+        (1, 9, 10**6, (1, 1)),
+        (16, 9, 10**7, (1, 16)),  # rounds so long that what lies between them does not count
         (16, 9, 50_000, (9, 2)),  # small data: climbs at once, and what is left of the threads within each
         (16, 40, 50_000, (16, 1)),
         (16, 1, 50_000, (1, 12)),  # a climb alone: as many threads as have something to do

@@ -42,8 +42,13 @@ the lines or more.
 MOST_ROUNDS = 8
 """The most rounds of climbing before the worse climbs of a race drop out."""
 LARGE, LEAST = 1 << 14, 1 << 12
-"""With LARGE edges or more for each thread, climbs go one after the other and threads share the sentences; with fewer,
-as many climbs as threads go at once. Of fewer than LEAST edges for each thread, a line search in threads is no faster.
+"""With LARGE edges or more for each thread, few climbs go at once and threads share the sentences; with fewer, as many
+climbs as threads go at once. Of fewer than LEAST edges for each thread, a line search in threads is no faster.
+"""
+BESIDE, HUGE = 4, 1 << 23
+"""So many climbs over large data go at once: what one of them decides between two rounds, in one thread, hides behind
+the search of another. From HUGE edges on they go one after the other: their rounds are long beside that, and the
+segments of a round take 100 MB and more.
 """
 MOST_NUMBERS = 1 << 27
 """The most numbers in the directions of all axes together: 1 GB."""
@@ -350,7 +355,7 @@ class _Race:
     def _in_threads(self, tasks: list[Callable[[], None]]) -> None:
         """Do climbs in threads. This one reports on them: an interrupt, which is raised here, must not end a climb."""
         climbs, self.runner.parts = shares(self.threads, len(tasks), self.setting.problem.corpus.edges)
-        work = Begun(lambda: each(self._do, tasks, climbs), beside=self.threads)
+        work = Begun(lambda: each(self._do, tasks, climbs), beside=self.threads - 1)
         while True:
             try:
                 if work.is_done(0.2):
@@ -380,6 +385,12 @@ class _Race:
 
 
 def shares(threads: int, climbs: int, edges: int) -> tuple[int, int]:
-    """The number of climbs at once, and the number of threads for each, of a data set with so many edges."""
-    together = 1 if edges >= LARGE * threads else min(threads, climbs)
+    """The number of climbs at once, and the number of threads for each, of a data set with so many edges.
+
+    Climbs over large data may use all threads each: a thread takes a part of whichever has one.
+    """
+    if edges >= LARGE * threads:
+        together = min(BESIDE, threads, climbs) if edges < HUGE else 1
+        return together, max(1, min(threads, edges // LEAST))
+    together = min(threads, climbs)
     return together, max(1, min(-(-threads // together), edges // LEAST))
