@@ -53,7 +53,6 @@ TARGETS = {2: 1.8, 16: 8.0}
 """The speed-up to reach with so many threads, for the jobs of JUDGED."""
 JUDGED = ("lists", "forests", "forest lines")
 MANY = 16
-READINGS = 10_000
 LISTED = 12
 
 Job = Callable[[int], Any]
@@ -239,35 +238,97 @@ def timed(job: Job, counts: Sequence[int], turns: int) -> dict[int, float]:
 
 
 @dataclass
-class Meter:
-    """CPU seconds of the parts of every work that threads share."""
+class Part:
+    """A part of a work: CPU seconds of its own, and the works within it, which threads share in turn."""
 
-    profile: cProfile.Profile | None = None
-    works: list[list[float]] = field(default_factory=list)
-    depth: int = 0
-
-    @property
-    def shared(self) -> float:
-        """The seconds of all parts."""
-        return sum(map(sum, self.works))
+    seconds: float = 0.0
+    works: list[Work] = field(default_factory=list)
 
     @property
-    def measuring(self) -> float:
-        """The seconds beside the parts in which the clock was read: half of each reading, of which a part has two."""
-        began = time.thread_time()
-        for _ in range(READINGS):
-            time.thread_time()
-        return sum(map(len, self.works)) * (time.thread_time() - began) / READINGS
+    def total(self) -> float:
+        """The seconds with all works within."""
+        return self.seconds + sum(work.total for work in self.works)
+
+    @property
+    def outside(self) -> float:
+        """The seconds that are in no part without further works: those of one thread."""
+        return self.seconds + sum(part.outside for work in self.works for part in work.parts if part.works)
 
     def at_best(self, count: int) -> float:
-        """The seconds that so many threads would take for all works: one that is done takes the next part."""
-        total = 0.0
-        for parts in self.works:
-            busy = [0.0] * count
-            for seconds in parts:
-                heapq.heapreplace(busy, busy[0] + seconds)
-            total += max(busy)
-        return total
+        """The seconds with so many threads that do nothing else."""
+        return self.seconds + sum(work.at_best(count) for work in self.works)
+
+
+@dataclass
+class Work:
+    """A work whose parts up to ``lanes`` threads take at a time."""
+
+    lanes: int = 1
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def total(self) -> float:
+        """The seconds of all parts."""
+        return sum(part.total for part in self.parts)
+
+    def at_best(self, count: int) -> float:
+        """The seconds that so many threads would take for all parts: one that is done takes the next.
+
+        Parts with works of their own, such as climbs, share the threads: none is faster than with all of them, and
+        all together are no faster than their sum allows.
+        """
+        busy = [0.0] * min(self.lanes, count)
+        for part in self.parts:
+            heapq.heapreplace(busy, busy[0] + part.at_best(count))
+        return max(max(busy), self.total / count)
+
+
+class Meter:
+    """The CPU seconds of a job, by its works: one thread does all parts, one after the other.
+
+    A profile is of what is outside of parts; ``like`` is then a meter that has measured the same job before, and knows
+    which parts have works within them.
+    """
+
+    def __init__(self, profile: cProfile.Profile | None = None, like: Meter | None = None) -> None:
+        self.job = Part()
+        self.works: list[Work] = []
+        """All works, in the order in which they were begun."""
+        self._profile = profile
+        self._like = like
+        self._open = [self.job]
+        self._last = time.thread_time()
+
+    def parts_of(self, places: Iterator[int], helpers: int) -> Iterator[int]:
+        """The places of a work, each of which is a part of it until the next one is asked for."""
+        work = Work(1 + helpers)
+        has_works = self._like is not None and any(part.works for part in self._like.works[len(self.works)].parts)
+        self.works.append(work)
+        self._open[-1].works.append(work)
+        self._open.append(self._open[-1])
+        for place in places:
+            self._go_on_with(Part())
+            work.parts.append(self._open[-1])
+            if not has_works:
+                self._watch(False)
+            yield place
+        self._watch(True)
+        self.count()
+        self._open.pop()
+
+    def count(self) -> None:
+        """Count the time until now to the part that is done."""
+        now = time.thread_time()
+        self._open[-1].seconds += now - self._last
+        self._last = now
+
+    def _go_on_with(self, part: Part) -> None:
+        self.count()
+        self._open[-1] = part
+
+    def _watch(self, on: bool) -> None:
+        if self._profile is not None:
+            self._profile.enable() if on else self._profile.disable()
 
 
 @contextmanager
@@ -275,29 +336,12 @@ def metered(meter: Meter) -> Iterator[None]:
     """Do all work in the calling thread, part by part as for many threads, and measure the parts."""
 
     class Measured(threads._Work[Any, Any]):
+        helpers = 0
+
         def help(self, *, own: bool = False) -> None:
-            if meter.depth or len(self._parts) < 2:
-                super().help(own=own)
-                return
-            seconds: list[float] = []
-            meter.works.append(seconds)
-            call = self._call
-
-            def timed_call(part: Any) -> Any:
-                began = time.thread_time()
-                try:
-                    return call(part)
-                finally:
-                    seconds.append(time.thread_time() - began)
-
-            self._call = timed_call
-            meter.depth += 1
-            if meter.profile is not None:
-                meter.profile.disable()
+            if len(self._parts) > 1:
+                self._places = meter.parts_of(self._places, self.helpers)
             super().help(own=own)
-            if meter.profile is not None:
-                meter.profile.enable()
-            meter.depth -= 1
 
     class Here(threads._Pool):
         def __init__(self) -> None:
@@ -307,15 +351,21 @@ def metered(meter: Meter) -> Iterator[None]:
             pass
 
         def put(self, call: Any) -> None:
-            if len(call.__self__._parts) == 1:  # nobody else would do it; of other works the calling thread does all
+            work = call.__self__
+            if len(work._parts) == 1:  # nobody else would do it; of other works the calling thread does all
                 call()
+            else:
+                work.helpers += 1
 
     kept = threads._Work, threads._pool, forest_reading.PER_PROCESS
     threads._Work, threads._pool = Measured, Here()  # type: ignore[misc]  # for a while
     forest_reading.PER_PROCESS = sys.maxsize  # the work of other processes would not be seen
+    meter.count()
+    meter.job.seconds = 0.0
     try:
         yield
     finally:
+        meter.count()
         threads._Work, threads._pool, forest_reading.PER_PROCESS = kept  # type: ignore[misc]  # a class is put back
 
 
@@ -325,21 +375,18 @@ def outside(job: Job) -> dict[str, Any]:
     """
     meter = Meter()
     with metered(meter):
-        began = time.thread_time()
         job(MANY)
-        seconds = time.thread_time() - began - meter.measuring
-    profiled = Meter(cProfile.Profile())
-    assert profiled.profile is not None
-    with metered(profiled):
-        profiled.profile.enable()
+    profile = cProfile.Profile()
+    with metered(Meter(profile, like=meter)):
+        profile.enable()
         job(MANY)
-        profiled.profile.disable()
-    alone = seconds - meter.shared
+        profile.disable()
+    seconds = meter.job.total
     return {
-        "share": alone / seconds,
-        "seconds": alone,
-        "best_speed_up": seconds / (alone + meter.at_best(MANY)),
-        "most": _most(profiled.profile),
+        "share": meter.job.outside / seconds,
+        "seconds": meter.job.outside,
+        "best_speed_up": seconds / meter.job.at_best(MANY),
+        "most": _most(profile),
     }
 
 
