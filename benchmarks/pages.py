@@ -335,11 +335,15 @@ def threads() -> str:
                 JOBS[name],
                 f"{found['seconds']['1']:.2f}",
                 f"{found['speed_up'][most]:.2f}",
-                f"{outside['share']:.1%}".replace("%", " %") if outside else "–",
+                f"{found['beside'][most]:.2f}" if "beside" in found else "–",
+                *(f"{outside[what]:.1%}".replace("%", " %") if outside else "–" for what in ("share", "alone")),
                 f"{outside['best_speed_up']:.1f}" if outside else "–",
             )
         )
-    head = ("", "seconds, 1 thread", f"{most} threads", "outside of shared parts", "16 threads at best")
+    head = (
+        "", "seconds, 1 thread", f"{most} threads", "arithmetic beside", "outside of shared parts", "alone",
+        "16 threads at best",
+    )  # fmt: skip
     return _table(head, sorted(rows, key=lambda row: list(JOBS.values()).index(row[0])))
 
 

@@ -4,12 +4,14 @@ Run: make bench-scaling   (or: python benchmarks/scaling.py [--quick] [--only li
 Writes benchmarks/results/scaling.json. Times are wall-clock times, so the machine must be quiet; the numbers of threads
 take turns, and the best turn counts. With n threads and a speed-up of s, the serial share by Amdahl's law is
 (n / s − 1) / (n − 1); it has in it all that is lost, also to memory that threads share. So beside the jobs stand two
-plain loops, one of arithmetic and one over memory: no job can be expected to do better than these.
+plain loops, one of arithmetic and one over memory: no job can be expected to do better than these. That of arithmetic
+takes turns with every job, too, because other users of a machine come and go.
 
-"outside" is the share of the work that is done outside of the parts that threads share: what no number of threads would
-speed up. It is measured by one thread that does the parts for MANY threads one after the other; the functions that take
-most of it are listed. From the seconds of the parts follows the speed-up that MANY threads would reach if they shared
-neither memory nor Python's lock, and parts were handed out for nothing.
+"outside" is the share of the work that is done outside of the parts that threads share; "alone" is what is left of it
+without the decisions of climbs that run beside others, whose parts go on meanwhile. It is measured by one thread that
+does the parts for MANY threads one after the other; the functions that take most of it are listed. From the seconds of
+the parts follows the speed-up that MANY threads would reach if they shared neither memory nor Python's lock, and parts
+were handed out for nothing.
 """
 
 from __future__ import annotations
@@ -191,12 +193,12 @@ def _options(sizes: Sizes) -> dict[str, Any]:
 
 
 def arithmetic(count: int) -> None:
-    """Sines of numbers in the cache."""
+    """Sines of numbers in the cache, about a second of them."""
     numbers = np.linspace(0.0, 1.0, 1 << 13)
 
     def work(_: int) -> None:
         room = np.empty_like(numbers)
-        for _ in range(40):
+        for _ in range(300):
             np.sin(numbers, out=room)
 
     threads.each(work, range(64), count)
@@ -223,18 +225,27 @@ def _large() -> tuple[Any, Any]:
 # Measurements.
 
 
-def timed(job: Job, counts: Sequence[int], turns: int) -> dict[int, float]:
-    """The best time of a job with each number of threads, which take turns; the results must be equal."""
-    best, answers = dict.fromkeys(counts, float("inf")), set()
-    job(counts[-1])  # kernels are loaded, and threads begun
+def timed(jobs: Sequence[Job], counts: Sequence[int], turns: int) -> list[dict[int, float]]:
+    """The best time of each job with each number of threads, all of which take turns; results must be equal."""
+    best = [dict.fromkeys(counts, float("inf")) for _ in jobs]
+    answers: list[set[Any]] = [set() for _ in jobs]
+    for job in jobs:
+        job(counts[-1])  # kernels are loaded, and threads begun
     for _ in range(turns):
         for count in counts:
-            began = time.perf_counter()
-            answers.add(job(count))
-            best[count] = min(best[count], time.perf_counter() - began)
-    if len(answers) > 1:
-        sys.exit(f"the answer depends on the number of threads: {answers}")
+            for job, times, given in zip(jobs, best, answers, strict=True):
+                began = time.perf_counter()
+                given.add(job(count))
+                times[count] = min(times[count], time.perf_counter() - began)
+    for given in answers:
+        if len(given) > 1:
+            sys.exit(f"the answer depends on the number of threads: {given}")
     return best
+
+
+def speed_ups(seconds: dict[int, float]) -> dict[int, float]:
+    """How many times as fast as one thread each number of threads is."""
+    return {count: seconds[1] / each for count, each in seconds.items()}
 
 
 @dataclass
@@ -312,9 +323,9 @@ class Meter:
             if not has_works:
                 self._watch(False)
             yield place
-        self._watch(True)
         self.count()
         self._open.pop()
+        self._watch(True)
 
     def count(self) -> None:
         """Count the time until now to the part that is done."""
@@ -384,6 +395,7 @@ def outside(job: Job) -> dict[str, Any]:
     seconds = meter.job.total
     return {
         "share": meter.job.outside / seconds,
+        "alone": meter.job.seconds / seconds,
         "seconds": meter.job.outside,
         "best_speed_up": seconds / meter.job.at_best(MANY),
         "most": _most(profile),
@@ -426,10 +438,10 @@ def main() -> None:
         for name, job in {"arithmetic": arithmetic, "memory": memory, **jobs}.items():
             if options.only and name not in options.only and name in jobs:
                 continue
-            best = timed(job, counts, sizes.turns)
-            found[name] = {"seconds": best, "speed_up": {count: best[1] / best[count] for count in counts}}
+            best, *beside = timed([job, arithmetic] if name in jobs else [job], counts, sizes.turns)
+            found[name] = {"seconds": best, "speed_up": speed_ups(best)}
             if name in jobs:
-                found[name]["outside"] = outside(job)
+                found[name] |= {"beside": speed_ups(beside[0]), "outside": outside(job)}
             show(name, found[name], counts)
     written = write_json("scaling", {"cpus": cpus, "quick": options.quick, "jobs": found})
     print(f"\nwritten: {written}")
@@ -443,12 +455,12 @@ def show(name: str, figures: dict[str, Any], counts: Sequence[int]) -> None:
         serial = amdahl(speed_up, count)
         judged = verdict(speed_up, TARGETS[count], at_least=True) if name in JUDGED and count in TARGETS else ""
         share = "" if serial is None else f"{serial:.1%}"
-        rows.append([count, f"{figures['seconds'][count]:.3f}", f"{speed_up:.2f}", share, judged])
-    print(table(name, ["threads", "seconds", "speed-up", "serial share", "target"], rows))
+        beside = f"{figures['beside'][count]:.2f}" if "beside" in figures else ""
+        rows.append([count, f"{figures['seconds'][count]:.3f}", f"{speed_up:.2f}", beside, share, judged])
+    print(table(name, ["threads", "seconds", "speed-up", "arithmetic beside", "serial share", "target"], rows))
     if "outside" in figures:
-        share = figures["outside"]["share"]
-        best = figures["outside"]["best_speed_up"]
-        print(f"outside of what threads share: {share:.2%} of the work  {verdict(share, OUTSIDE)}")
+        share, alone, best = (figures["outside"][what] for what in ("share", "alone", "best_speed_up"))
+        print(f"outside of what threads share: {share:.2%} of the work, alone {alone:.2%}  {verdict(share, OUTSIDE)}")
         print(f"speed-up of {MANY} threads at best: {best:.1f}")
         print("   " + ", ".join(f"{what} {seconds * 1e3:.0f} ms" for what, seconds in figures["outside"]["most"]))
     sys.stdout.flush()

@@ -97,13 +97,13 @@ def search_lines(
     at_once = max(AT_ONCE // len(origin), LEAST_AT_ONCE)
     search = partial(_search_some, problem, origin, current_loss, constraints, policy, reach, within, runner)
     points = np.empty((len(directions), 0)) if points is None else np.asarray(points, dtype=np.float64)
+    if 0 < len(directions) <= at_once:
+        return search(np.array(directions), points)
     rounds = []
     for first in range(0, len(directions), at_once):
         some = slice(first, first + at_once)
         found = search(np.array(directions[some]), points[some])
         rounds.append(replace(found, numbers=found.numbers + first))
-    if len(rounds) == 1:
-        return rounds[0]
     return Round(
         origin,
         current_loss,
