@@ -103,6 +103,17 @@ def test_bins_give_the_steps_of_all_changes(
         assert np.array_equal(getattr(here, field), getattr(there, field), equal_nan=True), field
 
 
+def test_bins_reach_to_the_largest_doubles() -> None:
+    """Where four times an end of a bin is infinite."""
+    origin, directions = np.array([1.0, 1.0, 1.5, 0.1, 0.1, 0.1]), 1e-308 * np.eye(6)
+    limits, loss = Constraints().compile(SMALL.feature_names), SMALL.loss(origin)
+    here = search_lines(SMALL, origin, loss, directions, limits, Policy())
+    with patch.multiple(bins, FIRST=1, MOST=2, FEW=0, SINGLE=1):
+        there = search_lines(SMALL.searched_by(InBins(SMALL, 2, 1e9)), origin, loss, directions, limits, Policy())
+    assert np.array_equal(here.etas, there.etas)
+    assert np.array_equal(here.losses, there.losses)
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("metric", ["wer", "bleu", "bleu - 0.5 * wer"])
 def test_bins_on_ordinary_lines(metric: str, policy: str) -> None:
