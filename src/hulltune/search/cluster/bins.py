@@ -322,8 +322,8 @@ class _Search:
                 current_loss=self.lines.current_loss, scale=float(self.lines.scales[line]), beyond=beyond,
             )  # fmt: skip
         except InputError:  # no interval can be entered: the last resort are those that were passed over
-            if is_whole:
-                raise
+            if is_whole:  # nor can those: the line is left alone
+                self.settled[line] = True
             cells.forced[own] = True
             return
         unseen = own & ~cells.fetched & (cells.bounds <= chosen.loss) & (cells.bounds < limit)
