@@ -45,7 +45,7 @@ def package(session: nox.Session) -> None:
     """A wheel and an sdist, checked; in dist/."""
     session.install("build", "twine")
     session.run("python", "-m", "build")
-    session.run("twine", "check", "--strict", "dist/*", external=True)
+    session.run("twine", "check", "--strict", "dist/*")
 
 
 @nox.session(default=False)

@@ -380,7 +380,8 @@ def test_forests_by_order_are_as_many_as_there_are_sentences(folder: Path) -> No
 
 @given(st.text(alphabet="ab.gz", min_size=1, max_size=9).filter(lambda name: set(name) != {"."}))
 def test_suffixes_are_those_of_paths(name: str) -> None:
-    suffix = without_suffix(name).suffix
+    # Up to Python 3.13, a second dot at the beginning of a name begins the suffix of a Path; it never does in splitext.
+    suffix = without_suffix(name if name[:2] != ".." else name.lstrip(".")).suffix
     assert suffix_of(name) == ("" if suffix == "." else suffix)  # Python 3.14 has "."
     assert suffix_of(f"{name}.slf.gz") == ".slf"
 

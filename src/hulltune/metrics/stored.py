@@ -72,7 +72,7 @@ class _Stored(PreparedMetric):
         missing_ids = [ids[k] for k in missing]
         try:
             fresh = self._ask_metric(
-                candidates[missing], sentences[missing], [outputs[k] for k in missing], missing_ids
+                candidates[missing], sentences[missing], [outputs[k] for k in missing.tolist()], missing_ids
             )
         except NotYet as answer:
             computed, still_open = cast(Statistics, answer.statistics), cast(list[int], answer.unanswered)

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int64s
+from hulltune.errors import InputError
 from hulltune.names import POLICIES
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.elsewhere import Lines, Steps
@@ -223,11 +224,14 @@ def _steps(
         begin, end = int(changes.begins[line]), int(changes.ends[line])
         surface = problem.surface(Line(low, changes.all_lefts[begin:end], changes.all_outputs[begin:end]))
         all_losses = surface.losses(problem.metric.loss)
-        step = choose(
-            surface.breakpoints, all_losses,
-            policy=policy, interval=(low, high), current_loss=current_loss, scale=float(scales[line]),
-        )  # fmt: skip
-        etas[line], losses[line] = step.eta, step.loss
+        try:
+            step = choose(
+                surface.breakpoints, all_losses,
+                policy=policy, interval=(low, high), current_loss=current_loss, scale=float(scales[line]),
+            )  # fmt: skip
+            etas[line], losses[line] = step.eta, step.loss
+        except InputError:  # the origin is outside, and the interval too narrow or too far away to be entered
+            etas[line], losses[line] = 0.0, current_loss
         sampled[line] = all_losses[np.searchsorted(surface.breakpoints, points[line], side="right")]
     return etas, losses, sampled
 

@@ -241,8 +241,8 @@ def test_the_bound_of_meteor_holds_for_texts_of_no_words(alpha: float, seed: int
     rng = np.random.default_rng(seed)
     rows = np.zeros((3, 4, 6))
     rows[..., 4:] = rng.integers(0, 5, (3, 4, 2)) * (rng.random((3, 4, 2)) < 0.5)
-    rows[..., 0] = rng.integers(0, rows[..., 4:].min(axis=-1) + 1)
-    matched = rows[..., 0].astype(np.int64)
+    matched = rng.integers(0, rows[..., 4:].min(axis=-1).astype(np.int64) + 1)
+    rows[..., 0] = matched
     rows[..., 3] = rng.integers(np.minimum(1, matched), matched + 1)
     low, high = rows.min(axis=1).sum(axis=0)[None], rows.max(axis=1).sum(axis=0)[None]
     metric = Meteor(alpha=alpha)

@@ -103,6 +103,37 @@ def test_bins_give_the_steps_of_all_changes(
         assert np.array_equal(getattr(here, field), getattr(there, field), equal_nan=True), field
 
 
+@pytest.mark.parametrize(
+    ("size", "least", "most"),
+    [
+        (1e-308, -1.0, np.inf),  # the bounds are 1e308 steps away
+        (1.0, -1.0, -1.0 + 2.0**-50),  # and between these there are only a few doubles
+    ],
+)
+def test_lines_that_cannot_be_entered_are_left_alone(size: float, least: float, most: float) -> None:
+    """The origin is outside of the bounds, and no step that is large enough, or exact enough, leads inside."""
+    origin, directions = np.array([-2.0, 1.0, 1.0, 1.0, 1.0, 1.0]), size * np.eye(6)
+    first = SMALL.feature_names[0]
+    limits = Constraints(min={first: least}, max={first: most}).compile(SMALL.feature_names)
+    loss = SMALL.loss(origin)
+    here = search_lines(SMALL, origin, loss, directions[:1], limits, Policy())
+    assert (here.etas.tolist(), here.losses.tolist()) == ([0.0], [loss])
+    assert not len(here.gains())
+    there = search_lines(SMALL.searched_by(InBins(SMALL, 2)), origin, loss, directions[:1], limits, Policy())
+    assert (there.etas.tolist(), there.losses.tolist()) == ([0.0], [loss])
+
+
+def test_bins_reach_to_the_largest_doubles() -> None:
+    """Where four times an end of a bin is infinite."""
+    origin, directions = np.array([1.0, 1.0, 1.5, 0.1, 0.1, 0.1]), 1e-308 * np.eye(6)
+    limits, loss = Constraints().compile(SMALL.feature_names), SMALL.loss(origin)
+    here = search_lines(SMALL, origin, loss, directions, limits, Policy())
+    with patch.multiple(bins, FIRST=1, MOST=2, FEW=0, SINGLE=1):
+        there = search_lines(SMALL.searched_by(InBins(SMALL, 2, 1e9)), origin, loss, directions, limits, Policy())
+    assert np.array_equal(here.etas, there.etas)
+    assert np.array_equal(here.losses, there.losses)
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("metric", ["wer", "bleu", "bleu - 0.5 * wer"])
 def test_bins_on_ordinary_lines(metric: str, policy: str) -> None:

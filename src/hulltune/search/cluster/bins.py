@@ -322,8 +322,8 @@ class _Search:
                 current_loss=self.lines.current_loss, scale=float(self.lines.scales[line]), beyond=beyond,
             )  # fmt: skip
         except InputError:  # no interval can be entered: the last resort are those that were passed over
-            if is_whole:
-                raise
+            if is_whole:  # nor can those: the line is left alone
+                self.settled[line] = True
             cells.forced[own] = True
             return
         unseen = own & ~cells.fetched & (cells.bounds <= chosen.loss) & (cells.bounds < limit)
@@ -384,7 +384,9 @@ class _Search:
         lows, highs = self.cells.lows[parents], self.cells.highs[parents]
         parts = max(2, MOST // len(parents))
         sizes = np.sort(np.abs([lows, highs]), axis=0)
-        is_wide = ~((sizes[1] <= 4.0 * sizes[0]) & (np.signbit(lows) == np.signbit(highs)) & np.isfinite(sizes[1]))
+        with np.errstate(over="ignore"):  # four times the largest doubles are infinite, and not smaller
+            are_near = sizes[1] <= 4.0 * sizes[0]
+        is_wide = ~(are_near & (np.signbit(lows) == np.signbit(highs)) & np.isfinite(sizes[1]))
         narrow_lows, narrow_highs = lows[~is_wide][:, None], highs[~is_wide][:, None]
         edges = [(narrow_lows + (narrow_highs - narrow_lows) * (np.arange(1, parts) / parts)).reshape(-1)]
         scale = float(self.lines.scales[line])
@@ -451,7 +453,8 @@ def _added(answers: Sequence[Fetched]) -> tuple[Int64s, Floats, Int64s]:
     changes = np.concatenate([each.changes for each in answers]).astype(np.int64)
     order = np.lexsort((places, bins))
     bins, places, changes = bins[order], places[order], changes[order]
-    starts = np.flatnonzero(np.append(True, (np.diff(bins) != 0) | (np.diff(places) != 0.0))[: len(bins)])
+    differs = (bins[1:] != bins[:-1]) | (places[1:] != places[:-1])
+    starts = np.flatnonzero(np.append(True, differs)[: len(bins)])
     sums = np.add.reduceat(changes, starts, axis=0) if len(starts) else changes
     real = np.any(sums != 0, axis=1)
     return bins[starts][real], places[starts][real], sums[real]
