@@ -69,14 +69,21 @@ def can_be_bounded(metric: Metric) -> bool:
     return True
 
 
-def best_steps(metric: Metric, lines: Lines, along: Along, ask: Ask, spreads: Floats) -> Steps | None:
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """Where changes are on each line: about half of them within ``spreads`` of ``centres``. A bad guess makes uneven
+    bins, and questions more; it changes no step.
+    """
+
+    centres: Floats
+    spreads: Floats
+
+
+def best_steps(metric: Metric, lines: Lines, along: Along, ask: Ask, guess: Guess) -> Steps | None:
     """The best step along each line, the loss there, and the losses at its points; None if statistics are no whole
     numbers. ``ask`` puts a question to all shards.
-
-    ``spreads`` guess the median distance of changes from 0 on each line. A bad guess makes uneven bins, and questions
-    more; it changes no step.
     """
-    bins = _first_bins(lines, spreads)
+    bins = _first_bins(lines, guess)
     started: list[Started] = ask(Start(along, bins))
     if any(each.binned is None for each in started):
         return None
@@ -398,22 +405,29 @@ class _Search:
         return parents[owners], starts, np.minimum(np.append(starts[1:], np.inf), highs[owners])
 
 
-def _first_bins(lines: Lines, spreads: Floats) -> Bins:
+def _first_bins(lines: Lines, guess: Guess) -> Bins:
     """FIRST bins of each line and one more for each of its points, which ends just beyond the point. Some may have no
     width: all lines have equally many.
 
-    Places of changes are distributed like a Cauchy variable x, for which y = x / (spread + |x|) is spread evenly. Best
-    steps are mostly short, so bins are half as wide in y around 0, and half as wide again at ±1: y = z (1 + |z|) / 2
-    for even z.
+    Places x of changes are distributed like a Cauchy variable, so that ``shares`` of x are spread evenly. Best steps
+    are mostly short, so bins are narrowest in these at x = 0, and get wider away from there: their edges are even in u,
+    where u (1 + |u|) / 2 is the share beyond that of 0.
     """
-    spreads = spreads[:, None]
+    centres, spreads = guess.centres[:, None], guess.spreads[:, None]
+
+    def shares(places: Floats) -> Floats:
+        beside = places - centres
+        found = beside / (spreads + np.abs(beside))
+        return np.where(np.isnan(found), np.sign(places), found)
+
     with np.errstate(all="ignore"):
-        ends = lines.intervals / (spreads + np.abs(lines.intervals))
-        ends = np.where(np.isnan(ends), np.sign(lines.intervals), ends)
+        middles = shares(np.zeros_like(centres))
+        ends = shares(lines.intervals) - middles
         ends = np.sign(ends) * (np.sqrt(1.0 + 8.0 * np.abs(ends)) - 1.0) / 2.0
         evenly = ends[:, :1] + (ends[:, 1:] - ends[:, :1]) * (np.arange(1, FIRST) / FIRST)
-        shares = evenly * (1.0 + np.abs(evenly)) / 2.0
-        edges = np.concatenate([spreads * shares / (1.0 - np.abs(shares)), np.nextafter(lines.points, np.inf)], axis=1)
+        found = middles + evenly * (1.0 + np.abs(evenly)) / 2.0
+        edges = centres + spreads * found / (1.0 - np.abs(found))
+    edges = np.concatenate([edges, np.nextafter(lines.points, np.inf)], axis=1)
     edges[~np.isfinite(edges)] = 0.0  # as good as any other
     edges.sort(axis=1)
     infinity = np.full((len(lines), 1), np.inf)
