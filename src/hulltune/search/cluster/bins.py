@@ -244,7 +244,7 @@ class _Search:
         firsts = _firsts(bins)
         parents = wanted.parents[bins[firsts]]
         losses = self.metric.losses(_running(changes, firsts, cells.starts[parents]))
-        before = np.repeat(cells.reached[parents], _sizes(firsts, len(bins)))
+        before = np.repeat(cells.reached[parents], np.diff(firsts, append=len(bins)))
         self.seen = self.seen.with_others(_Seen(wanted.lines[bins], places, losses, before))
 
     def take_ends(self, line: int, ends: Sequence[Ends]) -> bool:
@@ -468,16 +468,11 @@ def _firsts(groups: NDArray[Any]) -> Int64s:
     return np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
 
 
-def _sizes(firsts: Int64s, count: int) -> Int64s:
-    """The sizes of groups that begin at ``firsts`` among so many."""
-    return np.diff(firsts, append=count)
-
-
 def _running(changes: Int64s, firsts: Int64s, starts: Int64s) -> Int64s:
     """The sums of statistics after each change, for groups that begin at ``firsts`` and from ``starts``."""
-    running: Int64s = np.cumsum(changes, axis=0)
-    running += np.repeat(starts - running[firsts] + changes[firsts], _sizes(firsts, len(changes)), axis=0)
-    return running
+    from hulltune.kernels.bins import running_sums
+
+    return running_sums(changes, firsts, starts)
 
 
 def _added(answers: Sequence[Fetched]) -> tuple[Int64s, Floats, Int64s]:
