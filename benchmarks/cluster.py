@@ -11,6 +11,7 @@ question: the driver's decisions and the way there and back. The model is fitted
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -30,7 +31,7 @@ from benchmarks import forest_tuning, lists, shapes
 from benchmarks.timing import table, write_json
 from hulltune import Constraints, Dataset, Policy, Problem
 from hulltune.demo import START_WEIGHTS, built_in_task
-from hulltune.search.cluster.bins import FIRST, MOST
+from hulltune.search.cluster.bins import FEW, FIRST, MOST
 from hulltune.search.cluster.driver import Driver
 from hulltune.search.cluster.protocol import Further, Start
 from hulltune.search.cluster.shard_files import cuts
@@ -45,6 +46,8 @@ LISTS, LATTICES = (2_500, 10_000, 100_000), (1_000, 10_000)
 """The sizes of the model's data: it is fitted to the first, and checked at the others."""
 SIZES = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
 WORKERS = 2
+OPEN = 1 / 16
+"""The share of the changes of split bins that is in parts which may still hold the best interval."""
 DECODED = 24
 """The sentences of the loop."""
 
@@ -170,7 +173,8 @@ def model() -> None:
             fitted = fitted or row
             work = (fitted["seconds"] - fitted["overhead"]) * sentences / sizes[0]
             row["predicted seconds"] = work + fitted["overhead"]
-            row["predicted bytes"] = predicted_bytes(len(problem.metric.columns), fitted["fetched a direction"])
+            changes = fitted["fetched a direction"] * sentences / sizes[0]
+            row["predicted bytes"] = predicted_bytes(len(problem.metric.columns), changes)
             rows.append(row)
     shown = [
         [
@@ -188,12 +192,22 @@ def model() -> None:
     write_json("cluster_model", {"rows": rows})
 
 
-def predicted_bytes(columns: int, fetched: float) -> float:
+def predicted_bytes(columns: int, changes: float) -> float:
     """The bytes of all answers of a round: bins and parts of bins, from each worker, as 16-bit numbers; and the changes
     that are fetched, from all together.
+
+    The first bins of a line that may hold its best interval have so many ``changes`` on average, and lines differ like
+    exponential variables. Those of more than FEW are split into MOST parts, of which an OPEN share is left.
     """
     of_bin, of_change = 2 + 3 * 2 * columns, 2 + 8 + 2 * columns
-    return DIRECTIONS * (WORKERS * of_bin * (FIRST + MOST) + of_change * fetched)
+    bins, fetched, lines = float(FIRST), 0.0, 1.0
+    while lines > 1e-3:
+        above = math.exp(-FEW / changes)
+        fetched += lines * (changes - above * (changes + FEW))
+        lines *= above
+        bins += lines * MOST
+        changes = (changes + FEW) * OPEN
+    return DIRECTIONS * (WORKERS * of_bin * bins + of_change * fetched)
 
 
 @dataclass

@@ -15,9 +15,11 @@ import numpy as np
 
 import hulltune
 from hulltune.data.features import SparseFeatures
+from hulltune.search.cluster.bins import Guess, best_steps
 from hulltune.search.cluster.protocol import Along, Bins, Everything, Further, Outermost, Start, Total
 from hulltune.search.cluster.starting import shard_files
 from hulltune.search.cluster.worker import Worker
+from hulltune.search.elsewhere import Lines
 from hulltune.semirings import BooleanSemiring, Hull, HullSemiring, LogSemiring, RealSemiring, TropicalSemiring
 from tests.results.files import write_all
 
@@ -66,7 +68,7 @@ def use_tuning(folder: Path) -> None:
 
 
 def use_shards(folder: Path) -> None:
-    """The answers of a worker about its shard."""
+    """The answers of a worker about its shard, and what the driver makes of them."""
     data = hulltune.read(folder / "lists.moses", folder / "lists.ref.0")
     problem = hulltune.Problem.of(data, "bleu")
     (shard,) = shard_files(problem, [(0, len(data))], problem.metric, folder)
@@ -79,6 +81,12 @@ def use_shards(folder: Path) -> None:
         Outermost(along, (0,), 1),
     ):  # fmt: skip
         worker.answer(question)
+    lines = Lines(
+        weights, along.weights[1:], along.intervals, problem.loss(weights), hulltune.Policy(), np.ones(1),
+        np.empty((1, 0)),
+    )  # fmt: skip
+    guess = Guess(np.zeros(1), np.ones(1))
+    assert best_steps(problem.metric, lines, along, lambda question: [worker.answer(question)], guess) is not None
 
 
 def use_many_features(folder: Path) -> None:

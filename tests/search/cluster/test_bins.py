@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections import OrderedDict
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -24,6 +24,7 @@ from hulltune.metrics import get_metric
 from hulltune.names import POLICIES
 from hulltune.search import policies
 from hulltune.search.cluster import bins
+from hulltune.search.cluster.driver import Driver
 from hulltune.search.cluster.protocol import Along, Outermost, Question, Start
 from hulltune.search.cluster.worker import Worker
 from hulltune.search.elsewhere import Lines, Steps
@@ -31,13 +32,17 @@ from hulltune.search.shards import Runner
 from hulltune.search.steps import search_lines
 from hulltune.simulate import simulated_task
 from hulltune.tuning.tune import Run
-from tests.search.cluster.fleets_for_tests import unreliable
+from tests.search.cluster.fleets_for_tests import Unreliable, unreliable
 from tests.search.cluster.test_driver import data, described
 from tests.search.test_rounds import METRICS, WIDTH, corpora, points_of_lines, problem_of
 from tests.strategies import vectors
 
 SMALL = Problem.of(simulated_task(sentences=6, candidates=6).lists, "wer")
 Floats = NDArray[np.float64]
+
+
+def guess(lines: int, centre: float, spread: float) -> bins.Guess:
+    return bins.Guess(np.full(lines, centre), np.full(lines, spread))
 
 
 class PartWorker(Worker):
@@ -53,8 +58,8 @@ class PartWorker(Worker):
 class InBins:
     """A searcher that asks parts of a problem for bins; there are few, so that they are split often."""
 
-    def __init__(self, problem: Problem, parts: int, spread: float = 1.0) -> None:
-        self.spread = spread
+    def __init__(self, problem: Problem, parts: int, centre: float = 0.0, spread: float = 1.0) -> None:
+        self.centre, self.spread = centre, spread
         sentences = np.array_split(np.arange(len(problem.corpus)), parts)
         self.workers = [PartWorker(problem.subset(part)) for part in sentences if len(part)]
         self.asked: list[str] = []
@@ -68,7 +73,7 @@ class InBins:
 
     def best_steps(self, problem: Problem, lines: Lines, runner: Runner) -> Steps:
         along = Along(np.vstack([lines.origin, lines.directions]), lines.intervals)
-        found = bins.best_steps(problem.metric, lines, along, self.ask, np.full(len(lines), self.spread))
+        found = bins.best_steps(problem.metric, lines, along, self.ask, guess(len(lines), self.centre, self.spread))
         assert found is not None  # whole numbers
         return found
 
@@ -83,21 +88,21 @@ class InBins:
     st.sampled_from(POLICIES),
     st.integers(1, 3),
     st.sampled_from([Constraints(), Constraints(min={"f0": -1.0}, max={"f1": 2.0})]),
-    st.sampled_from([(1, 2, 0, 1), (3, 8, 1, 1), (2, 4, 0, 2)]),
-    st.sampled_from([1.0, 1e-6, 1e9]),
+    st.sampled_from([(1, 2, 0, 0, 1), (3, 8, 1, 1, 1), (2, 4, 0, 0, 2), (5, 4, 6, 2, 1)]),
+    st.sampled_from([(0.0, 1.0), (0.0, 1e-6), (-1.0, 1e9), (0.3, 0.1), (1e12, 1e-9), (-1e308, 1e308)]),
 )
 def test_bins_give_the_steps_of_all_changes(
     corpus: Any, metric: str, origin: Any, directions: Any, points: list[float], policy: str, parts: int,
-    constraints: Constraints, sizes: tuple[int, int, int, int], spread: float,
+    constraints: Constraints, sizes: tuple[int, int, int, int, int], guessed: tuple[float, float],
 ) -> None:  # fmt: skip
     problem, origin, directions = problem_of(corpus, metric), np.array(origin), np.array(directions)
     limits = constraints.compile(problem.feature_names)
     at = np.array([sorted(points)] * len(directions)).reshape(len(directions), -1)
     loss = problem.loss(origin)
     here = search_lines(problem, origin, loss, directions, limits, Policy(policy), points=at)
-    first, most, few, single = sizes
-    with patch.multiple(bins, FIRST=first, MOST=most, FEW=few, SINGLE=single):
-        searcher = InBins(problem, parts, spread)
+    first, most, few, short, single = sizes
+    with patch.multiple(bins, FIRST=first, MOST=most, FEW=few, SHORT=short, SINGLE=single):
+        searcher = InBins(problem, parts, *guessed)
         there = search_lines(problem.searched_by(searcher), origin, loss, directions, limits, Policy(policy), points=at)
     for field in ("numbers", "etas", "losses", "sampled"):
         assert np.array_equal(getattr(here, field), getattr(there, field), equal_nan=True), field
@@ -141,7 +146,7 @@ def test_bins_on_ordinary_lines(metric: str, policy: str) -> None:
     problem = Problem.of(simulated_task(sentences=150, candidates=20).lists, metric)
     limits, rng = Constraints().compile(problem.feature_names), np.random.default_rng(1)
     searcher = InBins(problem, 3)
-    with patch.multiple(bins, FIRST=16, FEW=64):
+    with patch.multiple(bins, FIRST=16, FEW=64, SHORT=64):
         for _ in range(3):
             origin, directions = rng.normal(size=6), list(rng.normal(size=(8, 6)))
             loss, points = problem.loss(origin), np.sort(rng.normal(size=(8, 3)), axis=1)
@@ -161,7 +166,7 @@ def test_answers_do_not_grow_with_the_corpus(tmp_path: Path) -> None:
         problem = Problem.of(simulated_task(sentences=sentences, candidates=15).lists, "bleu")
         origin, directions = np.array([1.0, 1.0, 1.5, 0.1, 0.1, 0.1]), list(np.eye(6))
         with (
-            patch.multiple(bins, FIRST=32, MOST=64, FEW=100),
+            patch.multiple(bins, FIRST=32, MOST=64, FEW=100, SHORT=100),
             unreliable(problem, 2, tmp_path, most_whole=0) as (searched, fleet),
         ):
             limits = Constraints(fix={"forward": 1.0}).compile(problem.feature_names)
@@ -176,7 +181,7 @@ def test_tuning_in_bins_is_tuning_in_one_process(name: str, shards: int, tmp_pat
     run = Run(Climb(restarts=2, directions=5), Constraints(), threads=2)
     expected = described(run.tune(Problem.of(data(name), "bleu")))
     with (
-        patch.multiple(bins, FIRST=4, MOST=8, FEW=4, SINGLE=2),
+        patch.multiple(bins, FIRST=4, MOST=8, FEW=4, SHORT=4, SINGLE=2),
         unreliable(Problem.of(data(name), "bleu"), shards, tmp_path, most_whole=0) as (problem, _),
     ):
         assert described(run.tune(problem)) == expected
@@ -253,18 +258,33 @@ def test_the_first_bins_are_even() -> None:
     intervals = np.array([[-np.inf, np.inf], [-0.5, 3.0]])
     lines = Lines(np.ones(6), directions, intervals, 0.0, Policy(), np.ones(2), np.array([[0.25, np.inf]] * 2))
     along = Along(np.vstack([lines.origin, directions]), intervals)
-    for spread in (1e-300, 1e-6, 1.0, 1e300):
-        named = bins._first_bins(lines, np.full(2, spread))
-        for first, last in pairwise(named.offsets):
+    for centre, spread in itertools.product((0.0, -2.5, 1e300), (1e-300, 1e-6, 1.0, 1e300)):
+        named = bins._first_bins(lines, guess(2, centre, spread))
+        for first, last in itertools.pairwise(named.offsets):
             lows, highs = named.lows[first:last], named.highs[first:last]
             assert lows[0] == -np.inf
             assert highs[-1] == np.inf
             assert np.array_equal(lows[1:], highs[:-1])
-            assert np.all(lows < highs)
-    named = bins._first_bins(lines, np.ones(2))
+            assert np.all(lows <= highs)
+    named = bins._first_bins(lines, guess(2, 0.0, 1.0))
     counts = worker.answer(Start(along, named)).binned.counts
-    for first, last in pairwise(named.offsets):
-        assert counts[first:last].max() < 0.05 * counts[first:last].sum()
+    for first, last in itertools.pairwise(named.offsets):
+        assert counts[first:last].max() < 0.02 * counts[first:last].sum()
+
+
+def test_bins_are_even_on_lines_that_nearly_lead_through_zero() -> None:
+    """Winners change where the weights are shortest, far from the origin of the line: the driver guesses where."""
+    problem = Problem.of(simulated_task(sentences=200, candidates=20).lists, "wer")
+    (worker,) = InBins(problem, 1).workers
+    driver = Driver(problem, Unreliable([]), [(0, len(problem.corpus))])
+    origin, rng = np.ones(6), np.random.default_rng(3)
+    directions = -np.outer([0.1, 1.0, 30.0], origin) * (1.0 + 0.05 * rng.normal(size=(3, 6)))
+    intervals = np.array([[-np.inf, np.inf]] * 3)
+    lines = Lines(origin, directions, intervals, 0.0, Policy(), np.ones(3), np.empty((3, 0)))
+    named = bins._first_bins(lines, driver._guess(problem, lines))
+    counts = worker.answer(Start(Along(np.vstack([origin, directions]), intervals), named)).binned.counts
+    for first, last in itertools.pairwise(named.offsets):
+        assert counts[first:last].max() < 0.04 * counts[first:last].sum()
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3])
@@ -310,7 +330,7 @@ def test_ends_of_shards_whose_changes_cancel(seed: int, parts: int) -> None:
     (surface,) = problem.surfaces(weights[0], weights[1:], along.intervals, judged=False)
     line = Lines(weights[0], weights[1:], along.intervals, 0.0, Policy(), np.ones(1), np.empty((1, 0)))
     with patch.object(bins, "OUTER", 2), patch.object(policies, "OUTER", 2):
-        named = bins._first_bins(line, np.ones(1))
+        named = bins._first_bins(line, guess(1, 0.0, 1.0))
         search = bins._Search(problem.metric, line, [each.answer(Start(along, named)) for each in workers], named)
         search.open_ended = [0]
         bins._learn_ends(search, along, lambda question: [worker.answer(question) for worker in workers])
