@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from hulltune.errors import InputError
@@ -28,7 +29,7 @@ def sniff(path: str | os.PathLike[str], columns: Columns | None = None) -> str:
     """
     file = Path(path)
     if file.is_dir():
-        return _sniff_directory(file)
+        return sniff_folder(file, *names_in(file))
     data = path.head() if isinstance(path, Source) else head(path)
     if data.strip() and (file.suffix == LIST_SUFFIX or looks_like_list(data)):
         return "kaldi"  # not among others of a folder, as the archives beside it hold the same lattices
@@ -54,8 +55,8 @@ def _start(data: bytes, first: str) -> str:
     return f"the bytes {data[:12].hex(' ')} …, which are no text"
 
 
-def _sniff_directory(path: Path) -> str:
-    files, folders = names_in(path)
+def sniff_folder(path: Path, files: Sequence[str], folders: Sequence[str]) -> str:
+    """The name of the format of a folder with these files and folders in it; an error if there is no file."""
     names = [*files, *folders]
     if any(name.startswith("text") and without_suffix(name).stem == "text" for name in names):
         return "score-folder"
