@@ -11,7 +11,7 @@ from hulltune.formats.columns import Columns
 from hulltune.formats.kaldi import LIST_SUFFIX, looks_like_list
 from hulltune.formats.registry import by_suffix, recognised, recognised_forests
 from hulltune.formats.score_folder import NBEST
-from hulltune.formats.streams import Source, first_line, head, names_in, suffix_of, without_suffix
+from hulltune.formats.streams import SUFFIXES, Source, first_line, head, names_in, suffix_of, without_suffix
 from hulltune.formats.table import table_with
 from hulltune.names import FORMATS
 
@@ -68,7 +68,8 @@ def sniff_folder(path: Path, files: Sequence[str], folders: Sequence[str]) -> st
     # each suffix only, as a folder may have ten thousand files.
     first: dict[str, str] = {}
     for name in files:
-        suffix = suffix_of(name)
+        end = name[name.rfind(".") :] if "." in name else ""
+        suffix = suffix_of(name) if end in SUFFIXES or end == "." else end  # of many names, none is taken apart twice
         first[suffix] = min(name, first.get(suffix, name))
     for _, name in sorted(first.items()):
         forest = recognised_forests(head(path / name))
