@@ -25,6 +25,7 @@ def test_copies_in_parts_are_those_of_numpy(count: int, each: Each) -> None:
     places = random.integers(0, 100, count)
     assert np.array_equal(taken(array, places, each), array[places])
     assert np.array_equal(taken(array, places.astype(np.int32), each), array[places])
+    assert [part.stop - part.start for part in parts_of(count, 3 * AT_ONCE)] == [1] * count
     source, target = random.normal(size=(count, 3)), np.zeros((count + 5, 4))
     copy_rows(source, target[:, :3], each)
     assert np.array_equal(target[:count, :3], source)

@@ -11,12 +11,13 @@ from hulltune.arrays import Bools, Int32s, Int64s
 from hulltune.threads import Each
 
 AT_ONCE = 1 << 14
-"""Rows that are copied as one part of the work."""
+"""Numbers that are copied as one part of the work."""
 
 
-def parts_of(count: int) -> list[slice]:
-    """So many rows in parts of up to AT_ONCE."""
-    return [slice(first, min(first + AT_ONCE, count)) for first in range(0, count, AT_ONCE)]
+def parts_of(count: int, width: int = 1) -> list[slice]:
+    """So many rows, each of ``width`` numbers, in parts of up to AT_ONCE numbers."""
+    rows = max(AT_ONCE // max(width, 1), 1)
+    return [slice(first, min(first + rows, count)) for first in range(0, count, rows)]
 
 
 def filled(count: int, value: int, each: Each) -> Int64s:
@@ -27,12 +28,12 @@ def filled(count: int, value: int, each: Each) -> Int64s:
 
 
 def copy_rows(source: NDArray[Any], target: NDArray[Any], each: Each) -> None:
-    """Copy an array to the beginning of a longer one."""
+    """Copy a table to the beginning of a longer one."""
 
     def copy(part: slice) -> None:
         target[part] = source[part]
 
-    each(copy, parts_of(len(source)))
+    each(copy, parts_of(*source.shape))
 
 
 def taken(array: NDArray[Any], places: Int64s | Int32s, each: Each) -> NDArray[Any]:

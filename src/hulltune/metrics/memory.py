@@ -400,13 +400,15 @@ class CompactTable:
                     rows = np.zeros((2 * len(table), width), dtype=np.int32)
                     copy_rows(self._rows[: self._done], rows, each)
                     self._rows = rows
-                largest = max(each(partial(self._copy, table), range(self._done, len(table), AT_ONCE)))
+                new = table[self._done :]
+                largest = max(each(partial(self._copy, new, self._rows[self._done :]), parts_of(*new.shape)))
                 self._fits = largest * (self._sentences + 1) <= LARGEST_SUM
                 self._done = len(table)
             return self._rows.reshape(-1) if self._fits else None
 
-    def _copy(self, table: Statistics, first: int) -> int:
+    @staticmethod
+    def _copy(table: Statistics, rows: Int32s, part: slice) -> int:
         """Copy some rows, which mean nothing if one of their numbers is too large; returns the largest of these."""
-        new = table[first : first + AT_ONCE]
-        self._rows[first : first + len(new), : table.shape[1]] = new
+        new = table[part]
+        rows[part, : table.shape[1]] = new
         return max(abs(int(new.max(initial=0))), abs(int(new.min(initial=0))))
