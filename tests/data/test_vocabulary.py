@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 from hulltune import InputError, Vocabulary
 from hulltune.data import vocabulary as module
 from hulltune.data.lists import packed_texts
-from hulltune.data.vocabulary import Texts
+from hulltune.data.vocabulary import Texts, joined_words
+
+rows = st.lists(st.lists(st.sampled_from(["a", "", "b c"]), max_size=3), max_size=5)
+
+
+@given(rows | st.lists(st.lists(st.sampled_from(["a", "", "b c"]), min_size=1, max_size=1), max_size=5))
+def test_words_are_joined_to_texts(given_rows: list[list[str]]) -> None:
+    offsets = np.cumsum([0, *map(len, given_rows)])
+    words = [word for row in given_rows for word in row]
+    assert joined_words(tuple(words), offsets) == [" ".join(row) for row in given_rows]
+
 
 texts = st.lists(st.text(st.sampled_from("ab é日"), max_size=4), min_size=1, max_size=12)
 

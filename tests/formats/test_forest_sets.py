@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -227,6 +228,33 @@ def test_signs_change_on_request(folder: Path) -> None:
 
 def test_words_are_dropped_on_request(folder: Path) -> None:
     assert outputs(read(folder / "2.hg", drop=["w2"]), 0) == ["", ""]
+
+
+@given(st.lists(st.text(alphabet="ab.019²", max_size=6), max_size=8))
+def test_natural_order_is_that_of_texts_and_numbers_part_by_part(names: list[str]) -> None:
+    def slow(name: str) -> list[tuple[bool, int, str]]:
+        parts = re.findall("[0-9]+|[^0-9]+", name)
+        parts = ["", *parts] if parts and parts[0][0] in "0123456789" else parts or [""]
+        parts += [""] * (len(parts) % 2 == 0)
+        return [(place % 2 == 1, int(part) if place % 2 else 0, part) for place, part in enumerate(parts)]
+
+    assert sorted(names, key=natural_key) == sorted(names, key=slow)
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (["b.slf", "a.slf.gz", "notes"], "slf"),
+        (["x.y.slf", "a."], "slf"),
+        (["a..slf", "README.md"], "slf"),
+        (["slf"], "slf"),
+    ],
+)
+def test_a_folder_is_known_by_one_file_of_each_suffix(tmp_path: Path, names: list[str], kind: str) -> None:
+    for name in names:
+        is_forest = name.endswith(("slf", ".gz"))
+        (tmp_path / name).write_text("VERSION=1.0\nN=2 L=1\nJ=0 S=0 E=1 W=a a=-1\n" if is_forest else "some text\n")
+    assert sniff(tmp_path) == kind
 
 
 def test_natural_order() -> None:

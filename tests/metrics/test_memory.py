@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from hulltune.data.copies import AT_ONCE
 from hulltune.errors import InputError
 from hulltune.metrics.base import Metric, PreparedMetric, Statistics
 from hulltune.metrics.combination import Combination
@@ -223,6 +224,64 @@ def test_once_all_is_known_nothing_is_looked_for(closed: bool, monkeypatch: pyte
     monkeypatch.setattr(outputs, "first_equals", None)
     assert memory.rows(np.arange(3000)).tolist() == everything
     assert len(memory) == 2000
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_large_requests_give_the_rows_of_small_ones(closed: bool, threads: int) -> None:
+    """Many outputs are looked up and get their rows in parts, which threads share; the order is that of one part."""
+    count = 3 * AT_ONCE + 30
+    few, many = (Memory(Threaded(), [["r"]] * 4, outputs=Spelled(count, closed=closed)) for _ in range(2))
+    order = np.random.default_rng(1).permutation(count)
+    for some in (order[:40], order[: 2 * AT_ONCE], order):
+        rows = many.rows(some, each=Threads(threads).each)
+        assert many.table[rows, 0].tolist() == [length_of(number) for number in some.tolist()]
+        for part in np.array_split(some, 17):
+            few.rows(part)
+        assert np.array_equal(few.table[few.rows(some)], many.table[rows])
+        assert len(few) == len(many)
+    assert few.complete == many.complete == closed
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_large_request_that_fails_leaves_what_was_known(threads: int) -> None:
+    memory = Memory(Threaded(fails_at=2 * AT_ONCE), [["r"]] * 4, outputs=Spelled(3 * AT_ONCE, closed=True))
+    known = memory.rows(np.arange(100)).tolist()
+    with pytest.raises(RuntimeError, match="too long"):
+        memory.rows(np.arange(3 * AT_ONCE), each=Threads(threads).each)
+    assert not memory.complete
+    assert memory.rows(np.arange(100)).tolist() == known
+    assert (memory.known_rows()[2 * AT_ONCE + 1 :] == -1).all()
+    assert memory.rows(np.arange(300)).tolist()[:100] == known
+
+
+class Spelled(Numbers):
+    """Outputs whose text is the number of their length."""
+
+    def described(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
+        return numbers // 3 % 4, [str(length_of(number)) for number in numbers.tolist()]
+
+
+class Threaded(Length):
+    """The length that each output spells, which any thread may ask for; one that is too long is an error."""
+
+    threaded = True
+
+    def __init__(self, *, fails_at: int | None = None) -> None:
+        super().__init__()
+        self.fails_at = fails_at
+
+    def prepare(self, references: object, sources: object = None) -> PreparedMetric:
+        fails_at = self.fails_at
+
+        class Prepared(PreparedMetric):
+            def statistics(self, sentences: NDArray[np.int64], outputs: Sequence[str]) -> Statistics:
+                lengths = np.array([int(text) for text in outputs], dtype=np.int64).reshape(-1, 1)
+                if fails_at is not None and np.any(lengths >= fails_at):
+                    raise RuntimeError("too long")
+                return np.concatenate([lengths, np.ones_like(lengths)], axis=1)
+
+        return Prepared()
 
 
 @pytest.mark.parametrize("closed", [False, True])

@@ -51,6 +51,22 @@ def test_mteval_tokens_are_sacrebleu_s_on_every_ascii_character() -> None:
     assert split(every, tokens.MTEVAL_13A) == [tokenize(line.rstrip()).split() for line in every]
 
 
+@pytest.mark.parametrize("mode", [tokens.SPACES, tokens.MTEVAL_13A, tokens.JIWER_WORDS])
+@pytest.mark.parametrize("words_in_a_line", [1, 7, 9000])
+def test_a_vocabulary_grows(mode: int, words_in_a_line: int) -> None:
+    """More distinct words, short and long, than the first table has room for: ids are in order of appearance."""
+    random = np.random.default_rng(1)
+    words = [("ein" * (1 + number % 4)) + str(number) for number in random.integers(0, 3 * tokens.FIRST_SLOTS, 9000)]
+    texts = [" ".join(words[k : k + words_in_a_line]) for k in range(0, len(words), words_in_a_line)]
+    codes, offsets = pack(texts)
+    modes = np.full(len(texts), mode, np.int8)
+    vocabulary, ids, _ = tokens.build_vocabulary(codes, offsets, modes)
+    expected = {word: number for number, word in enumerate(dict.fromkeys(words))}
+    assert ids.tolist() == [expected[word] for word in words]
+    assert len(vocabulary.starts) == len(vocabulary.ends) == len(vocabulary.keys) == len(expected)
+    assert split(texts, mode) == [text.split() for text in texts]
+
+
 @given(st.lists(lines(), max_size=5))
 def test_every_mode_splits_as_its_original_does(texts: list[str]) -> None:
     plain = [line for line in texts if not any(sign in line for sign in "\n&<")]

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hulltune import Corpus, Forest
+from hulltune.data.copies import AT_ONCE
 from hulltune.data.features import DenseFeatures
 from hulltune.lines.compute import decode
 from hulltune.metrics import get_metric
-from hulltune.metrics.memory import AT_ONCE, CompactTable
+from hulltune.metrics.memory import CompactTable
 from hulltune.search.problem import Line, Problem
 from hulltune.search.shards import Shard, Threads, cut
 from hulltune.surface import ErrorSurface

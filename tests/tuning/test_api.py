@@ -18,6 +18,7 @@ from hulltune import Climb, Coordinate, InputError, Reranker, TuneResult, read, 
 from hulltune.formats import write_jsonl, write_weights
 from hulltune.metrics import Ask, Store, Unanswered, import_answers
 from hulltune.search.policies import Policy
+from hulltune.tuning.picks import Reranked
 from tests.tuning.corpora import QUICK, random_lists, random_records
 
 
@@ -391,8 +392,19 @@ def test_data_frames() -> None:
 def test_a_result_that_reranking_does_not_confirm_is_not_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     lists = random_lists(24)
     texts = rerank(lists, tune(lists, **QUICK))
-    wrong = [*texts[:3], "something else", *texts[4:]]
+    wrong = Reranked([*texts[:3], "something else", *texts[4:]])
     monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "rerank", lambda *_, **__: wrong)
     message = f"reranking with the tuned weights picks 'something else' for sentence 3, but the search had {texts[3]!r}"
     with pytest.raises(RuntimeError, match=message):
+        tune(lists, **QUICK)
+
+
+def test_reranking_with_other_weights_does_not_confirm_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    lists = random_lists(24)
+    weights = tune(lists, **QUICK).weights
+    other = rerank(lists, {name: -weight for name, weight in weights.items()})
+    texts = rerank(lists, weights)
+    sentence = next(place for place in range(len(texts)) if texts[place] != other[place])
+    monkeypatch.setattr(importlib.import_module("hulltune.tuning.tune"), "rerank", lambda *_, **__: other)
+    with pytest.raises(RuntimeError, match=f"picks {other[sentence]!r} for sentence {sentence}, but the search had"):
         tune(lists, **QUICK)

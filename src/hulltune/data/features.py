@@ -268,7 +268,7 @@ def room_for_features(parts: Sequence[Features], width: int) -> Features:
     """A matrix with room for the rows of all parts, float32 only if all are; if any part is sparse, all their rows."""
     dtype = np.float32 if parts and all(part.values.dtype == np.float32 for part in parts) else np.float64
     if not any(isinstance(part, SparseFeatures) for part in parts):
-        return DenseFeatures(np.empty((sum(part.shape[0] for part in parts), width), dtype=dtype, order="F"))
+        return DenseFeatures(np.empty((sum(len(part.values) for part in parts), width), dtype=dtype, order="F"))
     sparse = [as_sparse(part) for part in parts]
     lengths = np.concatenate([np.diff(part.offsets) for part in sparse])
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

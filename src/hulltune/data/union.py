@@ -22,6 +22,8 @@ def union(forests: Sequence[Forest]) -> Forest:
     """
     if not forests:
         raise InputError("forests: a union needs at least one forest, got none")
+    if len(forests) == 1:
+        return forests[0]
     filled = [forest for forest in forests if forest.edges]
     if len(filled) <= 1:
         return filled[0] if filled else forests[0]
@@ -55,8 +57,8 @@ def with_common_features(forests: Sequence[Forest], names: Sequence[str] | None 
     """
     if names is None:
         seen: dict[str, None] = {}
-        for forest in forests:
-            seen.update(dict.fromkeys(forest.feature_names))
+        for some in dict.fromkeys(forest.feature_names for forest in forests):
+            seen.update(dict.fromkeys(some))
         names = _by_number(tuple(seen))
     edges = sum(forest.edges for forest in forests)
     dense = stays_dense(len(names), edges, 0)

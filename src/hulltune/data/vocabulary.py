@@ -172,6 +172,13 @@ class Vocabulary:
         return f"Vocabulary({len(self)} tokens)"
 
 
+def joined_words(words: Sequence[str], offsets: Int64s) -> list[str]:
+    """The texts of words laid end to end, with blanks between them; a word that is a text alone stays as it is."""
+    if len(words) == len(offsets) - 1 and np.array_equal(offsets, np.arange(len(offsets))):
+        return list(words)
+    return [" ".join(words[begin:end]) for begin, end in pairwise(offsets.tolist())]
+
+
 class Texts(Sequence[str]):
     """Texts of words of a vocabulary with blanks between them. Strings are made only when somebody asks for one.
 
@@ -197,8 +204,7 @@ class Texts(Sequence[str]):
     @cached_property
     def strings(self) -> list[str]:
         """All texts as strings."""
-        words = self._vocabulary.words(self._labels)
-        return [" ".join(words[begin:end]) for begin, end in pairwise(self._offsets.tolist())]
+        return joined_words(self._vocabulary.words(self._labels), self._offsets)
 
     @cached_property
     def codes(self) -> tuple[Int32s, Int64s] | None:

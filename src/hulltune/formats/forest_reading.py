@@ -36,6 +36,8 @@ PER_PROCESS = 50 << 20
 BATCH = 4 << 20
 """Bytes of files that are read as one part of the work, and share a vocabulary until all are read."""
 PARTS_PER_THREAD = 4
+LOOKED_AT = 128
+"""Files whose sizes are asked for as one part of the work."""
 COMMAND = (
     sys.executable,
     "-c",
@@ -81,7 +83,9 @@ def read_forest_files(
     """The forests of each file. Words get the numbers that they would get if the files were read one after the other,
     whatever the number of threads.
     """
-    sizes = [_size(source, form) for source, form in files]
+    looks = [files[first : first + LOOKED_AT] for first in range(0, len(files), LOOKED_AT)]
+    found_sizes = each(lambda some: [_size(source, form) for source, form in some], looks, threads)
+    sizes = [size for some in found_sizes for size in some]
     parts = _parts(files, sizes, threads)
     count = min(threads - 1, sum(filter(None, sizes)) // PER_PROCESS, sum(part.for_all for part in parts))
     with contextlib.closing(_Helpers(count)) as helpers:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import compress, groupby
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
@@ -38,7 +38,7 @@ from hulltune.formats.reading import COLUMNS, WITH_COLUMNS, Part, Reading
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.registry import ENOUGH, SUMMED, reader, recognised_forests
 from hulltune.formats.rows import RowCollector, Rows, to_dataset
-from hulltune.formats.sniff import sniff
+from hulltune.formats.sniff import sniff, sniff_folder
 from hulltune.formats.streams import Problems, Source, names_in, open_bytes, suffix_of, without_suffix
 from hulltune.formats.table import FRAME, frame_columns, is_frame, read_frame
 from hulltune.names import FOREST_FORMATS
@@ -51,6 +51,7 @@ AMBIGUOUS = "openfst-text"
 """The format of forests that any columns of numbers look like."""
 LOOKED_AT = 32
 """Files of a folder that are opened, to see their format, as one part of the work."""
+NUMBERS = re.compile("([0-9]+)")
 KEPT_OPEN = 64
 """This many files stay open from the look at their format to their reading; others are opened twice."""
 
@@ -205,9 +206,14 @@ class _Files:
         matching = matching_files(path)
         for match in matching:
             source = self._source(match)
-            kind = self.format or sniff(source, self.columns)
-            if matching == [path] and os.path.isdir(path) and (kind in FOREST_FORMATS or kind == "packed"):
-                self._add_folder(FilePath(path))
+            if os.path.isdir(match):
+                names = names_in(FilePath(match))
+                kind = self.format or sniff_folder(FilePath(match), *names)
+                is_of_forests = matching == [path] and (kind in FOREST_FORMATS or kind == "packed")
+            else:
+                kind, is_of_forests = self.format or sniff(source, self.columns), False
+            if is_of_forests:
+                self._add_folder(FilePath(path), *names)
             else:
                 self._take(source, kind)
 
@@ -225,14 +231,15 @@ class _Files:
         if len(self.found) > KEPT_OPEN:
             source.let_go()
 
-    def _add_folder(self, folder: FilePath) -> None:
-        files, folders = names_in(folder)
+    def _add_folder(self, folder: FilePath, files: Sequence[str], folders: Sequence[str]) -> None:
         start = os.fspath(folder / "-")[:-1]
         sources = [self._source(start + name) for name in sorted(files, key=natural_key)]
         formats = self._formats(sources)
         if set(formats) - {None, AMBIGUOUS}:  # beside other forests it may be a file of references with numbers
             formats = [None if kind == AMBIGUOUS else kind for kind in formats]
-        suffixes = {suffix_of(file.name) for file, kind in zip(sources, formats, strict=True) if kind}
+        suffixes: set[str] = set()
+        if None in formats:
+            suffixes = {suffix_of(file.name) for file, kind in zip(sources, formats, strict=True) if kind}
         self.left_out += [f"{start}{name}/" for name in sorted(folders, key=natural_key)]
         for source, kind in zip(sources, formats, strict=True):
             if kind is not None:
@@ -281,10 +288,11 @@ def matching_files(path: Path) -> list[Path]:
     return found
 
 
-def natural_key(name: Path) -> list[tuple[bool, int, str]]:
+def natural_key(name: Path) -> list[Any]:
     """A sort key for names that orders the numbers in them by value."""
-    parts = re.split(r"([0-9]+)", os.fspath(name))
-    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+    parts: list[Any] = NUMBERS.split(os.fspath(name))  # texts, which may be empty, with a number between each two
+    parts[1::2] = [(int(number), number) for number in parts[1::2]]
+    return parts
 
 
 def read_parts_with(reading: Reading, parts: Sequence[Part]) -> Dataset:
@@ -401,13 +409,14 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
     pieces: list[Piece] = []
     models: list[Mapping[str, float] | None] = []
     notes: dict[str, list[str]] = {}
-    list_files = [file for file in files.found if not file.has_forests]
+    have_forests = [file.has_forests for file in files.found]
+    list_files = [file for file, has_forests in zip(files.found, have_forests, strict=True) if not has_forests]
     lists: Dataset | None = None
-    forest_files = [(file.source, file.format) for file in files.found if file.has_forests]
+    forest_files = [(file.source, file.format) for file in compress(files.found, have_forests)]
     threads = check_threads(reading.threads)
     read_files = iter(read_forest_files(forest_files, options, vocabulary, threads=threads))
-    for file in files.found:
-        if file.has_forests:
+    for file, has_forests in zip(files.found, have_forests, strict=True):
+        if has_forests:
             forests = next(read_files)
             for number, forest in enumerate(forests):
                 models.append(_model(file.format, forest))
@@ -450,8 +459,9 @@ def _member(file: _File, name: str | None) -> Member:
 
 def _model(format_name: str, named: NamedForest) -> Mapping[str, float] | None:
     """The weights by which the decoder of a forest ranked: those of its file, or 1 for all parts of one score."""
-    if named.model is None and set(named.forest.feature_names) == set(SUMMED.get(format_name, ())):
-        return dict.fromkeys(named.forest.feature_names, 1.0)
+    names, summed = named.forest.feature_names, SUMMED.get(format_name, ())
+    if named.model is None and len(names) == len(summed) and set(names) == set(summed):
+        return dict.fromkeys(names, 1.0)
     return named.model
 
 

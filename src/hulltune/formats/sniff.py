@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from hulltune.errors import InputError
@@ -10,7 +11,7 @@ from hulltune.formats.columns import Columns
 from hulltune.formats.kaldi import LIST_SUFFIX, looks_like_list
 from hulltune.formats.registry import by_suffix, recognised, recognised_forests
 from hulltune.formats.score_folder import NBEST
-from hulltune.formats.streams import Source, first_line, head, names_in, suffix_of, without_suffix
+from hulltune.formats.streams import SUFFIXES, Source, first_line, head, names_in, suffix_of, without_suffix
 from hulltune.formats.table import table_with
 from hulltune.names import FORMATS
 
@@ -28,7 +29,7 @@ def sniff(path: str | os.PathLike[str], columns: Columns | None = None) -> str:
     """
     file = Path(path)
     if file.is_dir():
-        return _sniff_directory(file)
+        return sniff_folder(file, *names_in(file))
     data = path.head() if isinstance(path, Source) else head(path)
     if data.strip() and (file.suffix == LIST_SUFFIX or looks_like_list(data)):
         return "kaldi"  # not among others of a folder, as the archives beside it hold the same lattices
@@ -54,8 +55,8 @@ def _start(data: bytes, first: str) -> str:
     return f"the bytes {data[:12].hex(' ')} …, which are no text"
 
 
-def _sniff_directory(path: Path) -> str:
-    files, folders = names_in(path)
+def sniff_folder(path: Path, files: Sequence[str], folders: Sequence[str]) -> str:
+    """The name of the format of a folder with these files and folders in it; an error if there is no file."""
     names = [*files, *folders]
     if any(name.startswith("text") and without_suffix(name).stem == "text" for name in names):
         return "score-folder"
@@ -67,7 +68,8 @@ def _sniff_directory(path: Path) -> str:
     # each suffix only, as a folder may have ten thousand files.
     first: dict[str, str] = {}
     for name in files:
-        suffix = suffix_of(name)
+        end = name[name.rfind(".") :] if "." in name else ""
+        suffix = suffix_of(name) if end in SUFFIXES or end == "." else end  # of many names, none is taken apart twice
         first[suffix] = min(name, first.get(suffix, name))
     for _, name in sorted(first.items()):
         forest = recognised_forests(head(path / name))

@@ -6,6 +6,7 @@ hold whole numbers of a grid, so that all sums are exact. A box is ``low`` to ``
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ MARGIN = 2.0**-46
 TINY = 2.0**-1000  # least spread of rounded features: a difference that rounds to 0 may not be 0
 RIVALS = 4
 """The number of candidates, best at the centre first, that are tried as those who beat the others."""
+
+THINNEST = 2.0**-36
+"""The least width of a box that is split, as a share of its coordinate: below, rounding would decide who wins."""
 
 OFF_CENTRE = np.array([0.49382, 0.51317, 0.48921, 0.50763, 0.51618, 0.48377, 0.50219])
 """The point of a box at which scores are compared, in shares of its sides: near the middle, but away from round
@@ -342,3 +346,86 @@ def contract(
                 break
             low[:], high[:] = hull_low, hull_high
     return empty
+
+
+@kernel
+def _middle(low: float, high: float) -> float:
+    """The place to cut a range: 0, where many ties lie; the geometric middle of several magnitudes; or the middle."""
+    if low < 0.0 < high:
+        return 0.0
+    least, most = min(abs(low), abs(high)), max(abs(low), abs(high))
+    if most > 4.0 * max(least, 1.0):
+        return math.copysign(math.sqrt(max(least, 1.0) * most), low + high)
+    return low + (high - low) / 2.0
+
+
+@kernel
+def cut(lows: Floats, highs: Floats, spreads: Floats, hopes: Floats) -> tuple[Int64s, Floats, Floats]:
+    """The parts of some boxes (see boxes.cut): the number of the box of each, and their ends.
+
+    ``spreads`` and ``hopes`` have a row for each box, as it has them itself.
+    """
+    count, width = lows.shape
+    most = count * max(2, 2 * width)
+    numbers, part_lows, part_highs = np.empty(most, np.int64), np.empty((most, width)), np.empty((most, width))
+    parts = 0
+    for box in range(count):
+        low, high = lows[box], highs[box]
+        held = False  # whether candidates differ in a coordinate that the box does not leave free
+        for k in range(width):
+            held = held or (spreads[box, k] > 0.0 and not low[k] < high[k])
+        if not held:
+            for k in range(width):
+                for end in range(2):
+                    outward = low[k] < 0.0 if end == 0 else high[k] > 0.0
+                    if spreads[box, k] > 0.0 and outward:
+                        numbers[parts], part_lows[parts], part_highs[parts] = box, low, high
+                        part_lows[parts, k] = part_highs[parts, k] = low[k] if end == 0 else high[k]
+                        parts += 1
+            continue
+        axis, promise = -1, 0.0
+        for by_hopes in (True, False):  # where nothing is hoped for, the longest side
+            for k in range(width):
+                side = high[k] - low[k]
+                worth = hopes[box, k] if by_hopes else side * spreads[box, k]
+                if side > THINNEST * max(abs(low[k]), abs(high[k])) and worth > promise:
+                    axis, promise = k, worth
+            if axis >= 0:
+                break
+        if axis < 0:
+            continue
+        middle = _middle(low[axis], high[axis])
+        for half in range(2):
+            numbers[parts], part_lows[parts], part_highs[parts] = box, low, high
+            if half == 0:
+                part_highs[parts, axis] = middle
+            else:
+                part_lows[parts, axis] = middle
+            parts += 1
+    return numbers[:parts], part_lows[:parts], part_highs[:parts]
+
+
+@kernel
+def nearest_changes(lefts: Floats, low: float, high: float, first: float, last: float) -> tuple[float, Floats, float]:
+    """The last change before two places, all those between them, and the first after them, in any order of the
+    changes; ``low`` and ``high`` where there is none. What lies at ``low`` is no change.
+    """
+    before, after, count = low, high, 0
+    found_before, found_after = False, False
+    for left in lefts:
+        count += left != low and first <= left <= last
+    within = np.empty(count, np.float64)
+    count = 0
+    for left in lefts:
+        if left == low:
+            continue
+        if left < first:
+            if not found_before or left > before:
+                before, found_before = left, True
+        elif left > last:
+            if not found_after or left < after:
+                after, found_after = left, True
+        else:
+            within[count] = left
+            count += 1
+    return before, within, after

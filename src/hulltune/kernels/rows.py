@@ -30,6 +30,14 @@ def give_rows(new: Int64s, rows: Int64s, missing: Int64s, firsts: Int64s, row_of
 
 
 @kernel
+def mark_numbers(numbers: Int64s, row_of: Int64s, marked: Bools) -> None:
+    """Mark the numbers that have no row. Threads may mark at once."""
+    for i in range(numbers.size):
+        if row_of[numbers[i]] < 0:
+            marked[numbers[i]] = True
+
+
+@kernel
 def without_row(numbers: Int64s, row_of: Int64s) -> Int64s:
     """The numbers that have no row, in increasing order, once each.
 
@@ -47,8 +55,7 @@ def without_row(numbers: Int64s, row_of: Int64s) -> Int64s:
                 count += 1
         return np.unique(found[:count])
     marked = np.zeros(row_of.size, np.bool_)
-    for i in range(numbers.size):
-        marked[numbers[i]] |= row_of[numbers[i]] < 0
+    mark_numbers(numbers, row_of, marked)
     return np.flatnonzero(marked)
 
 

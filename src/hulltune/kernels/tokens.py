@@ -25,6 +25,8 @@ _WORD, _DIGIT, _DASH, _POINT, _SYMBOL, _SPACE = range(6)  # classes up to _DIGIT
 _MIX = np.int64(-7046029254386353131)  # 2^64 / golden ratio, odd, as a signed number: Fibonacci hashing
 _LONG = np.int64(-9223372036854775808)  # the sign bit marks keys that are only hashes
 _SHORT_TOKEN = 8
+FIRST_SLOTS, SLOTS_PER_TOKEN = 1 << 12, 3
+"""The slots of a table at first, and the least for each token that it has or may get."""
 
 
 def _ascii_classes() -> NDArray[np.int8]:
@@ -247,47 +249,77 @@ def vocabulary_arrays(
 ) -> tuple[Int64s, Int64s, Int64s, Int32s, Int32s, Int64s]:
     """The arrays of a Vocabulary besides the codes, the lines as ids, and the offsets of the lines."""
     token_offsets = np.zeros(len(offsets), np.int64)
-    starts = np.empty(len(codes), np.int64)
-    ends = np.empty(len(codes), np.int64)
-    keys = np.empty(len(codes), np.int64)
-    count = 0
+    ids = np.empty(len(codes), np.int32)  # too long, but pages that nobody touches cost nothing
+    vocabulary = _with_room(codes, np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), FIRST_SLOTS)
+    count, known = 0, 0
     for line in range(len(offsets) - 1):
         first, last = offsets[line], offsets[line + 1]
-        at = first
-        while at < last:
-            if is_space(codes[at]):
-                at += 1
-                continue
-            end, key = _token(codes, at, first, last, modes[line])
-            starts[count] = at
-            ends[count] = end
-            keys[count] = key
-            count += 1
-            at = end
+        slots = len(vocabulary.table)
+        while slots < SLOTS_PER_TOKEN * (known + last - first):
+            slots *= 2
+        if slots > len(vocabulary.table):
+            starts, ends, keys = vocabulary.starts[:known], vocabulary.ends[:known], vocabulary.keys[:known]
+            vocabulary = _with_room(codes, starts, ends, keys, slots)
+        if modes[line] == MTEVAL_13A:  # a loop for each mode, as in token_ids
+            count, known = _add_line(codes, first, last, MTEVAL_13A, vocabulary, known, ids, count)
+        elif modes[line] == SPACES:
+            count, known = _add_line(codes, first, last, SPACES, vocabulary, known, ids, count)
+        else:
+            count, known = _add_line(codes, first, last, modes[line], vocabulary, known, ids, count)
         token_offsets[line + 1] = count
-    size = 16
-    while size < 3 * count:
-        size *= 2
+    starts, ends, keys = vocabulary.starts[:known], vocabulary.ends[:known], vocabulary.keys[:known]
+    return starts, ends, keys, vocabulary.table, ids[:count], token_offsets
+
+
+@kernel
+def _with_room(codes: Int32s, starts: Int64s, ends: Int64s, keys: Int64s, slots: Int) -> Vocabulary:
+    """The vocabulary of some distinct tokens, with room for more: a table of so many slots."""
+    most = slots // SLOTS_PER_TOKEN
     vocabulary = Vocabulary(
         codes,
-        np.empty(count, np.int64),
-        np.empty(count, np.int64),
-        np.empty(count, np.int64),
-        np.zeros(size, np.int32),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.zeros(slots, np.int32),
     )
-    ids = np.empty(count, np.int32)
-    known = 0
-    for k in range(count):
-        token, slot = _find(vocabulary, codes, starts[k], ends[k], keys[k])
+    for token in range(len(keys)):
+        slot = ((keys[token] * _MIX) >> 32) & (slots - 1)
+        while vocabulary.table[slot] > 0:
+            slot = (slot + 1) & (slots - 1)
+        _put(vocabulary, token, slot, starts[token], ends[token], keys[token])
+    return vocabulary
+
+
+@kernel
+def _put(vocabulary: Vocabulary, token: Int, slot: Int, start: Int, end: Int, key: Int) -> None:
+    vocabulary.starts[token] = start
+    vocabulary.ends[token] = end
+    vocabulary.keys[token] = key
+    vocabulary.table[slot] = token + 1
+
+
+@kernel
+def _add_line(
+    codes: Int32s, first: Int, last: Int, mode: Int, vocabulary: Vocabulary, known: Int, ids: Int32s, count: Int
+) -> tuple[Int, Int]:
+    """Append the ids of one line to ``ids[:count]``, and its new tokens to the ``known`` ones, for which there is room;
+    returns both counts.
+    """
+    at = first
+    while at < last:
+        if is_space(codes[at]):
+            at += 1
+            continue
+        end, key = _token(codes, at, first, last, mode)
+        token, slot = _find(vocabulary, codes, at, end, key)
         if token < 0:
             token = known
             known += 1
-            vocabulary.starts[token] = starts[k]
-            vocabulary.ends[token] = ends[k]
-            vocabulary.keys[token] = keys[k]
-            vocabulary.table[slot] = token + 1
-        ids[k] = token
-    return vocabulary.starts, vocabulary.ends, vocabulary.keys, vocabulary.table, ids, token_offsets
+            _put(vocabulary, token, slot, at, end, key)
+        ids[count] = token
+        count += 1
+        at = end
+    return count, known
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 
 from hulltune.arrays import Int32s
 from hulltune.data.forest import Forest
+from hulltune.data.vocabulary import joined_words
 
 if TYPE_CHECKING:
     from hulltune.lines.result import CorpusEnvelopes
@@ -35,6 +36,5 @@ def segment_texts(envelopes: CorpusEnvelopes, direction: int) -> list[list[str]]
         sentences, corpus.sentence_edges, envelopes.derivation_offsets[rows[0] : rows[-1] + 1],
         envelopes.derivation_edges, corpus.tail_offsets, corpus.label_offsets, corpus.labels,
     )  # fmt: skip
-    words = corpus.vocabulary.words(tokens)
-    texts = [" ".join(words[begin:end]) for begin, end in pairwise(offsets.tolist())]
+    texts = joined_words(corpus.vocabulary.words(tokens), offsets)
     return [texts[begin:end] for begin, end in pairwise((rows - rows[0]).tolist())]

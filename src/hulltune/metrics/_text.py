@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -48,8 +49,8 @@ def flatten_references(references: References, *, metric: str, variable_referenc
     """
     groups = checked_references(metric, references, ragged=variable_references)
     offsets = np.zeros(len(groups) + 1, np.int64)
-    np.cumsum([len(group) for group in groups], out=offsets[1:])
-    return [text for group in groups for text in group], offsets
+    np.cumsum(list(map(len, groups)), out=offsets[1:])
+    return list(chain.from_iterable(groups)), offsets
 
 
 def in_batches(

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from hulltune.arrays import Int32s, Int64s
+from hulltune.data.copies import AT_ONCE, copy_rows, filled, parts_of, places_of, taken
 from hulltune.errors import InputError
 from hulltune.metrics._common import checked_sentences
 from hulltune.metrics.base import Known, Metric, References, Statistics
@@ -23,8 +24,7 @@ MANY = 1000
 """After a request with more new outputs than this, the memory checks whether all outputs are known."""
 MANY_BATCHES, LEAST_BATCH = 64, 128
 """The number of batches for threads to share, and the fewest outputs of one: calls for 64 take 1.5 times as long."""
-AT_ONCE = 1 << 14
-"""Rows that are copied as one part of the work."""
+NOTHING = np.zeros(0, dtype=np.int64)
 LARGEST_SUM = 2**31 - 1
 """The largest sum over sentences that fits into 32 bits."""
 
@@ -83,7 +83,7 @@ class Memory:
         self._store = store
         self._questions_path = questions
         self._batch_size = batch_size or metric.batch_size
-        self._rows = np.full(max(len(outputs), 1), -1, dtype=np.int64)
+        self._rows = np.full(1, -1, dtype=np.int64)
         self._complete = False
         self._table: Statistics = np.empty((0, len(metric.columns)), dtype=np.int64)
         self._count = 0
@@ -110,8 +110,7 @@ class Memory:
 
     def rows(self, numbers: Int64s | Int32s, *, each: Each = one_by_one) -> Int64s:
         """The row of each output; the metric is asked for the new ones."""
-        rows: Int64s = self.row_of(numbers, each=each)[numbers]
-        return rows
+        return taken(self.row_of(numbers, each=each), numbers, each)
 
     def row_of(self, numbers: Int64s | Int32s, *, each: Each = one_by_one) -> Int64s:
         """The rows of all outputs by number, −1 where unknown; the metric is asked for those of ``numbers`` first.
@@ -125,7 +124,7 @@ class Memory:
             return self._rows
         if numbers.max(initial=-1) >= len(self._rows):
             with self._lock:
-                self._grow()
+                self._grow(each)
         asked = np.require(numbers, np.int64, ["C", "W"])
         if not have_rows(asked, self._rows):
             self.learn(asked, each=each)
@@ -154,29 +153,50 @@ class Memory:
 
     def learn(self, numbers: Int64s, *, each: Each = one_by_one) -> None:
         """Ask the metric for those of some outputs that have no row; ``known_rows`` has a place for all of them."""
-        from hulltune.kernels.rows import give_rows, without_row
-
         with self._lock:
-            missing = without_row(numbers, self._rows)
+            missing = self._without_row(numbers, each)
             # Candidates with equal texts differ where the metric reads a number of each.
             firsts = missing if self.metric.reads else self._outputs.first_equals(missing, each)
-            new = missing if firsts is missing else without_row(firsts, self._rows)
-            rows = np.full(len(new), -1, dtype=np.int64)
+            new = missing if firsts is missing else self._without_row(firsts, each)
+            rows = filled(len(new), -1, each)
             try:
                 describe = self._outputs.lazily_described if self._is_threaded else self._outputs.described
                 questions = self._ask(new, lambda batch: describe(new[batch]), rows, each)
             finally:  # keep the answers that came before an error
-                give_rows(new, rows, missing, firsts, self._rows)
+                self._give(new, rows, missing, firsts, each)
             # Only after large requests: the check takes longer than a small request.
             if len(missing) > MANY and self._outputs.closed:
                 self._complete = bool(self._rows.min() >= 0)
         self._refuse_unanswered(questions)
 
-    def _grow(self) -> None:
+    def _grow(self, each: Each = one_by_one) -> None:
         """Make room for all outputs. Other threads see the old array or the new one, never a part of it."""
-        if len(self._rows) < len(self._outputs):
-            more = np.full(2 * len(self._outputs) - len(self._rows), -1, dtype=np.int64)
-            self._rows = np.concatenate([self._rows, more])
+        known, count = self._rows, len(self._outputs)
+        if len(known) < count:
+            grown = filled(count if self._outputs.closed else 2 * count, -1, each)
+            grown[: len(known)] = known
+            self._rows = grown
+
+    def _without_row(self, numbers: Int64s, each: Each) -> Int64s:
+        """The numbers that have no row, in increasing order, once each. Threads share many of them."""
+        from hulltune.kernels.rows import mark_numbers, without_row
+
+        if len(numbers) <= AT_ONCE:
+            return without_row(numbers, self._rows)
+        marked = np.zeros(len(self._rows), dtype=np.bool_)
+        each(lambda part: mark_numbers(numbers[part], self._rows, marked), parts_of(len(numbers)))
+        return places_of(marked, each)
+
+    def _give(self, new: Int64s, rows: Int64s, missing: Int64s, firsts: Int64s, each: Each) -> None:
+        """Write the rows of the ``new`` outputs; then each that was missing gets the row of the first of its equals."""
+        from hulltune.kernels.rows import give_rows
+
+        each(lambda part: give_rows(new[part], rows[part], NOTHING, NOTHING, self._rows), parts_of(len(new)))
+        if firsts is not missing:
+            each(
+                lambda part: give_rows(NOTHING, NOTHING, missing[part], firsts[part], self._rows),
+                parts_of(len(missing)),
+            )
 
     def _ask(
         self,
@@ -198,7 +218,7 @@ class Memory:
         if self._is_threaded:  # of few outputs small batches, so that there are some for all threads
             size = min(size, max(len(numbers) // MANY_BATCHES, LEAST_BATCH))
         batches = [slice(start, min(start + size, len(numbers))) for start in range(0, len(numbers), size)]
-        self._make_room(self._count + len(numbers))
+        self._make_room(self._count + len(numbers), each=each)
         if self._is_threaded:
             self._append_all(statistics_of, batches, rows, each)
             return {}
@@ -236,7 +256,11 @@ class Memory:
         found = each(compute, batches)
         if all(statistics is None for statistics in found):
             self._count = first + len(rows)
-            rows[:] = np.arange(first, self._count)
+
+            def number(part: slice) -> None:
+                rows[part] = np.arange(first + part.start, first + part.stop)
+
+            each(number, parts_of(len(rows)))
             return
         for batch, statistics in zip(batches, found, strict=True):
             in_place = self._table[first + batch.start : first + batch.stop]
@@ -255,13 +279,13 @@ class Memory:
         first, self._count = self._count, end
         return np.arange(first, end)
 
-    def _make_room(self, rows: int, dtype: Any = np.int64) -> None:
+    def _make_room(self, rows: int, dtype: Any = np.int64, *, each: Each = one_by_one) -> None:
         """Make the table large enough for so many rows of this type."""
         dtype = np.result_type(self._table.dtype, dtype)
         if rows > len(self._table) or dtype != self._table.dtype:
             size = max(rows, 2 * len(self._table)) if rows > len(self._table) else len(self._table)
             grown = np.empty((size, self._table.shape[1]), dtype=dtype)
-            grown[: self._count] = self._table[: self._count]
+            copy_rows(self._table[: self._count], grown, each)
             self._table = grown
 
     def _refuse_unanswered(self, questions: dict[str, Question]) -> None:
@@ -374,16 +398,17 @@ class CompactTable:
                 if len(table) > len(self._rows):
                     width = -(-table.shape[1] // LANES) * LANES
                     rows = np.zeros((2 * len(table), width), dtype=np.int32)
-                    if self._done:
-                        rows[: self._done] = self._rows[: self._done]
+                    copy_rows(self._rows[: self._done], rows, each)
                     self._rows = rows
-                largest = max(each(partial(self._copy, table), range(self._done, len(table), AT_ONCE)))
+                new = table[self._done :]
+                largest = max(each(partial(self._copy, new, self._rows[self._done :]), parts_of(*new.shape)))
                 self._fits = largest * (self._sentences + 1) <= LARGEST_SUM
                 self._done = len(table)
             return self._rows.reshape(-1) if self._fits else None
 
-    def _copy(self, table: Statistics, first: int) -> int:
+    @staticmethod
+    def _copy(table: Statistics, rows: Int32s, part: slice) -> int:
         """Copy some rows, which mean nothing if one of their numbers is too large; returns the largest of these."""
-        new = table[first : first + AT_ONCE]
-        self._rows[first : first + len(new), : table.shape[1]] = new
+        new = table[part]
+        rows[part, : table.shape[1]] = new
         return max(abs(int(new.max(initial=0))), abs(int(new.min(initial=0))))

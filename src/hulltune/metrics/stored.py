@@ -52,7 +52,7 @@ class _Stored(PreparedMetric):
         self._metric = metric
         self._known = known
         self._prepared = metric.prepare_with(known, references, sources)
-        self._references = [tuple(group) for group in references]
+        self._references = list(map(tuple, references))
         self._sources = sources
         self._store = store
         self._signature = metric.signature if store is None else _stored_signature(metric, self._prepared, store)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hulltune.arrays import Bools, Int32s, Int64s
+from hulltune.data.copies import taken
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import gather_rows, ranges
 from hulltune.data.vocabulary import Texts
@@ -122,7 +123,7 @@ class Outputs:
     def first_equals(self, numbers: Int64s, each: Each = one_by_one) -> Int64s:
         """For each output, the first of its sentence with the same words; the array itself if that is known of all."""
         if self.closed:
-            return self._first_of_equal_edges(each)[numbers]
+            return taken(self._first_of_equal_edges(each), numbers, each)
         listed = numbers < self._first_met
         firsts: Int64s = numbers
         if listed.any():

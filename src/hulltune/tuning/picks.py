@@ -56,6 +56,11 @@ class Reranked(list[str]):
         self._ids, self._chosen, self._indices, self._scores = ids, chosen, indices, scores
         self._features, self._names = features, feature_names
 
+    @property
+    def indices(self) -> Int64s | None:
+        """The place of each pick in its list as written, −1 for none; None if nothing is known of the picks."""
+        return self._indices
+
     @cached_property
     def picks(self) -> tuple[Pick, ...]:
         """The pick of each sentence, with its index, score and features."""

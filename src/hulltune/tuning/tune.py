@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hulltune._version import __version__
-from hulltune.arrays import as_whole, take_plain_numbers
+from hulltune.arrays import Bools, Int64s, as_whole, take_plain_numbers
 from hulltune.data.dataset import Dataset
 from hulltune.defaults import DEFAULT_SEARCH, MOST_RUNS
 from hulltune.errors import InputError, check_most
@@ -199,16 +199,29 @@ def _problems(
 def _checked_outputs(dataset: Dataset, problem: Problem, result: TuneResult, threads: int) -> Reranked:
     """The data reranked anew with the weights of the result: the outputs must be those of the search."""
     picks = problem.picks(np.array(list(result.weights.values())), runner=runner_of(threads)).outputs
-    texts = np.full(len(picks), "", dtype=object)
-    texts[picks >= 0] = problem.outputs.described(picks[picks >= 0])[1]
     outputs = rerank(dataset, result.weights, threads=threads)
-    for sentence, (again, text) in enumerate(zip(outputs, texts.tolist(), strict=True)):
+    # The texts of hypotheses at the same place of a list need no look.
+    sentences = np.flatnonzero(~_at_the_same_places(problem, picks, outputs.indices))
+    texts = np.full(len(sentences), "", dtype=object)
+    chosen = picks[sentences] >= 0
+    texts[chosen] = problem.outputs.described(picks[sentences][chosen])[1]
+    for sentence, text in zip(sentences.tolist(), texts.tolist(), strict=True):
+        again = outputs[sentence]
         if again != text:
             raise RuntimeError(
                 f"reranking with the tuned weights picks {again[:80]!r} for sentence {sentence}, "
                 f"but the search had {text[:80]!r}"
             )
     return outputs
+
+
+def _at_the_same_places(problem: Problem, picks: Int64s, indices: Int64s | None) -> Bools:
+    """For each sentence, whether the pick is the hypothesis of its list that has an index; not for forests."""
+    if indices is None or not problem.outputs.closed:
+        return np.zeros(len(picks), dtype=np.bool_)
+    same: Bools = (indices >= 0) & (picks >= 0)
+    same[same] = problem.outputs.corpus.edge_ids[picks[same]] == indices[same]
+    return same
 
 
 def _whole(name: str, value: Any, least: int) -> int:

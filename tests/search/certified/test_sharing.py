@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from itertools import pairwise
 from typing import Any
@@ -12,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from hulltune.kernels.certify import THINNEST
 from hulltune.search.certified import candidates as candidates_module
 from hulltune.search.certified import evaluate
-from hulltune.search.certified.boxes import THINNEST, Box
+from hulltune.search.certified.boxes import Box, cut
 from hulltune.search.certified.candidates import Candidates, candidates_of
 from hulltune.search.certified.cell import _ends_around
 from hulltune.search.certified.evaluate import first_boxes, split
@@ -101,34 +103,47 @@ def test_certificates_do_not_depend_on_threads_and_shares(monkeypatch: pytest.Mo
         assert found(threads) == expected
 
 
-def slow_parts(box: Box) -> list[tuple[Floats, Floats]] | None:
-    """The parts of a box by arrays; None where it is left by the outer faces."""
-    free, differ = box.high > box.low, box.spreads > 0.0
-    if not np.any(differ & ~free):
-        return None
-    wide = box.high - box.low > THINNEST * np.maximum(np.abs(box.low), np.abs(box.high))
-    promises = np.where(wide, box.hopes, 0.0)
-    if not np.any(promises > 0.0):
-        promises = np.where(wide, (box.high - box.low) * box.spreads, 0.0)
-    axis = int(np.argmax(promises))
-    if not promises[axis] > 0.0:
+Ends = tuple[list[float], list[float]]
+
+
+def slow_parts(box: Box) -> list[Ends]:
+    """The parts of a box, in plain Python."""
+    low, high, spreads = box.low.tolist(), box.high.tolist(), box.spreads.tolist()
+    axes = range(len(low))
+    if not any(spreads[k] > 0.0 and not low[k] < high[k] for k in axes):
+        faces = []
+        for k in axes:
+            ends = ((low[k], low[k] < 0.0), (high[k], high[k] > 0.0)) if spreads[k] > 0.0 else ()
+            faces += [(put(low, k, end), put(high, k, end)) for end, outward in ends if outward]
+        return faces
+    wide = [high[k] - low[k] > THINNEST * max(abs(low[k]), abs(high[k])) for k in axes]
+    promises = [hope if is_wide else 0.0 for hope, is_wide in zip(box.hopes.tolist(), wide, strict=True)]
+    if not max(promises) > 0.0:
+        promises = [(high[k] - low[k]) * spreads[k] if wide[k] else 0.0 for k in axes]
+    k = promises.index(max(promises))
+    if not promises[k] > 0.0:
         return []
-    (low, left), (right, high) = box.parts()
-    assert left[axis] == right[axis]
-    assert np.all(np.delete(left, axis) == np.delete(box.high, axis))
-    assert np.all(np.delete(right, axis) == np.delete(box.low, axis))
-    return [(box.low, left), (right, box.high)] if low is box.low and high is box.high else []
+    least, most = min(abs(low[k]), abs(high[k])), max(abs(low[k]), abs(high[k]))
+    middle = low[k] + (high[k] - low[k]) / 2.0
+    if low[k] < 0.0 < high[k]:
+        middle = 0.0
+    elif most > 4.0 * max(least, 1.0):
+        middle = math.copysign(math.sqrt(max(least, 1.0) * most), low[k] + high[k])
+    return [(low, put(high, k, middle)), (put(low, k, middle), high)]
+
+
+def put(values: list[float], place: int, value: float) -> list[float]:
+    return [*values[:place], value, *values[place + 1 :]]
 
 
 numbers = st.sampled_from([0.0, 0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 1e300, 1e-300, 1.0 + 2.0**-40, 5e-324])
 
 
-@given(st.data(), st.integers(1, 4))
-@settings(deadline=None)
-def test_a_box_is_cut_as_by_arrays(data: st.DataObject, width: int) -> None:
-    ends = [sorted(data.draw(st.tuples(numbers, numbers))) for _ in range(width)]
+@st.composite
+def boxes_of(draw: st.DrawFn, width: int) -> Box:
+    ends = [sorted(draw(st.tuples(numbers, numbers))) for _ in range(width)]
     amounts = st.lists(st.sampled_from([0.0, 1.0, 2.0, 1e300, 5e-324]), min_size=width, max_size=width)
-    box = Box(
+    return Box(
         low=np.array([low for low, _ in ends]),
         high=np.array([high for _, high in ends]),
         bound=0.0,
@@ -136,17 +151,24 @@ def test_a_box_is_cut_as_by_arrays(data: st.DataObject, width: int) -> None:
         sentences=np.zeros(0, dtype=np.int32),
         offsets=np.zeros(1, dtype=np.int64),
         candidates=np.zeros(0, dtype=np.int32),
-        spreads=np.array(data.draw(amounts)),
-        hopes=np.array(data.draw(amounts)),
+        spreads=np.array(draw(amounts)),
+        hopes=np.array(draw(amounts)),
     )
-    with np.errstate(over="ignore"):
-        expected = slow_parts(box)
-    if expected is not None:
-        found = box.parts()
-        assert len(found) == len(expected)
-        for (low, high), (left, right) in zip(found, expected, strict=True):
-            assert np.array_equal(low, left)
-            assert np.array_equal(high, right)
+
+
+@given(st.integers(1, 4).flatmap(lambda width: st.lists(boxes_of(width), max_size=4)))
+@settings(deadline=None)
+def test_boxes_are_cut_as_in_plain_python(boxes: list[Box]) -> None:
+    found = cut(boxes)
+    expected = [(place, *ends) for place, box in enumerate(boxes) for ends in slow_parts(box)]
+    got = list(zip(found.numbers.tolist(), found.lows.tolist(), found.highs.tolist(), strict=True))
+    assert got == expected
+    assert len(found) == len(expected)
+    for first in range(len(found)):
+        some = found[first : first + 2]
+        again = [(some.parents[number], low, high) for number, low, high in zip(
+            some.numbers.tolist(), some.lows.tolist(), some.highs.tolist(), strict=True)]  # fmt: skip
+        assert again == [(boxes[number], low, high) for number, low, high in expected[first : first + 2]]
 
 
 places = st.one_of(st.sampled_from([-1.0, -0.0, 0.0, 1e-9, -1e-9, 2.0, -np.inf]), st.floats(-3, 3))

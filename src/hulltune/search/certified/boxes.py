@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
-
-THINNEST = 2.0**-36
-"""The least width of a box that is split, as a share of its coordinate: below, rounding would decide who wins."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,50 +36,43 @@ class Box:
 
         return self.low + (self.high - self.low) * np.resize(OFF_CENTRE, len(self.low))
 
-    def parts(self) -> list[tuple[Floats, Floats]]:
-        """Smaller boxes that cover all outputs of this one; none if it is too thin to split.
 
-        Mostly two halves, split along the most promising coordinate. If the candidates do not differ in the fixed
-        coordinate of the face, only the direction of the other coordinates matters, and the outer faces of the box have
-        all directions.
-        """
-        ends = list(zip(self.low.tolist(), self.high.tolist(), strict=True))  # of few coordinates, lists are faster
-        spreads = self.spreads.tolist()
-        if not any(spread > 0.0 and not low < high for spread, (low, high) in zip(spreads, ends, strict=True)):
-            return self._outer_faces(np.flatnonzero(self.spreads > 0.0))
-        wide = [high - low > THINNEST * max(abs(low), abs(high)) for low, high in ends]
-        promises = [hope if is_wide else 0.0 for hope, is_wide in zip(self.hopes.tolist(), wide, strict=True)]
-        if not max(promises) > 0.0:
-            sides = [(high - low) * spread for spread, (low, high) in zip(spreads, ends, strict=True)]
-            promises = [side if is_wide else 0.0 for side, is_wide in zip(sides, wide, strict=True)]
-        axis = promises.index(max(promises))
-        if not promises[axis] > 0.0:
-            return []
-        middle = _middle(*ends[axis])
-        left, right = self.high.copy(), self.low.copy()
-        left[axis] = right[axis] = middle
-        return [(self.low, left), (right, self.high)]
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Parts of boxes to be evaluated: part i is the box ``lows[i]`` to ``highs[i]`` within ``parents[numbers[i]]``.
 
-    def _outer_faces(self, axes: Int64s) -> list[tuple[Floats, Floats]]:
-        """The faces through which rays from the origin leave the box, among the coordinates ``axes``."""
-        faces = []
-        for axis in axes:
-            for end, outward in ((self.low[axis], self.low[axis] < 0.0), (self.high[axis], self.high[axis] > 0.0)):
-                if outward:
-                    low, high = self.low.copy(), self.high.copy()
-                    low[axis] = high[axis] = end
-                    faces.append((low, high))
-        return faces
+    Those of one parent follow each other.
+    """
+
+    parents: Sequence[Box]
+    numbers: Int64s
+    lows: Floats
+    highs: Floats
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, some: slice) -> Parts:
+        """Some of the parts, with the parents of these alone."""
+        numbers = self.numbers[some]
+        first, last = int(numbers[0]), int(numbers[-1])
+        return Parts(self.parents[first : last + 1], numbers - first, self.lows[some], self.highs[some])
 
 
-def _middle(low: float, high: float) -> float:
-    """The place to cut a range: 0, where many ties lie; the geometric middle of several magnitudes; or the middle."""
-    if low < 0.0 < high:
-        return 0.0
-    least, most = min(abs(low), abs(high)), max(abs(low), abs(high))
-    if most > 4.0 * max(least, 1.0):
-        return math.copysign(math.sqrt(max(least, 1.0) * most), low + high)
-    return low + (high - low) / 2.0
+def cut(boxes: Sequence[Box]) -> Parts:
+    """Smaller boxes that cover all outputs of these; none of a box that is too thin to split.
+
+    Mostly two halves, split along the most promising coordinate. If the candidates do not differ in the fixed
+    coordinate of the face, only the direction of the other coordinates matters, and the outer faces of the box have
+    all directions.
+    """
+    from hulltune.kernels import certify
+
+    if not boxes:
+        return Parts(boxes, np.empty(0, dtype=np.int64), np.empty((0, 0)), np.empty((0, 0)))
+    lows, highs = np.array([box.low for box in boxes]), np.array([box.high for box in boxes])
+    spreads, hopes = np.array([box.spreads for box in boxes]), np.array([box.hopes for box in boxes])
+    return Parts(boxes, *certify.cut(lows, highs, spreads, hopes))
 
 
 class Queue:

@@ -78,11 +78,10 @@ def _ends_around(line: Line, high: float, first: float, last: float) -> Floats:
     """The ends, in order, of the intervals of a line up to ``high`` that have a part between two places. O(segments):
     all breakpoints need not be sorted.
     """
-    places = line.lefts[line.lefts != line.low]
-    before, after = places[places < first], places[places > last]
-    ends = [line.low] if not len(before) else [before.max()]
-    within = np.unique(places[(places >= first) & (places <= last)])
-    return np.array([*ends, *within, after.min() if len(after) else high])
+    from hulltune.kernels.certify import nearest_changes
+
+    before, within, after = nearest_changes(line.lefts, line.low, high, first, last)
+    return np.array([before, *np.unique(within), after])
 
 
 def _middle(left: float, right: float, zero: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.metrics.base import Metric
 from hulltune.metrics.bounds import SAFETY, LossBound, Ranges, row_products
-from hulltune.search.certified.boxes import Box
+from hulltune.search.certified.boxes import Box, Parts, cut
 from hulltune.search.certified.candidates import Candidates
 from hulltune.search.certified.clock import Clock
 from hulltune.search.certified.space import Faces
@@ -75,7 +75,8 @@ def first_boxes(
         spreads=np.ones(width),
         hopes=np.zeros(width),
     )
-    parts = [(whole, low, high) for low, high in zip(faces.lows, faces.highs, strict=True)]
+    # Copies of the ends, as parts shrink.
+    parts = Parts([whole], np.zeros(len(faces.lows), dtype=np.int64), faces.lows.copy(), faces.highs.copy())
     return _evaluated(candidates, metric, parts, enough, clock or Clock(), runner)
 
 
@@ -91,40 +92,37 @@ def split(
 
     No bound is improved beyond ``enough``. Threads share the parts; the result does not depend on their number.
     """
-    parts = [parent.parts() for parent in parents]
-    thin = [parent for parent, boxes in zip(parents, parts, strict=True) if not boxes]
-    whole = [(parent, *ends) for parent, boxes in zip(parents, parts, strict=True) for ends in boxes]
-    return _evaluated(candidates, metric, whole, enough, clock or Clock(), runner), thin
-
-
-Part = tuple[Box, Floats, Floats]
-"""A box, and the ends of a part of it."""
+    parts = cut(parents)
+    divided = set(parts.numbers.tolist())
+    thin = [parent for number, parent in enumerate(parents) if number not in divided]
+    return _evaluated(candidates, metric, parts, enough, clock or Clock(), runner), thin
 
 
 def _evaluated(
-    candidates: Candidates, metric: Metric, parts: Sequence[Part], enough: float, clock: Clock, runner: Runner
+    candidates: Candidates, metric: Metric, parts: Parts, enough: float, clock: Clock, runner: Runner
 ) -> Children:
     """The parts of some boxes, evaluated some at a time, with a look at the clock before each."""
 
-    def evaluate(some: Sequence[Part]) -> Children:
+    def evaluate(some: slice) -> Children:
         clock.look()
-        return _Batch.of(candidates, metric, some, enough).children()
+        return _Batch(candidates, metric, parts[some], enough).children()
 
     return _together(runner.each(evaluate, list(_shares(parts, runner.parts))))
 
 
-def _shares(parts: Sequence[Part], threads: int) -> Iterator[Sequence[Part]]:
+def _shares(parts: Parts, threads: int) -> Iterator[slice]:
     """The parts of boxes in shares of about equal work: enough of them for all threads, but not too small."""
-    work = [len(box.candidates) + BESIDE for box, *_ in parts]
+    sizes = [len(parent.candidates) + BESIDE for parent in parts.parents]
+    work = [sizes[number] for number in parts.numbers.tolist()]
     most = max(FEW, min(AT_ONCE, sum(work) // (SHARES * threads))) if threads > 1 else AT_ONCE
     first, held = 0, 0
     for place, one in enumerate(work):
         if held and held + one > most:
-            yield parts[first:place]
+            yield slice(first, place)
             first, held = place, 0
         held += one
     if held:
-        yield parts[first:]
+        yield slice(first, len(parts))
 
 
 def _together(shares: Sequence[Children]) -> Children:
@@ -134,26 +132,12 @@ def _together(shares: Sequence[Children]) -> Children:
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Boxes from ``lows`` to ``highs``; box c is a part of parent ``numbers[c]``. A box shrinks to the part of it in
-    which a loss below ``enough`` is possible.
-    """
+    """Parts of boxes. Each shrinks to the part of it in which a loss below ``enough`` is possible."""
 
     candidates: Candidates
     metric: Metric
-    parents: Sequence[Box]
-    numbers: Int64s
-    lows: Floats
-    highs: Floats
+    parts: Parts
     enough: float
-
-    @staticmethod
-    def of(candidates: Candidates, metric: Metric, parts: Sequence[Part], enough: float) -> _Batch:
-        """Parts of boxes to be evaluated; those of one parent follow each other."""
-        parents = list(dict.fromkeys(box for box, *_ in parts))
-        places = {box: place for place, box in enumerate(parents)}
-        numbers = np.array([places[box] for box, *_ in parts])
-        lows, highs = np.array([low for _, low, _ in parts]), np.array([high for *_, high in parts])
-        return _Batch(candidates, metric, parents, numbers, lows, highs, enough)
 
     def children(self) -> Children:
         left = self._survivors()
@@ -167,16 +151,16 @@ class _Batch:
             whole=data.whole,
         )
         losses = self.metric.loss(ranges.at)
-        hopes = np.zeros_like(self.lows)
+        hopes = np.zeros_like(self.parts.lows)
         bounds = self._bounds(left, ranges, losses, hopes)
         boxes = []
-        for c in range(len(self.lows)):
+        for c in range(len(self.parts)):
             first, last = int(left.sentence_offsets[c]), int(left.sentence_offsets[c + 1])
             begin, end = int(left.offsets[first]), int(left.offsets[last])
             boxes.append(
                 Box(
-                    low=self.lows[c],
-                    high=self.highs[c],
+                    low=self.parts.lows[c],
+                    high=self.parts.highs[c],
                     bound=float(bounds[c]),
                     base=left.bases[c],
                     sentences=left.sentences[first:last].copy(),
@@ -191,23 +175,23 @@ class _Batch:
     def _survivors(self) -> _Left:
         from hulltune.kernels import certify
 
-        parents, data = self.parents, self.candidates
+        parents, data = self.parts.parents, self.candidates
         firsts = np.cumsum([0, *(len(parent.candidates) for parent in parents)])
         ends = [parent.offsets[1:] + first for parent, first in zip(parents, firsts, strict=False)]
         found = certify.branch(
             data.features, data.magnitudes, data.certain, data.statistics, data.classes,
-            self.numbers, np.array([parent.base for parent in parents]),
+            self.parts.numbers, np.array([parent.base for parent in parents]),
             np.cumsum([0, *(len(parent.sentences) for parent in parents)]),
             np.concatenate([parent.sentences for parent in parents]),
             np.concatenate([[0], *ends]), np.concatenate([parent.candidates for parent in parents]),
-            self.lows, self.highs,
+            self.parts.lows, self.parts.highs,
         )  # fmt: skip
         return _Left(*found)
 
     def _bounds(self, left: _Left, ranges: Ranges, losses: Floats, hopes: Floats) -> Floats:
         """A bound for each box: at least that of its parent. A box in which all is resolved has a single loss."""
         resolved = np.diff(left.sentence_offsets) == 0
-        inherited = np.array([self.parents[number].bound for number in self.numbers])
+        inherited = np.array([parent.bound for parent in self.parts.parents])[self.parts.numbers]
         bounds = np.where(resolved, losses, inherited)
         at = ranges.at.copy()
         chosen = np.flatnonzero(~resolved)
@@ -254,7 +238,7 @@ class _Batch:
         slopes = np.ascontiguousarray(bound.slopes * self.candidates.grids)
         sums = choices.minimisers(
             self.candidates.statistics, left.sentence_offsets, left.offsets, left.candidates, left.bases,
-            slopes, chosen, self.candidates.features, self.highs - self.lows, hopes,
+            slopes, chosen, self.candidates.features, self.parts.highs - self.parts.lows, hopes,
         )  # fmt: skip
         return sums * self.candidates.grids
 
@@ -269,6 +253,6 @@ class _Batch:
         empty = certify.contract(
             data.features, data.magnitudes, data.statistics,
             left.sentence_offsets, left.sentences, left.offsets, left.candidates,
-            np.ascontiguousarray(bound.slopes[done] * data.grids), slacks, boxes, self.lows, self.highs,
+            np.ascontiguousarray(bound.slopes[done] * data.grids), slacks, boxes, self.parts.lows, self.parts.highs,
         )  # fmt: skip
         return boxes[empty]
