@@ -310,9 +310,9 @@ class Meter:
         self._open = [self.job]
         self._last = time.thread_time()
 
-    def parts_of(self, places: Iterator[int], helpers: int) -> Iterator[int]:
+    def parts_of(self, places: Iterator[int], lanes: int) -> Iterator[int]:
         """The places of a work, each of which is a part of it until the next one is asked for."""
-        work = Work(1 + helpers)
+        work = Work(lanes)
         has_works = self._like is not None and any(part.works for part in self._like.works[len(self.works)].parts)
         self.works.append(work)
         self._open[-1].works.append(work)
@@ -348,25 +348,29 @@ def metered(meter: Meter) -> Iterator[None]:
 
     class Measured(threads._Work[Any, Any]):
         helpers = 0
+        begun = False
 
         def help(self, *, own: bool = False) -> None:
+            self.begun = True
             if len(self._parts) > 1:
-                self._places = meter.parts_of(self._places, self.helpers)
+                self._places = meter.parts_of(self._places, self.helpers + own)
             super().help(own=own)
+
+        def is_done(self, seconds: float) -> bool:
+            if not self.begun:  # nobody else would do it
+                self.help()
+            return super().is_done(seconds)
 
     class Here(threads._Pool):
         def __init__(self) -> None:
-            self.calls = self  # type: ignore[assignment]  # a queue that runs what is put into it
+            super().__init__()
+            self.calls = self  # type: ignore[assignment]  # a queue that does not call what is put into it
 
         def have(self, count: int) -> None:
             pass
 
         def put(self, call: Any) -> None:
-            work = call.__self__
-            if len(work._parts) == 1:  # nobody else would do it; of other works the calling thread does all
-                call()
-            else:
-                work.helpers += 1
+            call.__self__.helpers += 1
 
     kept = threads._Work, threads._pool, forest_reading.PER_PROCESS
     threads._Work, threads._pool = Measured, Here()  # type: ignore[misc]  # for a while

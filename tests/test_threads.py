@@ -72,25 +72,37 @@ def test_the_error_of_the_first_part_is_raised_when_nobody_works_any_more() -> N
     assert each(lambda part: part, range(9), 4) == list(range(9))
 
 
-def test_a_call_in_the_background_is_waited_for() -> None:
+def test_a_work_in_the_background_is_waited_for() -> None:
     going_on = threading.Event()
-    call = Begun(lambda: going_on.wait(20))
-    assert not call.is_done(0.01)
+    work = Begun(lambda part: going_on.wait(20) and part, range(5), 2)
+    assert not work.is_done(0.01)
     going_on.set()
-    assert call.is_done(20.0)
-    assert call.answer() is True
-    failing = Begun(lambda: 1 // 0)
+    assert work.is_done(20.0)
+    assert work.answers() == [0, 1, 2, 3, 4]
+    failing = Begun(lambda part: 1 // part, [1, 0, 1])
     assert failing.is_done(20.0)
     with pytest.raises(ZeroDivisionError):
-        failing.answer()
+        failing.answers()
 
 
-def test_a_call_in_the_background_finds_a_thread_beside_busy_ones() -> None:
+def test_works_in_the_background_find_threads_beside_busy_ones() -> None:
     done = threading.Event()
-    busy = [Begun(lambda: done.wait(20), beside=k) for k in range(3)]
-    last = Begun(done.set, beside=3)
+    busy = [Begun(lambda _: done.wait(20), range(2), 2, threads=3) for _ in range(3)]
+    last = Begun(lambda _: done.set(), [None])
     assert last.is_done(20.0)
-    assert all(call.is_done(20.0) for call in busy)
+    assert all(work.is_done(20.0) for work in busy)
+
+
+def test_a_thread_without_a_part_helps_within_the_others() -> None:
+    """Two threads, of which one has nothing left to do of the work itself: what the other one shares needs both."""
+    together = threading.Barrier(2)
+
+    def work(part: int) -> list[int]:
+        return [] if part == 0 else each(lambda _: together.wait(20), range(2), 2)
+
+    begun = Begun(work, range(2), 2, threads=2)
+    assert begun.is_done(20.0)
+    assert sorted(begun.answers()[1]) == [0, 1]
 
 
 INTERRUPTED = """

@@ -68,22 +68,35 @@ def available_cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Begun(Generic[_Answer]):
-    """A call that another thread begins at once."""
+class Begun(Generic[_Part, _Answer]):
+    """A work that other threads begin at once. None of them waits for another one: a thread that finds no part left
+    helps wherever else parts are taken.
+    """
 
-    def __init__(self, call: Callable[[], _Answer], *, beside: int = 0) -> None:
-        """Begin a call, for which there is a thread even if ``beside`` others are busy."""
-        self._work: _Work[None, _Answer] = _Work(lambda _: call(), [None])
-        _pool.have(beside + 1)
-        _pool.calls.put(self._work.help)
+    def __init__(
+        self, call: Callable[[_Part], _Answer], parts: Iterable[_Part], at_once: int = 1, *, threads: int = 1
+    ) -> None:
+        """Begin to call ``call`` with each of the parts, up to ``at_once`` of them at a time. There are threads for
+        these even if other works that were begun keep some busy, and ``threads`` of them at least.
+        """
+        parts = list(parts)
+        self._work = _Work(call, parts)
+        self._busy = min(at_once, len(parts))
+        _pool.have(_pool.busy + max(threads, self._busy))
+        _pool.busy += self._busy
+        for _ in range(self._busy):
+            _pool.calls.put(self._work.help)
 
     def is_done(self, seconds: float) -> bool:
-        """Whether the call has ended; waits for it up to so many seconds."""
-        return self._work.is_done(seconds)
+        """Whether all parts have ended; waits for it up to so many seconds after the last one that has."""
+        if not self._work.is_done(seconds):
+            return False
+        _pool.busy, self._busy = _pool.busy - self._busy, 0
+        return True
 
-    def answer(self) -> _Answer:
-        """The answer of the call, which must have ended."""
-        return self._work.answers()[0]
+    def answers(self) -> list[_Answer]:
+        """The answers in order; all parts must have ended. Raises the error of the first part that has one."""
+        return self._work.answers()
 
 
 class _Work(Generic[_Part, _Answer]):
@@ -148,6 +161,8 @@ class _Pool:
 
     def __init__(self) -> None:
         self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.busy = 0
+        """About how many threads works keep that were begun and have not been seen to end."""
         self._count = 0
 
     def have(self, count: int) -> None:

@@ -24,7 +24,7 @@ from hulltune.search.shards import Runner, Threads
 from hulltune.search.starts import random_start, start_near
 from hulltune.search.steps import Round, search_lines
 from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
-from hulltune.threads import Begun, each
+from hulltune.threads import Begun
 
 TOGETHER = 4
 """The number of climbs around the best so far that race each other."""
@@ -355,7 +355,7 @@ class _Race:
     def _in_threads(self, tasks: list[Callable[[], None]]) -> None:
         """Do climbs in threads. This one reports on them: an interrupt, which is raised here, must not end a climb."""
         climbs, self.runner.parts = shares(self.threads, len(tasks), self.setting.problem.corpus.edges)
-        work = Begun(lambda: each(self._do, tasks, climbs), beside=self.threads - 1)
+        work = Begun(self._do, tasks, climbs, threads=self.threads)
         while True:
             try:
                 if work.is_done(0.2):
@@ -366,7 +366,7 @@ class _Race:
             except BaseException:
                 self.stop.set()
                 raise
-        work.answer()
+        work.answers()
         self._report()
 
     def _do(self, task: Callable[[], None]) -> None:

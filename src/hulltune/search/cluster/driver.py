@@ -24,8 +24,8 @@ from hulltune.search.steps import steps_along
 MOST_WHOLE = 2000
 """The most sentences whose workers send all changes at once: so many lists of 100 take 8 MB a round, and bins 0.8 MB.
 
-It bounds the traffic. Without the way of the answers, a round over two workers took 15 ms of CPU time with all changes
-of 2,000 lists and 21 ms in bins, 37 and 41 ms for 4,000, 85 and 64 ms for 8,000.
+Over two processes of one machine these are about equally fast; all changes are faster for fewer lists, bins for more
+(docs/scaling.md).
 """
 
 TYPICAL = 256
