@@ -6,7 +6,8 @@ STAMP := $(VENV)/.installed
 EXTRAS := certify,figures,parquet,zstd
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
-PYTEST_ALL = pytest -n $(WORKERS) --dist loadfile
+# Files in their own order: reordered by the number of their tests, the one that takes longest would come last.
+PYTEST_ALL = pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help kernels demo test lint types unit same-results exactness docs test-docs pages soak test-lowest package review bench examples browser clean
 

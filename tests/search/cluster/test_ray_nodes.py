@@ -35,11 +35,17 @@ def nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         head = {"num_cpus": 0, "include_dashboard": False, "_system_config": soon}
         cluster = Cluster(initialize_head=True, head_node_args=head)
         ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
-        for number, handler in handlers.items():  # Ray replaces some
-            signal.signal(number, handler)
+        _restore(handlers)
         yield cluster
         ray.shutdown()
         cluster.shutdown()
+        _restore(handlers)
+
+
+def _restore(handlers: dict[signal.Signals, Any]) -> None:
+    """Put handlers of signals back: Ray replaces some, and again for each node that is added."""
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def test_a_lost_node(nodes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
