@@ -45,10 +45,10 @@ LARGE, LEAST = 1 << 14, 1 << 12
 """With LARGE edges or more for each thread, few climbs go at once and threads share the sentences; with fewer, as many
 climbs as threads go at once. Of fewer than LEAST edges for each thread, a line search in threads is no faster.
 """
-BESIDE, HUGE = 4, 1 << 23
+BESIDE, HUGE = 4, 1 << 22
 """So many climbs over large data go at once: what one of them decides between two rounds, in one thread, hides behind
 the search of another. From HUGE edges on they go one after the other: their rounds are long beside that, and the
-segments of a round take 100 MB and more.
+segments of a round large.
 """
 MOST_NUMBERS = 1 << 27
 """The most numbers in the directions of all axes together: 1 GB."""
