@@ -8,12 +8,13 @@ import subprocess
 import sys
 import threading
 import time
+from queue import Empty
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune.threads import Begun, each
+from hulltune.threads import Begun, Inbox, each
 
 
 @settings(deadline=None, max_examples=50)
@@ -103,6 +104,44 @@ def test_a_thread_without_a_part_helps_within_the_others() -> None:
     begun = Begun(work, range(2), 2, threads=2)
     assert begun.is_done(20.0)
     assert sorted(begun.answers()[1]) == [0, 1]
+
+
+SIGNALLED = """
+import signal, sys
+from queue import Empty, SimpleQueue
+from hulltune.threads import Inbox
+signal.signal(signal.SIGALRM, lambda number, frame: None)
+signal.setitimer(signal.ITIMER_REAL, 0.0003, 0.0003)
+inbox = Inbox()
+for turn in range(2000):
+    try:
+        inbox.take(0.001)
+    except Empty:
+        continue
+    print("an item that nobody put")
+signal.setitimer(signal.ITIMER_REAL, 0.0)
+for number in range(3):
+    inbox.put(number)
+print([inbox.take(1.0) for _ in range(3)])
+"""
+
+
+def test_a_wait_for_an_item_ends_however_many_signals_come() -> None:
+    """With SimpleQueue.get(timeout=0.001) this never ends on Python 3.11."""
+    run = subprocess.run([sys.executable, "-c", SIGNALLED], capture_output=True, text=True, timeout=100)
+    assert (run.stdout, run.returncode) == ("[0, 1, 2]\n", 0), run.stderr
+
+
+def test_an_item_wakes_the_thread_that_waits_for_it() -> None:
+    inbox: Inbox[int] = Inbox()
+    timers = [threading.Timer(0.05 * number, inbox.put, (number,)) for number in range(1, 4)]
+    for timer in timers:
+        timer.start()
+    assert [inbox.take(20.0) for _ in timers] == [1, 2, 3]
+    inbox.put(4)
+    assert inbox.take() == 4
+    with pytest.raises(Empty):
+        inbox.take(0.01)
 
 
 INTERRUPTED = """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Generic, Protocol, TypeVar
@@ -20,6 +21,7 @@ PATIENCE = 2.0
 
 _Part = TypeVar("_Part")
 _Answer = TypeVar("_Answer")
+_Item = TypeVar("_Item")
 
 
 class Each(Protocol):
@@ -68,6 +70,41 @@ def available_cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class Inbox(Generic[_Item]):
+    """Items that other threads put, for one thread to take.
+
+    ``SimpleQueue.get`` with a time limit may wait for ever: if a signal comes just before the time is up, Python (3.12
+    and earlier) goes on with a negative time, which means none. Locks do not.
+    """
+
+    def __init__(self) -> None:
+        self._items: SimpleQueue[_Item] = SimpleQueue()
+        self._news = threading.Lock()
+        self._news.acquire()
+
+    def put(self, item: _Item) -> None:
+        """Put an item, and wake the thread that waits for it."""
+        self._items.put(item)
+        try:
+            self._news.release()
+        except RuntimeError:  # released before: the thread that takes will see this item, too
+            return
+
+    def take(self, seconds: float | None = None) -> _Item:
+        """The next item; Empty if none comes within so many seconds."""
+        if seconds is None:
+            return self._items.get()
+        deadline = time.monotonic() + seconds
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                return self._items.get_nowait()
+            except Empty:
+                if left <= 0.0:
+                    raise
+            self._news.acquire(timeout=left)
+
+
 class Begun(Generic[_Part, _Answer]):
     """A work that other threads begin at once. None of them waits for another one: a thread that finds no part left
     helps wherever else parts are taken.
@@ -107,7 +144,7 @@ class _Work(Generic[_Part, _Answer]):
         self._places = iter(range(len(parts)))  # one step of it is atomic
         self._answers: dict[int, _Answer] = {}
         self._errors: dict[int, BaseException] = {}
-        self._ended: SimpleQueue[None] = SimpleQueue()
+        self._ended: Inbox[None] = Inbox()
         self._waiting = len(parts)
 
     def help(self, *, own: bool = False) -> None:
@@ -138,7 +175,7 @@ class _Work(Generic[_Part, _Answer]):
         """Whether all parts have ended; waits for it up to so many seconds."""
         try:
             while self._waiting:
-                self._ended.get(timeout=seconds)
+                self._ended.take(seconds)
                 self._waiting -= 1
         except Empty:
             return False
@@ -152,7 +189,7 @@ class _Work(Generic[_Part, _Answer]):
 
     def _wait(self) -> None:
         while self._waiting:
-            self._ended.get()
+            self._ended.take()
             self._waiting -= 1
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from queue import Empty
 from typing import TypeVar
 
 from hulltune.defaults import MOST_RUNS, MOST_THREADS
@@ -17,6 +17,7 @@ from hulltune.interrupts import interrupts_set
 from hulltune.loop.command import DecoderError
 from hulltune.loop.pieces import Piece
 from hulltune.names import CLUSTERS
+from hulltune.threads import Inbox
 from hulltune.wording import counted
 
 T = TypeVar("T")
@@ -105,7 +106,7 @@ class _Run:
         self.jobs, self.waiting, self.decode = jobs, waiting, decode
         self.stopping = threading.Event()
         """Set when no further piece may be begun."""
-        self.news: queue.SimpleQueue[tuple[Piece, object, bool] | None] = queue.SimpleQueue()
+        self.news: Inbox[tuple[Piece, object, bool] | None] = Inbox()
         """Pieces with their answers or errors, and whether the piece is tried again; None when a thread ends."""
         self.tries: dict[Piece, int] = {}
 
@@ -148,8 +149,8 @@ class _Run:
                 if stop.is_set():
                     raise KeyboardInterrupt
                 try:
-                    news = self.news.get(timeout=LOOK)
-                except queue.Empty:
+                    news = self.news.take(LOOK)
+                except Empty:
                     continue
                 if news is None:
                     threads -= 1
