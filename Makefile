@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml
 
 # Compiled kernels for this checkout, in src: those whose sources have changed are compiled again, on all cores.
 kernels: $(STAMP)  ## compile the kernels that have changed
-	$(BIN)/python -m hulltune.kernels._building src/hulltune/kernels/compiled > /dev/null
+	$(BIN)/python -m hulltune.kernels.load.building src/hulltune/kernels/compiled > /dev/null
 
 demo: kernels    ## the main job on built-in data: decode, tune, decode again
 	$(BIN)/python examples/demo.py
@@ -94,7 +94,7 @@ test-lowest:     ## all tests with the lowest allowed versions of all dependenci
 	HULLTUNE_PURE=1 $(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
 		-e '.[$(EXTRAS)]' --group test
 	$(LOWEST)/bin/python -m pip list --disable-pip-version-check
-	$(LOWEST)/bin/python -m hulltune.kernels._building src/hulltune/kernels/compiled > /dev/null
+	$(LOWEST)/bin/python -m hulltune.kernels.load.building src/hulltune/kernels/compiled > /dev/null
 	$(LOWEST)/bin/$(PYTEST_ALL)
 
 package: $(STAMP)  ## a wheel and an sdist in dist/, both installed; the tests of the sdist are run from it

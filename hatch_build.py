@@ -31,7 +31,7 @@ class CompiledKernels(BuildHookInterface[Any]):
         folder = source / INSIDE  # where a second build finds what has not changed
         if not os.access(source / "hulltune" / "kernels", os.W_OK):
             folder = Path(self.directory) / "kernels"
-        command = [sys.executable, "-m", "hulltune.kernels._building", str(folder)]
+        command = [sys.executable, "-m", "hulltune.kernels.load.building", str(folder)]
         # An installer may find its environment for building by PYTHONPATH, too.
         places = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH")]))
         built = subprocess.run(

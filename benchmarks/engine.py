@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from benchmarks import shapes, yardstick
 from benchmarks.timing import interleaved, table, verdict, write_json
 from hulltune import Corpus, EdgeScorer, Forest, envelopes
-from hulltune.kernels.lanes import viterbi_pass
-from hulltune.kernels.simd import LANES
+from hulltune.kernels.forests.lanes import viterbi_pass
+from hulltune.kernels.simd.simd import LANES
 from hulltune.lines.compute import search_block
 
 FIRST_ENVELOPE = """

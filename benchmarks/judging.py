@@ -1,4 +1,4 @@
-"""Time exact judging: envelopes of real data, judged (kernels/judge.py) and on the grid alone, in turns.
+"""Time exact judging: envelopes of real data, judged (kernels/judging/judge.py) and on the grid alone, in turns.
 
 Run: python benchmarks/judging.py [--only NAME]
 Writes benchmarks/results/judging.json. One thread; random directions, with derivations; the best of several turns.

@@ -95,10 +95,12 @@ def check_kernels() -> None:
     """End with an error if the cells called kernels that the package has compiled for other types only: a reader would
     wait for the compiler. Where the package has no compiled kernels at all, there is nothing to check.
     """
-    kernels = sys.modules.get("hulltune.kernels._jit")
+    kernels = sys.modules.get("hulltune.kernels.load.jit")
     calls: dict[str, bool] = {} if kernels is None else kernels.calls()
     if any(calls.values()) and not all(calls.values()):
-        sys.exit(f"compiled on demand: {[call for call, found in calls.items() if not found]}; see kernels/calls.txt")
+        sys.exit(
+            f"compiled on demand: {[call for call, found in calls.items() if not found]}; see kernels/load/calls.txt"
+        )
 
 
 def run_in_own_process(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import hulltune
-from hulltune.kernels import _library
+from hulltune.kernels.load import library as _library
 from hulltune.report.html.page import SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,7 +36,7 @@ def test_a_pure_wheel_has_no_kernels(tmp_path: Path) -> None:
     with built(tmp_path, HULLTUNE_PURE="1") as wheel:
         assert Path(str(wheel.filename)).name.endswith("-py3-none-any.whl")
         names = wheel.namelist()
-    assert "hulltune/kernels/calls.txt" in names
+    assert "hulltune/kernels/load/calls.txt" in names
     page = {"page.html", "style.css", *SCRIPTS, "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css", "uplot/LICENSE"}
     assert {f"hulltune/report/html/{name}" for name in page} <= set(names)
     assert not [name for name in names if name.startswith(COMPILED)]

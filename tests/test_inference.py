@@ -15,7 +15,7 @@ from hulltune import envelope
 from hulltune.data import Forest, ForestBuilder
 from hulltune.errors import InputError
 from hulltune.inference import inside, outside
-from hulltune.kernels import inside as compiled
+from hulltune.kernels.forests import inside as compiled
 from hulltune.semirings import (
     BooleanSemiring,
     CountingSemiring,

@@ -8,11 +8,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune.kernels import exact, lanes, simd
-from hulltune.kernels._jit import _Operation
-from hulltune.kernels.graph import group
-from hulltune.kernels.simd import LANES
-from hulltune.kernels.surface import changes, sweep
+from hulltune.kernels.forests import lanes
+from hulltune.kernels.forests.graph import group
+from hulltune.kernels.load.jit import _Operation
+from hulltune.kernels.scores import exact
+from hulltune.kernels.simd.simd import LANES, simd
+from hulltune.kernels.surfaces.surface import changes, sweep
 
 grid_integers = st.integers(-(2**53), 2**53).map(float)
 
@@ -41,7 +42,7 @@ def test_every_operation_has_its_definition() -> None:
     """The names for kernels are in a file that does not need Numba, and what they do in another."""
     from numba.extending import _Intrinsic
 
-    from hulltune.kernels import simd_operations
+    from hulltune.kernels.simd import operations as simd_operations
 
     named = {name for name, value in vars(simd).items() if isinstance(value, _Operation)} | {"load32", "load64"}
     assert named == {name for name, value in vars(simd_operations).items() if isinstance(value, _Intrinsic)}

@@ -79,7 +79,7 @@ def test_every_room_has_its_place() -> None:
 def test_the_map_of_a_large_room_has_every_file(name: str) -> None:
     tree = ast.parse((SOURCE / name / "__init__.py").read_text(encoding="utf-8"))
     places = (ast.get_docstring(tree) or "").partition("What is where:\n")[2]
-    files = {path.stem for path in (SOURCE / name).glob("*.py")} - {"__init__"}
+    files = {path.stem for path in (SOURCE / name).rglob("*.py")} - {"__init__"}
     words = re.findall(r"\w+", places)
     assert files <= set(words)
     assert {word for word in words if "_" in word} <= files  # none that is gone

@@ -1,7 +1,8 @@
 """Inside and outside values of a forest under any semiring.
 
 The algorithms know a semiring only by its operations. If a semiring names a ``kernel``, the compiled code registered
-under that name (kernels/inside.py) does the work, with the same operations in the same order and hence equal results.
+under that name (kernels/forests/inside.py) does the work, with the same operations in the same order, hence equal
+results.
 """
 
 from __future__ import annotations
@@ -135,7 +136,7 @@ def _kernel(
         raise InputError(f"method is {method!r}, expected 'auto' or 'generic'")
     if method == "generic" or semiring.kernel is None:
         return None
-    from hulltune.kernels import inside as kernels
+    from hulltune.kernels.forests import inside as kernels
 
     registry: dict[str, Callable[..., list[T] | None]] = getattr(kernels, algorithm)
     return registry.get(semiring.kernel)

@@ -91,7 +91,7 @@ class ErrorSurface:
 
         One sort of the places where a row changes, then running sums: O(n log n) for n segments.
         """
-        from hulltune.kernels import surface as kernel
+        from hulltune.kernels.surfaces import surface as kernel
 
         rows, table = _exactly_summable(offsets, rows, table)
         places, segments = kernel.changes(offsets, lefts, rows)
@@ -117,7 +117,7 @@ class ErrorSurface:
         the result is the same, in a third of the time. O(n) for the n segments of a typical line search.
         """
         if compact is not None:
-            from hulltune.kernels.line_surface import line_surface
+            from hulltune.kernels.surfaces.line_surface import line_surface
 
             return ErrorSurface(*line_surface(lefts, outputs, row_of, low, other_rows, compact, table.shape[1]))
         offsets = np.append(np.flatnonzero(lefts == low), len(lefts) + np.arange(len(other_rows) + 1))

@@ -17,7 +17,7 @@ from hulltune.loop import LoopProgress
 from hulltune.tuning import Progress
 
 COMPILING = "hulltune: compiling kernels, first run only (`hulltune warm` compiles all of them at once)\n"
-ADDS_UP = "from hulltune.kernels.exact import compare_products; print(compare_products(3.0, 5.0, 2.0, 7.0))"
+ADDS_UP = "from hulltune.kernels.scores.exact import compare_products; print(compare_products(3.0, 5.0, 2.0, 7.0))"
 
 
 def environment(folder: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from hulltune import Corpus, EdgeScorer, decode, envelopes, kbest
-from hulltune.kernels.list_winners import list_winners
+from hulltune.kernels.lists.winners import list_winners
 from hulltune.lines.result import Envelope
 
 FARTHEST = 1e6

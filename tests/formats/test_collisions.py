@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune.kernels.moses_tables import LAYOUTS, POOL, STATE_SIZE, Layouts, number_layout
-from hulltune.kernels.texts import first_equals
+from hulltune.kernels.outputs.texts import first_equals
+from hulltune.kernels.reading.moses_tables import LAYOUTS, POOL, STATE_SIZE, Layouts, number_layout
 
 rows = st.lists(st.tuples(st.sampled_from(["", "a", "b", "ab"]), st.sampled_from([0.0, -0.0, 1.0])), max_size=12)
 

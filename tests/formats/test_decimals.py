@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hulltune.kernels.decimals import read_decimal
+from hulltune.kernels.reading.decimals import read_decimal
 
 
 def read(text: str) -> tuple[float, int, bool]:

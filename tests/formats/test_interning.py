@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune.kernels.interning import empty_texts, find_text, intern, number_distinct
+from hulltune.kernels.reading.interning import empty_texts, find_text, intern, number_distinct
 
 
 @settings(max_examples=100, deadline=None)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hulltune.kernels import exact
+from hulltune.kernels.scores import exact
 
-ANSWER = "from hulltune.kernels.exact import compare_products; print(compare_products(3.0, 5.0, 2.0, 7.0))"
+ANSWER = "from hulltune.kernels.scores.exact import compare_products; print(compare_products(3.0, 5.0, 2.0, 7.0))"
 COMPILING = "hulltune: compiling kernels, first run only (`hulltune warm` compiles all of them at once)\n"
 
 
@@ -106,7 +106,7 @@ def test_kernels_are_compiled_even_if_numba_is_told_not_to(tmp_path: Path) -> No
 
 def test_a_cached_kernel_is_marked_by_all_it_may_call() -> None:
     """If this fails, Numba's internals have moved, and a change in one kernel file no longer recompiles the others."""
-    from hulltune.kernels._jit import kernels, source_stamp
+    from hulltune.kernels.load.jit import kernels, source_stamp
 
     assert exact.compare_products is not None
     compiled = kernels["exact.compare_products"].dispatcher

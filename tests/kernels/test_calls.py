@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune.kernels._building import CALLS
-from hulltune.kernels._calls import described, examples
-from hulltune.kernels.tokens import Vocabulary
+from hulltune.kernels.load.building import CALLS
+from hulltune.kernels.load.calls import described, examples
+from hulltune.kernels.metrics.tokens import Vocabulary
 
 NUMBERS = st.sampled_from(["f8", "f4", "i8", "i4", "i1", "u1", "u2", "u8", "b1"])
 ARRAYS = st.builds(

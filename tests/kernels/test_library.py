@@ -20,16 +20,17 @@ import numpy as np
 import pytest
 
 from hulltune.cli import main
-from hulltune.kernels import _building, _library
-from hulltune.kernels._building import build, wanted
-from hulltune.kernels._jit import sources
-from hulltune.kernels._library import Library, libraries, write_library
+from hulltune.kernels.load import building as _building
+from hulltune.kernels.load import library as _library
+from hulltune.kernels.load.building import build, wanted
+from hulltune.kernels.load.jit import sources
+from hulltune.kernels.load.library import Library, libraries, write_library
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 CALLS = ["exact.compare_products(float, float, float, float)", "graph.group(i8_1C, int)"]
 ANSWER = (
     "import sys\n"
-    "from hulltune.kernels.exact import compare_products\n"
+    "from hulltune.kernels.scores.exact import compare_products\n"
     "print(compare_products(3.0, 5.0, 2.0, 7.0), 'compiled' if 'numba' in sys.modules else 'loaded')\n"
 )
 LOADED, COMPILED = "1 loaded\n", "1 compiled\n"
@@ -81,7 +82,7 @@ def test_other_types_and_other_kernels_are_compiled_beside_it(copied: Path) -> N
     code = (
         f"{ANSWER}"
         "import numpy as np\n"
-        "from hulltune.kernels.graph import group\n"
+        "from hulltune.kernels.forests.graph import group\n"
         "print(compare_products(3, 5, 2, 7))\n"
         "import numba\n"
         "print(numba.njit(lambda x: np.arange(x).sum())(4))\n"
@@ -93,7 +94,7 @@ def test_other_types_and_other_kernels_are_compiled_beside_it(copied: Path) -> N
 def test_an_error_in_a_kernel_is_the_one_that_numba_raises(copied: Path) -> None:
     code = (
         "import numpy as np\n"
-        "from hulltune.kernels.graph import group\n"
+        "from hulltune.kernels.forests.graph import group\n"
         "try: group(np.zeros(0, np.int64), -9)\n"
         "except Exception as error: print(type(error).__name__, error)\n"
     )
@@ -202,7 +203,7 @@ def test_the_package_comes_with_all_calls() -> None:
 INTERRUPTED = """
 import signal, sys
 import numpy as np
-from hulltune.kernels.rows import without_row
+from hulltune.kernels.surfaces.rows import without_row
 
 class Interrupt(Exception): pass
 

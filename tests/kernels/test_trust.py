@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hulltune.kernels import _trust
-from hulltune.kernels._trust import is_trusted
+from hulltune.kernels.load import trust as _trust
+from hulltune.kernels.load.trust import is_trusted
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions of another kind")
 

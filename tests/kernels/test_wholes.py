@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hulltune.arrays import Int64s
-from hulltune.kernels.wholes import BITS, MASK, compare_cross, quotient
+from hulltune.kernels.judging.wholes import BITS, MASK, compare_cross, quotient
 from tests.exact_oracle import to_double
 
 LIMBS = 12

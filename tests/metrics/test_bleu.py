@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from hulltune.errors import InputError
-from hulltune.kernels import metric_scores as scores
+from hulltune.kernels.metrics import scores
 from hulltune.metrics.bleu import TOKENIZERS, Bleu
 from hulltune.metrics.bounds import SAFETY
 from tests.metrics.text_cases import corpora, numbers, real_nbest, transposed

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune.kernels import meteor as kernel
+from hulltune.kernels.metrics import meteor as kernel
 from hulltune.metrics.meteor import Meteor, _PreparedMeteor
 
 

@@ -11,7 +11,7 @@ from jiwer.transformations import wer_default
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from hulltune.kernels import tokens
+from hulltune.kernels.metrics import tokens
 from hulltune.metrics._text import ReferenceVocabulary, pack
 from tests.metrics.text_cases import lines
 

@@ -37,7 +37,7 @@ def main() -> None:
     del sys.path[0]  # the folder of this file, whose modules are not to be found by hulltune
     for line in sys.stdin:
         if json.loads(line) == "calls":
-            sys.stdout.write(json.dumps(sys.modules["hulltune.kernels._jit"].calls()) + "\n")
+            sys.stdout.write(json.dumps(sys.modules["hulltune.kernels.load.jit"].calls()) + "\n")
             sys.stdout.flush()
             continue
         code, out, err = run(json.loads(line))

@@ -148,7 +148,7 @@ def main() -> None:
         write_all(folder)
         for use in (use_lines, use_theory, use_tuning, use_shards, use_many_features, use_odd_shapes):
             use(folder)
-    from hulltune.kernels._jit import calls
+    from hulltune.kernels.load.jit import calls
 
     print(json.dumps(calls()))
 

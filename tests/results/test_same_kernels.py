@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from hulltune.kernels._building import build
-from hulltune.kernels._library import libraries
+from hulltune.kernels.load.building import build
+from hulltune.kernels.load.library import libraries
 from tests.results.cases import all_cases
 from tests.results.running import answer, canonical, commands, missing_data
 from tests.results.test_same_results import EVERYTHING

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hulltune.kernels._library import PACKAGE, libraries
+from hulltune.kernels.load.library import PACKAGE, libraries
 from tests.results.cases import Case, all_cases
 from tests.results.running import (
     RECORDED,

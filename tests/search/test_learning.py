@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune.kernels.rows import MARKED, give_rows, have_rows, mark_without_row, without_row
+from hulltune.kernels.surfaces.rows import MARKED, give_rows, have_rows, mark_without_row, without_row
 
 COUNT = 200_000
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune.kernels.evolution import lines_of_draws, weighted_samples
+from hulltune.kernels.directions.evolution import lines_of_draws, weighted_samples
 from hulltune.search.matrices import BITS, inverse_of_lower, lower_factor, product, rounded, square_sum
 
 SEEDS = st.integers(0, 10**6)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hulltune import Constraints, Corpus, Forest
-from hulltune.kernels.step_limits import INNER, LEAST_GAIN, RESOLUTION
+from hulltune.kernels.surfaces.step_limits import INNER, LEAST_GAIN, RESOLUTION
 from hulltune.metrics import get_metric
 from hulltune.search.penalty import Penalty
 from hulltune.search.policies import Policy

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hulltune import Constraints, Corpus, Forest
-from hulltune.kernels.line_minima import line_minima
-from hulltune.kernels.steps import choose_step
+from hulltune.kernels.surfaces.line_minima import line_minima
+from hulltune.kernels.surfaces.steps import choose_step
 from hulltune.metrics import get_metric
 from hulltune.metrics.base import Metric
 from hulltune.metrics.bleu import Bleu

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hulltune import Constraints, Corpus, Forest, ForestBuilder, InputError, read, tune
-from hulltune.kernels.nearest_output import tails_put_out
+from hulltune.kernels.outputs.nearest_output import tails_put_out
 from hulltune.metrics.bleu import Bleu
 from hulltune.metrics.chrf import ChrF
 from hulltune.metrics.wer import Cer, Wer

@@ -13,7 +13,7 @@ from hulltune.formats import write_jsonl
 from hulltune.formats.forest_text import write_forest_text
 from hulltune.formats.moses import write_moses
 from hulltune.formats.write import forests_of_lists
-from hulltune.kernels import _building
+from hulltune.kernels.load import building as _building
 from hulltune.simulate import simulated_task
 from tests.pages import DOCS, Page
 

@@ -139,7 +139,7 @@ class SparseFeatures:
 
     def tidy(self) -> SparseFeatures:
         """The rows with increasing columns, each once, and without zeros; these rows, if they are so already."""
-        from hulltune.kernels.list_features import tidy_rows
+        from hulltune.kernels.lists.features import tidy_rows
 
         columns, values = self.columns.copy(), self.values.copy()
         changed, offsets = tidy_rows(self.offsets, columns, values)

@@ -33,7 +33,7 @@ def list_corpus(
     written; ``hashes`` are those of texts.hash_texts, if they are known. O(hypotheses + bytes), and no Python
     object for any of them.
     """
-    from hulltune.kernels import texts
+    from hulltune.kernels.outputs import texts
 
     count = len(text_offsets) - 1
     hashes = texts.hash_texts(text, text_offsets) if hashes is None else hashes

@@ -45,7 +45,7 @@ def pack(
     describe_edge: Callable[[int], str] = "edge {}".format,
 ) -> Forest:
     """The Forest of edges whose heads and tails number nodes from 0 in any order; linear in the input."""
-    from hulltune.kernels import graph
+    from hulltune.kernels.forests import graph
 
     if features.shape != (len(heads), len(feature_names)):
         raise InputError(

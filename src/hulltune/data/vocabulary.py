@@ -209,7 +209,7 @@ class Texts(Sequence[str]):
     @cached_property
     def codes(self) -> tuple[Int32s, Int64s] | None:
         """The code points of all texts end to end, and their offsets; None if bytes are no UTF-8."""
-        from hulltune.kernels.texts import code_points
+        from hulltune.kernels.outputs.texts import code_points
 
         data, data_offsets = self._vocabulary.encoded(self._labels)
         valid, codes, offsets = code_points(data, data_offsets, self._offsets, self._labels)

@@ -54,7 +54,7 @@ def _words_of_edges(dataset: Dataset) -> Floats:
 
     An edge that does not put out each of its tails once is refused: there the words of an output are no sum.
     """
-    from hulltune.kernels import texts
+    from hulltune.kernels.outputs import texts
 
     corpus = dataset.corpus
     of_tails = corpus.labels < 0
@@ -70,7 +70,7 @@ def _words_of_edges(dataset: Dataset) -> Floats:
 
 
 def _column(lists: Dataset, name: str) -> Floats:
-    from hulltune.kernels import texts
+    from hulltune.kernels.outputs import texts
 
     corpus = lists.corpus
     if name == "rank":

@@ -174,7 +174,7 @@ class _Parts:
 
 
 def _vector(data: bytes, position: int, header: Header, layout: Layout, where: str, base: int) -> _Parts:
-    from hulltune.kernels import fst_binary as kernel
+    from hulltune.kernels.reading import fst_binary as kernel
 
     content = np.frombuffer(data, dtype=np.uint8)
     code, end, states, arcs, pairs = kernel.measure(

@@ -71,7 +71,7 @@ class _TextFst:
     """The tables that the kernel fills, and the forest made of them."""
 
     def __init__(self, piece: _Piece, *, kaldi: bool) -> None:
-        from hulltune.kernels import fst_text, interning
+        from hulltune.kernels.reading import fst_text, interning
 
         self._kernel = fst_text
         self._piece = piece

@@ -195,7 +195,7 @@ def _words(
     vocabulary: Vocabulary,
     where: str,
 ) -> Int32s:
-    from hulltune.kernels.interning import number_distinct
+    from hulltune.kernels.reading.interning import number_distinct
 
     distinct, places = number_distinct(np.ascontiguousarray(numbers))
     some = distinct > 0

@@ -148,7 +148,7 @@ def tuple_features(
 
     Pairs of row −1 are left out.
     """
-    from hulltune.kernels.fst_binary import scatter_pairs
+    from hulltune.kernels.reading.fst_binary import scatter_pairs
 
     most = int(keys.max(initial=0))
     if most <= _MOST_DENSE:

@@ -76,7 +76,7 @@ class MosesReader:
     """
 
     def __init__(self, *, problems: Problems, missing: float | None, dtype: Any = np.float64) -> None:
-        from hulltune.kernels import moses_tables as moses
+        from hulltune.kernels.reading import moses_tables as moses
 
         self.first = 0
         """The sentence that the ids of further files count from."""
@@ -158,7 +158,7 @@ class MosesReader:
         )
 
     def _read_block(self, block: bytes) -> None:
-        from hulltune.kernels.moses import parse_lines
+        from hulltune.kernels.reading.moses import parse_lines
 
         kernel, state = self._kernel, self._state
         if len(block) > len(self._output.text) - 1:

@@ -119,7 +119,7 @@ def read_openfst_text(path: Path, options: ForestOptions, vocabulary: Vocabulary
 
 def fst_forest(fst: BinaryFst, options: ForestOptions, vocabulary: Vocabulary, where: str) -> Forest:
     """The forest of a binary FST."""
-    from hulltune.kernels.interning import number_distinct
+    from hulltune.kernels.reading.interning import number_distinct
 
     symbols = fst.symbols if options.symbols is None else read_symbols(options.symbols)
     rule = word_rule(options, default_rule(fst.header, numbers=symbols is None))

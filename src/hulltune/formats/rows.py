@@ -72,7 +72,7 @@ def to_dataset(
 
     Features are stored as features.stays_dense says.
     """
-    from hulltune.kernels import texts
+    from hulltune.kernels.outputs import texts
 
     count, width = len(rows.keys), len(rows.feature_names) + len(columns)
     names = (*rows.feature_names, *(column.name for column in columns))
@@ -164,7 +164,7 @@ def _matrix(
 
 def _sparse_rows(rows: Rows, columns: Sequence[Column], dtype: Any, order: Int64s | None) -> SparseFeatures:
     """The features as tidy sparse rows; row r is row ``order[r]`` of the file."""
-    from hulltune.kernels.list_features import tidy_rows
+    from hulltune.kernels.lists.features import tidy_rows
 
     found = rows.as_rows(dtype)
     if columns:
@@ -188,7 +188,7 @@ def _first_of_equals(
     ``hashes`` has the hashes of the texts; they become those of texts and features. Tidy sparse rows are equal if
     their columns and their values are, byte by byte: both are compared like texts.
     """
-    from hulltune.kernels import texts
+    from hulltune.kernels.outputs import texts
 
     if isinstance(features, SparseFeatures):
         matrix = np.empty((len(hashes), 2), order="F")
@@ -226,7 +226,7 @@ def _offsets(lengths: Int64s) -> Int64s:
 
 
 def _gather_texts(text: Bytes, offsets: Int64s, order: Int64s) -> tuple[Bytes, Int64s]:
-    from hulltune.kernels import texts
+    from hulltune.kernels.outputs import texts
 
     gathered, new_offsets = np.empty_like(text), np.zeros_like(offsets)
     texts.gather_texts(text, offsets, order, gathered, new_offsets)
@@ -235,7 +235,7 @@ def _gather_texts(text: Bytes, offsets: Int64s, order: Int64s) -> tuple[Bytes, I
 
 def _compact(features: Features, keep: Int64s) -> Features:
     """The kept rows; those of a matrix are moved together within the same memory."""
-    from hulltune.kernels import texts
+    from hulltune.kernels.outputs import texts
 
     if isinstance(features, SparseFeatures):
         return features.take(keep)

@@ -34,7 +34,7 @@ from hulltune.formats.word_rules import SPEECH, number_words, word_rule
 from hulltune.memory import check_memory
 
 if TYPE_CHECKING:
-    from hulltune.kernels import slf
+    from hulltune.kernels.reading import slf
 
 FEATURE_OF_KEY = {
     "a": "acoustic",
@@ -120,7 +120,7 @@ class _SlfFile:
     """The tables that the kernel fills, and the forest made of them."""
 
     def __init__(self, file: str, data: bytes) -> None:
-        from hulltune.kernels import interning, slf
+        from hulltune.kernels.reading import interning, slf
 
         self._kernel = slf
         self._interning = interning

@@ -146,11 +146,11 @@ def search_block(
     judging = scorer.judging(first, last, weights) if judged else scorer.no_judging(weights)
     answer: Answer
     if method == "scan" or (method == "auto" and corpus.node_offsets[first + 1] - corpus.node_offsets[first] == 1):
-        from hulltune.kernels.list_envelopes import list_envelopes
+        from hulltune.kernels.lists.envelopes import list_envelopes
 
         answer = list_envelopes(corpus.sentence_edges, first, last, scores, exponents, intervals, judged, *judging[:3])
         return answer
-    from hulltune.kernels.envelopes import envelopes as forest_envelopes
+    from hulltune.kernels.forests.envelopes import envelopes as forest_envelopes
 
     try:
         answer = forest_envelopes(

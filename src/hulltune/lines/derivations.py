@@ -84,7 +84,7 @@ class DerivationLists:
 
         Sums are taken in preorder. O(edges of the derivations × features).
         """
-        from hulltune.kernels import derivations
+        from hulltune.kernels.forests import derivations
 
         corpus = self.corpus
         starts = corpus.sentence_edges[self.sentences]
@@ -101,7 +101,7 @@ class DerivationLists:
 
     @cached_property
     def _tokens(self) -> tuple[Int64s, Int32s]:
-        from hulltune.kernels import output
+        from hulltune.kernels.outputs import output
 
         corpus = self.corpus
         offsets, tokens = output.outputs(

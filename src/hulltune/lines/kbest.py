@@ -58,7 +58,7 @@ def kbest(
     def search(
         first: int, last: int, scores: Floats, exponents: Int64s, vector: Floats, scorer: EdgeScorer
     ) -> tuple[Any, ...]:
-        from hulltune.kernels.kbest import k_best
+        from hulltune.kernels.forests.kbest import k_best
 
         counts, grid_scores, starts, edges, complete = k_best(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,

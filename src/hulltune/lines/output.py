@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def derivation_tokens(forest: Forest, edges: Int32s) -> Int32s:
     """The output of a derivation of ``forest``, as token numbers."""
-    from hulltune.kernels import output
+    from hulltune.kernels.outputs import output
 
     tokens, count = output.derivation_output(
         edges, forest.tail_offsets, forest.label_offsets, forest.labels, 0, np.empty(64, np.int32), 0
@@ -27,7 +27,7 @@ def derivation_tokens(forest: Forest, edges: Int32s) -> Int32s:
 
 def segment_texts(envelopes: CorpusEnvelopes, direction: int) -> list[list[str]]:
     """The texts of the segments of each sentence along one direction, tokens joined by spaces."""
-    from hulltune.kernels import output
+    from hulltune.kernels.outputs import output
 
     corpus = envelopes.corpus
     rows = envelopes.offsets[direction]

@@ -52,7 +52,7 @@ def sample(
         raise InputError(f"seed: expected a whole number from 0 to 2^64 − 1, got {seed!r}")
 
     def search(first: int, last: int, scores: Floats, exponents: Int64s, *_: Any) -> tuple[Any, ...]:
-        from hulltune.kernels import sampling
+        from hulltune.kernels.forests import sampling
 
         with np.errstate(over="ignore", under="ignore"):  # scale inf draws only the best, 0 all alike
             scales = np.ldexp(1.0 / temperature, exponents) if temperature > 1e-300 else np.full(len(exponents), np.inf)

@@ -24,7 +24,7 @@ AT_ONCE = 1 << 15
 
 
 class EdgeScorer:
-    """Scores the edges of a corpus under weight vectors, as integers on a grid per sentence (kernels/scores.py).
+    """Scores the edges of a corpus under weight vectors, as integers on a grid per sentence (kernels/scores/scores.py).
 
     Tables that depend only on the features are computed once, at the first use: O(edges × features).
     """
@@ -39,7 +39,7 @@ class EdgeScorer:
 
         ``room``, if given, is a flat array that is reused for the scores: fresh memory costs as much as scoring.
         """
-        from hulltune.kernels import scores
+        from hulltune.kernels.scores import scores
 
         corpus = self.corpus
         shape = len(weights), int(corpus.sentence_edges[last] - corpus.sentence_edges[first])
@@ -65,7 +65,7 @@ class EdgeScorer:
 
     def bounds(self, first: int, last: int, weights: Floats) -> Floats:
         """Bounds on the rounding of derivations' grid scores, in units of the grid (rows of weights, sentences)."""
-        from hulltune.kernels import rounding
+        from hulltune.kernels.judging import rounding
 
         corpus = self.corpus
         if isinstance(corpus.features, DenseFeatures):
@@ -78,7 +78,7 @@ class EdgeScorer:
 
     def no_judging(self, weights: Floats) -> tuple[Any, Floats, Floats, Floats]:
         """Stand-ins for ``judging`` where kernels do not judge."""
-        from hulltune.kernels.exact_features import ExactFeatures
+        from hulltune.kernels.judging.exact_features import ExactFeatures
 
         nothing = NO_COLUMNS, NO_OFFSETS, NO_DOUBLES, NO_OFFSETS, NO_OFFSETS
         singles, doubles = _by_precision(NO_DOUBLES)
@@ -88,7 +88,7 @@ class EdgeScorer:
     @cached_property
     def longest(self) -> Floats:
         """The number of edges of each sentence's longest derivation."""
-        from hulltune.kernels.depths import longest_derivations
+        from hulltune.kernels.forests.depths import longest_derivations
 
         corpus = self.corpus
         return longest_derivations(corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails)
@@ -96,7 +96,7 @@ class EdgeScorer:
     @cached_property
     def exact_features(self) -> Any:
         """The numbers that the features mean: a kernels.exact_features.ExactFeatures. O(edges × features)."""
-        from hulltune.kernels import exact_features as exact
+        from hulltune.kernels.judging import exact_features as exact
 
         corpus = self.corpus
         if isinstance(corpus.features, DenseFeatures):
@@ -116,7 +116,7 @@ class EdgeScorer:
     @cached_property
     def list_features(self) -> Any:
         """The features of lists as their kernels take them: a kernels.list_features.ListFeatures."""
-        from hulltune.kernels.list_features import ListFeatures, used_features
+        from hulltune.kernels.lists.features import ListFeatures, used_features
 
         corpus = self.corpus
         if isinstance(corpus.features, DenseFeatures):
@@ -160,7 +160,7 @@ class EdgeScorer:
     @cached_property
     def _magnitudes(self) -> Floats:
         """The largest sum of absolute values over a derivation (sentences, features); features are dense."""
-        from hulltune.kernels import magnitudes
+        from hulltune.kernels.scores import magnitudes
 
         corpus = self.corpus
         columns = self._columns
@@ -179,7 +179,7 @@ class EdgeScorer:
 
     def _meanings(self, columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
         """The last six fields of ExactFeatures for a matrix by column, from those of parts of the sentences."""
-        from hulltune.kernels.exact_features import dense_meanings
+        from hulltune.kernels.judging.exact_features import dense_meanings
 
         edges, parts = self.corpus.sentence_edges, self.corpus.parts(AT_ONCE)
         found = self._each(lambda some: dense_meanings(columns, edges[some.start : some.stop + 1]), parts)

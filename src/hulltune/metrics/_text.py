@@ -16,7 +16,7 @@ from hulltune.metrics._common import checked_references, checked_statistics
 from hulltune.metrics.base import Metric, References, Statistics
 
 if TYPE_CHECKING:
-    from hulltune.kernels.tokens import Vocabulary
+    from hulltune.kernels.metrics.tokens import Vocabulary
 
 Modes = int | NDArray[np.int8]
 Number = TypeVar("Number", np.int64, np.float64)
@@ -106,11 +106,11 @@ class Tokenised(NamedTuple):
 class ReferenceVocabulary:
     """The distinct tokens of the references, with ids from 0; −1 stands for a token that no reference has.
 
-    ``modes`` is the way to split each line into tokens, or one way for all lines (see hulltune.kernels.tokens).
+    ``modes`` is the way to split each line into tokens, or one way for all lines (see hulltune.kernels.metrics.tokens).
     """
 
     def __init__(self, references: Sequence[str], modes: Modes) -> None:
-        from hulltune.kernels.tokens import build_vocabulary
+        from hulltune.kernels.metrics.tokens import build_vocabulary
 
         lines = pack(references)
         self._vocabulary: Vocabulary
@@ -120,7 +120,7 @@ class ReferenceVocabulary:
 
     def encode(self, outputs: Sequence[str], modes: Modes) -> Tokenised:
         """The outputs as ids, O(characters)."""
-        from hulltune.kernels.tokens import token_ids
+        from hulltune.kernels.metrics.tokens import token_ids
 
         lines = pack(outputs)
         return Tokenised(*token_ids(*lines, _mode_per_line(modes, lines), self._vocabulary))

@@ -11,14 +11,14 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
-from hulltune.kernels.rough_kinds import BLEU
+from hulltune.kernels.surfaces.rough_kinds import BLEU
 from hulltune.metrics import _text
 from hulltune.metrics._common import check_choice, check_flags, checked_numbers, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Rough, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, LossBound, Ranges, log_above, log_below, row_products
 
 if TYPE_CHECKING:
-    from hulltune.kernels.ngrams import Tries
+    from hulltune.kernels.metrics.ngrams import Tries
 
 # The defaults of Chen and Cherry (2014), as in sacrebleu; methods without a value have none.
 SMOOTHING: dict[str, float | None] = {"none": None, "floor": 0.1, "add-k": 1.0, "exp": None}
@@ -111,7 +111,7 @@ class Bleu(Metric):
 
     def score(self, statistics: Statistics) -> Floats:
         """BLEU of each row, 0 to 100."""
-        from hulltune.kernels.metric_scores import ADD_K, EXPONENTIAL, FLOOR, NO_SMOOTHING, bleu_scores
+        from hulltune.kernels.metrics.scores import ADD_K, EXPONENTIAL, FLOOR, NO_SMOOTHING, bleu_scores
 
         rows = _text.statistic_rows(statistics, self)
         methods = {"none": NO_SMOOTHING, "floor": FLOOR, "add-k": ADD_K, "exp": EXPONENTIAL}
@@ -240,7 +240,7 @@ class Bleu(Metric):
 
     def tokenised(self, lines: Sequence[str]) -> tuple[Sequence[str], _text.Modes]:
         """The lines, tokenised by sacrebleu where the kernel cannot, and the kernel's way to split each of them."""
-        from hulltune.kernels import tokens
+        from hulltune.kernels.metrics import tokens
 
         if self.lowercase:
             lines = list(map(str.lower, lines))
@@ -255,7 +255,7 @@ class Bleu(Metric):
 
     @staticmethod
     def _tokenised_13a(lines: Sequence[str]) -> tuple[Sequence[str], _text.Modes]:
-        from hulltune.kernels import tokens
+        from hulltune.kernels.metrics import tokens
 
         if isinstance(lines, Texts) and lines.codes is not None:
             codes, _ = lines.codes
@@ -278,7 +278,7 @@ class PreparedBleu(PreparedMetric):
     """BLEU bound to references: an output costs O(order * tokens) and no Python object per token."""
 
     def __init__(self, metric: Bleu, references: References) -> None:
-        from hulltune.kernels.ngrams import Tries
+        from hulltune.kernels.metrics.ngrams import Tries
 
         self._metric = metric
         flat, self._offsets = _text.flatten_references(
@@ -295,7 +295,7 @@ class PreparedBleu(PreparedMetric):
         return _text.in_batches(self._statistics, sentences, outputs)
 
     def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
-        from hulltune.kernels.ngrams import bleu_statistics
+        from hulltune.kernels.metrics.ngrams import bleu_statistics
 
         tokenised = self._vocabulary.encode(*self._metric.tokenised(outputs))
         return bleu_statistics(

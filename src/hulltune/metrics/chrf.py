@@ -16,7 +16,7 @@ from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, Ranges, Ratio
 
 if TYPE_CHECKING:
-    from hulltune.kernels.ngrams import Tries
+    from hulltune.kernels.metrics.ngrams import Tries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class ChrF(Metric):
 
     def score(self, statistics: Statistics) -> Floats:
         """ChrF of each row, 0 to 100."""
-        from hulltune.kernels.metric_scores import chrf_eps_scores, chrf_scores
+        from hulltune.kernels.metrics.scores import chrf_eps_scores, chrf_scores
 
         rows = _text.statistic_rows(statistics, self)
         compute = chrf_eps_scores if self.eps_smoothing else chrf_scores
@@ -133,8 +133,8 @@ class PreparedChrF(PreparedMetric):
     """chrF bound to references: an output costs O(references * order * characters)."""
 
     def __init__(self, metric: ChrF, references: References) -> None:
-        from hulltune.kernels import tokens
-        from hulltune.kernels.ngrams import Tries
+        from hulltune.kernels.metrics import tokens
+        from hulltune.kernels.metrics.ngrams import Tries
 
         self._metric = metric
         flat, self._offsets = _text.flatten_references(
@@ -156,8 +156,8 @@ class PreparedChrF(PreparedMetric):
         return _text.in_batches(self._statistics, sentences, outputs)
 
     def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
-        from hulltune.kernels import tokens
-        from hulltune.kernels.ngrams import chrf_statistics
+        from hulltune.kernels.metrics import tokens
+        from hulltune.kernels.metrics.ngrams import chrf_statistics
 
         metric = self._metric
         outputs = self._cased(outputs)
@@ -183,6 +183,6 @@ class PreparedChrF(PreparedMetric):
         return list(map(str.lower, lines)) if self._metric.lowercase else lines
 
     def _characters(self, lines: Sequence[str]) -> _text.Tokenised:
-        from hulltune.kernels.tokens import characters
+        from hulltune.kernels.metrics.tokens import characters
 
         return _text.Tokenised(*characters(*_text.pack(lines), self._metric.whitespace))

@@ -118,7 +118,7 @@ class Memory:
         Where the metric may be asked by many threads, ``each`` says who computes the batches. The table gets the same
         rows in the same order.
         """
-        from hulltune.kernels.rows import have_rows
+        from hulltune.kernels.surfaces.rows import have_rows
 
         if self._complete:
             return self._rows
@@ -179,7 +179,7 @@ class Memory:
 
     def _without_row(self, numbers: Int64s, each: Each) -> Int64s:
         """The numbers that have no row, in increasing order, once each. Threads share many of them."""
-        from hulltune.kernels.rows import mark_numbers, without_row
+        from hulltune.kernels.surfaces.rows import mark_numbers, without_row
 
         if len(numbers) <= AT_ONCE:
             return without_row(numbers, self._rows)
@@ -189,7 +189,7 @@ class Memory:
 
     def _give(self, new: Int64s, rows: Int64s, missing: Int64s, firsts: Int64s, each: Each) -> None:
         """Write the rows of the ``new`` outputs; then each that was missing gets the row of the first of its equals."""
-        from hulltune.kernels.rows import give_rows
+        from hulltune.kernels.surfaces.rows import give_rows
 
         each(lambda part: give_rows(new[part], rows[part], NOTHING, NOTHING, self._rows), parts_of(len(new)))
         if firsts is not missing:
@@ -389,7 +389,7 @@ class CompactTable:
 
     def of(self, table: Statistics, each: Each = one_by_one) -> Int32s | None:
         """The rows of ``table``, which may only have grown since the last call; None if a sum may not fit."""
-        from hulltune.kernels.simd import LANES
+        from hulltune.kernels.simd.simd import LANES
 
         if table.dtype.kind not in "iu":
             return None

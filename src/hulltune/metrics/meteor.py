@@ -204,7 +204,7 @@ class _PreparedMeteor(PreparedMetric):
         return rows
 
     def _fill_in_by_kernel(self, pairs: list[tuple[list[str], Reference]], rows: Int64s) -> None:
-        from hulltune.kernels.meteor import BUDGET, LONGEST, match_rows
+        from hulltune.kernels.metrics.meteor import BUDGET, LONGEST, match_rows
 
         short = np.flatnonzero(rows[:, 5] <= LONGEST)
         types: list[int] = []

@@ -59,7 +59,7 @@ class Ter(Metric):
 
     def score(self, statistics: Statistics) -> Floats:
         """100 * edits / reference length of each row."""
-        from hulltune.kernels.metric_scores import ter_scores
+        from hulltune.kernels.metrics.scores import ter_scores
 
         rows = _text.statistic_rows(statistics, self)
         return ter_scores(rows).reshape(np.shape(statistics)[:-1])
@@ -90,7 +90,7 @@ class PreparedTer(PreparedMetric):
     """TER bound to references."""
 
     def __init__(self, metric: Ter, references: References) -> None:
-        from hulltune.kernels.tokens import SPACES
+        from hulltune.kernels.metrics.tokens import SPACES
 
         self._metric = metric
         flat, self._offsets = _text.flatten_references(
@@ -105,8 +105,8 @@ class PreparedTer(PreparedMetric):
         return _text.in_batches(self._statistics, sentences, outputs)
 
     def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Floats:
-        from hulltune.kernels.ter import ter_statistics
-        from hulltune.kernels.tokens import SPACES
+        from hulltune.kernels.metrics.ter import ter_statistics
+        from hulltune.kernels.metrics.tokens import SPACES
 
         tokenised = self._vocabulary.encode(self._metric.tokenised(outputs), SPACES)
         return ter_statistics(*tokenised, sentences, *self._vocabulary.references, self._offsets)

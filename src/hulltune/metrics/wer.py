@@ -63,7 +63,7 @@ class EditRate(Metric):
 
     def score(self, statistics: Statistics) -> Floats:
         """Edits divided by length for each row; where the length is 0, the number of edits, as in jiwer."""
-        from hulltune.kernels.metric_scores import error_rates
+        from hulltune.kernels.metrics.scores import error_rates
 
         rows = _text.statistic_rows(statistics, self)
         return error_rates(rows, self.insertions_count).reshape(np.shape(statistics)[:-1])
@@ -142,7 +142,7 @@ class PreparedEditRate(PreparedMetric):
         return [ids[offsets[k] : offsets[k + 1]] for k in range(self._offsets[sentence], self._offsets[sentence + 1])]
 
     def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
-        from hulltune.kernels.edits import edit_statistics
+        from hulltune.kernels.metrics.edits import edit_statistics
 
         encoded = self.encoded(outputs)
         rows, too_long = edit_statistics(
@@ -175,7 +175,7 @@ class _Words:
     """Words as ids, −1 for a word that no reference has."""
 
     def __init__(self, references: Sequence[str]) -> None:
-        from hulltune.kernels.tokens import JIWER_WORDS
+        from hulltune.kernels.metrics.tokens import JIWER_WORDS
 
         self._mode = JIWER_WORDS
         self._vocabulary = _text.ReferenceVocabulary(references, self._mode)

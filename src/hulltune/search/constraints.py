@@ -162,7 +162,7 @@ class CompiledConstraints:
 
     def intervals(self, weights: Floats, directions: Floats, reach: Floats | None = None) -> tuple[Floats, Bools]:
         """The range of η for each row of directions (see ``interval``): (directions, 2), and whether there is room."""
-        from hulltune.kernels.intervals import intervals_within
+        from hulltune.kernels.directions.intervals import intervals_within
 
         lower, upper = self.lower, self.upper
         if reach is not None and not self.only_direction_matters:

@@ -55,7 +55,7 @@ def feature_units(corpus: Corpus, *, each: Each = one_by_one) -> Floats:
 
 def _units_of_rows(corpus: Corpus, rows: SparseFeatures) -> Floats:
     """The units of the features of lists with sparse rows. O(values)."""
-    from hulltune.kernels.list_features import used_features
+    from hulltune.kernels.lists.features import used_features
 
     arrays = rows.offsets, rows.columns, rows.values
     with np.errstate(over="ignore"):  # check_units refuses an infinite range
@@ -95,7 +95,7 @@ def _forest_ranges(corpus: Corpus, each: Each) -> Floats:
 
     Sparse rows are unpacked a sentence at a time, and only for the features that it has.
     """
-    from hulltune.kernels.feature_ranges import feature_ranges
+    from hulltune.kernels.scores.feature_ranges import feature_ranges
 
     graph = corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails
     features = corpus.features

@@ -31,7 +31,7 @@ def product(a: Floats, b: Floats) -> Floats:
 
 def lower_factor(matrix: Floats) -> Floats | None:
     """Cholesky's factor L with L Lᵀ = matrix, in order; None if the matrix is not positive definite. O(n³)."""
-    from hulltune.kernels.cholesky import cholesky
+    from hulltune.kernels.directions.cholesky import cholesky
 
     is_positive, factor = cholesky(matrix)
     return factor if is_positive else None

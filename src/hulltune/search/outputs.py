@@ -28,7 +28,7 @@ MOST_OUTPUTS = 2**31 - 1
 
 def in_order(corpus: Corpus) -> Bools:
     """For each sentence, whether all its edges put out their tails in order, each once. O(labels)."""
-    from hulltune.kernels import output
+    from hulltune.kernels.outputs import output
 
     return output.in_order(corpus.sentence_edges, corpus.tail_offsets, corpus.label_offsets, corpus.labels)
 
@@ -133,7 +133,7 @@ class Outputs:
 
     def _first_of_equal_edges(self, each: Each) -> Int64s:
         """For each edge, the first of its sentence with the same labels; meant for lists. O(labels), once."""
-        from hulltune.kernels import texts
+        from hulltune.kernels.outputs import texts
 
         if self._firsts is not None:
             return self._firsts
@@ -227,7 +227,7 @@ class _Met:
         self, corpus: Corpus, in_order: Bools, first: int, names: Int64s, cells: Int64s, offsets: Int64s, edges: Int32s
     ) -> tuple[Int64s, Any, Any, Any, Any]:
         """The number of each derivation's output, and the outputs that have none; see find_outputs."""
-        from hulltune.kernels.output import find_outputs
+        from hulltune.kernels.outputs.output import find_outputs
 
         return find_outputs(
             cells, first, names, in_order, corpus.sentence_edges, offsets, edges,
@@ -236,7 +236,7 @@ class _Met:
 
     def added(self, names: Int64s, hashes: Int64s, offsets: Int64s, words: Int32s) -> Int64s:
         """The numbers of outputs that had none; one thread at a time may add some."""
-        from hulltune.kernels.output import add_outputs
+        from hulltune.kernels.outputs.output import add_outputs
 
         found = add_outputs(names, hashes, offsets, words, *self._table)
         self._table = _Table(*found[1:])

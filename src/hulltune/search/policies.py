@@ -9,7 +9,7 @@ import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int64s, take_plain_numbers
 from hulltune.errors import InputError, unknown_name
-from hulltune.kernels.step_limits import FARTHEST, OUTER, RESOLUTION, TINY_STEP
+from hulltune.kernels.surfaces.step_limits import FARTHEST, OUTER, RESOLUTION, TINY_STEP
 from hulltune.names import POLICIES, SMOOTHINGS
 
 

@@ -19,7 +19,7 @@ from hulltune.data.dataset import Dataset
 from hulltune.data.features import DenseFeatures, Features, gather_rows
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
-from hulltune.kernels.rough_kinds import UNKNOWN
+from hulltune.kernels.surfaces.rough_kinds import UNKNOWN
 from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Known, Metric, References
@@ -245,7 +245,7 @@ class Problem:
 
     def total(self, weights: Weights, *, runner: Runner = HERE) -> NDArray[Any]:
         """The summed statistics of the winners under ``weights``."""
-        from hulltune.kernels.surface import total_of_rows
+        from hulltune.kernels.surfaces.surface import total_of_rows
 
         outputs = self._winners(weights, runner)
         row_of = self.memory.row_of(outputs[outputs >= 0], each=runner.each)
@@ -345,7 +345,7 @@ class Problem:
 
         The metric is asked for the losses of few intervals.
         """
-        from hulltune.kernels.line_minima import line_minima
+        from hulltune.kernels.surfaces.line_minima import line_minima
 
         row_of = self.learn(changes, runner)
         compact = self.memory.compact(each=runner.each)  # after the rows were asked for: the table may have grown
@@ -399,7 +399,7 @@ class Problem:
 
     def learn(self, changes: Changes, runner: Runner = HERE) -> Int64s:
         """The rows of all outputs, after the metric was asked for those that win somewhere on the lines."""
-        from hulltune.kernels.rows import mark_without_row
+        from hulltune.kernels.surfaces.rows import mark_without_row
 
         if self.metric.waits:  # its questions are those of one line after the other, and no more
             for outputs in changes.outputs:

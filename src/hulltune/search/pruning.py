@@ -159,7 +159,7 @@ def _survives(corpus: Corpus, kept: Bools, sentences: Int64s, offsets: Int64s, e
 
 
 def _max_marginals(corpus: Corpus, weights: Floats, scorer: EdgeScorer) -> tuple[Floats, Floats, Int64s]:
-    from hulltune.kernels.marginals import max_marginals
+    from hulltune.kernels.forests.marginals import max_marginals
 
     scores, exponents = scorer.scores(0, len(corpus), weights[None, :])
     marginals, best = max_marginals(

@@ -134,7 +134,7 @@ class Sentences:
     @cached_property
     def longest(self) -> Floats:
         """The number of edges of each sentence's longest derivation."""
-        from hulltune.kernels.depths import longest_derivations
+        from hulltune.kernels.forests.depths import longest_derivations
 
         corpus = self.corpus
         return longest_derivations(corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails)
@@ -197,7 +197,7 @@ class Shard:
 
     def _list_lines(self, weights: Floats, intervals: Floats) -> Changes | None:
         """The segments by the fast kernel of lists; None if numbers are very large or small."""
-        from hulltune.kernels.list_lines import list_lines
+        from hulltune.kernels.lists.lines import list_lines
 
         corpus, features = self.sentences.corpus, self.sentences.scorer.list_features
         try:
@@ -212,14 +212,14 @@ class Shard:
         begins = np.arange(len(counts), dtype=np.int64) * lefts.shape[1]
         found = Changes(lefts.reshape(-1), winners.reshape(-1), begins, begins + counts, (lefts, winners))
         if self.sentences.edge_numbers is not None:
-            from hulltune.kernels.joining import renumber
+            from hulltune.kernels.surfaces.joining import renumber
 
             renumber(found.all_outputs, begins, found.ends, self.sentences.edge_numbers)
         return found
 
     def _list_winners(self, weights: Floats) -> Int64s | None:
         """The winners by the fast kernel of lists; None if numbers are very large or small."""
-        from hulltune.kernels.list_winners import list_winners
+        from hulltune.kernels.lists.winners import list_winners
 
         edges, features = self.sentences.corpus.sentence_edges, self.sentences.scorer.list_features
         ordinary, found = list_winners(features, edges, self.first, self.last, weights)
@@ -362,7 +362,7 @@ def joined(found: Sequence[Changes], runner: Runner | None = None, rooms: list[R
     """
     if len(found) == 1:
         return found[0]
-    from hulltune.kernels.joining import copy_segments
+    from hulltune.kernels.surfaces.joining import copy_segments
 
     runner = HERE if runner is None else runner
     sizes = np.array([part.ends for part in found]) - np.array([part.begins for part in found])

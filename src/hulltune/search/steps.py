@@ -203,7 +203,7 @@ def _steps(
     One kernel decides for all lines. Left over are smoothed losses, statistics that are no small whole numbers,
     intervals without the origin, and lines where slivers are among the best intervals.
     """
-    from hulltune.kernels.steps import choose_steps
+    from hulltune.kernels.surfaces.steps import choose_steps
 
     lines = len(intervals)
     etas, losses, sampled = np.empty(lines), np.empty(lines), np.empty(points.shape)
@@ -252,7 +252,7 @@ def _penalised_steps(
     ``rows`` are the penalties along the lines (see Penalty.along). An interval is of use only if its loss and the least
     penalty of the whole line are below the current sum: the rest is passed over by rough losses.
     """
-    from hulltune.kernels.steps import choose_penalised
+    from hulltune.kernels.surfaces.steps import choose_penalised
 
     below = current_loss - penalty.least(rows)
     minima = problem.minima(changes, intervals, below, only_best=False, points=points, runner=runner)

@@ -48,7 +48,7 @@ def nearest_outputs(
     sizes = np.diff(symbols.offsets)
 
     def search(sentence: int) -> tuple[Nearest, ...]:
-        from hulltune.kernels.nearest_output import Words, nearest_derivation, tails_put_out
+        from hulltune.kernels.outputs.nearest_output import Words, nearest_derivation, tails_put_out
 
         found = []
         first, last = corpus.sentence_edges[sentence : sentence + 2].tolist()

@@ -134,7 +134,7 @@ def indices_of(corpus: Corpus, sentences: Int64s, edge_offsets: Int64s, edges: I
 
 def _sums(corpus: Corpus, sentences: Int64s, edge_offsets: Int64s, edges: Int32s) -> Features:
     """The features of each sentence's derivation, summed over its edges in their order; 0 without a derivation."""
-    from hulltune.kernels import derivations
+    from hulltune.kernels.forests import derivations
 
     starts = np.repeat(corpus.sentence_edges[:-1][sentences], np.diff(edge_offsets))
     rows = corpus.features.take(starts + edges)  # only the rows that are needed: the whole may be very large

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune.kernels import choices
+from hulltune.kernels.certify import choices
 from hulltune.search.certified.boxes import Box, Queue
 from hulltune.search.certified.candidates import Candidates, candidates_of
 from hulltune.search.certified.evaluate import first_boxes, split

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune.kernels.certify import THINNEST
+from hulltune.kernels.certify.certify import THINNEST
 from hulltune.search.certified import candidates as candidates_module
 from hulltune.search.certified import evaluate
 from hulltune.search.certified.boxes import Box, cut

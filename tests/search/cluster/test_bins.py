@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hulltune import Climb, Constraints, Policy, Problem
-from hulltune.kernels.bins import changes_in_order, changes_within, sums_over_bins
-from hulltune.kernels.simd import LANES
-from hulltune.kernels.step_limits import OUTER
+from hulltune.kernels.simd.simd import LANES
+from hulltune.kernels.surfaces.bins import changes_in_order, changes_within, sums_over_bins
+from hulltune.kernels.surfaces.step_limits import OUTER
 from hulltune.metrics import get_metric
 from hulltune.names import POLICIES
 from hulltune.search import policies

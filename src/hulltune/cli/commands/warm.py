@@ -24,7 +24,7 @@ def warm(quiet: bool) -> int:
     faster. They are kept with the package if you can write there (as when you build an image), and otherwise in your
     cache folder, or in the one that NUMBA_CACHE_DIR names.
     """
-    from hulltune.kernels._building import build, writable_folder
+    from hulltune.kernels.load.building import build, writable_folder
 
     folder = writable_folder()
     began = time.monotonic()

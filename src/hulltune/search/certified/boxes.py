@@ -32,7 +32,7 @@ class Box:
     @property
     def centre(self) -> Floats:
         """The point near the middle at which the kernels decode."""
-        from hulltune.kernels.certify import OFF_CENTRE
+        from hulltune.kernels.certify.certify import OFF_CENTRE
 
         return self.low + (self.high - self.low) * np.resize(OFF_CENTRE, len(self.low))
 
@@ -66,7 +66,7 @@ def cut(boxes: Sequence[Box]) -> Parts:
     coordinate of the face, only the direction of the other coordinates matters, and the outer faces of the box have
     all directions.
     """
-    from hulltune.kernels import certify
+    from hulltune.kernels.certify import certify
 
     if not boxes:
         return Parts(boxes, np.empty(0, dtype=np.int64), np.empty((0, 0)), np.empty((0, 0)))

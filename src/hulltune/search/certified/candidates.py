@@ -141,7 +141,7 @@ class _Projected:
 
     def possible(self, part: slice, faces: Faces) -> Int64s:
         """The candidates of some sentences that may win somewhere on the faces; of those that tie, the first."""
-        from hulltune.kernels import certify
+        from hulltune.kernels.certify import certify
 
         begin, end = int(self.starts[part.start]), int(self.starts[part.stop])
         starts = self.starts[part.start : part.stop + 1] - begin
@@ -174,7 +174,7 @@ def _projected(columns: Floats, axes: Floats, starts: Int64s) -> tuple[Floats, F
     """The features over the coordinates; for each sentence and coordinate the largest sum of absolute terms, which
     limits the rounding; and for each sentence whether the signs of differences are certain.
     """
-    from hulltune.kernels import choices
+    from hulltune.kernels.certify import choices
 
     features = np.zeros((columns.shape[1], axes.shape[1]))
     magnitudes = np.zeros((len(starts) - 1, axes.shape[1]))
@@ -203,7 +203,7 @@ def _first_of_ties(columns: Floats, features: Floats, magnitudes: Floats, axes: 
     exactly equal, as the numbers that the features mean (see kernels.exact_features). Sums that are equal only after
     rounding stay apart: either candidate may win.
     """
-    from hulltune.kernels import choices
+    from hulltune.kernels.certify import choices
 
     firsts: Int64s = choices.first_of_equals(columns, starts)
     distinct = np.flatnonzero(firsts == np.arange(len(firsts)))
@@ -252,7 +252,7 @@ class _ExactSums:
 
 def meant(values: Floats) -> list[Fraction]:
     """The numbers that the values of a feature in a sentence mean, as kernels.exact_features says."""
-    from hulltune.kernels.exact_features import DOUBLES, dense_meanings
+    from hulltune.kernels.judging.exact_features import DOUBLES, dense_meanings
 
     _, used, places, *_ = dense_meanings(values[None, :], np.array([0, len(values)]))
     if not len(used):
@@ -281,7 +281,7 @@ class _Statistics:
         """The statistics of ``count`` candidates, of which some are listed, with these rows in a table; those of
         sentence s by ``offsets``. Threads share the parts of the sentences.
         """
-        from hulltune.kernels import choices
+        from hulltune.kernels.certify import choices
 
         of_part = [slice(int(offsets[part.start]), int(offsets[part.stop])) for part in parts]
 

@@ -78,7 +78,7 @@ def _ends_around(line: Line, high: float, first: float, last: float) -> Floats:
     """The ends, in order, of the intervals of a line up to ``high`` that have a part between two places. O(segments):
     all breakpoints need not be sorted.
     """
-    from hulltune.kernels.certify import nearest_changes
+    from hulltune.kernels.certify.certify import nearest_changes
 
     before, within, after = nearest_changes(line.lefts, line.low, high, first, last)
     return np.array([before, *np.unique(within), after])

@@ -41,7 +41,7 @@ class Children:
 
 @dataclass(frozen=True, eq=False)
 class _Left:
-    """The candidates that the kernel leaves in some boxes, with their statistics; see kernels/certify.py."""
+    """The candidates that the kernel leaves in some boxes, with their statistics; see kernels/certify/certify.py."""
 
     sentence_offsets: Int64s
     sentences: Int32s
@@ -173,7 +173,7 @@ class _Batch:
         return Children(boxes, losses)
 
     def _survivors(self) -> _Left:
-        from hulltune.kernels import certify
+        from hulltune.kernels.certify import certify
 
         parents, data = self.parts.parents, self.candidates
         firsts = np.cumsum([0, *(len(parent.candidates) for parent in parents)])
@@ -213,7 +213,7 @@ class _Batch:
 
     def _enumerate(self, left: _Left, bounds: Floats, chosen: Int64s) -> None:
         """Set exact bounds where few choices are left, however curved the metric is there."""
-        from hulltune.kernels import choices
+        from hulltune.kernels.certify import choices
 
         data = self.candidates
         chosen = chosen[np.diff(left.sentence_offsets)[chosen] <= MOST_CHOICES.bit_length() - 1]
@@ -232,7 +232,7 @@ class _Batch:
             )
 
     def _minimisers(self, left: _Left, bound: LossBound, chosen: Int64s, hopes: Floats) -> Floats:
-        from hulltune.kernels import choices
+        from hulltune.kernels.certify import choices
 
         # Slopes are per unit of a statistic; the kernel counts in units of the grid.
         slopes = np.ascontiguousarray(bound.slopes * self.candidates.grids)
@@ -244,7 +244,7 @@ class _Batch:
 
     def _contract(self, left: _Left, bound: LossBound, chosen: Int64s, done: Bools, sums: Floats) -> Int64s:
         """Shrink the boxes that are done; returns the numbers of those that become empty."""
-        from hulltune.kernels import certify
+        from hulltune.kernels.certify import certify
 
         data = self.candidates
         slacks = (bound.level(self.enough) - row_products(bound.slopes, sums))[done]

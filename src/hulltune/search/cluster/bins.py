@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.errors import InputError
-from hulltune.kernels.step_limits import OUTER, RESOLUTION
+from hulltune.kernels.surfaces.step_limits import OUTER, RESOLUTION
 from hulltune.metrics.base import Metric
 from hulltune.names import POLICIES
 from hulltune.search.cluster.protocol import (
@@ -286,7 +286,7 @@ class _Search:
 
     def decide(self) -> None:
         """Settle lines without open bins, or find what else must be known of them: further bins, or their ends."""
-        from hulltune.kernels.steps import choose_steps
+        from hulltune.kernels.surfaces.steps import choose_steps
 
         self.open_ended = []
         waiting = ~self.settled
@@ -472,7 +472,7 @@ def _firsts(groups: NDArray[Any]) -> Int64s:
 
 def _running(changes: Int64s, firsts: Int64s, starts: Int64s) -> Int64s:
     """The sums of statistics after each change, for groups that begin at ``firsts`` and from ``starts``."""
-    from hulltune.kernels.bins import running_sums
+    from hulltune.kernels.surfaces.bins import running_sums
 
     return running_sums(changes, firsts, starts)
 

@@ -53,7 +53,7 @@ class _Ordered:
 
     def over_bins(self, kernel: str, bins: Bins) -> tuple[NDArray[Any], ...]:
         """What a kernel tells of the changes in bins."""
-        from hulltune.kernels import bins as kernels
+        from hulltune.kernels.surfaces import bins as kernels
 
         found: tuple[NDArray[Any], ...] = getattr(kernels, kernel)(
             *self.changes, self.table, self.width, bins.offsets, bins.lows, bins.highs
@@ -161,7 +161,7 @@ class Worker:
 
     def _ordered(self, along: Along) -> _Ordered | None:
         """The changes along lines in order of place; None if statistics are no whole numbers of 32 bits."""
-        from hulltune.kernels.bins import changes_in_order
+        from hulltune.kernels.surfaces.bins import changes_in_order
 
         key = along.key
         if key not in self._kept:

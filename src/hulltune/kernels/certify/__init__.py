@@ -1,0 +1,1 @@
+"""Kernels of the certified search: the candidates that can win in a box of weights, and bounds of their choices."""

@@ -1,0 +1,1 @@
+"""Kernels that draw the lines to search, and bound them."""

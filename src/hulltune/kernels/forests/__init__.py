@@ -1,0 +1,1 @@
+"""Kernels over packed forests: envelopes, decoding, the k best, samples."""

@@ -1,0 +1,357 @@
+"""The envelope of a forest by parametric search: a Viterbi pass at sixteen points of the line at once.
+
+A point of the line is a fraction P/Q (Q > 0) of integers, or a double over 1. The score of a derivation there is
+slope * P + intercept * Q; two derivations are compared by (slope difference) * P against (intercept difference) * Q,
+in plain doubles first and exactly where these are equal. Among equal scores the larger slope wins: a pass finds the
+winner *just right* of each point.
+
+Slopes and intercepts are grid integers (scores.py), so a pass returns exact lines of whole derivations.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
+from hulltune.kernels.load.jit import borrowing, kernel
+from hulltune.kernels.scores.exact import FAR, NEAR, compare_products
+from hulltune.kernels.simd.simd import (
+    LANES,
+    add,
+    any_lane,
+    both,
+    choose,
+    either,
+    equal,
+    greater,
+    load,
+    multiply,
+    splat,
+    store,
+    subtract,
+    unequal,
+)
+
+END = -1  # closes a derivation in a list of edges
+
+
+@borrowing
+def viterbi_pass(
+    first: int,
+    last: int,
+    edge_offsets: Int64s,
+    tail_offsets: Int64s,
+    tails: Int32s,
+    slopes: Floats,
+    intercepts: Floats,
+    points: Floats,
+    best_slopes: Floats,
+    best_intercepts: Floats,
+    scratch: Floats,
+) -> None:
+    """The winning line of every node of one sentence (nodes ``first`` to ``last``) at each of LANES points.
+
+    ``points`` holds a row of P and a row of Q. Row i of ``best_slopes`` and ``best_intercepts`` is written for the
+    sentence's node i. Among edges with the same line the first one wins. O(edges) SIMD steps.
+    """
+    p = load(points, 0)
+    q = load(points, 1)
+    zero = splat(0.0)
+    base = edge_offsets[first]
+    for node in range(first, last):
+        slope = zero
+        intercept = zero
+        for edge in range(edge_offsets[node], edge_offsets[node + 1]):
+            new_slope = splat(slopes[edge - base])
+            new_intercept = splat(intercepts[edge - base])
+            for slot in range(tail_offsets[edge], tail_offsets[edge + 1]):
+                tail = tails[slot]
+                new_slope = add(new_slope, load(best_slopes, tail))
+                new_intercept = add(new_intercept, load(best_intercepts, tail))
+            if edge == edge_offsets[node]:
+                slope = new_slope
+                intercept = new_intercept
+            else:
+                rise = subtract(new_slope, slope)
+                fall = subtract(intercept, new_intercept)
+                gain = multiply(p, rise)
+                loss = multiply(q, fall)
+                better = greater(gain, loss)
+                doubtful = equal(gain, loss)
+                if any_lane(doubtful) and any_lane(both(doubtful, either(unequal(rise, zero), unequal(fall, zero)))):
+                    store(scratch, 0, slope)
+                    store(scratch, 1, intercept)
+                    store(scratch, 2, new_slope)
+                    store(scratch, 3, new_intercept)
+                    _decide_exactly(points, scratch)
+                    slope = load(scratch, 0)
+                    intercept = load(scratch, 1)
+                else:
+                    slope = choose(better, new_slope, slope)
+                    intercept = choose(better, new_intercept, intercept)
+        store(best_slopes, node - first, slope)
+        store(best_intercepts, node - first, intercept)
+
+
+@borrowing
+def _decide_exactly(points: Floats, scratch: Floats) -> None:
+    """Replace the line in rows 0 and 1 by the line in rows 2 and 3 in each lane where the latter is better."""
+    for lane in range(LANES):
+        rise = scratch[2 * LANES + lane] - scratch[lane]
+        fall = scratch[LANES + lane] - scratch[3 * LANES + lane]
+        sign = compare_products(points[lane], rise, points[LANES + lane], fall)
+        if sign > 0 or (sign == 0 and rise > 0.0):
+            scratch[lane] = scratch[2 * LANES + lane]
+            scratch[LANES + lane] = scratch[3 * LANES + lane]
+
+
+@kernel
+def backtrack(
+    lane: int,
+    first: int,
+    last: int,
+    edge_offsets: Int64s,
+    tail_offsets: Int64s,
+    tails: Int32s,
+    slopes: Floats,
+    intercepts: Floats,
+    best_slopes: Floats,
+    best_intercepts: Floats,
+    edges: Int32s,
+    count: int,
+) -> tuple[Int32s, int]:
+    """Append the winning derivation of one lane to ``edges[:count]``: edge numbers of the sentence, root first, each
+    followed by the derivations of its tails in order; END closes it.
+
+    No back-pointers are kept: sums are exact, so the edge of a node is the first whose line equals the node's. That
+    line is the same anywhere inside a segment, so every method names the same derivation.
+    """
+    base = edge_offsets[first]
+    stack = np.empty(64, np.int64)
+    stack[0] = last - 1 - first
+    height = 1
+    while height:
+        height -= 1
+        node = stack[height]
+        row = node * LANES + lane
+        found = -1
+        for edge in range(edge_offsets[first + node], edge_offsets[first + node + 1]):
+            slope = slopes[edge - base]
+            intercept = intercepts[edge - base]
+            for slot in range(tail_offsets[edge], tail_offsets[edge + 1]):
+                tail_row = tails[slot] * LANES + lane
+                slope += best_slopes[tail_row]
+                intercept += best_intercepts[tail_row]
+            if slope == best_slopes[row] and intercept == best_intercepts[row]:
+                found = edge
+                break
+        assert found >= 0
+        if count == edges.size:
+            edges = np.concatenate((edges, np.empty_like(edges)))
+        edges[count] = found - base
+        count += 1
+        arity = tail_offsets[found + 1] - tail_offsets[found]
+        if height + arity > stack.size:
+            stack = np.concatenate((stack, np.empty(stack.size + arity, np.int64)))
+        for slot in range(tail_offsets[found + 1] - 1, tail_offsets[found] - 1, -1):
+            stack[height] = tails[slot]
+            height += 1
+    if count == edges.size:
+        edges = np.concatenate((edges, np.empty_like(edges)))
+    edges[count] = END
+    return edges, count + 1
+
+
+@borrowing
+def spread_points(low: float, high: float, points: Floats) -> None:
+    """Write the first LANES points, from ``low`` to ``high``; on an unbounded line they are denser around 0.
+
+    Grid slopes and intercepts are of one size, so most crossings lie within a few units of 0.
+    """
+    for lane in range(LANES):
+        share = lane / (LANES - 1)
+        if low == -FAR and high == FAR:
+            point = math.tan(math.pi * (share - 0.5))
+        elif high == FAR:
+            point = low + (abs(low) + 1.0) * share / (1.0001 - share)
+        elif low == -FAR:
+            point = high - (abs(high) + 1.0) * (1.0 - share) / (share + 0.0001)
+        else:
+            point = low + (high - low) * share
+        points[lane] = min(max(point, low), high)
+        points[LANES + lane] = 1.0
+    points[0] = low
+    points[LANES - 1] = high
+
+
+@borrowing
+def crossing_point(slope: float, intercept: float, next_slope: float, next_intercept: float) -> tuple[float, float]:
+    """The point where a line meets a steeper one, as a fraction; 0 itself becomes the point just right of it."""
+    if intercept == next_intercept:
+        return NEAR, 1.0
+    return intercept - next_intercept, next_slope - slope
+
+
+@borrowing
+def _probe(lines: Floats, gap: int, width: int, points: Floats, lane: int) -> None:
+    """Write ``width`` (odd) points for the gap between a line and the next: their crossing in the middle, and on both
+    sides points that approach it by factors of four from where each line is known to win.
+
+    The side points cost nothing, because their lanes would be idle. Where lines change on a scale unlike the grid's,
+    they find it in one pass instead of many.
+    """
+    half = width // 2
+    p, q = crossing_point(lines[gap, 0], lines[gap, 1], lines[gap + 1, 0], lines[gap + 1, 1])
+    middle = p / q
+    left = lines[gap, 3] if lines[gap, 3] > -FAR else middle - 64.0 * (1.0 + abs(middle))
+    right = lines[gap + 1, 2] if lines[gap + 1, 2] < FAR else middle + 64.0 * (1.0 + abs(middle))
+    for i in range(half):
+        share = 0.25 ** (i + 1)
+        points[lane + i], points[LANES + lane + i] = middle - (middle - left) * share, 1.0
+        mirror = lane + width - 1 - i
+        points[mirror], points[LANES + mirror] = middle + (right - middle) * share, 1.0
+    points[lane + half], points[LANES + lane + half] = p, q
+
+
+@kernel
+def lanes_envelope(
+    first: int,
+    last: int,
+    edge_offsets: Int64s,
+    tail_offsets: Int64s,
+    tails: Int32s,
+    slopes: Floats,
+    intercepts: Floats,
+    low: float,
+    high: float,
+    with_derivations: bool,
+    best_slopes: Floats,
+    best_intercepts: Floats,
+    edges: Int32s,
+    edge_count: int,
+) -> tuple[Floats, Int64s, Int32s, int, int]:
+    """The lines of the envelope between ``low`` and ``high``, the place of each one's derivation in ``edges``, the
+    edges and their number, and the number of passes.
+
+    Lines come by increasing slope, with columns slope, intercept, and the least and greatest point where the line is
+    known to win. Passes evaluate at the crossings of neighbouring lines. A crossing at which the steeper neighbour wins
+    is a breakpoint; at any other, a new line has been found, which lies strictly above. So h lines need at most 2h − 1
+    evaluations (2 for h = 1), besides those of lanes that would be idle.
+    """
+    points = np.empty(2 * LANES)
+    scratch = np.empty(4 * LANES)
+    root = (last - 1 - first) * LANES
+    lines = np.empty((4 * LANES, 4))
+    places = np.full(4 * LANES, -1)
+    settled = np.zeros(4 * LANES, np.bool_)  # the gap between this line and the next
+    fresh = np.empty((4 * LANES, 4))
+    fresh_places = np.empty(4 * LANES, np.int64)
+    fresh_gaps = np.empty(4 * LANES, np.int64)
+    gap_of_lane = np.empty(LANES, np.int64)
+    count = 0
+    passes = 0
+    while True:
+        # Look into all open gaps; at first into the whole line, with points spread over it.
+        open_gaps = 0
+        for gap in range(count - 1):
+            open_gaps += not settled[gap]
+        if count and not open_gaps:
+            return lines[:count], places[:count], edges, edge_count, passes
+        width = max(1, (LANES // max(open_gaps, 1) - 1) // 2 * 2 + 1)
+        if fresh_gaps.size < open_gaps * width + LANES:
+            fresh = np.empty((2 * open_gaps * width + LANES, 4))
+            fresh_places, fresh_gaps = np.empty(len(fresh), np.int64), np.empty(len(fresh), np.int64)
+        found = 0
+        gap = 0
+        while True:
+            lanes = 0
+            if count == 0:
+                spread_points(low, high, points)
+                gap_of_lane[:] = -1
+                lanes = LANES
+            while gap < count - 1 and lanes + width <= LANES:
+                if not settled[gap]:
+                    _probe(lines, gap, width, points, lanes)
+                    gap_of_lane[lanes : lanes + width] = gap
+                    lanes += width
+                gap += 1
+            if lanes == 0:
+                break
+            for lane in range(lanes, LANES):
+                points[lane], points[LANES + lane] = points[lanes - 1], points[LANES + lanes - 1]
+            viterbi_pass(
+                first, last, edge_offsets, tail_offsets, tails,
+                slopes, intercepts, points, best_slopes, best_intercepts, scratch,
+            )  # fmt: skip
+            passes += 1
+            for lane in range(lanes):
+                slope, intercept = best_slopes[root + lane], best_intercepts[root + lane]
+                point = points[lane] / points[LANES + lane]
+                here = gap_of_lane[lane]
+                if here >= 0:
+                    if slope == lines[here + 1, 0] and intercept == lines[here + 1, 1]:
+                        lines[here + 1, 2] = min(lines[here + 1, 2], point)
+                        if lane % width == width // 2:  # at the crossing itself
+                            settled[here] = True
+                        continue
+                    if slope == lines[here, 0] and intercept == lines[here, 1]:
+                        lines[here, 3] = max(lines[here, 3], point)
+                        continue
+                    # Where lines change within an ulp of the crossing, rounding may put a probe on the wrong side of
+                    # it, or outside the gap. The crossing itself is exact, and has the last word.
+                    if not lines[here, 0] < slope < lines[here + 1, 0]:
+                        continue
+                    is_crossing = lane % width == width // 2
+                    while is_crossing and found and fresh_gaps[found - 1] == here and fresh[found - 1, 0] > slope:
+                        found -= 1
+                    if found and fresh_gaps[found - 1] == here and fresh[found - 1, 0] > slope:
+                        continue
+                if found and slope == fresh[found - 1, 0] and intercept == fresh[found - 1, 1]:
+                    fresh[found - 1, 3] = point
+                    continue
+                fresh[found, 0], fresh[found, 1] = slope, intercept
+                fresh[found, 2] = fresh[found, 3] = point
+                fresh_gaps[found] = here
+                fresh_places[found] = -1
+                if with_derivations:
+                    fresh_places[found] = edge_count
+                    edges, edge_count = backtrack(
+                        lane, first, last, edge_offsets, tail_offsets, tails,
+                        slopes, intercepts, best_slopes, best_intercepts, edges, edge_count,
+                    )  # fmt: skip
+                found += 1
+            if count == 0:
+                break
+        if count + found > settled.size:
+            extra = max(settled.size, found)
+            lines = np.concatenate((lines, np.empty((extra, 4))))
+            places = np.concatenate((places, np.full(extra, -1)))
+            settled = np.concatenate((settled, np.zeros(extra, np.bool_)))
+        _insert(lines, places, settled, count, fresh, fresh_places, fresh_gaps, found)
+        count += found
+
+
+@kernel
+def _insert(
+    lines: Floats,
+    places: Int64s,
+    settled: Bools,
+    count: int,
+    fresh: Floats,
+    fresh_places: Int64s,
+    fresh_gaps: Int64s,
+    found: int,
+) -> None:
+    """Insert each fresh line after the line in whose gap it was found, from the right: nothing is overwritten."""
+    target = count + found - 1
+    line = count - 1
+    while found:
+        if fresh_gaps[found - 1] == line:
+            found -= 1
+            lines[target], places[target], settled[target] = fresh[found], fresh_places[found], False
+        else:
+            lines[target], places[target], settled[target] = lines[line], places[line], settled[line]
+            line -= 1
+        target -= 1

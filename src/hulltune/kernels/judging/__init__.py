@@ -1,0 +1,1 @@
+"""Kernels that decide ties by exact arithmetic."""

@@ -1,0 +1,1 @@
+"""Kernels over candidate lists: envelopes, scores, winners."""

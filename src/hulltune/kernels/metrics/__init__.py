@@ -1,0 +1,1 @@
+"""Kernels of metrics: tokens, n-grams, edits, and losses of summed statistics."""

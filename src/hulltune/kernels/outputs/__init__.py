@@ -1,0 +1,1 @@
+"""Kernels that tell outputs apart and make their texts."""

@@ -1,0 +1,1 @@
+"""Scores of edges on a grid on which sums are exact."""

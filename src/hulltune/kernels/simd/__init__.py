@@ -1,0 +1,1 @@
+"""Sixteen doubles as one value."""

@@ -1,0 +1,1 @@
+"""Kernels from changes along a line to the next step."""
