@@ -12,7 +12,8 @@ from hulltune.kernels.forests import lanes
 from hulltune.kernels.forests.graph import group
 from hulltune.kernels.load.jit import _Operation
 from hulltune.kernels.scores import exact
-from hulltune.kernels.simd.simd import LANES, simd
+from hulltune.kernels.simd import simd
+from hulltune.kernels.simd.simd import LANES
 from hulltune.kernels.surfaces.surface import changes, sweep
 
 grid_integers = st.integers(-(2**53), 2**53).map(float)
