@@ -27,7 +27,7 @@ from hulltune.kernels.load.jit import sources
 from hulltune.kernels.load.library import Library, libraries, write_library
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
-CALLS = ["exact.compare_products(float, float, float, float)", "graph.group(i8_1C, int)"]
+CALLS = ["scores.exact.compare_products(float, float, float, float)", "forests.graph.group(i8_1C, int)"]
 ANSWER = (
     "import sys\n"
     "from hulltune.kernels.scores.exact import compare_products\n"
@@ -167,8 +167,8 @@ def test_a_package_upgraded_in_place_does_not_run_old_kernels(copied: Path, tmp_
 
 
 def test_a_kernel_is_marked_by_all_files_that_it_may_call() -> None:
-    assert {"lanes", "exact", "simd", "simd_operations", "_options"} <= set(sources("lanes"))
-    assert "_library" not in sources("lanes")
+    assert {"lanes", "exact", "simd", "simd_operations", "_options"} <= set(sources("forests.lanes"))
+    assert "load.library" not in sources("forests.lanes")
 
 
 def test_symbols_that_are_lacking_do_not_end_the_process(copied: Path) -> None:
