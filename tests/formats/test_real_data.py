@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hulltune import Climb, read, tune
+from hulltune import read
 from hulltune.formats import open_packed, pack, read_references, read_weights, write_jsonl
 from tests.formats.moses_oracle import parse
-from tests.formats.test_mert import counts_of, features_text, pair, scores_text
 from tests.lists import all_texts
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -74,22 +73,3 @@ def test_lists_survive_the_native_format(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.corpus.features.matrix(), lists.corpus.features.matrix())
     assert all_texts(again) == all_texts(lists)
     np.testing.assert_array_equal(again.corpus.sentence_edges, lists.corpus.sentence_edges)
-
-
-def test_tuning_from_features_and_statistics_is_tuning_from_texts(tmp_path: Path) -> None:
-    lists = read(DATA / "fr_en" / "nbest.moses.gz", DATA / "fr_en" / "refs.txt")
-    assert lists.references is not None
-    edges, table = lists.corpus.sentence_edges.tolist(), lists.corpus.features.matrix().tolist()
-    given = {
-        sentence: [
-            (table[edge], counts_of(lists.text(edge).split(), lists.references[sentence][0].split()))
-            for edge in range(edges[sentence], edges[sentence + 1])
-        ]
-        for sentence in range(len(lists))
-    }
-    names = tuple(f"{name}_0" for name in lists.feature_names)
-    paths = pair(tmp_path, features_text(given, names), scores_text(given))
-    texts = tune(lists, metric="bleu:tokenize=none,smooth_method=none", search=Climb(restarts=0), seed=1)
-    statistics = tune(paths, metric="bleu", search=Climb(restarts=0), seed=1)
-    assert statistics.weights == texts.weights
-    assert (statistics.score, statistics.baseline, statistics.oracle) == (texts.score, texts.baseline, texts.oracle)

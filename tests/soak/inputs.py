@@ -15,7 +15,6 @@ import warnings
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +66,6 @@ def all_kinds(folder: Path) -> dict[str, Kind]:
     kinds = {name: Kind(seeds, use_format(name)) for name, seeds in _seeds_by_format(folder).items()}
     for name, data in VARIANTS:
         kinds[name].seeds.append(data)
-    sparse = FEATURES.replace(b"-0.5 \n", b"-0.5 pp_a=1\n")
-    kinds["mert, features"] = Kind([FEATURES, sparse], partial(_use_mert, STATISTICS))
-    kinds["mert, statistics"] = Kind([STATISTICS], partial(_use_mert, FEATURES))
     kinds["kaldi, list"] = Kind([b"u1 lat.ark:3\nu2 lat.ark:26\n"], _use_kaldi_list)
     moses = kinds["moses"].seeds
     kinds["compressed"] = Kind([pack(data) for data in moses for pack in PACKERS], use_format("moses"))
@@ -103,10 +99,6 @@ def _use_named_references(path: Path, dice: random.Random) -> object:
 
 # Formats.
 
-FEATURES = b"""FEATURES_TXT_BEGIN_0 0 2 3 LM0_0 TM0_0 TM0_1 \n1 2 -0.5 \n0.25 -2 3 \nFEATURES_TXT_END_0
-FEATURES_BIN_BEGIN_0 2 1 3 LM0_0 TM0_0 TM0_1 \n\0\0\x80\x3f\0\0\0\x40\0\0\0\xbfFEATURES_BIN_END_0\n"""
-STATISTICS = b"""SCORES_TXT_BEGIN_0 0 2 2 WER\n3 4 \n1 4 \nSCORES_TXT_END_0
-SCORES_BIN_BEGIN_0 2 1 2 WER\n\1\0\0\0\5\0\0\0SCORES_BIN_END_0\n"""
 ARCHIVE = b"u1 \n0\t1\t6\t1,-10,3_4\n1\n\nu2 \n0\t1\t7\t2,-1,\n1\t0.5,0.25,\n\n"
 VARIANTS = [
     ("plf", b"((('a',{'F1':0.5,'F2':-1e3},1),('b',{\"F2\":2},2),),(('c',{},1),),)\n"),
@@ -184,15 +176,6 @@ def use_format(name: str) -> Use:
         return examine(read(path, **options), dice)
 
     return use
-
-
-def _use_mert(other: bytes, path: Path, dice: random.Random) -> object:
-    """Read a file of features or statistics along with its other half, and score it."""
-    path.with_name("other.dat").write_bytes(other)
-    dataset = read([path, path.with_name("other.dat")])
-    if dice.random() < 0.3:
-        hulltune.score(dataset, [1.0] * len(dataset.feature_names), metric="wer")
-    return examine(dataset, dice)
 
 
 def _use_kaldi_list(path: Path, dice: random.Random) -> object:

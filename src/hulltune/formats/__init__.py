@@ -6,8 +6,8 @@ What is where:
   (which one a file is in)
 - on the way to a dataset: rows (lists), columns (what columns of tables mean), forest_files
   (what every reader of forests takes and gives), forest_reading (many such files by threads and processes)
-- formats of lists: moses, jsonl (also records from memory), table, fairseq, nemo, sockeye, srilm, score_folder, mert
-  (features and statistics of Moses); further scores: extra_scores, builtin_features
+- formats of lists: moses, jsonl (also records from memory), table, fairseq, nemo, sockeye, srilm, score_folder; further
+  scores: extra_scores, builtin_features
 - formats of forests: forest_text, cdec_json, travatar, joshua, moses_graph, plf
 - formats of lattices: openfst, kaldi, slf, k2; parts of the first two: fst_binary, fst_text, symbols
 - beside them: packed (packed files), references, weights, result_files

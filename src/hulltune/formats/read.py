@@ -30,7 +30,6 @@ from hulltune.formats.extra_scores import read_column
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.forest_reading import read_forest_files
 from hulltune.formats.jsonl import RECORDS, read_records
-from hulltune.formats.mert import read_mert
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.nemo import read_nemo
 from hulltune.formats.packed import open_packed
@@ -368,7 +367,7 @@ def _open_packed(reading: Reading, files: Sequence[_File]) -> Dataset:
 def _rows(reading: Reading, files: Sequence[_File], problems: Problems) -> Rows:
     """The rows of all files. The kernel reads Moses lists; other formats go through one collector."""
     formats = {file.format for file in files}
-    if formats & {"moses", "mert"} and len(formats) > 1:
+    if "moses" in formats and len(formats) > 1:
         raise InputError(f"the files are in different formats ({', '.join(sorted(formats))})")
     if "moses" in formats:
         moses = MosesReader(problems=problems, missing=reading.missing, dtype=np.dtype(reading.dtype))
@@ -385,14 +384,11 @@ def _rows(reading: Reading, files: Sequence[_File], problems: Problems) -> Rows:
 
 def _collect(files: Sequence[_File], collector: RowCollector, problems: Problems) -> None:
     """Collect the rows of files that count from one sentence; some formats need several files together."""
-    mert = [file.source for file in files if file.format == "mert"]
     nemo = [file.source for file in files if file.format == "nemo"]
-    if mert:
-        read_mert(mert, collector, problems)
     if nemo:
         read_nemo(nemo, collector, problems)
     for file in files:
-        if file.format not in ("mert", "nemo"):
+        if file.format != "nemo":
             reader(file.format)(file.source, collector, problems)
 
 

@@ -18,7 +18,7 @@ class Format(NamedTuple):
 
     A reader of lists takes a file, a RowCollector and Problems; a reader of forests takes a file, ForestOptions and a
     Vocabulary. A recogniser takes the first bytes of a file. A writer takes a file and NamedForests, or a Dataset of
-    lists. "packed", "moses", "nemo" and "mert" are read in ways of their own (see read.py).
+    lists. "packed", "moses" and "nemo" are read in ways of their own (see read.py).
     """
 
     forests: bool
@@ -32,7 +32,6 @@ class Format(NamedTuple):
 _FORMATS = {
     "packed": Format(False, "packed.looks_like", "", "packed.pack", ".hull"),
     "parquet": Format(False, "table.looks_like_parquet", "table.read_parquet", "", ".parquet"),
-    "mert": Format(False, "mert.looks_like"),
     "openfst": Format(True, "openfst.looks_like", "openfst.read_openfst"),
     "kaldi": Format(True, "kaldi.looks_like", "kaldi.read_kaldi"),
     "slf": Format(True, "slf.looks_like", "slf.read_slf", "slf.write_slf", ".slf"),

@@ -15,7 +15,7 @@ from hulltune.formats.read import DataLike, read
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.lines.compute import check_intervals
 from hulltune.metrics.base import Metric
-from hulltune.metrics.statistics import for_data
+from hulltune.metrics.registry import get_metric
 from hulltune.search.policies import Policy, choose, policy_of
 from hulltune.search.problem import Problem
 from hulltune.search.shards import runner_of
@@ -123,6 +123,5 @@ def _beside_zero(left: float, right: float, scale: float) -> float:
 
 
 def _problem(data: DataLike, references: ReferencesLike, metric: str | Metric) -> Problem:
-    dataset = read(data)
-    chosen = for_data(metric, dataset)
-    return Problem.of(dataset.matched(as_references(references), needed=chosen.needs_references), chosen)
+    chosen = get_metric(metric)
+    return Problem.of(read(data).matched(as_references(references), needed=chosen.needs_references), chosen)

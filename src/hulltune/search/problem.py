@@ -24,7 +24,7 @@ from hulltune.lines.kbest import kbest
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.metrics.base import Known, Metric, References
 from hulltune.metrics.memory import Memory
-from hulltune.metrics.statistics import for_data
+from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
 from hulltune.search.directions import some_axes
 from hulltune.search.elsewhere import Searcher
@@ -177,7 +177,7 @@ class Problem:
         reads are no features of the problem. ``outputs`` may come from a problem over the same
         dataset with another metric, so that numbers of outputs mean the same in both.
         """
-        metric = for_data(metric, dataset)
+        metric = get_metric(metric)
         if dataset.references is None and metric.needs_references:
             raise InputError("no references: the dataset carries none; give some, or see Dataset.matched")
         dataset = dataset.with_qualities(metric.reads)

@@ -17,7 +17,6 @@ from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.weights import read_weights
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
-from hulltune.metrics.statistics import for_data
 from hulltune.metrics.store import Store
 from hulltune.search.problem import Problem
 from hulltune.tuning.result import TuneResult
@@ -47,9 +46,8 @@ def as_dataset(data: DataLike, references: ReferencesLike = None, *metrics: Metr
 
 def judged(dataset: Dataset, references: References | None, *metrics: Metric) -> Dataset:
     """The dataset with these references, or its own, as metrics need it (see ``as_dataset``)."""
-    applied = [for_data(metric, dataset) for metric in metrics]
-    qualities = [name for metric in applied for name in metric.reads]
-    needed = not applied or any(metric.needs_references for metric in applied)
+    qualities = [name for metric in metrics for name in metric.reads]
+    needed = not metrics or any(metric.needs_references for metric in metrics)
     return matched_aloud(dataset.with_qualities(qualities), references, needed=needed)
 
 

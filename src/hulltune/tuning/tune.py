@@ -22,7 +22,6 @@ from hulltune.interrupts import interrupts_set, is_interrupt
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import error_counts
 from hulltune.metrics.registry import get_metric
-from hulltune.metrics.statistics import for_data
 from hulltune.metrics.store import Store, opened
 from hulltune.search.cluster.starting import searcher_of
 from hulltune.search.constraints import Constraints
@@ -144,7 +143,7 @@ def tune(
     with ExitStack() as stack:
         kept = stack.enter_context(opened(store))
         found = read(data, threads=run.threads)
-        shown = other_metrics(for_data(chosen, found), also)
+        shown = other_metrics(chosen, also)
         dataset = judged(found, as_references(references), chosen, *shown)
         problem, *others = _problems(dataset, [chosen, *shown], kept, questions, run.threads)
         unseen = None

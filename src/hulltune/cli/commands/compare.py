@@ -101,14 +101,13 @@ def compare(
             raise InputError(f"--out: {name!r} has no known suffix; expected {', '.join(SUFFIXES)}")
     if metric.waits and store is None:
         store = ANSWERS
-    from hulltune.metrics.statistics import for_data
     from hulltune.tuning.comparison import compare as compare_weights
 
     references = read_references(ref)
     dataset = read(data, quiet=quiet)
     judged: Metric | None = None
     has_some = references is not None or dataset.references is not None
-    if not has_some and for_data(metric, dataset).needs_references and not is_given("metric"):
+    if not has_some and metric.needs_references and not is_given("metric"):
         note("no references: picks are compared without a metric; --ref gives some")
     else:
         judged, dataset = metric, with_references(dataset, references, metric)

@@ -34,10 +34,7 @@ def info(data: DataOptions, ref: tuple[str, ...], metric: Metric, check: bool, a
     """Describe lists or forests: their sizes, features and scores."""
     if check:
         _check_packed(data.lists)
-    from hulltune.metrics.statistics import for_data
-
     lists = read(data)
-    metric = for_data(metric, lists)
     lists = lists.with_qualities(metric.reads)
     found = describe(lists) if lists.is_lists else describe_forests(lists)
     if ref or lists.references is not None or not (metric.needs_references or metric.waits):
