@@ -19,7 +19,7 @@ from tests.soak.inputs import Kind
 from tests.soak.parts import fuzz
 from tests.soak.parts.fuzz import Fuzzer
 
-ROUNDS = 25
+ROUNDS = 30
 
 
 @pytest.fixture(scope="module")
