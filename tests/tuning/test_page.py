@@ -47,7 +47,7 @@ def test_the_examples_for_the_command_line(
     Path("candidates.csv").write_text("\n".join(["id,text,logprob,length,correct", *lines[1:]]), encoding="utf-8")
     records = [json.dumps(dict(zip(columns[0], row, strict=True))) for row in columns[1:]]
     Path("samples.jsonl").write_text("\n".join(records), encoding="utf-8")
-    monkeypatch.setattr(_building, "wanted", lambda: ["forests.graph.group(i8_1C, int)"])  # to warm up all takes minutes
+    monkeypatch.setattr(_building, "wanted", lambda: ["forests.graph.group(i8_1C, int)"])  # all take minutes
     monkeypatch.setattr(_building, "writable_folder", lambda: tmp_path / "kernels")
     quickly = {"tune": ["--restarts", "1"], "demo": ["--sentences", "10", "--candidates", "5"]}
     for words in PAGE.commands():
