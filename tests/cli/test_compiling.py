@@ -79,7 +79,7 @@ def test_whoever_listens_is_told_the_names_of_kernels(tmp_path: Path) -> None:
     told = subprocess.run(
         [sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, text=True, check=True
     ).stdout
-    assert told == "exact.compare_products 0\nexact.rounding_error 0\nended 2\n1\n"
+    assert told == "scores.exact.compare_products 0\nscores.exact.rounding_error 0\nended 2\n1\n"
 
 
 def test_a_listener_leaves_when_it_is_done() -> None:

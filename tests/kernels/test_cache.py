@@ -109,5 +109,5 @@ def test_a_cached_kernel_is_marked_by_all_it_may_call() -> None:
     from hulltune.kernels.load.jit import kernels, source_stamp
 
     assert exact.compare_products is not None
-    compiled = kernels["exact.compare_products"].dispatcher
-    assert compiled._cache._cache_file._source_stamp == source_stamp("exact")
+    compiled = kernels["scores.exact.compare_products"].dispatcher
+    assert compiled._cache._cache_file._source_stamp == source_stamp("scores.exact")

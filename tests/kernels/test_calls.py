@@ -22,7 +22,7 @@ ARRAYS = st.builds(
 KINDS = st.one_of(st.sampled_from(["int", "float", "bool", "i4", "f4", "u8"]), ARRAYS)
 TUPLES = st.one_of(
     st.lists(KINDS, min_size=2, max_size=3).map(lambda parts: f"({', '.join(parts)})"),
-    st.lists(KINDS, min_size=5, max_size=5).map(lambda parts: f"tokens.Vocabulary({', '.join(parts)})"),
+    st.lists(KINDS, min_size=5, max_size=5).map(lambda parts: f"metrics.tokens.Vocabulary({', '.join(parts)})"),
 )
 
 

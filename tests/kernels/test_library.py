@@ -27,7 +27,8 @@ from hulltune.kernels.load.jit import sources
 from hulltune.kernels.load.library import Library, libraries, write_library
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
-CALLS = ["scores.exact.compare_products(float, float, float, float)", "forests.graph.group(i8_1C, int)"]
+GROUP, COMPARE = "forests.graph.group(i8_1C, int)", "scores.exact.compare_products(float, float, float, float)"
+CALLS = [GROUP, COMPARE]
 ANSWER = (
     "import sys\n"
     "from hulltune.kernels.scores.exact import compare_products\n"
@@ -106,7 +107,7 @@ def test_threads_can_load_and_call_at_once(library: Path) -> None:
     opened = Library(library)
 
     def work(number: int) -> list[list[int]]:
-        group = opened.kernel("graph.group", "i8_1C, int")
+        group = opened.kernel("forests.graph.group", "i8_1C, int")
         assert group is not None
         return [part.tolist() for part in group(np.array([number % 2, 0]), 2)]
 
@@ -125,9 +126,10 @@ def test_a_truncated_library_is_not_used(copied: Path, left: int) -> None:
 
 @pytest.mark.parametrize("place", ["format", "length", "header", "object"])
 def test_a_garbled_library_is_not_used(copied: Path, place: str) -> None:
-    _, start = _library._read_header(copied)
+    header, start = _library._read_header(copied)
+    code = start + header["kernels"][COMPARE]["begin"]
     data = bytearray(copied.read_bytes())
-    data[{"format": 3, "length": len(_library.FORMAT), "header": start - 9, "object": start + 99}[place]] ^= 0x15
+    data[{"format": 3, "length": len(_library.FORMAT), "header": start - 9, "object": code + 99}[place]] ^= 0x15
     copied.write_bytes(data)
     ended = run(copied)
     assert ended.stdout == COMPILED
@@ -140,8 +142,8 @@ def test_a_garbled_library_is_not_used(copied: Path, place: str) -> None:
         lambda header: header.update(python="cpython-399-of-tomorrow"),
         lambda header: header.update(runtime="0" * 64),
         lambda header: header["features"].append("avx1024"),
-        lambda header: header["sources"].update(exact="0" * 64),
-        lambda header: header["sources"].pop("_options"),
+        lambda header: header["sources"].update({"scores.exact": "0" * 64}),
+        lambda header: header["sources"].pop("load.options"),
     ],
     ids=["another Python", "another numba", "another CPU", "another source", "another option"],
 )
@@ -158,21 +160,21 @@ def test_a_package_upgraded_in_place_does_not_run_old_kernels(copied: Path, tmp_
     folder = tmp_path / "new" / "hulltune" / "kernels"
     place = {"PYTHONPATH": str(tmp_path / "new")}
     assert run(copied, **place).stdout == LOADED
-    text = (folder / "exact.py").read_text(encoding="utf-8")
+    text = (folder / "scores" / "exact.py").read_text(encoding="utf-8")
     assert "    return int(left > right) - int(left < right)\n" in text
-    (folder / "exact.py").write_text(text.replace("int(left > right) - ", "8 - "), encoding="utf-8")
+    (folder / "scores" / "exact.py").write_text(text.replace("int(left > right) - ", "8 - "), encoding="utf-8")
     assert run(copied, **place).stdout == "8 compiled\n"
     # The cache of Numba does not give the old answer, either, nor the new one to the old package.
     assert run(copied, **place).stdout == "8 compiled\n"
 
 
 def test_a_kernel_is_marked_by_all_files_that_it_may_call() -> None:
-    assert {"lanes", "exact", "simd", "simd_operations", "_options"} <= set(sources("forests.lanes"))
+    assert {"forests.lanes", "scores.exact", "simd.simd", "simd.operations", "load.options"} <= set(sources("forests.lanes"))
     assert "load.library" not in sources("forests.lanes")
 
 
 def test_symbols_that_are_lacking_do_not_end_the_process(copied: Path) -> None:
-    rewrite(copied, lambda header: header["kernels"][CALLS[0]]["needs"].append("a_function_of_tomorrow"))
+    rewrite(copied, lambda header: header["kernels"][COMPARE]["needs"].append("a_function_of_tomorrow"))
     assert run(copied).stdout == COMPILED
 
 
@@ -253,7 +255,7 @@ def test_a_second_build_takes_what_is_up_to_date(copied: Path, monkeypatch: pyte
 def test_warm_compiles_for_this_cpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "calls.txt").write_text(f"{CALLS[1]}\n", encoding="utf-8")
+    (tmp_path / "calls.txt").write_text(f"{GROUP}\n", encoding="utf-8")
     monkeypatch.setattr(_building, "CALLS", tmp_path / "calls.txt")
     monkeypatch.setattr(_building, "PACKAGE", tmp_path / "file" / "no folder")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
@@ -264,7 +266,7 @@ def test_warm_compiles_for_this_cpu(
     path = Path(captured.out.partition(": ")[2].strip())
     assert captured.out.startswith("1 kernel compiled for this CPU in ")
     assert path.parent == tmp_path / "cache" / "hulltune"
-    assert Library(path).kernel("graph.group", "i8_1C, int") is not None
+    assert Library(path).kernel("forests.graph.group", "i8_1C, int") is not None
 
 
 def test_warm_says_where_it_cannot_write(
