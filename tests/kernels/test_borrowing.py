@@ -13,7 +13,10 @@ NUMBERS = re.compile(r"(tuple|int|float|bool|None|str|Lanes|[\[\], .]|np\.int64)
 def functions() -> dict[str, tuple[ast.FunctionDef, set[str]]]:
     """Kernels by module and name, with the names of their decorators."""
     return {
-        f"{path.parent.name}.{path.stem}.{node.name}": (node, {each.id for each in node.decorator_list if isinstance(each, ast.Name)})
+        f"{path.parent.name}.{path.stem}.{node.name}": (
+            node,
+            {each.id for each in node.decorator_list if isinstance(each, ast.Name)},
+        )
         for path in sorted(KERNELS.rglob("*.py"))
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef) and node.decorator_list

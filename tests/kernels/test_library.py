@@ -169,7 +169,9 @@ def test_a_package_upgraded_in_place_does_not_run_old_kernels(copied: Path, tmp_
 
 
 def test_a_kernel_is_marked_by_all_files_that_it_may_call() -> None:
-    assert {"forests.lanes", "scores.exact", "simd.simd", "simd.operations", "load.options"} <= set(sources("forests.lanes"))
+    assert {"forests.lanes", "scores.exact", "simd.simd", "simd.operations", "load.options"} <= set(
+        sources("forests.lanes")
+    )
     assert "load.library" not in sources("forests.lanes")
 
 
