@@ -40,7 +40,7 @@ types: $(STAMP)
 		else echo 'types are checked on Python 3.11 and later, whose NumPy annotates shapes'; fi
 
 # What a few tests take if it can be had, and otherwise skip with the reason.
-OPTIONAL := pocketsphinx polars datasets ray
+OPTIONAL := pocketsphinx polars datasets
 $(VENV)/.optional: $(STAMP)
 	@for package in $(OPTIONAL); do \
 		$(PIP) --retries 1 $$package 2> /dev/null \

@@ -347,51 +347,6 @@ def threads() -> str:
     return _table(head, sorted(rows, key=lambda row: list(JOBS.values()).index(row[0])))
 
 
-def cluster_speed() -> str:
-    """One worker and two on lists."""
-    rows = [
-        (
-            found["cluster"].replace("ray", "Ray"),
-            str(found["workers"]),
-            f"{1e3 * found['seconds']:.0f}",
-            f"{found['speed-up']:.2f}" if "speed-up" in found else "–",
-            f"{1e3 * found['overhead']:.1f}",
-            f"{found['bytes a direction'] / 1e3:.0f}",
-        )
-        for found in measured("cluster_speed")["rows"]
-    ]
-    return _table(("", "workers", "ms a round", "speed-up", "overhead, ms", "kB a direction"), rows)
-
-
-def cluster_model() -> str:
-    """What the model of costs predicts, beside what was measured."""
-    rows = [
-        (
-            f"{found['sentences']:,} {found['kind']}",
-            f"{found['predicted seconds']:.2f}",
-            f"{found['seconds']:.2f}",
-            f"{found['predicted bytes'] / 1e6:.2f}",
-            f"{found['bytes'] / 1e6:.2f}",
-            f"{found['questions']:.1f}",
-        )
-        for found in measured("cluster_model")["rows"]
-    ]
-    return _table(("", "seconds predicted", "measured", "MB predicted", "measured", "questions"), rows)
-
-
-def cluster_whole() -> str:
-    """All changes at once beside bins."""
-    rows = [
-        (
-            f"{found['sentences']:,}",
-            *(f"{1e3 * found[name]['best']:.0f}" for name in ("whole", "in bins")),
-            *(f"{found[name]['bytes'] / 1e6:.2f}" for name in ("whole", "in bins")),
-        )
-        for found in measured("cluster_whole")["rows"]
-    ]
-    return _table(("lists of 100", "ms, all changes", "ms, in bins", "MB, all changes", "MB, in bins"), rows)
-
-
 BLOCKS: dict[str, Callable[[], str]] = {
     "sentences": sentences,
     "fast": fast,
@@ -410,9 +365,6 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "forests": forests,
     "large": large,
     "threads": threads,
-    "cluster speed": cluster_speed,
-    "cluster model": cluster_model,
-    "cluster whole": cluster_whole,
 }
 """The blocks by name."""
 

@@ -61,8 +61,6 @@ METRICS: dict[str, tuple[str, dict[str, Any]]] = {
 """The class of each built-in metric, imported on use, and the options that its name implies."""
 
 SEARCHES = ("cma", "random", "coordinate", "powell", "gradient", "certified")
-CLUSTERS = ("processes", "ray")
-"""Places other than this process: processes of this machine, and the nodes of a Ray cluster."""
 POLICIES = ("middle", "closest", "widest")
 SMOOTHINGS = ("none", "min", "mean")
 SCALES = ("l1", "l2", "none")

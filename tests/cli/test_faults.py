@@ -36,16 +36,6 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
             "unknown option --metrc; did you mean --metric? (see hulltune",
         ),
         ("tune good --ref", "option '--ref' requires an argument (see hulltune tune --help)"),
-        (
-            "score good --ref refs --cluster ray",
-            "--cluster: only tune and loop run on a cluster; leave it out, threads of this machine take less time "
-            "(see hulltune score --help)",
-        ),
-        (
-            "tune good --ref refs --certify --cluster ray",
-            "cluster: a certified search runs in one process, as its boxes of weights are few and share their bounds; "
-            "leave the cluster out",
-        ),
         ("tune good --ref refs --quite", "unknown option --quite; did you mean --quiet? (see hulltune tune --help)"),
         ("completion bash zsh", "got unexpected extra argument (zsh) (see hulltune completion --help)"),
         ("loop --input good --ref refs --lattice --forest", "argument --forest: not allowed with argument --lattice"),

@@ -1,13 +1,10 @@
-"""Pieces in processes of their own, and on a real Ray cluster of this machine where Ray is installed."""
+"""Pieces in processes of their own."""
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,6 @@ import pytest
 from hulltune import CommandDecoder, DecoderError, InputError, Jobs
 from hulltune.cli import main
 from hulltune.errors import Note
-from hulltune.interrupts import SIGNALS
 from hulltune.loop import LoopResult
 from tests.loop import piece_decoders
 from tests.loop.decoders import SENTENCES
@@ -25,76 +21,51 @@ from tests.loop.test_jobs import expected as expected
 from tests.loop.test_jobs import room as room
 from tests.loop.test_loop import without_times
 from tests.loop.test_resume import is_running
-from tests.search.cluster.test_journal import AGENTS, descendants, wait_for_the_end
 
 pytestmark = pytest.mark.filterwarnings("ignore::hulltune.errors.Note")
 INPUTS: dict[str, Any] = {"inputs": range(SENTENCES)}
 
 
-@pytest.fixture(scope="module")
-def ray_cluster() -> Iterator[None]:
-    """A cluster that all tests here share, so that it is started only once."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ray = pytest.importorskip("ray")
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = str(Path(__file__).parents[2])  # its workers import the decoders of the tests
-    handlers = {number: signal.getsignal(number) for number in SIGNALS}
-    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    for number, handler in handlers.items():  # Ray replaces some
-        signal.signal(number, handler)
-    yield
-    ray.shutdown()
-    os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before)
-
-
-@pytest.fixture(params=["processes", "ray"])
-def cluster(request: pytest.FixtureRequest) -> str:
-    if request.param == "ray":
-        request.getfixturevalue("ray_cluster")
-    return str(request.param)
-
-
-def test_a_function_gets_the_same_result(cluster: str, tmp_path: Path, expected: LoopResult) -> None:
-    jobs = Jobs(2, cluster=cluster)
+def test_a_function_gets_the_same_result(tmp_path: Path, expected: LoopResult) -> None:
+    jobs = Jobs(2, processes=True)
     assert without_times(loop(piece_decoders.decode, tmp_path / "run", jobs, **INPUTS)) == expected
     assert without_times(loop(piece_decoders.decode, tmp_path / "run", 1, **INPUTS)) == expected
 
 
-def test_a_worker_that_is_killed_is_replaced(cluster: str, tmp_path: Path, expected: LoopResult) -> None:
-    """Ray repeats a task by itself; a process of ours is a try that failed."""
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path, expected: LoopResult) -> None:
+    """A process that was killed is a try that failed."""
     marker = tmp_path / "marker"
     marker.touch()
     decode = piece_decoders.Dying(marker)
-    if cluster == "processes":
-        with pytest.raises(DecoderError, match="lines 7 to 12: the decoder's process was ended by signal 9") as caught:
-            loop(decode, tmp_path / "run", Jobs(2, cluster=cluster), **INPUTS)
-        assert caught.value.last_lines == ("about to die",)
-        marker.touch()
-    found = loop(decode, tmp_path / "run", Jobs(2, retries=1, cluster=cluster), **INPUTS, iterations=1)
+    with pytest.raises(DecoderError, match="lines 7 to 12: the decoder's process was ended by signal 9") as caught:
+        loop(decode, tmp_path / "run", Jobs(2, processes=True), **INPUTS)
+    assert caught.value.last_lines == ("about to die",)
+    marker.touch()
+    found = loop(decode, tmp_path / "run", Jobs(2, retries=1, processes=True), **INPUTS, iterations=1)
     assert not marker.exists()
     assert found.iterations[0].score == expected.iterations[0].score
     assert found.iterations[0].tuned == expected.iterations[0].tuned
 
 
-def test_what_a_function_raises_is_told(cluster: str, tmp_path: Path) -> None:
+def test_what_a_function_raises_is_told(tmp_path: Path) -> None:
     with pytest.raises(DecoderError, match=r"the decoder raised TypeError: .* \(tried 2 times\)") as caught:
-        loop(piece_decoders.forest_text, tmp_path / "run", Jobs(2, retries=1, cluster=cluster), **INPUTS)
+        loop(piece_decoders.forest_text, tmp_path / "run", Jobs(2, retries=1, processes=True), **INPUTS)
     assert caught.value.last_lines[0].startswith("Traceback")
 
 
-def test_a_command_gets_the_same_result(cluster: str, room: Path) -> None:
+def test_a_command_gets_the_same_result(room: Path) -> None:
     one = without_times(loop(command(room), None, 1))
     (room / "notes" / "fail-4").touch()
     with pytest.warns(Note, match="trying again"):
-        found = loop(command(room), room / "run", Jobs(2, pieces=3, retries=1, cluster=cluster))
+        found = loop(command(room), room / "run", Jobs(2, pieces=3, retries=1, processes=True))
     assert without_times(found) == one
     home = room / "run" / "iter-001" / "piece-0002"
     assert {path.name for path in home.iterdir()} == {"output", "input.txt", "weights.json", "decoder.log"}
     with pytest.raises(InputError, match="'no-such-program' cannot be run"):
-        loop(CommandDecoder("no-such-program {weights}", input=room / "in.txt"), None, Jobs(2, cluster=cluster))
+        loop(CommandDecoder("no-such-program {weights}", input=room / "in.txt"), None, Jobs(2, processes=True))
 
 
-def test_an_interrupt_ends_the_decoders(cluster: str, room: Path) -> None:
+def test_an_interrupt_ends_the_decoders(room: Path) -> None:
     for first in (0, 6):
         (room / "notes" / f"wait-{first}").touch()
 
@@ -104,67 +75,18 @@ def test_an_interrupt_ends_the_decoders(cluster: str, room: Path) -> None:
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        loop(command(room), room / "run", Jobs(2, cluster=cluster))
+        loop(command(room), room / "run", Jobs(2, processes=True))
     for line in (room / "notes" / "called").read_text().splitlines():
         assert not is_running(int(line.split()[1]))
     for first in (0, 6):
         (room / "notes" / f"wait-{first}").unlink()
     one = without_times(loop(command(room), None, 1))
-    assert without_times(loop(command(room), room / "run", Jobs(2, cluster=cluster))) == one
-
-
-def test_nothing_outlives_a_loop_that_was_killed(room: Path) -> None:
-    """SIGKILL of a loop on Ray while a piece is decoded: its tasks end, and so does the decoder."""
-    pytest.importorskip("ray")
-    for first in (0, 6):
-        (room / "notes" / f"wait-{first}").touch()
-    program = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from hulltune import Jobs\n"
-        "from tests.loop.test_jobs import command, loop\n"
-        "room = Path(sys.argv[1])\n"
-        "loop(command(room), room / 'run', Jobs(2, cluster='ray'))\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    killed = subprocess.Popen([sys.executable, "-c", program, str(room)], env=environment)
-    try:
-        wait_until(lambda: killed.poll() is not None or bool(called(room)))
-        family = descendants(killed.pid)
-        agents = [pid for pid in family if Path(f"/proc/{pid}/comm").read_text().strip() in AGENTS]
-    finally:
-        killed.kill()
-        killed.wait()
-    decoders = [int(line.split()[1]) for line in (room / "notes" / "called").read_text().splitlines()]
-    assert set(decoders) <= set(family)
-    wait_for_the_end([pid for pid in family if pid not in agents])
+    assert without_times(loop(command(room), room / "run", Jobs(2, processes=True))) == one
 
 
 def test_functions_that_cannot_be_sent_are_named() -> None:
     with pytest.raises(InputError, match=r"cannot be sent to another process .*define the function in a module"):
-        loop(lambda weights, inputs: [], None, Jobs(2, cluster="processes"), **INPUTS)
-
-
-def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(InputError, match="pip install ray"):
-        loop(piece_decoders.decode, None, Jobs(2, cluster="ray"), **INPUTS)
-
-
-def test_a_cluster_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch, ray_cluster: None) -> None:
-    import ray
-
-    monkeypatch.setenv("RAY_ADDRESS", "no-such-host.invalid:1")
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
-
-    def refuse(**options: Any) -> None:
-        raise ConnectionError(f"Could not reach {options['address']}\nmore")
-
-    monkeypatch.setattr(ray, "init", refuse)
-    with pytest.raises(
-        InputError, match=r"the cluster no-such-host.invalid:1 \(RAY_ADDRESS\) \(Could not reach [^ ]*\)$"
-    ):
-        loop(piece_decoders.decode, None, Jobs(2, cluster="ray"), **INPUTS)
+        loop(lambda weights, inputs: [], None, Jobs(2, processes=True), **INPUTS)
 
 
 def test_the_built_in_decoder_has_jobs_too(
@@ -184,4 +106,3 @@ def test_the_built_in_decoder_has_jobs_too(
     assert (tmp_path / "run12" / "iter-001" / "piece-0002" / "output.hull").exists()
     capsys.readouterr()
     assert main([*line, "--jobs", "0"]) == 2
-    assert main([*line, "--cluster", "slurm"]) == 2

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import importlib.util
-import itertools
 import math
 import subprocess
 import sys
@@ -9,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from hulltune.errors import InputError
 from hulltune.kernels.metrics import scores
 from hulltune.metrics.bleu import TOKENIZERS, Bleu
-from hulltune.metrics.bounds import SAFETY
 from tests.metrics.text_cases import corpora, numbers, real_nbest, transposed
 
 SMOOTHINGS = [
@@ -256,39 +254,3 @@ def test_metrics_are_made_without_numba() -> None:
     modules = "bleu, chrf, ter, wer"
     code = f"import sys; from hulltune.metrics import {modules}; bleu.Bleu(); sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-BOUNDED = [
-    Bleu(max_ngram_order=2, smooth_method=method, smooth_value=value, effective_order=effective)
-    for method, value, effective in [
-        ("exp", None, False),
-        ("none", None, False),
-        ("floor", 0.1, False),
-        ("floor", 3.0, False),
-        ("add-k", 0.0, False),
-        ("add-k", 1.0, False),
-        ("add-k", 3.0, False),
-        ("exp", None, True),
-    ]
-]
-
-
-@settings(max_examples=300, deadline=None)
-@given(
-    st.sampled_from(BOUNDED),
-    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)), min_size=6, max_size=6),
-)
-def test_the_least_loss_in_a_box(metric: Bleu, sides: list[tuple[int, int]]) -> None:
-    """No statistics in the box have a smaller loss; and some have this one, if they have n-grams of each order."""
-    low = np.array([[float(start) for start, _ in sides]])
-    high = low + np.array([[float(size) for _, size in sides]])
-    inside = np.array(list(itertools.product(*(range(start, start + size + 1) for start, size in sides))))
-    by_corner = not metric.effective_order and (metric.smooth_method, metric.smooth_value) != ("floor", 3.0)
-    if not by_corner:  # then the bound holds for what outputs can have: no more matches than n-grams
-        inside = inside[np.all(inside[:, 2:4] <= inside[:, 4:], axis=1)]
-    assume(len(inside) > 0)
-    least = metric.loss(inside).min()
-    (bound,) = metric.least_losses(low, high, low)
-    assert bound <= least
-    if by_corner and low[0, 4:].min() >= 1.0:
-        assert least - bound <= 2.0 * SAFETY * (abs(least) + 1.0)

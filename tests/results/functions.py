@@ -15,11 +15,6 @@ import numpy as np
 
 import hulltune
 from hulltune.data.features import SparseFeatures
-from hulltune.search.cluster.bins import Guess, best_steps
-from hulltune.search.cluster.protocol import Along, Bins, Everything, Further, Outermost, Start, Total
-from hulltune.search.cluster.starting import shard_files
-from hulltune.search.cluster.worker import Worker
-from hulltune.search.elsewhere import Lines
 from hulltune.semirings import BooleanSemiring, Hull, HullSemiring, LogSemiring, RealSemiring, TropicalSemiring
 from tests.results.files import write_all
 
@@ -65,28 +60,6 @@ def use_tuning(folder: Path) -> None:
                 hulltune.score(data, result.weights, metric=metric)
             hulltune.rerank(data, result.weights)
             hulltune.best_reachable(data, metric="wer")
-
-
-def use_shards(folder: Path) -> None:
-    """The answers of a worker about its shard, and what the driver makes of them."""
-    data = hulltune.read(folder / "lists.moses", folder / "lists.ref.0")
-    problem = hulltune.Problem.of(data, "bleu")
-    (shard,) = shard_files(problem, [(0, len(data))], problem.metric, folder)
-    worker = Worker(shard, shard.content())
-    weights = np.ones(len(data.feature_names))
-    along = Along(np.vstack([weights, np.eye(len(weights))[:1]]), np.array([[-np.inf, np.inf]]))
-    everywhere = Bins(np.array([0, 1]), np.array([-np.inf]), np.array([np.inf]))
-    for question in (
-        Total(weights), Everything(along), Start(along, everywhere), Further(along, everywhere, everywhere),
-        Outermost(along, (0,), 1),
-    ):  # fmt: skip
-        worker.answer(question)
-    lines = Lines(
-        weights, along.weights[1:], along.intervals, problem.loss(weights), hulltune.Policy(), np.ones(1),
-        np.empty((1, 0)),
-    )  # fmt: skip
-    guess = Guess(np.zeros(1), np.ones(1))
-    assert best_steps(problem.metric, lines, along, lambda question: [worker.answer(question)], guess) is not None
 
 
 def use_many_features(folder: Path) -> None:
@@ -146,7 +119,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_all(folder)
-        for use in (use_lines, use_theory, use_tuning, use_shards, use_many_features, use_odd_shapes):
+        for use in (use_lines, use_theory, use_tuning, use_many_features, use_odd_shapes):
             use(folder)
     from hulltune.kernels.load.jit import calls
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
 from collections.abc import Callable, Sequence
 from random import Random
@@ -33,7 +32,6 @@ from hulltune.search.climbing import Climber, Climbing, shares
 from hulltune.search.shards import (
     HERE,
     CallingThread,
-    Changes,
     Runner,
     Shard,
     Threads,
@@ -82,27 +80,8 @@ class Recording:
         return HERE.each(call, parts)
 
 
-class Far:
-    """A runner that sends arguments and answers as bytes, as a runner on another machine must."""
-
-    parts = 3
-
-    def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
-        sent = pickle.dumps(arguments)
-        answers = []
-        for shard in shards:
-            buffers: list[pickle.PickleBuffer] = []
-            answer = getattr(shard, question)(*pickle.loads(sent))
-            received = pickle.dumps(answer, protocol=5, buffer_callback=buffers.append)
-            answers.append((received, [bytes(buffer) for buffer in buffers]))  # arrays that own no memory
-        return [pickle.loads(received, buffers=buffers) for received, buffers in answers]
-
-    def each(self, call: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
-        return HERE.each(call, parts)
-
-
 def unlike() -> list[Callable[[], Runner]]:
-    return [lambda: Shuffled(1), lambda: Shuffled(4), lambda: Shuffled(50), Recording, Far, lambda: Threads(3)]
+    return [lambda: Shuffled(1), lambda: Shuffled(4), lambda: Shuffled(50), Recording, lambda: Threads(3)]
 
 
 def mixed(seed: int = 3) -> Problem:
@@ -168,7 +147,7 @@ def test_answers_do_not_depend_on_who_runs_the_shards(
 def test_no_forests_are_an_exception(given: list[Forest], directions: list[list[float]], seed: int) -> None:
     asking = np.ones(3), np.array(directions), np.tile([-np.inf, np.inf], (len(directions), 1))
     expected = told(problem_of(given).surfaces(*asking))
-    for runner in (Shuffled(1 + seed, seed), Recording(), Far()):
+    for runner in (Shuffled(1 + seed, seed), Recording()):
         assert told(problem_of(given).surfaces(*asking, runner=runner)) == expected
 
 
@@ -349,17 +328,3 @@ def test_an_error_of_a_shard_reaches_who_asked() -> None:
     for runner in (HERE, Threads(3)):
         with pytest.raises(AttributeError, match="'Shard' object has no attribute 'guess'"):
             runner.ask(cut(problem._sentences, 5), "guess")
-
-
-def test_memory_that_came_from_elsewhere_is_not_used_again() -> None:
-    (shard,) = cut(lists()._sentences, 1)
-    origin, directions, intervals = lines(3)
-    own = shard.changes(np.vstack([origin, directions]), intervals, False)
-    received: Changes = pickle.loads(pickle.dumps(own))
-    for mine, sent in zip((*own.lefts, *own.outputs), (*received.lefts, *received.outputs), strict=True):
-        np.testing.assert_array_equal(mine, sent)
-    assert received.all_lefts.size == sum(map(len, own.lefts)) < own.all_lefts.size
-    shard.release(received)
-    assert shard._rooms == []
-    shard.release(own)
-    assert len(shard._rooms) == 1

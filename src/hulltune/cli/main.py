@@ -168,9 +168,7 @@ def _shown_notes() -> Iterator[None]:
 
 def _usage_fault(error: click.ClickException) -> str:
     """The message of a usage error in one line."""
-    if isinstance(error, click.NoSuchOption) and error.option_name == "--cluster":
-        message = "--cluster: only tune and loop run on a cluster; leave it out, threads of this machine take less time"
-    elif isinstance(error, click.NoSuchOption):
+    if isinstance(error, click.NoSuchOption):
         near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
         message = f"unknown option {error.option_name}{near}"
     elif isinstance(error, click.MissingParameter) and error.param is not None:
@@ -186,12 +184,9 @@ def _usage_fault(error: click.ClickException) -> str:
 
 def _unexpected(error: BaseException, debug: bool) -> int:
     from hulltune.metrics.pending import Unanswered
-    from hulltune.search.cluster.fleets import ClusterError
 
     if isinstance(error, Unanswered):
         return _complain(str(error), error.exit_code)
-    if isinstance(error, ClusterError) and not debug:
-        return _complain(str(error), FAILED)
     if debug:
         traceback.print_exc()
     message = " ".join(str(error).split())

@@ -45,7 +45,7 @@ from hulltune.defaults import (
     RESTARTS,
 )
 from hulltune.errors import InputError
-from hulltune.names import BUILTIN_FEATURES, CLUSTERS, FORMATS, IDS, ON_ERROR, POLICIES, SCALES, SEARCHES, SMOOTHINGS
+from hulltune.names import BUILTIN_FEATURES, FORMATS, IDS, ON_ERROR, POLICIES, SCALES, SEARCHES, SMOOTHINGS
 
 if TYPE_CHECKING:
     from hulltune.search.constraints import Constraints
@@ -135,15 +135,6 @@ class SearchOptions:
     policy: str | None
     smoothing: str | None
     seed: int
-
-
-@dataclass(frozen=True)
-class ClusterOptions:
-    """The options of a search over several processes or machines, and of the folder in which a run can go on."""
-
-    cluster: str | None
-    workers: int | None
-    folder: str | None
 
 
 def constraints_of(options: ConstraintOptions) -> Constraints:
@@ -394,32 +385,6 @@ def regularise_option(purpose: str) -> Decorator:
         "by cross-validation, which takes a few times as long. [default: 0]",
         type=NumberOr("auto", 0),
     )
-
-
-cluster_options = gathered(
-    "cluster",
-    ClusterOptions,
-    option(
-        SEARCH,
-        "--cluster NAME",
-        "Search the data in shards that are held by processes of this machine (processes) or by a Ray cluster (ray): "
-        "the one of RAY_ADDRESS, or one that is started here. The result is the same. [default: no cluster]",
-        type=OneOf("cluster", CLUSTERS),
-    ),
-    option(
-        SEARCH,
-        "--workers N",
-        "The number of shards of --cluster, each with a worker. [default: one for each CPU]",
-        type=WholeNumber(1, MOST_THREADS),
-    ),
-    option(
-        SEARCH,
-        "--run FOLDER",
-        "Keep the answers of the search (and the shards) in FOLDER. A run that was killed goes on where it was when "
-        "the same command is given again.",
-        name="folder",
-    ),
-)
 
 
 def weights_option(

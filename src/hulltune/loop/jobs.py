@@ -12,11 +12,10 @@ from queue import Empty
 from typing import TypeVar
 
 from hulltune.defaults import MOST_RUNS, MOST_THREADS
-from hulltune.errors import InputError, Note, check_most, unknown_name
+from hulltune.errors import InputError, Note, check_most
 from hulltune.interrupts import interrupts_set
 from hulltune.loop.command import DecoderError
 from hulltune.loop.pieces import Piece
-from hulltune.names import CLUSTERS
 from hulltune.threads import Inbox
 from hulltune.wording import counted
 
@@ -33,9 +32,8 @@ class Jobs:
 
     The result is the same for any numbers, if the decoder decodes a sentence alike whatever is beside it. There are as
     many pieces as jobs, unless ``pieces`` says otherwise; more of them even out long and short sentences, but each
-    starts the decoder once. A piece that failed is tried again up to ``retries`` times. With ``cluster``, pieces run in
-    processes of this machine ("processes", for a function that holds Python back) or on the nodes of a Ray cluster
-    ("ray").
+    starts the decoder once. A piece that failed is tried again up to ``retries`` times. With ``processes`` a function
+    runs in a process for each piece instead of a thread, which pays if it holds Python back.
 
     >>> from hulltune import Jobs
     >>> Jobs(4, pieces=16, retries=2).pieces_of(100), Jobs(4).pieces_of(3)
@@ -45,7 +43,7 @@ class Jobs:
     count: int = 1
     pieces: int | None = None
     retries: int = 0
-    cluster: str | None = None
+    processes: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("count", 1), ("pieces", 1), ("retries", 0)):
@@ -54,8 +52,6 @@ class Jobs:
                 raise InputError(f"{'jobs' if name == 'count' else name}: expected at least {least}, got {value}")
         check_most("jobs", self.count, MOST_THREADS)
         check_most("retries", self.retries, MOST_RUNS)
-        if self.cluster is not None and self.cluster not in CLUSTERS:
-            raise unknown_name("cluster", self.cluster, CLUSTERS)
 
     @property
     def is_one(self) -> bool:

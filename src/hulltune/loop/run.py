@@ -151,7 +151,7 @@ def tune_loop(
         )
         run_folder = RunFolder(Path(where))
         stack.enter_context(run_folder.alone())
-        runner = get_runner(several.cluster)
+        runner = get_runner(processes=several.processes)
         stack.callback(runner.close)
         loop = _Loop(
             decoder=decoder,

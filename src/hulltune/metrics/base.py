@@ -143,14 +143,6 @@ class Metric(ABC):
 
         return interval_bound(self, ranges) if self.as_ratio is None else self.as_ratio.linear_bound(ranges)
 
-    def least_losses(self, low: Floats, high: Floats, at: Floats) -> Floats:
-        """A lower bound of the loss of sums of statistics between ``low`` and ``high``, a row for each box; ``at`` is
-        inside of it. InputError for a metric without a bound (see linear_bound).
-        """
-        from hulltune.metrics.bounds import least_in_boxes
-
-        return least_in_boxes(self, low, high, at)
-
     def loss_bound(self, ranges: Ranges) -> LossBound:
         """A linear function to minimise over the choices of a box, and the bound of the loss that it proves."""
         if self.as_ratio is not None:

@@ -129,21 +129,6 @@ class Bleu(Metric):
         """Minus the greatest BLEU: 100, or more with a large value of smoothing."""
         return -100.0 * max(1.0, self._smooth_value or 0.0) * (1.0 + SAFETY)
 
-    def least_losses(self, low: Floats, high: Floats, at: Floats) -> Floats:
-        """A lower bound of minus BLEU in each box, that at its best corner: more matches and output, and fewer n-grams
-        and words of references are better, and so are n-grams of every order rather than none, unless a count is added.
-        """
-        value = self._smooth_value or 0.0
-        if self.effective_order or (self.smooth_method == "floor" and value > 1.0):
-            return super().least_losses(low, high, at)
-        order, corner = self.max_ngram_order, high.copy()
-        fewest = np.maximum(low[:, 2 + order :], 1.0)
-        if self.smooth_method == "add-k" and value > 0.0:
-            fewest[:, 1:] = low[:, 3 + order :]
-        corner[:, 1], corner[:, 2 + order :] = low[:, 1], fewest
-        losses = self.loss(np.maximum(corner, 0.0))
-        return losses - SAFETY * (np.abs(losses) + 1.0)
-
     def loss_bound(self, ranges: Ranges) -> LossBound:
         """A lower bound of minus BLEU by a line above log BLEU: minus that line is the function to minimise."""
         slopes, offsets = self._line_above_log(ranges)

@@ -108,18 +108,6 @@ def constant_bound(ranges: Ranges, losses: ArrayLike) -> LinearBound:
     return LinearBound(np.zeros_like(ranges.low), np.broadcast_to(np.asarray(losses, np.float64), len(ranges)).copy())
 
 
-def least_in_boxes(metric: Metric, low: Floats, high: Floats, at: Floats) -> Floats:
-    """A lower bound of the loss in each box by the linear bound of the metric; see Metric.least_losses."""
-    sizes = np.maximum(np.abs(low), np.abs(high)).max(axis=0, initial=0.0)
-    exact = bool(sizes.max(initial=0.0) < 2.0**50)
-    bound = metric.linear_bound(Ranges(low, high, np.clip(at, low, high), sizes, exact=exact, whole=exact))
-    up, down = np.maximum(bound.slopes, 0.0), np.minimum(bound.slopes, 0.0)
-    least = row_products(up, low) + row_products(down, high) + bound.offsets
-    margin = SAFETY * (np.abs(bound.slopes) @ sizes + np.abs(bound.offsets))
-    bounds: Floats = least - margin
-    return np.where(np.isnan(bounds), -np.inf, bounds)
-
-
 def interval_bound(metric: Metric, ranges: Ranges) -> LinearBound:
     """The loss at the best corner of the ranges, for scores that are monotone in each statistic (``metric.monotone``).
 

@@ -27,7 +27,6 @@ from hulltune.metrics.memory import Memory
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store
 from hulltune.search.directions import some_axes
-from hulltune.search.elsewhere import Searcher
 from hulltune.search.outputs import Outputs
 from hulltune.search.penalty import Penalty
 from hulltune.search.shards import (
@@ -122,9 +121,6 @@ class Problem:
     >>> min(step.loss for step in found) < found[0].current_loss
     True
     """
-
-    searcher: Searcher | None = None
-    """Whoever searches lines and decodes for losses in the place of this process; None for nobody."""
 
     def __init__(
         self,
@@ -269,23 +265,13 @@ class Problem:
     def loss(self, weights: Weights, *, runner: Runner = HERE) -> float:
         """The loss of the winners under ``weights``, with the penalty of these weights if there is one."""
         vector = feature_vector(weights, self.feature_names, "weights")
-        if self.searcher is None:
-            total = self.total(vector, runner=runner)
-        else:
-            total = self.searcher.total(self, vector, runner)
-        loss = float(self.metric.loss(total))
+        loss = float(self.metric.loss(self.total(vector, runner=runner)))
         return loss if self.penalty is None else loss + self.penalty(vector)
 
     def penalised(self, penalty: Penalty) -> Problem:
         """The problem with a penalty on weights; all else is shared with this one."""
         part = copy(self)
         part.penalty = penalty
-        return part
-
-    def searched_by(self, searcher: Searcher) -> Problem:
-        """The problem whose lines and losses come from a searcher; all else is shared with this one."""
-        part = copy(self)
-        part.searcher = searcher
         return part
 
     # Lines.

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
 from hulltune.data.corpus import Corpus
@@ -67,18 +66,6 @@ class Changes:
     @property
     def _parts(self) -> Iterator[tuple[int, int]]:
         return zip(self.begins.tolist(), self.ends.tolist(), strict=True)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Without the room around the segments: to other processes go these alone."""
-        sizes = self.ends - self.begins
-        return _received, (np.concatenate([*self.lefts, []]), np.concatenate([*self.outputs, []]), np.cumsum(sizes))
-
-
-def _received(lefts: Floats, outputs: NDArray[Any], ends: Int64s) -> Changes:
-    """The changes that another process sent, in arrays that kernels take: those that arrive may be read only."""
-    ends = ends.astype(np.int64)
-    begins = np.concatenate([[0], ends[:-1]])[: len(ends)].astype(np.int64)
-    return Changes(lefts.copy(), outputs.astype(np.int32), begins, ends)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.names import POLICIES
 from hulltune.search.constraints import CompiledConstraints
-from hulltune.search.elsewhere import Lines, Steps
 from hulltune.search.penalty import Penalty
 from hulltune.search.policies import Policy, choose
 from hulltune.search.problem import Line, Problem
@@ -136,32 +135,19 @@ def _search_some(
     numbers = np.flatnonzero(room)
     if not len(lines):
         return Round(origin, current_loss, numbers, lines, np.empty(0), np.empty(0), points)
-    asked = Lines(origin, lines, intervals, current_loss, policy, _sizes_beside(origin, lines), points)
-    if problem.searcher is None:
-        etas, losses, sampled = steps_here(problem, asked, runner)
-    else:
-        etas, losses, sampled = problem.searcher.best_steps(problem, asked, runner)
+    scales = _sizes_beside(origin, lines)
+    with problem.changes(origin, lines, intervals, judged=False, runner=runner) as changes:
+        if problem.penalty is None:
+            steps = _steps(problem, changes, intervals, current_loss, policy, scales, points, runner)
+        else:
+            rows = problem.penalty.along(origin, lines)
+            steps = _penalised_steps(
+                problem, problem.penalty, changes, intervals, current_loss, rows, scales, points, runner
+            )
+    etas, losses, sampled = steps
     sampled[(points < intervals[:, :1]) | (points > intervals[:, 1:])] = np.nan
     kept = _kept(origin, lines, etas, constraints)
     return Round(origin, current_loss, numbers[kept], lines[kept], etas[kept], losses[kept], sampled[kept])
-
-
-def steps_here(problem: Problem, lines: Lines, runner: Runner) -> Steps:
-    """The best step along each line, searched in this process."""
-    with problem.changes(lines.origin, lines.directions, lines.intervals, judged=False, runner=runner) as changes:
-        return steps_along(problem, changes, lines, runner)
-
-
-def steps_along(problem: Problem, changes: Changes, lines: Lines, runner: Runner) -> Steps:
-    """The best step along each line, whose changes of winner are known."""
-    if problem.penalty is None:
-        return _steps(
-            problem, changes, lines.intervals, lines.current_loss, lines.policy, lines.scales, lines.points, runner
-        )
-    rows = problem.penalty.along(lines.origin, lines.directions)
-    return _penalised_steps(
-        problem, problem.penalty, changes, lines.intervals, lines.current_loss, rows, lines.scales, lines.points, runner
-    )
 
 
 def _kept(origin: Floats, lines: Floats, etas: Floats, constraints: CompiledConstraints) -> Bools:

@@ -65,9 +65,6 @@ class Reranker:
         regularise: float | str | None = None,
         store: Store | str | Path | None = None,
         questions: str | Path | None = None,
-        cluster: str | None = None,
-        workers: int | None = None,
-        folder: str | Path | None = None,
         progress: ShowProgress | None = None,
     ) -> None:
         # As they are: scikit-learn copies an object by its options, and they are checked by ``fit``.
@@ -86,9 +83,6 @@ class Reranker:
         self.regularise = regularise
         self.store = store
         self.questions = questions
-        self.cluster = cluster
-        self.workers = workers
-        self.folder = folder
         self.progress = progress
 
     def fit(self, X: DataLike, y: ReferencesLike = None) -> Reranker:  # noqa: N803  # scikit-learn's name

@@ -23,7 +23,6 @@ from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import error_counts
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store, opened
-from hulltune.search.cluster.starting import searcher_of
 from hulltune.search.constraints import Constraints
 from hulltune.search.outputs import Outputs
 from hulltune.search.problem import Picks, Problem
@@ -83,9 +82,6 @@ def tune(
     regularise: float | str | None = None,
     store: Store | str | Path | None = None,
     questions: str | Path | None = None,
-    cluster: str | None = None,
-    workers: int | None = None,
-    folder: str | Path | None = None,
     progress: ShowProgress | None = None,
 ) -> TuneResult:
     """Tune the weights of a linear model over candidate lists, lattices or hypergraphs, exactly, against a metric.
@@ -109,10 +105,6 @@ def tune(
     ``store`` keeps statistics across runs. ``questions`` is the file for the questions of a metric that waits for
     answers. Ctrl-C ends the search with the best weights so far (``result.interrupted``).
 
-    Scale: ``cluster`` names who searches the data, in shards: "processes" of this machine, or "ray", a cluster (see
-    docs/scaling.md), with so many ``workers`` (by default one for each CPU). The result is the same to the bit.
-    ``folder`` keeps the answers of the search, and the shards: a run that was killed goes on where it was.
-
     >>> from hulltune import Constraints, tune
     >>> from hulltune.simulate import simulated_task
     >>> task = simulated_task(sentences=20, candidates=10)
@@ -135,11 +127,6 @@ def tune(
         regularise=regularise,
     )
     chosen = get_metric(metric)
-    if cluster is not None and run.strategy.asks_by_the_clock:
-        raise InputError(
-            "cluster: a certified search runs in one process, as its boxes of weights are few and share their bounds; "
-            "leave the cluster out"
-        )
     with ExitStack() as stack:
         kept = stack.enter_context(opened(store))
         found = read(data, threads=run.threads)
@@ -151,11 +138,8 @@ def tune(
             unseen = Problem.of(like(dataset, heldout, chosen), chosen, store=kept, questions=questions)
         taken = time.perf_counter()
         first = None if start is None else as_weights(start)
-        searched = stack.enter_context(
-            searcher_of(problem, cluster, workers=workers, folder=folder, stored=kept is not None)
-        )
         result = run.tune(
-            searched, start=first, model=dataset.model, heldout=unseen, folds=folds, others=others,
+            problem, start=first, model=dataset.model, heldout=unseen, folds=folds, others=others,
             progress=_of_several(progress, 0, replicates),
         )  # fmt: skip
         stop = threading.Event()
@@ -165,7 +149,7 @@ def tune(
             result = replace(result, interrupted=True)
         if replicates > 1 and not result.interrupted:
             result = run.replicate(
-                result, searched, replicates, start=first, model=dataset.model, heldout=unseen, progress=progress
+                result, problem, replicates, start=first, model=dataset.model, heldout=unseen, progress=progress
             )
     reading = taken - began
     result = replace(result, seconds=time.perf_counter() - began, timings={"reading": reading, **result.timings})

@@ -48,7 +48,7 @@ from hulltune.cli.values import DERIVATIONS, RUNS, Number, OneOf, WholeNumber
 from hulltune.defaults import MOST_RUNS, MOST_THREADS
 from hulltune.errors import InputError
 from hulltune.interrupts import uninterrupted
-from hulltune.names import CLUSTERS, WEIGHT_FORMATS
+from hulltune.names import WEIGHT_FORMATS
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ class JobOptions:
     jobs: int
     pieces: int | None
     retries: int
-    cluster: str | None
 
 
 @dataclass(frozen=True)
@@ -155,12 +154,6 @@ class DecoderOptions:
         "Decode a piece that failed up to R more times.",
         type=WholeNumber(0, MOST_RUNS),
         default=0,
-    ),
-    option(
-        DECODER,
-        "--cluster NAME",
-        "Decode on the nodes of a Ray cluster (ray): that of RAY_ADDRESS, or one started here.",
-        type=OneOf("cluster", CLUSTERS),
     ),
 )
 @reading_options(DECODER)
@@ -303,10 +296,8 @@ def _jobs(several: JobOptions, how: DecoderOptions) -> Jobs:
     """
     from hulltune.loop import Jobs
 
-    cluster = several.cluster
-    if cluster is None and several.jobs > 1 and how.decoder is None and not how.lattice:
-        cluster = "processes"
-    return Jobs(several.jobs, several.pieces, several.retries, cluster)
+    processes = several.jobs > 1 and how.decoder is None and not how.lattice
+    return Jobs(several.jobs, several.pieces, several.retries, processes)
 
 
 def _weights_format(how: DecoderOptions) -> WeightsFormat | None:

@@ -24,12 +24,10 @@ from hulltune.cli.options import (
     ANSWER,
     SEARCH,
     WEIGHTS,
-    ClusterOptions,
     ConstraintOptions,
     DataOptions,
     SearchOptions,
     also_option,
-    cluster_options,
     constraint_options,
     constraints_of,
     data_options,
@@ -74,7 +72,6 @@ hulltune tune lattices/ --ref dev.txt -m wer --fix am=1 --folds 5"""
     SEARCH, "--time S", "Certified search: end after S seconds. [default: no limit]", name="seconds", type=Number(0)
 )
 @regularise_option("Stay near the start")
-@cluster_options
 @option(ANSWER, "--heldout LISTS", "Lists or forests that are scored but not tuned on. Can be repeated.", multiple=True)
 @option(ANSWER, "--heldout-ref FILE", "The references of --heldout. Can be repeated.", multiple=True)
 @option(ANSWER, "--heldout-add FILE", "Further scores for --heldout, one file for each --add.", multiple=True)
@@ -141,7 +138,6 @@ def tune(
     no_oracle: bool,
     tolerance: float | None,
     regularise: float | str | None,
-    cluster: ClusterOptions,
     store: str | None,
     questions: str | None,
     out: tuple[str, ...],
@@ -200,9 +196,6 @@ def tune(
             regularise=regularise,
             store=store,
             questions=questions or (QUESTIONS if metric.waits else None),
-            cluster=cluster.cluster,
-            workers=cluster.workers,
-            folder=cluster.folder,
             progress=progress,
         )
     with uninterrupted():
