@@ -1,0 +1,245 @@
+"""A small file of each format, and what the contract of all readers needs to know of it (see test_contract.py).
+
+To add a format, or another dialect of one, add a row to SAMPLES: its checks come by themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from hulltune.names import FOREST_FORMATS
+
+
+class Broken(NamedTuple):
+    """A change that makes a sample faulty, and what the message says: ``file:line: …reason…``."""
+
+    old: str
+    new: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A small file of a format."""
+
+    format: str
+    content: str | bytes
+    """Bytes for formats that are no lines of text."""
+    dialect: str = ""
+    name: str = "sample"
+    """The name of the file, where it matters."""
+    number: str = ""
+    """The value of a feature, which occurs once: other numbers, and what is none, are put in its place."""
+    word: str = ""
+    """A word of an output, which occurs once: bytes that are no UTF-8, and nothing, are put in its place."""
+    may_be_empty: bool = True
+    """Whether ``word`` may be left out, so that an output is empty."""
+    broken: tuple[Broken, ...] = ()
+    """Faults of one line beside the ones that all formats share."""
+    blank_is_a_list: bool = False
+    """Whether an empty file of this format is a list without hypotheses."""
+
+    @property
+    def is_of_forests(self) -> bool:
+        """Whether the format is one of forests."""
+        return self.format in FOREST_FORMATS
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the content is lines of text."""
+        return isinstance(self.content, str)
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        return self.content.encode() if isinstance(self.content, str) else self.content
+
+    def write(self, folder: Path, data: bytes | None = None) -> Path:
+        """Write the file, with this content or its own."""
+        path = folder / self.name
+        path.write_bytes(self.data if data is None else data)
+        return path
+
+    def changed(self, old: str, new: str) -> bytes:
+        """The content with something in the place of something that occurs once."""
+        assert isinstance(self.content, str)
+        assert self.content.count(old) == 1, (self.format, old)
+        return self.content.replace(old, new).encode()
+
+    def line_of(self, part: str) -> int:
+        """The number of the line in which a part of the content begins."""
+        assert isinstance(self.content, str)
+        return self.content[: self.content.index(part)].count("\n") + 1
+
+    def __str__(self) -> str:
+        return f"{self.format} {self.dialect}".strip()
+
+
+LISTS = [
+    Sample(
+        "moses",
+        "0 ||| a house ||| lm= -2 tm= -1.5 -3 ||| -6.5\n"
+        "0 ||| the home ||| lm= -2.5 tm= -1 -3 ||| -7\n"
+        "1 ||| it is cold ||| lm= -4 tm= -2 -1 ||| -7\n",
+        "dense",
+        number="-1.5",
+        word="home",
+        broken=(
+            Broken("lm= -2.5 ", "", "lacks feature 'lm'"),
+            Broken("lm= -2.5", "xx= -2.5", "is not among those of the first hypothesis"),
+            Broken("-2.5 tm=", "-2.5 1 tm=", "feature 'lm' has 2 values; expected 1"),
+            Broken(" ||| -7\n1", "\n1", "no score, unlike the first hypothesis"),
+            Broken("the home ||| lm= -2.5 tm= -1 -3 ||| -7", "the home", "2 fields; expected 'id"),
+        ),
+    ),
+    Sample(
+        "moses",
+        "u1 ||| a house ||| lm=-1.5 rare_x=1 ||| -6.5\n"
+        "u1 ||| the home ||| lm=-2.5 ||| -7\n"
+        "u2 ||| it is cold ||| lm=-4 other=2 ||| -7\n",
+        "sparse",
+        number="-1.5",
+        word="home",
+        broken=(
+            Broken("lm=-2.5", "lm=-2.5 lm=1", "feature 'lm' occurs twice"),
+            Broken("lm=-2.5", "=-2.5", "no name before '='"),
+        ),
+    ),
+    Sample(
+        "jsonl",
+        '{"id": 0, "refs": ["a house"], "candidates": [{"text": "the home", "features": {"lm": -1.5}, "score": 2}]}\n'
+        '{"id": 1, "refs": ["cold"], "candidates": [{"text": "it", "features": {"lm": -4}, "score": 1}]}\n',
+        "native",
+        number="-1.5",
+        word="the home",
+        broken=(
+            Broken('"text": "it"', '"text": 3', '"text" is 3; expected a string'),
+            Broken('{"lm": -4}', "[]", '"features" is .*; expected an object'),
+            Broken('{"id": 1, ', "{", "no id, unlike the lines before"),
+            Broken('"score": 1}]}', '"score": 1}]', "no JSON"),
+        ),
+    ),
+    Sample(
+        "jsonl",
+        '{"id": 0, "text": "a house", "lm": -1.5, "right": true}\n'
+        '{"id": 0, "text": "home", "lm": -2.5, "right": false}\n',
+        "flat",
+        number="-1.5",
+        word="home",
+        broken=(
+            Broken('"lm": -2.5, ', "", "lacks feature 'lm'"),
+            Broken('"id": 0, "text": "home"', '"id": 0', "'text'"),
+        ),
+    ),
+    Sample(
+        "csv",
+        "id,text,lm,tm,ref\n0,a house,-1.5,3,a house\n0,home,-2,2,a house\n1,it is cold,-4,1,cold\n",
+        number="-1.5",
+        word="home",
+        broken=(
+            Broken("0,home,-2,2,a house", "0,home,-2,2", "4 cells; expected 5, as in the header"),
+            Broken("0,home", ",home", "id is ''; expected a name or a number"),
+        ),
+    ),
+    Sample(
+        "tsv",
+        "id\ttext\tlm\ttm\n0\ta house\t-1.5\t3\n0\thome\t-2\t2\n1\tit is cold\t-4\t1\n",
+        number="-1.5",
+        word="home",
+        broken=(Broken("home\t-2", "home", "3 cells; expected 4, as in the header"),),
+    ),
+    Sample(
+        "fairseq",
+        "loading the model\n"
+        "S-0\tein Haus\nT-0\ta house\n"
+        "H-0\t-1.5\ta hou@@ se\nD-0\t-1.5\ta house\nP-0\t-1 -2\n"
+        "H-0\t-1.75\thome\nD-0\t-1.75\ta home\nP-0\t-1 -3\n",
+        number="-1.75\thome",
+        word="a home",
+        broken=(
+            Broken("D-0\t-1.5\ta house", "D-0\ta house", "expected one 'D-number'"),
+            Broken("P-0\t-1 -3", "P-0\tx", "expected one 'P-number'"),
+        ),
+    ),
+    Sample(
+        "nemo",
+        '{"audio_filepath": "a.wav", "text": "a house", "beams": [["a house", -1.5], ["home", -2]]}\n'
+        '{"audio_filepath": "b.wav", "text": "cold", "beams": [["it is cold", -4]]}\n',
+        "manifest",
+        number="-1.5",
+        word="home",
+        broken=(Broken('["it is cold", -4]', '["it is cold"]', 'in "beams"; expected a pair'),),
+    ),
+    Sample(
+        "nemo",
+        "a house\t-1.5\nhome\t-2\nit is cold\t-4\nit is old\t-5\n",
+        "table",
+        name="preds_out_width2_alpha1.tsv",
+        number="-1.5",
+        word="home",
+        broken=(Broken("\t-5", "", "expected text, tab, score"),),
+    ),
+    Sample(
+        "sockeye",
+        '{"sentence_id": 1, "translations": ["a house", "home"], "scores": [[-1.5], [-2]]}\n'
+        '{"sentence_id": 2, "translations": ["it is cold"], "scores": [[-4]]}\n',
+        number="-1.5",
+        word="home",
+        broken=(Broken("[[-4]]", "[]", '"scores" is .*; expected a list as long'),),
+    ),
+    Sample(
+        "srilm",
+        "-10 -1.5 2 a house\n-11 -2 1 home\n-12 -4 3 it is cold\n",
+        name="u1.nbest",
+        blank_is_a_list=True,
+        number="-1.5",
+        word="home",
+        broken=(Broken("-11 -2 1 home", "home -2 1", "expected 'acoustic lm nwords words…'"),),
+    ),
+]
+
+FORESTS = [
+    Sample(
+        "forest",
+        "2 3\n1\n<s> ||| f=1\n2\n[0] house ||| f=-1.5 g=1\n[0] home ||| g=2\n",
+        number="-1.5",
+        word="home",
+        broken=(Broken("[0] home", "[7] home", "7"),),
+    ),
+    Sample(
+        "plf",
+        "((('a',{'F':0.5},1),('the',{'F':-1.5},1),),(('house',{},1),),)\n",
+        number="-1.5",
+        word="house",
+        broken=(Broken("{},1", "{},9", "."),),
+    ),
+    Sample(
+        "slf",
+        "VERSION=1.0\nN=3 L=2\nI=0\nI=1\nI=2\nJ=0 S=0 E=1 W=house a=-3 l=-1.5\nJ=1 S=1 E=2 W=home a=-4 l=1\n",
+        name="7.slf",
+        number="-1.5",
+        word="home",
+        may_be_empty=False,
+        broken=(Broken("S=1 E=2", "S=1 E=9", "."),),
+    ),
+    Sample(
+        "kaldi",
+        "u1 \n0\t1\thouse\t1,-1.5,3_4\n1\n\nu2 \n0\t1\thome\t2,-1,\n1\t0.5,0.25,\n\n",
+        number="-1.5",
+        word="home",
+        may_be_empty=False,
+        broken=(Broken("0\t1\thome", "0\tx\thome", "."),),
+    ),
+    Sample(
+        "openfst-text",
+        "0 1 house -1.5\n0 1 home 0.5\n1 2 b 1\n2\n",
+        number="-1.5",
+        word="home",
+        may_be_empty=False,
+        broken=(Broken("1 2 b 1", "1 x b 1", "."),),
+    ),
+]
+
+SAMPLES = [*LISTS, *FORESTS]

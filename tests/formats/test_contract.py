@@ -1,0 +1,214 @@
+"""The contract of all readers: what must hold of a file whatever its format. The formats are rows of samples.py."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hulltune import Dataset, InputError, read, write
+from hulltune.formats import FORMATS, OptionError, sniff
+from hulltune.names import FOREST_FORMATS, WRITERS
+from tests.formats.refusals import refusal
+from tests.formats.samples import LISTS, SAMPLES, Sample
+from tests.soak.inputs import digest
+
+ZSTD = "compression.zstd" if sys.version_info >= (3, 14) else "zstandard"
+PACKERS: dict[str, Callable[[], Callable[[bytes], bytes]]] = {
+    "gz": lambda: gzip.compress,
+    "bz2": lambda: bz2.compress,
+    "xz": lambda: lzma.compress,
+    "zst": lambda: pytest.importorskip(ZSTD).compress,
+}
+NOT_FINITE = ["nan", "inf", "-inf", "1e999"]
+
+pytestmark = pytest.mark.filterwarnings("ignore::hulltune.errors.Note")
+
+
+def each_sample(samples: Iterable[Sample]) -> pytest.MarkDecorator:
+    """Run a check for each of these samples."""
+    return pytest.mark.parametrize("sample", [pytest.param(sample, id=str(sample)) for sample in samples])
+
+
+every_format = each_sample(SAMPLES)
+every_text = each_sample(sample for sample in SAMPLES if sample.is_text)
+every_list = each_sample(LISTS)
+
+
+def outcome(path: Path, **options: Any) -> str:
+    """All that is read from a file, or the message that refuses it."""
+    found: list[str] = []
+    said = refusal(lambda: found.append(digest(read(path, **options))))
+    assert said is None or (str(path) in said and "\n" not in said), said
+    return said or found[0]
+
+
+def texts_and_features(data: Dataset) -> list[tuple[Any, ...]]:
+    """The edges of each sentence by their texts and features."""
+    rows = data.corpus.features.matrix()
+    names = data.feature_names
+    found = []
+    for sentence, name in enumerate(data.ids):
+        edges = range(*data.corpus.sentence_edges[sentence : sentence + 2].tolist())
+        found.append((str(name), sorted((data.text(edge), *zip(names, rows[edge], strict=True)) for edge in edges)))
+    return found
+
+
+def test_every_format_of_text_has_a_sample() -> None:
+    without = {"packed", "parquet", "score-folder"}  # no single text files: their own tests say more
+    assert {sample.format for sample in SAMPLES} >= set(FORMATS) - without - OTHERS
+
+
+OTHERS = {"openfst", "cdec-json", "travatar", "moses-graph", "joshua"}
+
+
+@every_format
+def test_a_file_is_recognised_by_its_content(sample: Sample, tmp_path: Path) -> None:
+    path = sample.write(tmp_path)
+    assert sniff(path) == sample.format
+    found = read(path)
+    assert digest(found) == digest(read(path, format=sample.format))
+    assert {each.format for each in found.provenance} == {sample.format}
+    assert found.corpus.edges > 0
+
+
+@every_text
+def test_line_ends_and_byte_order_marks_change_nothing(sample: Sample, tmp_path: Path) -> None:
+    path = sample.write(tmp_path)
+    plain = outcome(path)
+    for data in (
+        sample.data.replace(b"\n", b"\r\n"),
+        b"\xef\xbb\xbf" + sample.data,
+        sample.data.removesuffix(b"\n"),
+    ):
+        sample.write(tmp_path, data)
+        assert outcome(path) == plain
+
+
+@every_format
+@pytest.mark.parametrize("kind", PACKERS)
+def test_compressed_files_are_unpacked_or_refused(sample: Sample, kind: str, tmp_path: Path) -> None:
+    path = sample.write(tmp_path)
+    plain, pack = outcome(path), PACKERS[kind]()
+    packed = pack(sample.data)
+    sample.write(tmp_path, packed)
+    assert outcome(path) == plain
+    half = len(sample.data) // 2  # several members, as gzip -c a b writes them
+    sample.write(tmp_path, pack(sample.data[:half]) + pack(sample.data[half:]))
+    assert outcome(path) == plain
+    sample.write(tmp_path, packed[:-3])
+    with pytest.raises(InputError, match=re.escape(f"{path}: the compressed file is cut off or damaged")):
+        read(path)
+
+
+@every_format
+def test_a_file_that_is_cut_off_is_answered_or_refused(sample: Sample, tmp_path: Path) -> None:
+    path = sample.write(tmp_path)
+    for end in range(len(sample.data)):
+        sample.write(tmp_path, sample.data[:end])
+        outcome(path)
+        outcome(path, format=sample.format)
+
+
+@every_format
+def test_an_empty_file_is_refused(sample: Sample, tmp_path: Path) -> None:
+    for data in (b"", b"\n \n", b"\xef\xbb\xbf"):
+        path = sample.write(tmp_path, data)
+        for form in (None,) if sample.blank_is_a_list else (None, sample.format):
+            with pytest.raises(InputError, match=re.escape(str(path))):
+                read(path, format=form)
+
+
+@every_text
+def test_a_byte_that_is_not_utf8_is_a_fault_of_its_line(sample: Sample, tmp_path: Path) -> None:
+    path = sample.write(tmp_path, sample.changed(sample.word, "\x01").replace(b"\x01", b"\xff"))
+    with pytest.raises(InputError, match=re.escape(f"{path}:{sample.line_of(sample.word)}: not UTF-8 (byte 0xff)")):
+        read(path)
+
+
+@every_text
+@pytest.mark.parametrize("value", [*NOT_FINITE, "x", "1_0", "٣"])
+def test_a_value_that_is_no_finite_number_is_a_fault_of_its_line(sample: Sample, value: str, tmp_path: Path) -> None:
+    path = sample.write(tmp_path, sample.changed(sample.number, re.sub("^-[0-9.]+", value, sample.number)))
+    said = refusal(lambda: read(path, format=sample.format))
+    assert said is not None
+    assert said.startswith(f"{path}:{sample.line_of(sample.number)}: "), said
+
+
+@each_sample(sample for sample in SAMPLES if sample.may_be_empty and sample.is_text)
+def test_an_empty_output_is_an_output(sample: Sample, tmp_path: Path) -> None:
+    whole = read(sample.write(tmp_path))
+    found = read(sample.write(tmp_path, sample.changed(sample.word, "")))
+    assert found.corpus.edges == whole.corpus.edges
+
+
+@pytest.mark.parametrize(
+    ("sample", "number"),
+    [pytest.param(sample, k, id=f"{sample} {k}") for sample in SAMPLES for k in range(len(sample.broken))],
+)
+def test_a_fault_is_told_with_its_line(sample: Sample, number: int, tmp_path: Path) -> None:
+    broken = sample.broken[number]
+    path = sample.write(tmp_path, sample.changed(broken.old, broken.new))
+    with pytest.raises(InputError) as caught:
+        read(path, format=sample.format)
+    line = sample.line_of(broken.old)
+    assert re.match(f"{re.escape(str(path))}:{line}: .*({broken.reason})", str(caught.value)), str(caught.value)
+    if sample.is_of_forests:
+        return
+    lists = read(path, format=sample.format, on_error="skip")
+    assert [each.line for each in lists.skipped] == [line]
+    assert str(lists.skipped[0]) == str(caught.value)
+    assert lists.corpus.edges > 0
+
+
+@every_list
+def test_equal_hypotheses_are_counted_once(sample: Sample, tmp_path: Path) -> None:
+    path = sample.write(tmp_path)
+    once, twice = read(path), read([path, path])
+    assert texts_and_features(twice) == texts_and_features(once)
+    assert (once.duplicates, twice.duplicates) == (0, once.corpus.edges)
+
+
+@every_format
+def test_options_of_other_data_are_refused(sample: Sample, tmp_path: Path) -> None:
+    path = sample.write(tmp_path)
+    others: list[dict[str, Any]] = (
+        [{"on_error": "skip"}, {"add": [(path, "x")]}, {"id_column": "x"}, {"features": ["rank"]}]
+        if sample.is_of_forests
+        else [{"negate": True}, {"drop": ["x"]}, {"symbols": path}, {"ids": "name"}]
+    )
+    for options in others:
+        with pytest.raises(OptionError, match=f"^{next(iter(options))}: "):
+            read(path, **options)
+
+
+@pytest.mark.parametrize(
+    ("sample", "kind"),
+    [
+        pytest.param(sample, kind, id=f"{sample} to {kind}")
+        for sample in SAMPLES
+        for kind in WRITERS
+        if kind == "packed" or (kind in FOREST_FORMATS) == sample.is_of_forests
+    ],
+)
+def test_what_is_written_reads_back(sample: Sample, kind: str, tmp_path: Path) -> None:
+    data = read(sample.write(tmp_path))
+    target = tmp_path / "written"
+    if kind in ("slf", "openfst-text") and len(data) > 1:  # one lattice a file
+        target.mkdir()
+    write(data, target, kind)
+    again = read(target)
+    assert len(again) == len(data)
+    if kind == "packed":
+        np.testing.assert_array_equal(again.corpus.features.matrix(), data.corpus.features.matrix())
+        assert (again.ids, again.references, again.feature_names) == (data.ids, data.references, data.feature_names)
+    if data.is_lists:
+        assert texts_and_features(again) == texts_and_features(data)
