@@ -16,7 +16,7 @@ What is where:
 - judging/: exact judging: judge, near_ties (in forests), rounding (bounds), exact_features (what numbers mean),
   pairs (of doubles), wholes (whole numbers)
 - certify/: certified search: certify, choices
-- metrics/: tokens, ngrams, edits, ter, meteor, scores
+- metrics/: tokens, ngrams, edits, ter, scores
 - reading/: lists: moses, moses_fields, moses_tables; lattices: fst_binary, fst_text, slf; what readers share:
   decimals, blanks, interning
 - directions/: lines to search: intervals (within bounds), evolution, cholesky

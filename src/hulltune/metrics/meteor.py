@@ -7,6 +7,7 @@ import importlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,9 +25,8 @@ from hulltune.metrics._common import (
     ratio,
     signature,
 )
-from hulltune.metrics._meteor_alignment import align
-from hulltune.metrics._meteor_words import EXACT, STEM, SYNONYM, Reference, TypePool, Words
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.meteor_alignment import Options, align
 
 if TYPE_CHECKING:
     from hulltune.metrics.bounds import LinearBound, Ranges
@@ -62,9 +62,10 @@ def read_synonyms(path: str | Path) -> tuple[tuple[str, ...], ...]:
 class Meteor(Metric):
     """(1 − γ (chunks / matches)^β) · P R / (α P + (1 − α) R) of summed matches; 0 without a match.
 
-    P and R are the matches, each weighted by its module, over the words of outputs and references. The
-    alignment has the most matches, then the heaviest modules, then the fewest chunks. With several references,
-    the one with the best score of the sentence counts. The defaults of α, β, γ are those of 2005 (and of nltk).
+    P and R are the matches, each weighted by its module, over the words of outputs and references. Words are aligned by
+    their forms, those that are left by their stems, and then by synonyms, each time the longest runs first
+    (meteor_alignment). With several references, the one with the best score of the sentence counts. The defaults of
+    α, β, γ are those of 2005 (and of nltk).
     """
 
     name: ClassVar[str] = "meteor"
@@ -119,15 +120,11 @@ class Meteor(Metric):
     def score(self, statistics: Statistics) -> Floats:
         """The score between 0 and 1."""
         counts = checked_statistics(statistics, self)
-        weighted = (
-            self.exact_weight * counts[..., EXACT]
-            + self.stem_weight * counts[..., STEM]
-            + self.synonym_weight * counts[..., SYNONYM]
-        )
-        matches = counts[..., EXACT] + counts[..., STEM] + counts[..., SYNONYM]
+        exact, stem, synonym, chunks, output_words, reference_words = np.moveaxis(counts, -1, 0)
+        weighted = self.exact_weight * exact + self.stem_weight * stem + self.synonym_weight * synonym
         # P R / (α P + (1 − α) R) with P = w/o and R = w/r is w / (α r + (1 − α) o).
-        mean = ratio(weighted, self.alpha * counts[..., 5] + (1.0 - self.alpha) * counts[..., 4], empty=0.0)
-        fragmentation = ratio(counts[..., 3], matches, empty=0.0)
+        mean = ratio(weighted, self.alpha * reference_words + (1.0 - self.alpha) * output_words, empty=0.0)
+        fragmentation = ratio(chunks, exact + stem + synonym, empty=0.0)
         return mean * (1.0 - self.gamma * fragmentation**self.beta)
 
     @property
@@ -160,77 +157,78 @@ def _snowball() -> Any:
 
 
 class _PreparedMeteor(PreparedMetric):
-    """METEOR bound to references.
-
-    The kernel aligns exact and stem matches; synonyms, long references and hard cases go through ``align``.
-    """
+    """METEOR bound to references."""
 
     def __init__(self, metric: Meteor, groups: list[tuple[str, ...]]) -> None:
         self._metric = metric
-        stem = None if metric.stemmer is None else _snowball().stemmer(metric.stemmer).stemWord
-        split = _TOKENISERS[metric.tokenize]
-        self._words = Words(split, lowercase=metric.lowercase, stem=stem, groups=metric._groups)
-        weights = (metric.exact_weight, metric.stem_weight, metric.synonym_weight)
-        self._references = [[Reference(text, self._words, weights) for text in group] for group in groups]
-        self._pool = TypePool()
+        self._words = _Words(metric)
+        self._references = [[_Reference(text, self._words) for text in group] for group in groups]
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         numbers = checked_sentences(sentences, outputs, len(self._references))
-        if not numbers:
-            return np.zeros((0, 6), dtype=np.int64)
-        pairs = [
-            (words, reference)
+        rows = [
+            reference.statistics(words)
             for number, words in zip(numbers, map(self._words.split, outputs), strict=True)
             for reference in self._references[number]
         ]
-        rows = self._rows(pairs)
-        if len(rows) == len(outputs):
-            return rows
+        table = np.array(rows, dtype=np.int64).reshape(-1, len(self._metric.columns))
+        if len(table) == len(outputs):
+            return table
         sizes = np.array([len(self._references[number]) for number in numbers])
-        best: Statistics = rows[_first_largest(self._metric.score(rows), sizes)]
+        best: Statistics = table[_first_largest(self._metric.score(table), sizes)]
         return best
 
-    def _rows(self, pairs: list[tuple[list[str], Reference]]) -> Int64s:
-        """The statistics of each output against one reference."""
-        rows = np.zeros((len(pairs), 6), dtype=np.int64)
-        rows[:, 4] = [len(words) for words, _ in pairs]
-        rows[:, 5] = [reference.length for _, reference in pairs]
-        rows[:, 3] = -1
-        metric = self._metric
-        if metric.synonyms is None and metric.stem_weight <= metric.exact_weight:
-            self._fill_in_by_kernel(pairs, rows)
-        for k in np.flatnonzero(rows[:, 3] < 0).tolist():
-            rows[k, :4] = self._row_by_search(*pairs[k])
-        return rows
 
-    def _fill_in_by_kernel(self, pairs: list[tuple[list[str], Reference]], rows: Int64s) -> None:
-        from hulltune.kernels.metrics.meteor import BUDGET, LONGEST, match_rows
+class _Words:
+    """Splits texts into words, and knows what a word has in common with others. Stems are remembered."""
 
-        short = np.flatnonzero(rows[:, 5] <= LONGEST)
-        types: list[int] = []
-        for k in short.tolist():
-            words, reference = pairs[k]
-            known = reference.types
-            for word in words:
-                if word not in known:
-                    reference.add_type(word, self._pool)
-            types += [known[word] for word in words]
-        offsets = np.concatenate([[0], np.cumsum(rows[short, 4])])
-        alike = self._metric.stem_weight == self._metric.exact_weight
-        numbers = np.array(types, dtype=np.int64)
-        matched = match_rows(numbers, offsets, self._pool.classes, self._pool.forms, alike, BUDGET)
-        rows[short, 0], rows[short, 1], rows[short, 3] = matched[:, 0], matched[:, 1], matched[:, 2]
+    def __init__(self, metric: Meteor) -> None:
+        self._lowercase = metric.lowercase
+        self._split = _TOKENISERS[metric.tokenize]
+        stemmer = None if metric.stemmer is None else _snowball().stemmer(metric.stemmer)
+        self._stem: Callable[[str], str] | None = None if stemmer is None else cache(stemmer.stemWord)
+        self._groups: dict[str, list[int]] = {}
+        for number, group in enumerate(metric._groups):
+            for word in group:
+                self._groups.setdefault(word.lower() if metric.lowercase else word, []).append(number)
 
-    def _row_by_search(self, words: list[str], reference: Reference) -> list[int]:
-        """Exact, stem and synonym matches and chunks."""
-        alignment = align([reference.candidates(word) for word in words])
-        row = [0, 0, 0, alignment.chunks]
-        for _, _, module in alignment.matches:
-            row[module] += 1
-        if self._metric.synonyms is None and self._metric.stem_weight == self._metric.exact_weight:
-            exact = reference.most_exact(words)  # the kernel counts exact matches this way, too
-            row[EXACT], row[STEM] = exact, row[EXACT] + row[STEM] - exact
-        return row
+    def split(self, text: str) -> list[str]:
+        """The words of a text."""
+        return self._split(text.lower() if self._lowercase else text)
+
+    def keys(self, word: str) -> tuple[Sequence[object], ...]:
+        """The form, the stem and the synonym groups of a word: two words match in a stage if they share a key of it."""
+        return (word,), () if self._stem is None else (self._stem(word),), self._groups.get(word, ())
+
+
+class _Reference:
+    """The positions of the words of a reference; what another word may match there is looked up once."""
+
+    def __init__(self, text: str, words: _Words) -> None:
+        self._words = words
+        tokens = words.split(text)
+        self._length = len(tokens)
+        self._by_key: tuple[dict[object, list[int]], ...] = ({}, {}, {})
+        for position, token in enumerate(tokens):
+            for by_key, keys in zip(self._by_key, words.keys(token), strict=True):
+                for key in keys:
+                    by_key.setdefault(key, []).append(position)
+        self._options: dict[str, Options] = {}
+
+    def statistics(self, words: Sequence[str]) -> list[int]:
+        """The columns of the metric for an output."""
+        matches, chunks = align([self._options_of(word) for word in words], len(self._by_key))
+        return [*matches, chunks, len(words), self._length]
+
+    def _options_of(self, word: str) -> Options:
+        options = self._options.get(word)
+        if options is None:
+            places = [
+                {place for key in keys for place in by_key.get(key, ())}
+                for by_key, keys in zip(self._by_key, self._words.keys(word), strict=True)
+            ]
+            options = self._options[word] = tuple(map(sorted, places))
+        return options
 
 
 def _first_largest(scores: Floats, sizes: Int64s) -> Int64s:
