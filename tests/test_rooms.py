@@ -13,7 +13,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 ORDER = (
     "_version", "errors", "arrays", "names", "defaults", "compiling", "interrupts", "memory", "pipes", "threads",
-    "wording", "geometry", "semirings", "kernels", "data", "formats", "inference", "lines", "metrics", "simulate",
+    "wording", "options", "geometry", "semirings", "kernels", "data", "formats", "inference", "lines", "metrics", "simulate",
     "surface", "search", "tuning", "loop", "report", "demo", "cli",
 )  # fmt: skip
 """All rooms: each may import those before it. Formats come after data, because readers fill datasets."""

@@ -13,7 +13,7 @@ from hulltune.errors import InputError
 
 if TYPE_CHECKING:
     from hulltune.data import Corpus, Dataset, Forest, ForestBuilder, Vocabulary
-    from hulltune.formats import Reading, read, read_references, read_weights, write, write_weights
+    from hulltune.formats import read, read_references, read_weights, write, write_weights
     from hulltune.inference import inside, outside
     from hulltune.lines import (
         CorpusEnvelopes,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         sample,
     )
     from hulltune.loop import CommandDecoder, DecoderError, Jobs, LoopProgress, LoopResult, tune_loop
+    from hulltune.options import Reading, Tuning
     from hulltune.search import (
         Certificate,
         Certified,
@@ -99,7 +100,8 @@ _ROOMS = {
         "prune",
     ),
     "hulltune.surface": ("ErrorSurface",),
-    "hulltune.formats": ("Reading", "read", "read_references", "read_weights", "write", "write_weights"),
+    "hulltune.options": ("Reading", "Tuning"),
+    "hulltune.formats": ("read", "read_references", "read_weights", "write", "write_weights"),
     "hulltune.loop": ("CommandDecoder", "DecoderError", "Jobs", "LoopProgress", "LoopResult", "tune_loop"),
     "hulltune.report.html": ("inline_report", "write_report"),
     "hulltune.report.figures": ("plot_plane", "plot_sensitivity", "plot_surface"),
@@ -162,6 +164,7 @@ __all__ = [
     "Segment",
     "Sensitivity",
     "TuneResult",
+    "Tuning",
     "Vocabulary",
     "__version__",
     "best_reachable",

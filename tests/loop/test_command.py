@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune import Climb, InputError, read_weights, tune_loop
+from hulltune import Climb, InputError, Reading, read_weights, tune_loop
 from hulltune.cli import main
-from hulltune.formats import Reading
 from hulltune.loop import CommandDecoder, DecoderError, WeightsFormat
 from hulltune.loop import command as command_room
 from hulltune.loop.weights_template import fill_template

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from hulltune import Climb, CommandDecoder, Dataset, DecoderError, InputError, Jobs, Reading, tune_loop
 from hulltune.cli import main
 from hulltune.errors import Note
+from hulltune.formats.read import read, read_parts
 from hulltune.loop import LoopProgress, LoopResult
 from hulltune.loop.folder import RunFolder
 from hulltune.loop.pieces import Cut, Piece, checked_part
@@ -116,10 +117,10 @@ def test_pieces_are_read_as_the_whole_is(tmp_path: Path, style: str, pieces: int
         (folder / "output").mkdir(parents=True) if "folder" in style else folder.mkdir()
         piece_decoders.write(style, {"b": 1.0}, lines[piece.first : piece.first + piece.count], folder / "output")
         parts.append(checked_part(piece, [folder / "output"], Reading()).part)
-    whole = Reading().read_parts(parts[:1])
-    assert_same(Reading().read_parts(parts[1:]), whole)
+    whole = read_parts(Reading(), parts[:1])
+    assert_same(read_parts(Reading(), parts[1:]), whole)
     if whole.is_lists:  # as in the union of two iterations, where all files are read at once
-        assert_same(Reading().read_parts([*parts[1:], *parts[1:]]), Reading().read_parts([parts[0], parts[0]]))
+        assert_same(read_parts(Reading(), [*parts[1:], *parts[1:]]), read_parts(Reading(), [parts[0], parts[0]]))
 
 
 @pytest.mark.parametrize("ids", ["order", "name", "name1", "names.txt"])
@@ -142,7 +143,7 @@ def test_folders_of_lattices_are_read_as_the_whole_is(
                 (folder / f"{name}.slf").write_text(lattices[number])
         parts.append(checked_part(piece, [folder], Reading(ids=ids)).part)
     numbered = [f"{number} {text}" for number, text in enumerate(references())]
-    whole, found = (Reading(ids=ids).read_parts(some) for some in (parts[:1], parts[1:]))
+    whole, found = (read_parts(Reading(ids=ids), some) for some in (parts[:1], parts[1:]))
     assert_same(found, whole)
     for texts in (references(), numbered):  # references that begin with numbers are not those of the pieces' files
         lines = tuple((text,) for text in texts)
@@ -204,7 +205,7 @@ def test_features_that_only_some_pieces_have_are_zero_elsewhere(tmp_path: Path) 
         for number, record in zip(inputs, found, strict=True):
             for rank, candidate in enumerate(record["candidates"]):
                 candidate["features"][f"only_{number // 2}"] = float(rank)
-        return Reading(missing=0.0).read(found)
+        return read(found, missing=0.0)
 
     given = {"inputs": range(SENTENCES)}
     expected = without_times(loop(decode, None, 1, **given))

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 import hulltune
-from hulltune import Climb, CommandDecoder, DecoderError, read, tune_loop
+from hulltune import Climb, CommandDecoder, DecoderError, Reading, read, tune_loop
 from hulltune.cli import main
 from hulltune.errors import InputError
-from hulltune.formats import Reading
 from tests.loop import lattice_decoders
 from tests.loop.decoders import START, references, shown
 from tests.loop.test_command import PYTHON, python

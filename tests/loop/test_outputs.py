@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hulltune import Climb, InputError, read, tune_loop
-from hulltune.formats import Reading, pack, write_jsonl
+from hulltune import Climb, InputError, Reading, read, tune_loop
+from hulltune.formats import pack, write_jsonl
 from hulltune.formats.reading import Part
 from hulltune.loop import CommandDecoder, DecoderError, LoopResult
 from hulltune.loop.folder import RunFolder

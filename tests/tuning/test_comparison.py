@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 import hulltune
-from hulltune import Climb, Comparison, InputError, Reading, compare, read, rerank, score, tune
+from hulltune import Climb, Comparison, InputError, compare, read, rerank, score, tune
 from hulltune.metrics import Store
 from hulltune.tuning.comparison import COLUMNS
 from tests.tuning.corpora import random_forests, random_lists, random_records
@@ -167,7 +167,7 @@ def test_the_baseline_of_lists_beside_forests(tmp_path: Path) -> None:
         "VERSION=1.0\nlmscale=2.0\nacscale=1.0\nwdpenalty=0.0\nN=2 L=2\nI=0\nI=1\n"
         "J=0 S=0 E=1 W=good a=-1.0 l=-3.0\nJ=1 S=0 E=1 W=bad a=-1.0 l=-1.0\n"
     )
-    both = Reading(ids="name").read([str(tmp_path / "0.nbest"), str(tmp_path / "1.slf")])
+    both = read([str(tmp_path / "0.nbest"), str(tmp_path / "1.slf")], ids="name")
     weights = dict.fromkeys(both.feature_names, 0.0) | {"acoustic": 1e-3, "language": 1.0}
     assert both.model is None  # the files disagree, or one of them has none
     with pytest.raises(InputError, match="give the decoder's weights instead"):

@@ -15,8 +15,8 @@ from hulltune.wording import counted, listed
 if TYPE_CHECKING:
     from hulltune.arrays import Floats
     from hulltune.data.dataset import Dataset, References
-    from hulltune.formats import Reading
     from hulltune.metrics import Metric
+    from hulltune.options import Reading
 
 MOST_SHOWN = 20
 
@@ -29,6 +29,7 @@ def read(options: DataOptions, *, quiet: bool = False) -> Dataset:
             "expected a name for each file"
         )
     from hulltune.formats import OptionError
+    from hulltune.formats.read import read_with
 
     reading = reading_of(
         options, on_error=options.on_error, add=tuple(zip(options.add, options.name, strict=True)),
@@ -36,7 +37,7 @@ def read(options: DataOptions, *, quiet: bool = False) -> Dataset:
         ref_column=options.ref_column, source_column=options.source_column, ignore=options.ignore,
     )  # fmt: skip
     try:
-        found = reading.read(list(options.lists))
+        found = read_with(reading, list(options.lists))
     except OptionError as error:
         raise InputError(f"--{error.option.replace('_', '-')}: {error.reason}") from None
     if found.skipped:
@@ -53,7 +54,7 @@ def read(options: DataOptions, *, quiet: bool = False) -> Dataset:
 
 def reading_of(options: ReadingOptions, **further: Any) -> Reading:
     """The options of reading, from the options of a command."""
-    from hulltune.formats import Reading
+    from hulltune.options import Reading
 
     return Reading(
         format=options.format,

@@ -13,7 +13,7 @@ from hulltune.data.forest import feature_vector
 from hulltune.demo.builtin import BuiltInDecoder
 from hulltune.demo.model import Task, built_in_task
 from hulltune.demo.translation import START_WEIGHTS
-from hulltune.formats import Reading, write_jsonl
+from hulltune.formats import read, write_jsonl
 from hulltune.formats.reading import Part
 from hulltune.formats.streams import written_atomically
 from hulltune.loop import LoopProgress, LoopResult, tune_loop
@@ -97,7 +97,7 @@ def tune_decoder(
 def _made_right(unseen: Task, run_folder: Path, result: LoopResult) -> list[str]:
     """The first held-out sentence that tuning made right, if there is one."""
     before, after = (
-        rerank(Reading().read(outputs(run_folder / f"heldout-iter-{k:03d}")), weights)
+        rerank(read(outputs(run_folder / f"heldout-iter-{k:03d}")), weights)
         for k, weights in ((1, result.start), (result.best, result.weights))
     )
     for source, reference, first, second in zip(unseen.sources, unseen.references, before, after, strict=True):
@@ -111,7 +111,7 @@ def _everything_found(result: LoopResult, run_folder: Path) -> Dataset:
     hypotheses = Hypotheses()
     for record in result.iterations:
         files = outputs(run_folder / f"iter-{record.number:03d}")
-        hypotheses = hypotheses.added(Reading().read(files), [Part(tuple(files))])
+        hypotheses = hypotheses.added(read(files), [Part(tuple(files))])
     return hypotheses.union
 
 

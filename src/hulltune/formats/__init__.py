@@ -21,7 +21,7 @@ from hulltune.formats.builtin_features import add_builtin_features
 from hulltune.formats.jsonl import write_jsonl
 from hulltune.formats.packed import open_packed, pack, verify_packed
 from hulltune.formats.read import read
-from hulltune.formats.reading import OptionError, Reading
+from hulltune.formats.reading import OptionError
 from hulltune.formats.references import as_references, read_references
 from hulltune.formats.sniff import sniff
 from hulltune.formats.weights import read_weights, write_weights
@@ -33,7 +33,6 @@ __all__ = [
     "FORMATS",
     "WEIGHT_FORMATS",
     "OptionError",
-    "Reading",
     "add_builtin_features",
     "as_references",
     "open_packed",

@@ -33,7 +33,19 @@ from hulltune.formats.jsonl import RECORDS, read_records
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.nemo import read_nemo
 from hulltune.formats.packed import open_packed
-from hulltune.formats.reading import COLUMNS, WITH_COLUMNS, Part, Reading
+from hulltune.formats.reading import (
+    COLUMNS,
+    WITH_COLUMNS,
+    Part,
+    check_for_columns,
+    check_for_forests,
+    check_for_lists,
+    check_for_memory,
+    collector_of,
+    columns_of,
+    forest_options_of,
+    sizes_told,
+)
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.registry import ENOUGH, SUMMED, reader, recognised_forests
 from hulltune.formats.rows import RowCollector, Rows, to_dataset
@@ -41,6 +53,7 @@ from hulltune.formats.sniff import sniff, sniff_folder
 from hulltune.formats.streams import Problems, Source, names_in, open_bytes, suffix_of, without_suffix
 from hulltune.formats.table import FRAME, frame_columns, is_frame, read_frame
 from hulltune.names import FOREST_FORMATS
+from hulltune.options import Reading, by_keyword
 from hulltune.threads import check_threads, each
 from hulltune.wording import counted
 
@@ -55,51 +68,19 @@ KEPT_OPEN = 64
 """This many files stay open from the look at their format to their reading; others are opened twice."""
 
 
-def read(
-    source: Any,
-    references: ReferencesLike = None,
-    *,
-    format: str | None = None,  # noqa: A002  # the word that users type
-    ids: str | os.PathLike[str] = "order",
-    missing: float | None = None,
-    on_error: str = "raise",
-    add: Iterable[tuple[Path, str]] = (),
-    features: Sequence[str] = (),
-    negate: bool | Iterable[str] | None = None,
-    drop: Iterable[str] | None = None,
-    symbols: Path | None = None,
-    dtype: Any = np.float64,
-    id_column: str | None = None,
-    text_column: str | None = None,
-    ref_column: str | Sequence[str] = (),
-    source_column: str | None = None,
-    ignore: str | Sequence[str] = (),
-    threads: int | None = None,
-) -> Dataset:
+@by_keyword(Reading)
+def read(source: Any, references: ReferencesLike, reading: Reading) -> Dataset:
     """The candidate lists, lattices or forests of many sentences; linear in their size.
 
     ``source`` is the name of a file, pattern (``*.slf``) or folder, or several of them; or a data frame (of pandas or
     polars, a table of pyarrow, a Dataset of Hugging Face), records of the native format, Forests (one or several for
     each sentence), a Corpus, or a Dataset. ``references`` (a file, several files as Path objects, or texts) are matched
-    with the sentences by ``Dataset.matched``. If ``format`` is None, it is recognised from the files. Files are read in
-    the order given, those of a pattern or folder in natural order (2 before 10). In a folder, files that are neither
-    forests nor Moses lists are listed in ``left_out``.
+    with the sentences by ``Dataset.matched``. Files are read in the order given, those of a pattern or folder in
+    natural order (2 before 10). In a folder, files that are neither forests nor Moses lists are listed in ``left_out``.
 
-    Lists: the lists of a sentence in several files are joined. ``missing=0`` takes a feature that a hypothesis lacks as
-    0; otherwise it is an error. ``on_error="skip"`` leaves out lines at fault and lists them in ``skipped``. ``add``
-    gives files of further scores, each with the name of its feature; ``features`` are some of BUILTIN_FEATURES, of
-    which forests take "words", a word penalty.
-    ``dtype`` is that of the features, float64 or float32. ``id_column``, ``text_column``, ``ref_column`` and
-    ``source_column`` name the columns of tables, or keys of JSON lines, with this meaning; ``ignore`` names columns
-    that are no features. References and columns to ignore may be several, or patterns (``meta_*``).
-
-    Forests: ``ids`` says how a forest finds its sentence. "order": by its position among all forests. "name": by the
-    last number in the name of its file or, if the file has several forests, in its own name. "name1": by that number,
-    counted from 1. A file: its lines begin with names of forests, and line i belongs to reference i. Forests of the
-    same sentence are searched as their union; n-best lists among them keep their own ids. ``negate`` changes the sign
-    of all features, of none, or of those named; ``drop`` names the words that are not output; ``symbols`` is a table of
-    words. None stands for the convention of the format (docs/formats.md). Many files are read in parallel (by as many
-    threads or processes as CPUs by default).
+    The lists of a sentence in several files are joined; lines that ``on_error="skip"`` leaves out are listed in
+    ``skipped``. Forests of the same sentence are searched as their union; n-best lists among them keep their own ids.
+    Many files are read in parallel.
 
     ``model`` of the result has the weights by which the decoder ranked, if all files agree on them: the scales in the
     header of SLF, or 1 if the format has nothing but the parts of one score (OpenFst, Kaldi, plain Moses).
@@ -112,18 +93,19 @@ def read(
     >>> read([{"refs": ["a house"], "candidates": [{"text": "a house", "features": {"lm": -2.0}}]}]).feature_names
     ('lm',)
     """
-    reading = Reading(
-        format=format, missing=missing, ids=ids, negate=negate, drop=drop, symbols=symbols, on_error=on_error,
-        add=tuple(add), features=features, dtype=dtype, id_column=id_column, text_column=text_column,
-        ref_column=ref_column, source_column=source_column, ignore=ignore, threads=threads,
-    )  # fmt: skip
     texts = as_references(references)
-    dataset = reading.read(source)
+    dataset = read_with(reading, source)
     return dataset if texts is None else matched_aloud(dataset, texts)
 
 
 def read_with(reading: Reading, source: Any) -> Dataset:
-    """Read a source with these options; see ``read``."""
+    """The dataset of a source, read with these options; see ``read``."""
+    with sizes_told(source):
+        return _read(reading, source)
+
+
+def _read(reading: Reading, source: Any) -> Dataset:
+    """The dataset of a source, from memory or from files."""
     if isinstance(source, (Dataset, Corpus, Forest)):
         return _from_memory(reading, source)
     if isinstance(source, Mapping) and any(map(is_frame, source.values())):
@@ -131,8 +113,8 @@ def read_with(reading: Reading, source: Any) -> Dataset:
     if hasattr(source, "collect") and hasattr(source, "collect_schema"):  # a LazyFrame of polars
         source = source.collect()
     if is_frame(source):
-        reading.check_for_memory("a data frame", "missing", "on_error", "add", "features", "dtype", *COLUMNS)
-        problems, collector = Problems(reading.on_error), reading.collector()
+        check_for_memory(reading, "a data frame", "missing", "on_error", "add", "features", "dtype", *COLUMNS)
+        problems, collector = Problems(reading.on_error), collector_of(reading)
         names, columns = frame_columns(source)
         if "candidates" in names:
             read_records([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)], collector)
@@ -148,22 +130,22 @@ def read_with(reading: Reading, source: Any) -> Dataset:
     if isinstance(first, Forest) or (isinstance(first, (list, tuple)) and isinstance(first[0], Forest)):
         return _from_memory(reading, items)
     if isinstance(first, Mapping):
-        reading.check_for_memory("records", "missing", "add", "features", "dtype", *COLUMNS)
-        collector = reading.collector()
+        check_for_memory(reading, "records", "missing", "add", "features", "dtype", *COLUMNS)
+        collector = collector_of(reading)
         read_records(items, collector)
         return _lists(reading, collector.rows(), [Provenance(RECORDS, RECORDS)], Problems())
     for item in items:
         if not isinstance(item, (str, os.PathLike)):
             raise InputError(f"paths: got {item!r}; expected the name of a file, or a data frame")
-    return read_parts_with(reading, [Part(tuple(items))])
+    return _read_parts(reading, [Part(tuple(items))])
 
 
 def _from_memory(reading: Reading, source: Any) -> Dataset:
     """The dataset of forests as they are, or of lists, perhaps with further features."""
     if isinstance(source, Dataset):
-        reading.check_for_memory("a Dataset", "features")
+        check_for_memory(reading, "a Dataset", "features")
         return add_builtin_features(source, reading.features)
-    reading.check_for_memory("forests", "features")
+    check_for_memory(reading, "forests", "features")
     return add_builtin_features(from_forests([source] if isinstance(source, Forest) else source), reading.features)
 
 
@@ -294,9 +276,14 @@ def natural_key(name: Path) -> list[Any]:
     return parts
 
 
-def read_parts_with(reading: Reading, parts: Sequence[Part]) -> Dataset:
-    """Read the parts of a whole with these options; see ``Reading.read_parts``."""
-    files = _Files(reading.format, reading.columns, check_threads(reading.threads))
+def read_parts(reading: Reading, parts: Sequence[Part]) -> Dataset:
+    """The dataset of all parts, which is that of one file with all their sentences."""
+    with sizes_told([path for part in parts for path in part.paths]):
+        return _read_parts(reading, parts)
+
+
+def _read_parts(reading: Reading, parts: Sequence[Part]) -> Dataset:
+    files = _Files(reading.format, columns_of(reading), check_threads(reading.threads))
     with closing(files):
         for part in parts:
             for path in part.paths:
@@ -304,9 +291,9 @@ def read_parts_with(reading: Reading, parts: Sequence[Part]) -> Dataset:
         if not files.found and not files.left_out:
             raise InputError("no file has any content")
         if not any(file.has_forests for file in files.found):
-            reading.check_for_lists()
+            check_for_lists(reading)
             return _read_lists(reading, files.found)
-        reading.check_for_forests()
+        check_for_forests(reading)
         return _as_type(add_builtin_features(_read_forests(reading, files), reading.features), reading.dtype)
 
 
@@ -316,7 +303,7 @@ def read_parts_with(reading: Reading, parts: Sequence[Part]) -> Dataset:
 def _read_lists(reading: Reading, files: Sequence[_File]) -> Dataset:
     """The dataset of all lists at once: the lists of a sentence are joined."""
     provenance = [Provenance(file.source.name, file.format) for file in files]
-    reading.check_for_columns({file.format for file in files})
+    check_for_columns(reading, {file.format for file in files})
     if any(file.format == "packed" for file in files):
         return add_builtin_features(_without_ignored(reading, _open_packed(reading, files)), reading.features)
     problems = Problems(reading.on_error)
@@ -343,7 +330,7 @@ def _lists(reading: Reading, rows: Rows, provenance: Sequence[Provenance], probl
 
 def _without_ignored(reading: Reading, lists: Dataset) -> Dataset:
     """The lists of a format without columns, without the features that are to be ignored."""
-    columns = reading.columns
+    columns = columns_of(reading)
     if not columns.ignore:
         return lists
     columns.check_patterns(lists.provenance[0].file, lists.feature_names)
@@ -375,7 +362,7 @@ def _rows(reading: Reading, files: Sequence[_File], problems: Problems) -> Rows:
             moses.first = file.first
             moses.read(file.source)
         return moses.rows()
-    collector = reading.collector()
+    collector = collector_of(reading)
     for first, part in groupby(files, key=lambda file: file.first):
         collector.first = first
         _collect(list(part), collector, problems)
@@ -396,7 +383,7 @@ def _collect(files: Sequence[_File], collector: RowCollector, problems: Problems
 
 
 def _read_forests(reading: Reading, files: _Files) -> Dataset:
-    options = reading.forest_options
+    options = forest_options_of(reading)
     alone = [(file.format, file.first) for file in files.found] == [("packed", 0)]
     if alone and options == ForestOptions():
         return open_packed(files.found[0].source)

@@ -11,13 +11,15 @@ import numpy as np
 
 from hulltune.data.dataset import Dataset, References
 from hulltune.errors import InputError
-from hulltune.formats.reading import Part, Reading
+from hulltune.formats.read import read_parts
+from hulltune.formats.reading import Part
 from hulltune.loop.command import LOG, CommandDecoder, DecoderError, last_lines
 from hulltune.loop.folder import RunFolder, outputs
 from hulltune.loop.hypotheses import keep
 from hulltune.loop.jobs import Jobs
 from hulltune.loop.pieces import CUT, Cut, Inputs, Piece, checked_part
 from hulltune.loop.runners import Runner
+from hulltune.options import Reading
 from hulltune.tuning.inputs import DataLike
 
 Decoder = Callable[..., DataLike] | CommandDecoder
@@ -63,7 +65,7 @@ class Decodings:
         done = self.folder.finished(name)
         if done is not None:
             known = _parts_in(done, reading)
-            return _complete(reading.read_parts(known), references), known
+            return _complete(read_parts(reading, known), references), known
         self.folder.reached(f"before decoding {name}")
         cut = left = self._cut_left(name, weights, len(references))
         if cut is None and not self.jobs.is_one:
@@ -81,7 +83,7 @@ class Decodings:
                 parts = (Part(tuple(files)),)
             try:
                 parts = parts or _parts_in(folder, reading)
-                found = _complete(reading.read_parts(parts) if found is None else found, references)
+                found = _complete(read_parts(reading, parts) if found is None else found, references)
                 _check(found, weights, choose=choose)
                 if use is not None:
                     use(found, parts)

@@ -23,10 +23,11 @@ from hulltune.formats.forest_files import NamedForest
 from hulltune.formats.forest_text import write_forest_text
 from hulltune.formats.jsonl import write_jsonl
 from hulltune.formats.packed import pack
-from hulltune.formats.read import read
-from hulltune.formats.reading import Part, Reading
+from hulltune.formats.read import read, read_parts
+from hulltune.formats.reading import Part
 from hulltune.formats.rows import RowCollector, to_dataset
 from hulltune.formats.sniff import sniff
+from hulltune.options import Reading
 from hulltune.tuning.inputs import DataLike
 
 NOTHING = Member("no output")
@@ -54,7 +55,7 @@ class Hypotheses:
         formats = {self.reading.format or sniff(path) for part in parts for path in part.paths}
         if len(formats) > 1 or "packed" in formats:
             return joined_lists(self.each, missing=self.reading.missing)
-        return Reading(format=self.reading.format, missing=self.reading.missing).read_parts(parts)
+        return read_parts(Reading(format=self.reading.format, missing=self.reading.missing), parts)
 
     @property
     def size(self) -> int:
@@ -161,7 +162,7 @@ def _copied(paths: Sequence[Path], folder: Path) -> tuple[Dataset, list[Path]]:
         else:
             shutil.copyfile(path, copy)
         copies.append(copy)
-    return Reading().read(copies), copies
+    return read(copies), copies
 
 
 def _with_words(forest: Forest, numbers: Any, vocabulary: Vocabulary) -> Forest:

@@ -11,11 +11,13 @@ from typing import Any, Protocol
 
 from hulltune.data.dataset import Dataset
 from hulltune.errors import InputError
-from hulltune.formats.reading import Part, Reading
+from hulltune.formats.read import read_with
+from hulltune.formats.reading import Part
 from hulltune.formats.result_files import as_record, load_record, save_record
 from hulltune.formats.streams import open_bytes
 from hulltune.loop.command import LAST_LINES, CommandDecoder, DecoderError, Running
 from hulltune.loop.hypotheses import keep
+from hulltune.options import Reading
 from hulltune.tuning.inputs import DataLike
 from hulltune.wording import counted
 
@@ -214,7 +216,7 @@ def checked_part(piece: Piece, files: Sequence[Path], reading: Reading, *, may_b
         if not may_be_silent:
             raise InputError("it is empty; a sentence without output is taken as empty only beside others")
         return CheckedPart(Part((), piece.first), frozenset())
-    found = reading.read(files)
+    found = read_with(reading, files)
     names = frozenset(name for name in found.ids if isinstance(name, str))
     if names:
         if len(found) > piece.count:

@@ -21,7 +21,7 @@ from hulltune.data.forest import feature_vector
 from hulltune.data.matching import matched_aloud
 from hulltune.defaults import DEFAULT_SEARCH, MOST_RUNS
 from hulltune.errors import InputError, check_most
-from hulltune.formats.reading import Part, Reading
+from hulltune.formats.reading import Part
 from hulltune.interrupts import is_interrupt
 from hulltune.loop.decoding import Decoder, Decodings
 from hulltune.loop.folder import RunFolder, State, iteration_name
@@ -44,6 +44,7 @@ from hulltune.loop.winners import winning_outputs
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store, opened
+from hulltune.options import Reading
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import check_units, feature_units
 from hulltune.search.problem import Problem
@@ -140,7 +141,7 @@ def tune_loop(
         "references": hashlib.sha256("\n".join("\t".join(each) for each in texts).encode()).hexdigest(),
         "search": repr(strategy),
         "constraints": repr(constraints),
-        "reading": reading.meaning(),
+        "reading": _meaning(reading),
         **({} if regularise is None else {"regularise": regularise}),
         **(settings or {}),
     }
@@ -178,6 +179,17 @@ def tune_loop(
             before=time.perf_counter(),
         )
         return loop.run()
+
+
+def _meaning(reading: Reading) -> dict[str, Any]:
+    """The options that change the words or features of forests, as JSON values."""
+    return {
+        "negate": reading.negate
+        if reading.negate is None or isinstance(reading.negate, bool)
+        else sorted(reading.negate),
+        "drop": None if reading.drop is None else sorted(reading.drop),
+        "symbols": None if reading.symbols is None else os.path.abspath(reading.symbols),
+    }
 
 
 @dataclass
