@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -133,7 +134,7 @@ def test_an_unexpected_failure_is_one_line_too(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("something\nodd")
 
-    monkeypatch.setattr("hulltune.formats.Reading.read", fail)
+    monkeypatch.setattr(importlib.import_module("hulltune.formats.read"), "read_with", fail)
     assert main(["info", "good"]) == 1
     expected = (
         "hulltune: the run failed: ZeroDivisionError: something odd; run it again with --debug for the traceback\n"
@@ -180,7 +181,7 @@ def test_the_traceback_is_for_all_commands(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("something odd")
 
-    monkeypatch.setattr("hulltune.formats.Reading.read", fail)
+    monkeypatch.setattr(importlib.import_module("hulltune.formats.read"), "read_with", fail)
     assert main(["--debug", "info", "good"]) == 1
     assert "Traceback" in capsys.readouterr().err
     assert main(["--help"]) == 0

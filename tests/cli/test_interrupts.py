@@ -72,7 +72,7 @@ interrupts = pytest.mark.parametrize("interrupt", [interrupt, interrupt_in_a_ker
 def test_an_interrupt_while_reading_has_nothing_to_write(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, interrupt: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr("hulltune.formats.Reading.read", interrupt)
+    monkeypatch.setattr(importlib.import_module("hulltune.formats.read"), "read_with", interrupt)
     assert main(["tune", "good", "--ref", "refs", "--out", "w.json", "--quiet"]) == 130
     assert capsys.readouterr().err == "hulltune: interrupted; there was nothing to write yet\n"
     assert not (folder / "w.json").exists()

@@ -172,7 +172,7 @@ def test_replicates_are_the_runs_of_further_seeds() -> None:
     assert result.replicates.mean == pytest.approx(np.mean(result.replicates.scores))
     assert result.replicates.deviation == pytest.approx(np.std(result.replicates.scores, ddof=1))
     assert (result.weights, result.score) == (alone[0].weights, alone[0].score)
-    with pytest.raises(InputError, match="replicates: expected at least 1"):
+    with pytest.raises(InputError, match="replicates: expected a whole number of at least 1, got 0"):
         tune(lists, replicates=0, **QUICK)
 
 
@@ -312,7 +312,7 @@ class TestReranker:
         assert model.fit(random_lists(19), texts_of(records)).score(records) == -model.result_.score
 
     def test_parameters(self) -> None:
-        model = Reranker("wer", replicates=2)
+        model = Reranker(metric="wer", replicates=2)
         options = [p for p in inspect.signature(tune).parameters.values() if p.kind is p.KEYWORD_ONLY]
         assert model.get_params() == {p.name: p.default for p in options} | {"metric": "wer", "replicates": 2}
         assert model.set_params(seed=3) is model

@@ -64,7 +64,7 @@ class OnMatrices(Reranker):
 
 def test_scikit_learn_checks_what_it_can() -> None:
     with pytest.warns(SkipTestWarning, match="Can't test estimator Reranker which requires input"):
-        results = estimator_checks.check_estimator(Reranker("accuracy", **FAST))
+        results = estimator_checks.check_estimator(Reranker(metric="accuracy", **FAST))
     assert [each["status"] for each in results] == ["passed"]
 
 
@@ -81,7 +81,7 @@ EXPECTED = dict.fromkeys(
 
 
 def test_all_checks_hold_for_lists_made_of_matrices() -> None:
-    model = OnMatrices("accuracy", **FAST)
+    model = OnMatrices(metric="accuracy", **FAST)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it inherits nothing of scikit-learn
         results = estimator_checks.check_estimator(model, on_fail=None, expected_failed_checks=EXPECTED)
@@ -107,14 +107,14 @@ def test_all_checks_hold_for_lists_made_of_matrices() -> None:
 def test_cross_validation_of_a_dataset_is_tuning_on_its_parts() -> None:
     lists, records = random_lists(5), random_records(5)
     folds = KFold(3)
-    found = cross_val_score(Reranker("wer", **FAST), lists, cv=folds)
+    found = cross_val_score(Reranker(metric="wer", **FAST), lists, cv=folds)
     for value, (inside, outside) in zip(found, folds.split(np.arange(len(lists))), strict=True):
         weights = tune(lists.take(inside), metric="wer", **FAST)
         assert value == -score(lists.take(outside), weights, metric="wer")
     references = [record["refs"] for record in records]
     bare = [{"candidates": record["candidates"]} for record in records]
-    assert cross_val_score(Reranker("wer", **FAST), bare, references, cv=folds).tolist() == found.tolist()
-    assert cross_val_score(Reranker("wer", **FAST), read(bare), references, cv=folds).tolist() == found.tolist()
+    assert cross_val_score(Reranker(metric="wer", **FAST), bare, references, cv=folds).tolist() == found.tolist()
+    assert cross_val_score(Reranker(metric="wer", **FAST), read(bare), references, cv=folds).tolist() == found.tolist()
 
 
 def test_cross_validation_of_a_frame_by_groups() -> None:
@@ -123,38 +123,39 @@ def test_cross_validation_of_a_frame_by_groups() -> None:
     rows = [(group, f"t{k}", *rng.normal(size=2), int(rng.integers(2))) for group in range(12) for k in range(4)]
     frame = pandas.DataFrame(rows, columns=["id", "text", "lm", "reward", "correct"])
     folds = GroupKFold(3)
-    model = Reranker(Given(column="correct"), **FAST)
+    model = Reranker(metric=Given(column="correct"), **FAST)
     found = cross_val_score(model, frame, groups=frame["id"], cv=folds)
     for value, (inside, outside) in zip(found, folds.split(frame, groups=frame["id"]), strict=True):
-        weights = tune(frame.iloc[inside], metric=model.metric, **FAST)
-        assert value == score(frame.iloc[outside], weights, metric=model.metric)
+        weights = tune(frame.iloc[inside], metric=model.get_params()["metric"], **FAST)
+        assert value == score(frame.iloc[outside], weights, metric=model.get_params()["metric"])
     part = frame.iloc[outside]
     assert len(model.fit(frame.iloc[inside]).predict(part)) == part["id"].nunique()
     named = frame.assign(right=frame["text"].where(frame["correct"] == 1, "x"))
-    by_row = Reranker("accuracy", **FAST).fit(frame.drop(columns="correct"), ["t1"] * len(named))
+    by_row = Reranker(metric="accuracy", **FAST).fit(frame.drop(columns="correct"), ["t1"] * len(named))
     assert by_row.score(frame.drop(columns="correct"), ["t1"] * len(named)) == by_row.result_.score
 
 
 def test_a_grid_search_takes_the_best_also_where_lower_is_better() -> None:
     lists = random_lists(6)
     search = GridSearchCV(
-        Reranker("wer", **FAST), {"search": [Coordinate(restarts=0), Climb(restarts=1)], "seed": [1, 2]}, cv=3
+        Reranker(metric="wer", **FAST), {"search": [Coordinate(restarts=0), Climb(restarts=1)], "seed": [1, 2]}, cv=3
     )
     search.fit(lists)
     scores = search.cv_results_["mean_test_score"]
     assert search.best_score_ == max(scores) <= 0
     assert search.predict(lists) == search.best_estimator_.predict(lists)
-    predicted = cross_val_predict(Reranker("wer", **FAST), lists, cv=3)
+    predicted = cross_val_predict(Reranker(metric="wer", **FAST), lists, cv=3)
     assert len(predicted) == len(lists)
     assert set(predicted) <= set(lists.texts())
 
 
 def test_copies(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite") as store:
-        model = Reranker("wer", store=store, **FAST)
+        model = Reranker(metric="wer", store=store, **FAST)
         copy = clone(model)
         assert copy.get_params().keys() == model.get_params().keys()
-        assert (copy.metric, copy.search, copy.store.path) == ("wer", model.search, store.path)
+        assert (vars(copy)["metric"], vars(copy)["search"]) == ("wer", vars(model)["search"])
+        assert vars(copy)["store"].path == store.path
         copy.fit(random_lists(5))
         with pytest.raises(NotFittedError, match="call fit first"):
             model.predict(random_lists(5))

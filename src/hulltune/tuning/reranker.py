@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from hulltune.data.dataset import Dataset
-from hulltune.defaults import DEFAULT_SEARCH
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.read import read
-from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
-from hulltune.metrics.store import Store
-from hulltune.search.constraints import Constraints
-from hulltune.search.strategy import Strategy
-from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_references
+from hulltune.options import Tuning, made_by_keyword
+from hulltune.tuning.inputs import DataLike, ReferencesLike, as_references
 from hulltune.tuning.reranking import rerank, score
 from hulltune.tuning.result import TuneResult
-from hulltune.tuning.tune import ShowProgress, tune
+from hulltune.tuning.tune import tune
 from hulltune.wording import counted
 
 
@@ -47,43 +41,10 @@ class Reranker:
     weights_: dict[str, float]
     result_: TuneResult
 
-    def __init__(
-        self,
-        metric: str | Metric = "bleu",
-        *,
-        start: WeightsLike | None = None,
-        search: str | Strategy = DEFAULT_SEARCH,
-        constraints: Constraints | None = None,
-        seed: int = 1,
-        threads: int | None = None,
-        heldout: DataLike | None = None,
-        folds: int = 0,
-        replicates: int = 1,
-        also: Sequence[str | Metric] | None = None,
-        oracle: bool = True,
-        tolerance: float | None = None,
-        regularise: float | str | None = None,
-        store: Store | str | Path | None = None,
-        questions: str | Path | None = None,
-        progress: ShowProgress | None = None,
-    ) -> None:
+    @made_by_keyword(Tuning)
+    def __init__(self, options: dict[str, Any]) -> None:
         # As they are: scikit-learn copies an object by its options, and they are checked by ``fit``.
-        self.metric = metric
-        self.start = start
-        self.search = search
-        self.constraints = constraints
-        self.seed = seed
-        self.threads = threads
-        self.heldout = heldout
-        self.folds = folds
-        self.replicates = replicates
-        self.also = also
-        self.oracle = oracle
-        self.tolerance = tolerance
-        self.regularise = regularise
-        self.store = store
-        self.questions = questions
-        self.progress = progress
+        vars(self).update(options)
 
     def fit(self, X: DataLike, y: ReferencesLike = None) -> Reranker:  # noqa: N803  # scikit-learn's name
         """Tune the weights."""
@@ -101,20 +62,20 @@ class Reranker:
 
         scikit-learn takes the higher of two scores for the better one: a search for options would choose the worst.
         """
-        metric = get_metric(self.metric)
+        metric = get_metric(self.get_params()["metric"])
         data, references = _placed(X, y)
         value = score(data, self._fitted(), references, metric=metric)
         return value if metric.higher_is_better else -value
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The options by name."""
-        return {name: getattr(self, name) for name in _OPTIONS}
+        return {name: getattr(self, name) for name in _DEFAULTS}
 
     def set_params(self, **options: Any) -> Reranker:
         """Change options; they take effect at the next ``fit``."""
         for name in options:
-            if name not in _OPTIONS:
-                raise unknown_name("option of Reranker", name, _OPTIONS)
+            if name not in _DEFAULTS:
+                raise unknown_name("option of Reranker", name, _DEFAULTS)
         for name, value in options.items():
             setattr(self, name, value)
         return self
@@ -145,12 +106,7 @@ class Reranker:
         return f"Reranker({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
 
-_DEFAULTS = {
-    name: parameter.default
-    for name, parameter in inspect.signature(Reranker.__init__).parameters.items()
-    if name != "self"
-}
-_OPTIONS = tuple(_DEFAULTS)
+_DEFAULTS = {each.name: each.default for each in fields(Tuning)}
 
 
 def _is_default(name: str, value: Any) -> bool:

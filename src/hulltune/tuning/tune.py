@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from hulltune._version import __version__
-from hulltune.arrays import Bools, Int64s, as_whole, take_plain_numbers
+from hulltune.arrays import Bools, Int64s, take_plain_numbers
 from hulltune.data.dataset import Dataset
-from hulltune.defaults import DEFAULT_SEARCH, MOST_RUNS
-from hulltune.errors import InputError, check_most
+from hulltune.errors import InputError
 from hulltune.formats.read import read
 from hulltune.interrupts import interrupts_set, is_interrupt
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import error_counts
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store, opened
+from hulltune.options import Tuning, by_keyword
 from hulltune.search.constraints import Constraints
 from hulltune.search.outputs import Outputs
 from hulltune.search.problem import Picks, Problem
@@ -31,7 +31,7 @@ from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Found, Report, Setting, Start, Status, Strategy
 from hulltune.threads import check_threads, each
 from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
-from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_references, as_weights, judged, like
+from hulltune.tuning.inputs import DataLike, ReferencesLike, as_references, as_weights, judged, like
 from hulltune.tuning.oracle import Oracle, oracle_of
 from hulltune.tuning.picks import Reranked
 from hulltune.tuning.regularising import automatic, checked_strength, described, penalised_find, penalty_of
@@ -63,47 +63,18 @@ class Progress:
 ShowProgress = Callable[[Progress], None]
 
 
-def tune(
-    data: DataLike,
-    references: ReferencesLike = None,
-    *,
-    metric: str | Metric = "bleu",
-    start: WeightsLike | None = None,
-    search: str | Strategy = DEFAULT_SEARCH,
-    constraints: Constraints | None = None,
-    seed: int = 1,
-    threads: int | None = None,
-    heldout: DataLike | None = None,
-    folds: int = 0,
-    replicates: int = 1,
-    also: Sequence[str | Metric] | None = None,
-    oracle: bool = True,
-    tolerance: float | None = None,
-    regularise: float | str | None = None,
-    store: Store | str | Path | None = None,
-    questions: str | Path | None = None,
-    progress: ShowProgress | None = None,
-) -> TuneResult:
+@by_keyword(Tuning)
+def tune(data: DataLike, references: ReferencesLike, tuning: Tuning) -> TuneResult:
     """Tune the weights of a linear model over candidate lists, lattices or hypergraphs, exactly, against a metric.
 
-    Data: ``data`` is a Dataset, or anything that ``read`` takes. ``references`` is a file (several as Path objects) or
+    ``data`` is a Dataset, or anything that ``read`` takes. ``references`` is a file (several as Path objects) or
     texts; None if the data carry them, or if the metric needs none. ``metric`` is a name, an expression or a Metric;
     "mean:column=correct" averages a column of the candidates, which is then no feature.
 
-    Search: ``start`` has the first weights (by default equal ones over scaled features), and ``constraints`` limits all
-    weights. ``search`` is a Strategy, or the name of one with its default options: "cma" (LineCma), "random" (Climb),
+    ``search`` is a Strategy, or the name of one with its default options: "cma" (LineCma), "random" (Climb),
     "coordinate", "powell", "gradient", or "certified", which proves that no weights are better
-    (``result.certificate``). The result depends on the seed, but not on ``threads``.
-    ``regularise`` is the score that a change of one typical weight by its own size must gain, or "auto", which finds it
-    by cross-validation (``result.regularisation``).
-
-    Result: ``heldout`` data (with their own references) are scored with the weights; ``folds`` cross-validates.
-    ``replicates`` is the number of seeds to run, from ``seed`` on; the result is that of the first, and
-    ``result.replicates`` has the scores of all. ``also`` are metrics that are shown but not tuned on (None: the common
-    text metrics, if ``metric`` is one of them). Without ``oracle`` the best picks are not looked for. ``tolerance``
-    is how much worse than tuned the score may be in the ranges of ``result.sensitivity`` (None: a tenth of a percent).
-    ``store`` keeps statistics across runs. ``questions`` is the file for the questions of a metric that waits for
-    answers. Ctrl-C ends the search with the best weights so far (``result.interrupted``).
+    (``result.certificate``). The result depends on the seed, but not on ``threads``. Ctrl-C ends the search with the
+    best weights so far (``result.interrupted``).
 
     >>> from hulltune import Constraints, tune
     >>> from hulltune.simulate import simulated_task
@@ -113,47 +84,53 @@ def tune(
     (1.0, True)
     """
     began = time.perf_counter()
-    replicates, folds = _whole("replicates", replicates, 1), _whole("folds", folds, 0)
-    check_most("replicates", replicates, MOST_RUNS)
-    if heldout is not None and folds:
-        raise InputError("heldout, folds: give one of them; held-out data are not tuned on anyway")
+    chosen, threads, questions = get_metric(tuning.metric), check_threads(tuning.threads), tuning.questions
     run = Run(
-        strategy=get_strategy(search),
-        constraints=constraints or Constraints(),
-        seed=seed,
-        threads=check_threads(threads),
-        oracle=oracle,
-        tolerance=tolerance,
-        regularise=regularise,
+        strategy=get_strategy(tuning.search),
+        constraints=tuning.constraints or Constraints(),
+        seed=tuning.seed,
+        threads=threads,
+        oracle=tuning.oracle,
+        tolerance=tuning.tolerance,
+        regularise=tuning.regularise,
     )
-    chosen = get_metric(metric)
     with ExitStack() as stack:
-        kept = stack.enter_context(opened(store))
-        found = read(data, threads=run.threads)
-        shown = other_metrics(chosen, also)
+        kept = stack.enter_context(opened(tuning.store))
+        found = read(data, threads=threads)
+        shown = other_metrics(chosen, tuning.also)
         dataset = judged(found, as_references(references), chosen, *shown)
-        problem, *others = _problems(dataset, [chosen, *shown], kept, questions, run.threads)
+        problem, *others = _problems(dataset, [chosen, *shown], kept, questions, threads)
         unseen = None
-        if heldout is not None:
-            unseen = Problem.of(like(dataset, heldout, chosen), chosen, store=kept, questions=questions)
+        if tuning.heldout is not None:
+            unseen = Problem.of(like(dataset, tuning.heldout, chosen), chosen, store=kept, questions=questions)
         taken = time.perf_counter()
-        first = None if start is None else as_weights(start)
+        first = None if tuning.start is None else as_weights(tuning.start)
         result = run.tune(
-            problem, start=first, model=dataset.model, heldout=unseen, folds=folds, others=others,
-            progress=_of_several(progress, 0, replicates),
-        )  # fmt: skip
+            problem,
+            start=first,
+            model=dataset.model,
+            heldout=unseen,
+            folds=tuning.folds,
+            others=others,
+            progress=_of_several(tuning.progress, 0, tuning.replicates),
+        )
         stop = threading.Event()
         with interrupts_set(stop):  # an interrupt must not skip the check, nor lose the weights during it
-            result = replace(result, outputs=_checked_outputs(dataset, problem, result, run.threads))
+            result = replace(result, outputs=_checked_outputs(dataset, problem, result, threads))
         if stop.is_set():
             result = replace(result, interrupted=True)
-        if replicates > 1 and not result.interrupted:
+        if tuning.replicates > 1 and not result.interrupted:
             result = run.replicate(
-                result, problem, replicates, start=first, model=dataset.model, heldout=unseen, progress=progress
+                result,
+                problem,
+                tuning.replicates,
+                start=first,
+                model=dataset.model,
+                heldout=unseen,
+                progress=tuning.progress,
             )
-    reading = taken - began
-    result = replace(result, seconds=time.perf_counter() - began, timings={"reading": reading, **result.timings})
-    return result.with_problem(problem)
+    timings = {"reading": taken - began, **result.timings}
+    return replace(result, seconds=time.perf_counter() - began, timings=timings).with_problem(problem)
 
 
 def other_metrics(metric: Metric, also: Sequence[str | Metric] | None) -> list[Metric]:
@@ -205,13 +182,6 @@ def _at_the_same_places(problem: Problem, picks: Int64s, indices: Int64s | None)
     same: Bools = (indices >= 0) & (picks >= 0)
     same[same] = problem.outputs.corpus.edge_ids[picks[same]] == indices[same]
     return same
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    number = as_whole(value)
-    if number is None or number < least:
-        raise InputError(f"{name}: expected at least {least}, got {value!r}")
-    return number
 
 
 @dataclass(frozen=True)
