@@ -163,7 +163,7 @@ def forest_lines(sizes: Sizes, count: int) -> int:
     problem = Problem.of(forests(sizes.lattices), "bleu")
     lines = np.array(random_directions(16, np.ones(6), np.random.default_rng(1)))
     ends = np.tile([-np.inf, np.inf], (16, 1))
-    found = problem.surfaces(np.ones(6), lines, ends, judged=False, runner=runner_of(count))
+    found = problem.surfaces(np.ones(6), lines, ends, runner=runner_of(count))
     return sum(len(surface.breakpoints) for surface in found)
 
 

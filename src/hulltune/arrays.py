@@ -7,6 +7,7 @@ import numbers
 import operator
 from collections.abc import Iterable
 from decimal import Decimal
+from fractions import Fraction
 from functools import reduce
 from typing import Any, TypeAlias
 
@@ -50,6 +51,15 @@ def as_whole(value: Any) -> int | None:
         return operator.index(value) if getattr(value, "ndim", 0) == 0 else None
     except TypeError:
         return None
+
+
+def decimals(values: NDArray[Any]) -> list[Fraction]:
+    """The exact numbers that floats are written as: the shortest decimals that are read as the same floats.
+
+    So features of a file are the numbers in the file, and 0.1 + 0.2 is 0.3. Digits beyond the seventeenth (of doubles)
+    are lost when a file is read.
+    """
+    return [Fraction(str(value)) for value in values]
 
 
 def plain_sum(values: Iterable[float]) -> float:

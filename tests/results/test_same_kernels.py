@@ -38,11 +38,8 @@ def own() -> Answers:
 
 
 def rounds(call: str) -> bool:
-    """Whether a kernel rounds numbers on the way to its answer: it has floats, and does not judge exactly.
-
-    To compile a judge takes 15 s and more; the kernels that it is made of are in the others, too.
-    """
-    return ("f8" in call or "float" in call) and not call.startswith("judged_")
+    """Whether a kernel rounds numbers on the way to its answer: it has floats."""
+    return "f8" in call or "float" in call
 
 
 @pytest.mark.parametrize("cpu", [pytest.param(None, marks=LONG, id="this CPU"), pytest.param("generic", id="generic")])

@@ -70,7 +70,7 @@ def test_no_point_of_a_grid_is_better_than_the_chosen_one(given_: tuple[int, str
     )
     intervals, _ = compiled.intervals(origin, found.directions)
     for line, direction in enumerate(found.directions):
-        (surface,) = plain.surfaces(origin, direction[None], intervals[line][None], judged=False)
+        (surface,) = plain.surfaces(origin, direction[None], intervals[line][None])
         losses = surface.losses(plain.metric.loss)
 
         def value(

@@ -51,7 +51,7 @@ def assert_as_chosen_slowly(
     """Assert that each line of a round is that of its whole surface."""
     intervals, _ = limits.intervals(found.origin, found.directions)
     for line, (direction, interval) in enumerate(zip(found.directions, intervals, strict=True)):
-        (surface,) = problem.surfaces(found.origin, direction[None], interval[None], judged=False)
+        (surface,) = problem.surfaces(found.origin, direction[None], interval[None])
         losses = surface.losses(problem.metric.loss)
         scale = float(np.linalg.norm(found.origin) / np.linalg.norm(direction))
         step = choose(

@@ -265,16 +265,16 @@ def test_parts_of_lines_are_all_lines_in_order(sizes: list[int], count: int, mos
 @pytest.mark.parametrize("make", PROBLEMS)
 @pytest.mark.parametrize("runner", [CallingThread, lambda: Threads(2)])
 def test_memory_that_is_used_again_changes_no_answer(make: Callable[[], Problem], runner: Callable[[], Runner]) -> None:
-    """Lines of the grid over lists reuse the arrays of earlier answers; that may change neither of them."""
+    """Lines over lists reuse the arrays of earlier answers; that may change neither of them."""
     problem, asked = make(), runner()
     batches = [lines(count, seed) for seed, count in enumerate((3, 16, 1, 33, 17, 2, 33))]
-    fresh = [told(make().surfaces(*batch, judged=False)) for batch in batches]
+    fresh = [told(make().surfaces(*batch)) for batch in batches]
     lasting = problem.search(*batches[1], runner=asked)  # not released: it is the caller's
     before = texts_along(problem, lasting)
     kept = []
     for _ in range(2):
         for batch, expected in zip(batches, fresh, strict=True):
-            surfaces = problem.surfaces(*batch, judged=False, runner=asked)
+            surfaces = problem.surfaces(*batch, runner=asked)
             assert told(surfaces) == expected
             kept.append((surfaces, expected))
     for surfaces, expected in kept:
@@ -288,10 +288,10 @@ def test_memory_that_is_used_again_changes_no_answer(make: Callable[[], Problem]
 def test_an_answer_of_a_part_of_the_sentences_is_nobody_elses_memory() -> None:
     problem = lists()
     part = problem.subset(np.arange(29, 0, -2))
-    expected = told(part.surfaces(*lines(16), judged=False))
-    problem.surfaces(*lines(16, 2), judged=False)
-    part.surfaces(*lines(5, 3), judged=False)
-    assert told(part.surfaces(*lines(16), judged=False)) == expected
+    expected = told(part.surfaces(*lines(16)))
+    problem.surfaces(*lines(16, 2))
+    part.surfaces(*lines(5, 3))
+    assert told(part.surfaces(*lines(16))) == expected
 
 
 @pytest.mark.parametrize("make", PROBLEMS)

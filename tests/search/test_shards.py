@@ -57,13 +57,13 @@ def assert_surfaces_agree(problem: Problem, origin: Any, directions: Any, interv
     origin, directions, intervals = np.array(origin), np.array(directions), np.array(intervals)
     shard, weights = whole(problem), np.vstack([origin, directions])
     fast = shard._list_lines(weights, intervals)
-    general, exact = shard._envelopes(weights, intervals, False), shard._envelopes(weights, intervals, True)
+    general = shard._envelopes(weights, intervals)
     surfaces = problem.surfaces(origin, directions, intervals, runner=Threads(threads))
     for number, surface in enumerate(surfaces):
         if fast is not None:
             np.testing.assert_array_equal(fast.lefts[number], general.lefts[number])
             np.testing.assert_array_equal(fast.outputs[number], general.outputs[number])
-        slow = slow_surface(problem, Line(intervals[number, 0], exact.lefts[number], exact.outputs[number]))
+        slow = slow_surface(problem, Line(intervals[number, 0], general.lefts[number], general.outputs[number]))
         np.testing.assert_array_equal(surface.breakpoints, slow.breakpoints)
         assert np.all(np.diff(surface.breakpoints) > 0)
         np.testing.assert_array_equal(surface.statistics, slow.statistics)

@@ -54,11 +54,10 @@ def assert_same_answers(dense: Corpus, origin: Any, directions: Any, interval: t
     assert_equal([feature_units(corpus) for corpus in (dense, sparse)])
     shards = [whole(problem_of(corpus)) for corpus in (dense, sparse)]
     assert_equal([shard.winners(weights[0]) for shard in shards])
-    for judged in (False, True):
-        changes = [shard.changes(weights, intervals, judged) for shard in shards]
-        for number in range(len(directions)):
-            assert_equal([each.lefts[number] for each in changes])
-            assert_equal([each.outputs[number] for each in changes])
+    changes = [shard.changes(weights, intervals) for shard in shards]
+    for number in range(len(directions)):
+        assert_equal([each.lefts[number] for each in changes])
+        assert_equal([each.outputs[number] for each in changes])
     fast = [shard._list_lines(weights, intervals) is None for shard in shards]
     assert fast[0] == fast[1]
     assert_equal([decode(corpus, weights[0]).derivation_edges for corpus in (dense, sparse)])

@@ -13,8 +13,6 @@ What is where:
 - outputs/: output, nearest_output, texts (of candidates)
 - surfaces/: from envelopes to the next step: joining, surface, line_surface, rows, line_minima, bins, rough_kinds,
   steps, step_limits
-- judging/: exact judging: judge, near_ties (in forests), rounding (bounds), exact_features (what numbers mean),
-  pairs (of doubles), wholes (whole numbers)
 - certify/: certified search: certify, choices
 - metrics/: tokens, ngrams, edits, ter, scores
 - reading/: lists: moses, moses_fields, moses_tables; lattices: fst_binary, fst_text, slf; what readers share:

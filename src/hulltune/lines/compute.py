@@ -105,7 +105,7 @@ def envelopes(
     weights = np.stack(rows)
     scorer = EdgeScorer(corpus) if scorer is None else scorer
     threads = check_threads(threads)
-    scorer.prepare(exact=True, each=lambda call, parts: each(call, parts, threads))
+    scorer.prepare(each=lambda call, parts: each(call, parts, threads))
     workplace = threading.local()
 
     def search(block: Block) -> Answer:
@@ -132,30 +132,27 @@ def search_block(
     *,
     method: str = "auto",
     derivations: bool = True,
-    judged: bool = True,
 ) -> Answer:
     """The kernel's answer for a range of sentences. With method "auto" they are all lists, or none of them is.
 
     ``weights`` has the origin, then the directions. An answer may be large, its derivations most of all: reduce it to
-    what is needed while it is still in the cache. Answers that are not ``judged`` are those of the grid: breakpoints
-    are off in their last bits, and where lines all but meet there are segments too many or too few.
+    what is needed while it is still in the cache.
     """
     corpus = scorer.corpus
     first, last = block
     scores, exponents = scorer.scores(first, last, weights, room)
-    judging = scorer.judging(first, last, weights) if judged else scorer.no_judging(weights)
     answer: Answer
     if method == "scan" or (method == "auto" and corpus.node_offsets[first + 1] - corpus.node_offsets[first] == 1):
         from hulltune.kernels.lists.envelopes import list_envelopes
 
-        answer = list_envelopes(corpus.sentence_edges, first, last, scores, exponents, intervals, judged, *judging[:3])
+        answer = list_envelopes(corpus.sentence_edges, first, last, scores, exponents, intervals)
         return answer
     from hulltune.kernels.forests.envelopes import envelopes as forest_envelopes
 
     try:
         answer = forest_envelopes(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, first, last,
-            scores, exponents, intervals, METHODS.index(method), derivations, judged, *judging,
+            scores, exponents, intervals, METHODS.index(method), derivations,
         )  # fmt: skip
     except MemoryError:
         raise InputError(

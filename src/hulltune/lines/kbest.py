@@ -21,10 +21,8 @@ from hulltune.threads import check_threads, each
 PATIENCE = 200_000
 """Duplicates in a sentence after which the search for distinct outputs gives up."""
 
-Search = Callable[[int, int, Floats, Int64s, Floats, EdgeScorer], tuple[Any, ...]]
-"""A function that finds derivations of a range of sentences, given the grid scores of their edges, the exponents, the
-weights, and the scorer.
-"""
+Search = Callable[[int, int, Floats, Int64s], tuple[Any, ...]]
+"""A function that finds derivations of a range of sentences, given the grid scores of their edges and the exponents."""
 
 
 def kbest(
@@ -55,15 +53,12 @@ def kbest(
     check_positive("k", k)
     check_positive("patience", patience)
 
-    def search(
-        first: int, last: int, scores: Floats, exponents: Int64s, vector: Floats, scorer: EdgeScorer
-    ) -> tuple[Any, ...]:
+    def search(first: int, last: int, scores: Floats, exponents: Int64s) -> tuple[Any, ...]:
         from hulltune.kernels.forests.kbest import k_best
 
         counts, grid_scores, starts, edges, complete = k_best(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails,
             corpus.label_offsets, corpus.labels, first, last, scores, k, distinct, patience,
-            scorer.exact_features, vector, scorer.bounds(first, last, vector[None, :])[0], scorer.longest,
         )  # fmt: skip
         return counts, np.ldexp(grid_scores, np.repeat(exponents, counts)), starts, edges, complete
 
@@ -79,12 +74,12 @@ def search_derivations(
     if scorer is not None and scorer.corpus is not corpus:
         raise InputError("scorer: made for another corpus; use EdgeScorer(corpus) of this corpus")
     scorer = EdgeScorer(corpus) if scorer is None else scorer
-    scorer.prepare(exact=True)
+    scorer.prepare()
 
     def work(block: Block) -> tuple[Any, ...]:
         scores, exponents = scorer.scores(*block, vector[None, :])
         try:
-            return search(*block, scores[0], exponents[0], vector, scorer)
+            return search(*block, scores[0], exponents[0])
         except MemoryError:
             raise InputError(
                 f"sentences {block[0]} to {block[1] - 1}: out of memory; ask for fewer derivations"

@@ -51,7 +51,7 @@ def sample(
     if number is None or not 0 <= number < 2**64:
         raise InputError(f"seed: expected a whole number from 0 to 2^64 − 1, got {seed!r}")
 
-    def search(first: int, last: int, scores: Floats, exponents: Int64s, *_: Any) -> tuple[Any, ...]:
+    def search(first: int, last: int, scores: Floats, exponents: Int64s) -> tuple[Any, ...]:
         from hulltune.kernels.forests import sampling
 
         with np.errstate(over="ignore", under="ignore"):  # scale inf draws only the best, 0 all alike

@@ -18,7 +18,6 @@ from hulltune.threads import Each, one_by_one
 LARGEST_EXPONENT = 970  # a score has up to 52 bits above the grid's exponent, and 2^1023 is the largest double
 
 NO_OFFSETS, NO_COLUMNS = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
-NO_DOUBLES, NO_SINGLES = np.zeros(0), np.zeros(0, dtype=np.float32)
 AT_ONCE = 1 << 15
 """Edges whose tables are computed as one part of the work."""
 
@@ -63,56 +62,6 @@ class EdgeScorer:
             raise InputError("weights: the scores of derivations overflow; use smaller weights or rescale the features")
         return out, exponents
 
-    def bounds(self, first: int, last: int, weights: Floats) -> Floats:
-        """Bounds on the rounding of derivations' grid scores, in units of the grid (rows of weights, sentences)."""
-        from hulltune.kernels.judging import rounding
-
-        corpus = self.corpus
-        if isinstance(corpus.features, DenseFeatures):
-            return rounding.dense_bounds(first, last, weights, self._magnitudes, self.longest)
-        return rounding.sparse_bounds(self.exact_features, corpus.sentence_edges, first, last, weights, self.longest)
-
-    def judging(self, first: int, last: int, weights: Floats) -> tuple[Any, Floats, Floats, Floats]:
-        """What kernels judge envelopes by: exact features, weights, bounds of rounding, and longest derivations."""
-        return self.exact_features, weights, self.bounds(first, last, weights), self.longest
-
-    def no_judging(self, weights: Floats) -> tuple[Any, Floats, Floats, Floats]:
-        """Stand-ins for ``judging`` where kernels do not judge."""
-        from hulltune.kernels.judging.exact_features import ExactFeatures
-
-        nothing = NO_COLUMNS, NO_OFFSETS, NO_DOUBLES, NO_OFFSETS, NO_OFFSETS
-        singles, doubles = _by_precision(NO_DOUBLES)
-        features = ExactFeatures(singles, doubles, 0, NO_OFFSETS, NO_COLUMNS, NO_OFFSETS, *nothing)
-        return features, weights, NO_DOUBLES.reshape(0, 0), NO_DOUBLES
-
-    @cached_property
-    def longest(self) -> Floats:
-        """The number of edges of each sentence's longest derivation."""
-        from hulltune.kernels.forests.depths import longest_derivations
-
-        corpus = self.corpus
-        return longest_derivations(corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails)
-
-    @cached_property
-    def exact_features(self) -> Any:
-        """The numbers that the features mean: a kernels.exact_features.ExactFeatures. O(edges × features)."""
-        from hulltune.kernels.judging import exact_features as exact
-
-        corpus = self.corpus
-        if isinstance(corpus.features, DenseFeatures):
-            columns = self._columns
-            singles, doubles = _by_precision(columns.reshape(-1))
-            return exact.ExactFeatures(
-                singles, doubles, columns.shape[1], NO_OFFSETS, NO_COLUMNS,
-                *self._meanings(columns),
-            )  # fmt: skip
-        offsets, columns, values = corpus.features.offsets, corpus.features.columns, corpus.features.values
-        singles, doubles = _by_precision(values)
-        return exact.ExactFeatures(
-            singles, doubles, 0, offsets, columns,
-            *exact.sparse_meanings(offsets, columns, values, corpus.sentence_edges),
-        )  # fmt: skip
-
     @cached_property
     def list_features(self) -> Any:
         """The features of lists as their kernels take them: a kernels.list_features.ListFeatures."""
@@ -138,15 +87,10 @@ class EdgeScorer:
         one_node: Bools = np.diff(self.corpus.node_offsets) == 1
         return one_node
 
-    def prepare(self, *, exact: bool = False, each: Each = one_by_one) -> None:
-        """Compute the tables now, so that several threads do not compute them at once; with those of exact judging.
-
-        ``each`` says who computes their parts.
-        """
+    def prepare(self, *, each: Each = one_by_one) -> None:
+        """Compute the tables now, in parts that ``each`` runs, so that several threads do not compute them at once."""
         with self._lock:
             self._each = each
-            if exact:
-                _ = self.longest, self.exact_features
             if isinstance(self.corpus.features, DenseFeatures):
                 _ = self._magnitudes
             if np.any(self._is_list):
@@ -177,16 +121,6 @@ class EdgeScorer:
             )
         return bounds
 
-    def _meanings(self, columns: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-        """The last six fields of ExactFeatures for a matrix by column, from those of parts of the sentences."""
-        from hulltune.kernels.judging.exact_features import dense_meanings
-
-        edges, parts = self.corpus.sentence_edges, self.corpus.parts(AT_ONCE)
-        found = self._each(lambda some: dense_meanings(columns, edges[some.start : some.stop + 1]), parts)
-        sizes = np.concatenate([np.diff(offsets) for offsets, *_ in found])
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return offsets, *map(np.concatenate, list(zip(*found, strict=True))[1:])
-
     def _ranges(self) -> Floats:
         """The largest difference between edges of each sentence in each feature of a matrix, at most the largest
         double.
@@ -203,8 +137,3 @@ class EdgeScorer:
 
         self._each(fill, range(ranges.shape[1] if filled.any() else 0))
         return np.minimum(ranges, np.finfo(np.float64).max)
-
-
-def _by_precision(values: NDArray[Any]) -> tuple[NDArray[np.float32], Floats]:
-    """The values as singles and as doubles, one of them empty: kernels that judge read either."""
-    return (values, NO_DOUBLES) if values.dtype == np.float32 else (NO_SINGLES, values)

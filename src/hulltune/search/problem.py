@@ -278,7 +278,7 @@ class Problem:
 
     def search(self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE) -> list[Line]:
         """The winning outputs along several directions, each within its interval."""
-        found = runner.ask(self._cut(runner), "changes", np.vstack([origin, directions]), intervals, True)
+        found = runner.ask(self._cut(runner), "changes", np.vstack([origin, directions]), intervals)
         return _lines(joined(found, runner, []), intervals)
 
     def surface(self, line: Line) -> ErrorSurface:
@@ -289,25 +289,21 @@ class Problem:
         return ErrorSurface.along(line.low, line.lefts, line.outputs, row_of, others, self.table, compact)
 
     def surfaces(
-        self, origin: Floats, directions: Floats, intervals: Floats, *, judged: bool = True, runner: Runner = HERE
+        self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE
     ) -> list[ErrorSurface]:
         """The error surfaces along several directions, each within its interval; see ``changes``."""
-        with self.changes(origin, directions, intervals, judged=judged, runner=runner) as changes:
+        with self.changes(origin, directions, intervals, runner=runner) as changes:
             self.learn(changes, runner)
             self.memory.compact(each=runner.each)  # before the lines, each of which needs it
             return runner.each(self.surface, _lines(changes, intervals))
 
     @contextmanager
     def changes(
-        self, origin: Floats, directions: Floats, intervals: Floats, *, judged: bool = True, runner: Runner = HERE
+        self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE
     ) -> Iterator[Changes]:
-        """The winning outputs along several directions, as packed arrays, whose memory is used again afterwards.
-
-        Those that are not ``judged`` (see lines.compute.search_block) are faster, and enough to choose a step that
-        decoding confirms.
-        """
+        """The winning outputs along several directions, as packed arrays, whose memory is used again afterwards."""
         shards = self._cut(runner)
-        found = runner.ask(shards, "changes", np.vstack([origin, directions]), intervals, judged)
+        found = runner.ask(shards, "changes", np.vstack([origin, directions]), intervals)
         whole = joined(found, runner, self._line_rooms)
         yield whole
         for shard, changes in zip(shards, found, strict=True):

@@ -140,15 +140,13 @@ class Shard:
         self._rooms: list[tuple[Floats, Int32s]] = []
         self._score_rooms: list[Floats] = []
 
-    def changes(self, weights: Floats, intervals: Floats, judged: bool) -> Changes:
-        """The segments along lines from the first row of ``weights``, in the direction of each other row: the exact
-        ones, or those of the grid, which are not ``judged``.
+    def changes(self, weights: Floats, intervals: Floats) -> Changes:
+        """The segments along lines from the first row of ``weights``, in the direction of each other row.
 
-        On the grid lists cost one pass over the features for every 16 directions, forests a few Viterbi passes for
-        each direction.
+        Lists cost one pass over the features for every 16 directions, forests a few Viterbi passes for each direction.
         """
-        found = self._list_lines(weights, intervals) if self.are_lists and not judged else None
-        return self._envelopes(weights, intervals, judged) if found is None else found
+        found = self._list_lines(weights, intervals) if self.are_lists else None
+        return self._envelopes(weights, intervals) if found is None else found
 
     def winners(self, weights: Floats) -> Int64s:
         """The output of each sentence with the highest score, of equals the first; −1 where there is none."""
@@ -156,7 +154,7 @@ class Shard:
         if found is not None:
             return found
         no_direction = np.zeros((1, len(weights)))
-        changes = self._envelopes(np.concatenate([weights[None, :], no_direction]), WHOLE_LINE, True)
+        changes = self._envelopes(np.concatenate([weights[None, :], no_direction]), WHOLE_LINE)
         edges = self.sentences.corpus.sentence_edges[self.first : self.last + 1]
         winners = np.full(self.last - self.first, -1, dtype=np.int64)
         winners[np.diff(edges) > 0] = changes.outputs[0]
@@ -166,7 +164,7 @@ class Shard:
         """The derivations that win somewhere on the lines, once for each segment, with the sums of their features."""
         corpus = self.sentences.corpus
         outputs, owners, sums = [], [], []
-        for block, _, answer in self._search(weights, intervals, True):
+        for block, _, answer in self._search(weights, intervals):
             cells, _, offsets, edges, _ = answer
             directions = (len(cells) - 1) // (block[1] - block[0])
             owner = np.repeat(np.tile(np.arange(*block), directions), np.diff(cells))
@@ -216,11 +214,11 @@ class Shard:
             found[found >= 0] = self.sentences.edge_numbers[found[found >= 0]]
         return found
 
-    def _envelopes(self, weights: Floats, intervals: Floats, judged: bool) -> Changes:
+    def _envelopes(self, weights: Floats, intervals: Floats) -> Changes:
         """The segments by the general kernels: scores of all edges, envelopes, and the outputs of derivations."""
         lefts: list[list[Floats]] = [[] for _ in intervals]
         outputs: list[list[Int32s]] = [[] for _ in intervals]
-        for block, first, answer in self._search(weights, intervals, judged):
+        for block, first, answer in self._search(weights, intervals):
             numbers = self._outputs_of(block, answer)
             ends = answer[0][:: block[1] - block[0]].tolist()
             for direction, (begin, end) in enumerate(itertools.pairwise(ends), start=first):
@@ -234,13 +232,13 @@ class Shard:
             ends=ends,
         )
 
-    def _search(self, weights: Floats, intervals: Floats, judged: bool) -> Iterator[tuple[Block, int, Answer]]:
+    def _search(self, weights: Floats, intervals: Floats) -> Iterator[tuple[Block, int, Answer]]:
         """Each block of the shard with the answer of the general kernels for the directions from a number on.
 
         It is one answer for all directions, but for a sentence so large that its scores would take too much memory.
         """
         sentences = self.sentences
-        sentences.scorer.prepare(exact=judged)
+        sentences.scorer.prepare()
         try:
             room = self._score_rooms.pop()
         except IndexError:
@@ -251,7 +249,7 @@ class Shard:
             for first in range(0, len(intervals), at_once):
                 some = slice(first, first + at_once)
                 rows = weights if at_once >= len(intervals) else np.vstack([weights[:1], weights[1:][some]])
-                for answer in self._answers(block, rows, intervals[some], room, judged):
+                for answer in self._answers(block, rows, intervals[some], room):
                     yield block, first, answer
         self._score_rooms.append(room)
 
@@ -259,9 +257,7 @@ class Shard:
         """Whether a block is one sentence with very long derivations."""
         return not self.are_lists and block[1] == block[0] + 1 and self.sentences.longest[block[0]] > LONG
 
-    def _answers(
-        self, block: Block, weights: Floats, intervals: Floats, room: Floats, judged: bool
-    ) -> Iterator[Answer]:
+    def _answers(self, block: Block, weights: Floats, intervals: Floats, room: Floats) -> Iterator[Answer]:
         """The answer of the general kernels, in parts for a sentence with long derivations along its one direction.
 
         Thousands of segments with derivations of thousands of edges would fill the memory. So the segments come first,
@@ -269,9 +265,9 @@ class Shard:
         """
         scorer = self.sentences.scorer
         if not self._is_long(block):
-            yield search_block(scorer, block, weights, intervals, room, judged=judged)
+            yield search_block(scorer, block, weights, intervals, room)
             return
-        _, segments, *_ = search_block(scorer, block, weights, intervals, room, derivations=False, judged=judged)
+        _, segments, *_ = search_block(scorer, block, weights, intervals, room, derivations=False)
         ends = np.append(segments[:, 0], intervals[0, 1])
         longest = float(self.sentences.longest[block[0]])
         at_once = max(int(MOST_EDGES / longest), 1)
@@ -280,7 +276,7 @@ class Shard:
             part = np.array([[_inside(*ends[first : first + 2].tolist()), _inside(*ends[last : last + 2].tolist())]])
             if first == last:  # an interval must have some width, within the only segment
                 part[0, 1] = _inside(part[0, 0], float(ends[last + 1]))
-            _, _, offsets, edges, passes = search_block(scorer, block, weights, part, room, judged=judged)
+            _, _, offsets, edges, passes = search_block(scorer, block, weights, part, room)
             if len(offsets) != last - first + 2:
                 raise InputError(
                     f"sentence {block[0]}: derivations of up to {longest:,.0f} edges, on segments too thin to be "

@@ -136,7 +136,7 @@ def _search_some(
     if not len(lines):
         return Round(origin, current_loss, numbers, lines, np.empty(0), np.empty(0), points)
     scales = _sizes_beside(origin, lines)
-    with problem.changes(origin, lines, intervals, judged=False, runner=runner) as changes:
+    with problem.changes(origin, lines, intervals, runner=runner) as changes:
         if problem.penalty is None:
             steps = _steps(problem, changes, intervals, current_loss, policy, scales, points, runner)
         else:

@@ -19,7 +19,6 @@ from hulltune import read
 from hulltune.metrics import Given, Meteor, ScoreTable
 from hulltune.metrics.bounds import Ranges
 from hulltune.search.certified import search as search_module
-from hulltune.search.certified.candidates import meant
 from hulltune.search.certified.cell import extents
 from hulltune.search.certified.certify import certify
 from hulltune.search.certified.search import Limits
@@ -27,7 +26,6 @@ from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import as_dataset
-from tests import exact_oracle
 from tests.search.certified.small_problems import certified, small_problem
 
 
@@ -200,12 +198,6 @@ def test_sums_that_only_rounding_tells_apart_tie() -> None:
     assert found.loss == float(problem.metric.loss(problem.picks(found.weights).total))
     swapped = certified(problem_of(lists[0][::-1], lists[1]), tie=[["x", "y"]])
     assert (swapped.loss, swapped.certificate.gap) == (0.0, 0.0)
-
-
-@given(st.lists(st.integers(-(10**16), 10**16), min_size=1, max_size=4), st.integers(0, 24), st.booleans())
-def test_features_mean_what_the_referee_says(numbers: list[int], places: int, spoilt: bool) -> None:
-    values = [number / 10**places for number in [1, *numbers]] + [1.0 / 3.0] * spoilt
-    assert meant(np.array(values)) == exact_oracle.meant(values)
 
 
 @settings(max_examples=25, deadline=None)

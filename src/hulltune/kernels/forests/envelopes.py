@@ -1,4 +1,4 @@
-"""Envelopes of many forests along many directions in one call: those of the grid, judged (list_envelopes.py: lists)."""
+"""Envelopes of many forests along many directions in one call."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ import numpy as np
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels.forests.hull import hull_envelope
 from hulltune.kernels.forests.lanes import END, backtrack, crossing_point, lanes_envelope, viterbi_pass
-from hulltune.kernels.judging.exact_features import ExactFeatures, digit_width, first_digits, most_digits
-from hulltune.kernels.judging.judge import Exact, Found, Scores, exact_lines, found_room
-from hulltune.kernels.judging.near_ties import Place, near_ties_of_forest, pool_room, walk_room
-from hulltune.kernels.judging.pairs import split_rows
 from hulltune.kernels.load.jit import kernel
 from hulltune.kernels.scores.exact import NEAR, clip
 from hulltune.kernels.scores.segments import Units, grid_breakpoints, segments_room, to_grid, with_room, write_segments
@@ -121,15 +117,20 @@ def compact_derivations(places: Int64s, edges: Int32s) -> tuple[Int64s, Int32s]:
 
 @kernel
 def envelopes(
-    node_offsets: Int64s, edge_offsets: Int64s, tail_offsets: Int64s, tails: Int32s, first_sentence: int,
-    last_sentence: int, scores: Floats, exponents: Int64s, intervals: Floats, method: int, with_derivations: bool,
-    judged: bool, features: ExactFeatures, weights: Floats, bounds: Floats, longest: Floats,
-) -> tuple[Int64s, Floats, Int64s, Int32s, int]:  # fmt: skip
-    """Envelopes of forests along the directions in rows 1, 2, … of ``weights`` from row 0; ``scores``, with
-    ``exponents``, are those of the grid. Each direction has its own interval.
-
-    If ``judged`` they are exact, by ``bounds`` on the rounding of scores and the numbers of edges of the ``longest``
-    derivations; otherwise features, bounds and these numbers are not read.
+    node_offsets: Int64s,
+    edge_offsets: Int64s,
+    tail_offsets: Int64s,
+    tails: Int32s,
+    first_sentence: int,
+    last_sentence: int,
+    scores: Floats,
+    exponents: Int64s,
+    intervals: Floats,
+    method: int,
+    with_derivations: bool,
+) -> tuple[Int64s, Floats, Int64s, Int32s, int]:
+    """Envelopes of forests along several directions: ``scores``, with ``exponents``, are those of the origin in row 0
+    and of the directions in rows 1, 2, … Each direction has its own interval.
 
     Returns packed arrays: ``offsets`` of the segments of each (direction, sentence), in that order; per segment its
     left end (the interval's own for the first), slope and intercept; offsets and edges of their derivations; and the
@@ -139,24 +140,16 @@ def envelopes(
     offsets = np.zeros((scores.shape[0] - 1) * sentences + 1, np.int64)
     segments = segments_room(1024)
     edges = np.empty(1024, np.int32)
-    edge_count, passes, most_nodes, most_edges, most_used, digits = 0, 0, 1, 0, 0, 0
+    edge_count, passes, most_nodes = 0, 0, 1
     for s in range(first_sentence, last_sentence):
         most_nodes = max(most_nodes, node_offsets[s + 1] - node_offsets[s])
-        most_edges = max(most_edges, edge_offsets[node_offsets[s + 1]] - edge_offsets[node_offsets[s]])
-    if judged:
-        most_used, digits = most_digits(features, first_sentence, last_sentence, longest)
-    walk = walk_room(most_nodes, most_edges)
-    pool, found = pool_room(256, digits), found_room(256, digits)
-    first_digit = np.empty(most_used + 1, np.int64)
-    fractions, weight_exponents = split_rows(weights)
+    best_slopes, best_intercepts = np.empty(most_nodes * LANES), np.empty(most_nodes * LANES)
     base = edge_offsets[node_offsets[first_sentence]]
     for cell in range(offsets.size - 1):
         direction, s = cell // sentences + 1, first_sentence + cell % sentences
         offsets[cell + 1] = offsets[cell]
-        place = Place(
-            node_offsets[s], node_offsets[s + 1], edge_offsets[node_offsets[s]], edge_offsets, tail_offsets, tails
-        )
-        begin, end = place.base - base, edge_offsets[place.last] - base
+        first, last = node_offsets[s], node_offsets[s + 1]
+        begin, end = edge_offsets[first] - base, edge_offsets[last] - base
         if begin == end:  # no derivation, no segment
             continue
         units = Units(
@@ -165,55 +158,17 @@ def envelopes(
         )  # fmt: skip
         low = to_grid(units.low_end, units.slope - units.intercept, NEAR)
         high = to_grid(units.high_end, units.slope - units.intercept, -NEAR)
-        width = digit_width(longest[s]) if judged else 0  # 0: derivations too long to be judged
-        edges_before = edge_count
         line_slopes, line_intercepts, places, edges, edge_count, more_passes = forest_lines(
-            place.first, place.last, edge_offsets, tail_offsets, tails,
+            first, last, edge_offsets, tail_offsets, tails,
             scores[direction, begin:end], scores[0, begin:end], low, high, method,
-            with_derivations or width > 0, walk.best_slopes, walk.best_intercepts, edges, edge_count,
+            with_derivations, best_slopes, best_intercepts, edges, edge_count,
         )  # fmt: skip
         passes += more_passes
         lefts = np.empty(line_slopes.size)
-        if width:
-            grid = Scores(
-                scores[direction, begin:end], scores[0, begin:end],
-                bounds[direction, s - first_sentence], bounds[0, s - first_sentence],
-            )  # fmt: skip
-            exact = Exact(
-                features, s, place.base, first_digit, first_digits(features, s, width, first_digit), width,
-                weights, fractions, weight_exponents, direction,
-            )  # fmt: skip
-            pool, found, count, edges, edge_count = near_ties_of_forest(
-                place, grid, longest[s], exact, low, high, line_slopes, line_intercepts, places,
-                walk, pool, found, edges, edge_count,
-            )  # fmt: skip
-            line_slopes, line_intercepts, places, lefts = _exact_lines(
-                exact, grid, found, line_slopes.size, count, edges
-            )
-        else:
-            grid_breakpoints(line_slopes, line_intercepts, 0, line_slopes.size, units, lefts)
+        grid_breakpoints(line_slopes, line_intercepts, 0, line_slopes.size, units, lefts)
         segments = with_room(segments, offsets[cell] + line_slopes.size)
         offsets[cell + 1] = write_segments(
             line_slopes, line_intercepts, places, lefts, 0, line_slopes.size, units, segments, offsets[cell]
         )
-        if width and not with_derivations:
-            edge_count = edges_before
-            segments.places[offsets[cell] : offsets[cell + 1]] = -1
     derivation_offsets, derivation_edges = compact_derivations(segments.places[: offsets[-1]], edges)
     return offsets, segments.rows[: offsets[-1]], derivation_offsets, derivation_edges, passes
-
-
-@kernel
-def _exact_lines(
-    exact: Exact, grid: Scores, found: Found, lines: int, count: int, edges: Int32s
-) -> tuple[Floats, Floats, Int64s, Floats]:
-    """The exact envelope of lines that were found (judge.exact_lines): sums of grid scores, places, breakpoints."""
-    kept = exact_lines(exact, found, lines, count, edges)
-    slopes, intercepts, places = np.zeros(kept), np.zeros(kept), np.empty(kept, np.int64)
-    for i in range(kept):
-        places[i] = at = found.places[found.order[i]]
-        while edges[at] != END:
-            slopes[i] += grid.slopes[edges[at]]
-            intercepts[i] += grid.intercepts[edges[at]]
-            at += 1
-    return slopes, intercepts, places, found.lefts[:kept].copy()

@@ -3,8 +3,7 @@
 The derivations of a node are ordered by falling score, and among equals by their edges in preorder, the smaller number
 first. The order respects joining: a better part makes a better whole. So the next derivation of a node is a known one
 in which one tail takes its next derivation, or another edge with the best derivations of its tails. Scores are grid
-integers (scores.py); where they differ by no more than their rounding, exact scores are compared, so that the first
-derivation is the one that decoding gives.
+integers (scores.py), whose sums are exact, so that the first derivation is the one that decoding gives.
 
 For distinct outputs, every node keeps only the first derivation of each output: it can replace a later one in any whole
 without a change of the output (Huang, Knight & Joshi 2006 do so for trees).
@@ -34,81 +33,14 @@ from hulltune.kernels.forests.kbest_pool import (
     remember_output,
     with_room,
 )
-from hulltune.kernels.judging.exact_features import ExactFeatures, add_edge, digit_width, first_digits
-from hulltune.kernels.judging.wholes import sign_of_vector
 from hulltune.kernels.load.jit import kernel
 
 
 @kernel
-def _exact_order(graph: Graph, pool: Pool, edge_a: int, tails_a: Int64s, edge_b: int, tails_b: Int64s) -> int:
-    """The sign of the difference of the exact scores of two derivations, each an edge with derivations of its tails.
-
-    Both are walked together, place by place, and parts that they share are passed over. O(edges that are not shared).
-    """
-    vectors = np.zeros((1, graph.first_digits[-1]), np.int64)
-    stack = np.empty((64, 2), np.int64)
-    stack, height = _with_edges(graph, edge_a, tails_a, edge_b, tails_b, vectors, stack, 0)
-    while height:
-        height -= 1
-        a, b = stack[height, 0], stack[height, 1]
-        edge_a, edge_b = (pool.fields[a, EDGE] if a >= 0 else -1), (pool.fields[b, EDGE] if b >= 0 else -1)
-        stack, height = _with_edges(
-            graph, edge_a, _tails_of(graph, pool, a), edge_b, _tails_of(graph, pool, b), vectors, stack, height
-        )
-    return sign_of_vector(
-        graph.features, graph.sentence, graph.first_digits, graph.width, graph.weights, vectors
-    )  # fmt: skip
-
-
-@kernel
-def _tails_of(graph: Graph, pool: Pool, derivation: int) -> Int64s:
-    """The derivations of a derivation's tails; none for −1."""
-    if derivation < 0:
-        return pool.tails[:0]
-    edge, first = pool.fields[derivation, EDGE], pool.fields[derivation, TAILS]
-    return pool.tails[first : first + graph.tail_offsets[edge + 1] - graph.tail_offsets[edge]]
-
-
-@kernel
-def _with_edges(
-    graph: Graph,
-    edge_a: int,
-    tails_a: Int64s,
-    edge_b: int,
-    tails_b: Int64s,
-    vectors: Int64s,
-    stack: Int64s,
-    height: int,
-) -> tuple[Int64s, int]:
-    """Add the features of one edge to the vector and take those of another from it (−1 is none), and put the pairs of
-    their tails that differ on the stack. Returns the stack and its height.
-    """
-    if edge_a != edge_b:
-        if edge_a >= 0:
-            add_edge(graph.features, graph.sentence, edge_a, graph.first_digits, graph.width, 1, vectors, 0)
-        if edge_b >= 0:
-            add_edge(graph.features, graph.sentence, edge_b, graph.first_digits, graph.width, -1, vectors, 0)
-    most = max(tails_a.size, tails_b.size)
-    if height + most > len(stack):
-        stack = np.concatenate((stack, np.empty((len(stack) + most, 2), np.int64)))
-    for i in range(most):
-        a, b = tails_a[i] if i < tails_a.size else -1, tails_b[i] if i < tails_b.size else -1
-        if a != b:
-            stack[height, 0], stack[height, 1] = a, b
-            height += 1
-    return stack, height
-
-
-@kernel
 def _comes_first(graph: Graph, pool: Pool, a: int, b: int) -> bool:
-    """Whether derivation ``a`` of a node comes before ``b``. O(1), but O(edges) where scores are all but equal."""
-    if abs(pool.scores[a] - pool.scores[b]) > graph.tolerance:
+    """Whether derivation ``a`` of a node comes before ``b``. O(1), but O(edges) where scores are equal."""
+    if pool.scores[a] != pool.scores[b]:
         return bool(pool.scores[a] > pool.scores[b])
-    if graph.tolerance > 0.0:
-        tails_a, tails_b = _tails_of(graph, pool, a), _tails_of(graph, pool, b)
-        order = _exact_order(graph, pool, pool.fields[a, EDGE], tails_a, pool.fields[b, EDGE], tails_b)
-        if order != 0:
-            return order > 0
     while True:
         edge = pool.fields[a, EDGE]
         if edge != pool.fields[b, EDGE]:
@@ -184,14 +116,8 @@ def _add(graph: Graph, pool: Pool, node: int, edge: int, like: int, moved: int, 
 
 
 @kernel
-def _tails(graph: Graph, edge: int) -> Int64s:
-    """The best derivations of an edge's tails: the first of each node has its number."""
-    return graph.tails[graph.tail_offsets[edge] : graph.tail_offsets[edge + 1]].astype(np.int64)
-
-
-@kernel
 def _best_of_nodes(graph: Graph, nodes: int, pool: Pool, distinct: bool) -> Pool:
-    """Find the best derivation of every node, among equals that of the first edge: Viterbi, O(edges) but for ties."""
+    """Find the best derivation of every node, among equals that of the first edge: Viterbi, O(edges)."""
     for node in range(nodes):
         begin, end = graph.edge_offsets[graph.first_node + node], graph.edge_offsets[graph.first_node + node + 1]
         best, best_score = begin, 0.0
@@ -199,15 +125,7 @@ def _best_of_nodes(graph: Graph, nodes: int, pool: Pool, distinct: bool) -> Pool
             score = graph.scores[edge - graph.base]
             for slot in range(graph.tail_offsets[edge], graph.tail_offsets[edge + 1]):
                 score += pool.scores[graph.tails[slot]]
-            if (
-                edge == begin
-                or score > best_score + graph.tolerance
-                or (
-                    graph.tolerance > 0.0
-                    and score >= best_score - graph.tolerance
-                    and _exact_order(graph, pool, edge, _tails(graph, edge), best, _tails(graph, best)) > 0
-                )
-            ):
+            if edge == begin or score > best_score:
                 best, best_score = edge, score
         pool, _ = _add(graph, pool, node, best, -1, 0, distinct)
     return pool
@@ -322,17 +240,11 @@ def k_best(
     k: int,
     distinct: bool,
     patience: int,
-    features: ExactFeatures,
-    weights: Floats,
-    bounds: Floats,
-    longest: Floats,
 ) -> tuple[Int64s, Floats, Int64s, Int32s, Bools]:
     """The k best derivations of sentences ``first`` to ``last``: the number of each sentence, their grid scores, the
     offsets of their edges, the edges, and whether the search of each sentence was completed.
 
-    ``scores`` are those of the sentences' edges under ``weights``, with ``bounds`` on their rounding over a derivation.
-    Derivations are in the order of their exact scores; grid scores that rounding puts above the one before are lowered
-    to it. O(edges) for a sentence, and for each further derivation O(1) heap
+    ``scores`` are those of the sentences' edges. O(edges) for a sentence, and for each further derivation O(1) heap
     operations for each of its edges.
     """
     base = edge_offsets[node_offsets[first]]
@@ -346,13 +258,7 @@ def k_best(
         nodes = node_offsets[s + 1] - node_offsets[s]
         if edge_offsets[node_offsets[s + 1]] == edge_offsets[node_offsets[s]]:
             continue
-        width = digit_width(longest[s])
-        first_digit = np.empty(features.used_offsets[s + 1] - features.used_offsets[s] + 1, np.int64)
-        first_digits(features, s, width, first_digit)
-        graph = Graph(
-            node_offsets[s], edge_offsets, tail_offsets, tails, label_offsets, labels, scores, base,
-            s, 2.0 * bounds[s - first] if width else 0.0, features, first_digit, width, weights,
-        )  # fmt: skip
+        graph = Graph(node_offsets[s], edge_offsets, tail_offsets, tails, label_offsets, labels, scores, base)
         room = 2 * nodes + 64
         pool = Pool(
             np.zeros(4, np.int64), np.empty(room), np.empty((room, 7), np.int64), np.empty(2 * room, np.int64),
@@ -367,8 +273,6 @@ def k_best(
                 found_scores = np.concatenate((found_scores, np.empty_like(found_scores)))
                 starts = np.concatenate((starts, np.empty_like(starts)))
             found_scores[found] = pool.scores[derivation]
-            if counts[s - first]:
-                found_scores[found] = min(found_scores[found], found_scores[found - 1])
             edges, edge_count = _write_edges(graph, pool, derivation, edges, edge_count)
             found += 1
             starts[found] = edge_count

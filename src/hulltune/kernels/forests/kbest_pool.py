@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels.judging.exact_features import ExactFeatures
 from hulltune.kernels.load.jit import kernel
 
 EDGE, NODE, TAILS, MOVED, NEXT, CHILD, SIBLING = range(7)
@@ -53,13 +52,6 @@ class Graph(NamedTuple):
     scores: Floats
     """Scores of the edges from number ``base`` on."""
     base: int
-    sentence: int
-    tolerance: float
-    """The difference of scores up to which derivations are compared exactly."""
-    features: ExactFeatures
-    first_digits: Int64s
-    width: int
-    weights: Floats
 
 
 @kernel

@@ -3,8 +3,6 @@
 For each sentence and weight vector a power of two, the grid, is chosen such that the score of every derivation, and so
 every partial sum, is an integer of magnitude at most 2^52 in its units. Scores are held as integer-valued doubles:
 sums and differences are exact, their order does not matter, and nothing over- or underflows.
-
-Rounding may tell derivations apart that are equal in truth: what is shown is therefore judged (judge.py).
 """
 
 from __future__ import annotations

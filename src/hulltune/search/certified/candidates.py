@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hulltune.arrays import Bools, Floats, Int32s, Int64s
+from hulltune.arrays import Bools, Floats, Int32s, Int64s, decimals
 from hulltune.errors import InputError
 from hulltune.memory import check_memory
 from hulltune.search.certified.clock import Clock
@@ -200,8 +200,8 @@ def _first_of_ties(columns: Floats, features: Floats, magnitudes: Floats, axes: 
     """For each candidate, the first of its sentence with the same score all over the space: the one decoding picks.
 
     Candidates tie where their features are equal, or where weights are tied or fixed and the sums of features are
-    exactly equal, as the numbers that the features mean (see kernels.exact_features). Sums that are equal only after
-    rounding stay apart: either candidate may win.
+    exactly equal, as decimals (see arrays.decimals). Sums that are equal only after rounding stay apart: either
+    candidate may win.
     """
     from hulltune.kernels.certify import choices
 
@@ -246,21 +246,8 @@ class _ExactSums:
         first, last = int(self._starts[sentence]), int(self._starts[sentence + 1])
         key = sentence, feature
         if key not in self._meanings:
-            self._meanings[key] = meant(self._columns[feature, first:last])
+            self._meanings[key] = decimals(self._columns[feature, first:last])
         return self._meanings[key][row - first]
-
-
-def meant(values: Floats) -> list[Fraction]:
-    """The numbers that the values of a feature in a sentence mean, as kernels.exact_features says."""
-    from hulltune.kernels.judging.exact_features import DOUBLES, dense_meanings
-
-    _, used, places, *_ = dense_meanings(values[None, :], np.array([0, len(values)]))
-    if not len(used):
-        return [Fraction(0)] * len(values)
-    if places[0] == DOUBLES:
-        return [Fraction(value) for value in values.tolist()]
-    unit = 10 ** int(places[0])
-    return [Fraction(round(Fraction(value) * unit), unit) for value in values.tolist()]
 
 
 @dataclass(frozen=True, eq=False)

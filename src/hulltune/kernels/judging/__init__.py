@@ -1,1 +1,0 @@
-"""Kernels that decide ties by exact arithmetic."""
