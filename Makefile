@@ -25,7 +25,7 @@ kernels: $(STAMP)  ## compile the kernels that have changed
 	$(BIN)/python -m hulltune.kernels.load.building src/hulltune/kernels/compiled > /dev/null
 
 demo: kernels    ## the main job on built-in data: decode, tune, decode again
-	$(BIN)/python examples/demo.py
+	$(BIN)/python examples/decoder/demo.py
 
 test: lint types unit  ## everything: ruff, mypy --strict, all tests
 

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 
 import numpy as np
+from decoder import START_WEIGHTS, Decoder, made_task
 
 import hulltune
 from benchmarks.timing import write_json
 from hulltune import Climb, Dataset
-from hulltune.demo import START_WEIGHTS, built_in_task, built_in_translator, translate_to_lists
 
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
 SIZES = (25, 50, 100, 200, 400)
@@ -35,9 +36,9 @@ def sets() -> dict[str, tuple[Dataset, str]]:
             found[name] = hulltune.read(DATA / folder / file, DATA / folder / "refs.txt"), metric
         else:
             print(f"{name}: left out, there is no ../shared/data/{folder}/{file} beside the checkout")
-    task = built_in_task(800, seed=3)
-    lists = translate_to_lists(built_in_translator(), task.sources, START_WEIGHTS, size=50)
-    found["built-in decoder"] = lists.matched(tuple((reference,) for reference in task.references)), "bleu"
+    task = made_task(800, seed=3)
+    lists = Decoder(task.sources, size=50)(START_WEIGHTS)
+    found["small decoder"] = hulltune.read(lists, list(task.references)), "bleu"
     return found
 
 

@@ -36,6 +36,7 @@ DATA = ROOT.parent / "shared" / "data"
 TURNS = 7
 FEATURES = 15
 WEIGHTS = "--weights lists.w"
+DECODER = "cat lists.moses {{weights}}"
 COMMANDS = {
     "tune, nine candidates": "tune tiny.jsonl --metric wer",
     "tune, lattices": "tune slf --ref lattices.ref --metric wer --restarts 2",
@@ -43,7 +44,7 @@ COMMANDS = {
     "score, all metrics": f"score lists.moses --ref lists.ref.0 {WEIGHTS} --also chrf,chrf++,ter,meteor,wer,cer,mer",
     "kbest": "kbest slf --weights lattices.w --k 3",
     "oracle": "oracle slf --ref lattices.ref --metric wer",
-    "loop": "loop --input loop.de --ref loop.en --nbest 30 --iterations 2 --restarts 1 --run run-{turn}",
+    "loop": f"loop --decoder '{DECODER}' {WEIGHTS} -i lists.ref.0 --ref lists.ref.0 --run run-{{turn}}",
 }
 """A first run of every kind, in a folder with the files of the recorded results. ``{turn}`` is 1 or 2."""
 TARGET_FIRST, TARGET_REAL, TARGET_IMPORT, TARGET_WHEEL = 2.0, 0.7, 0.15, 10.0
@@ -112,9 +113,6 @@ def installed(folder: Path, wheel: Path | None) -> tuple[Path, dict[str, Any], l
 
 def first_and_second(python: Path, folder: Path) -> tuple[dict[str, Any], list[list[object]]]:
     """The costs of a first and a second run of every command, and rows of the table."""
-    timed(
-        [python, "-m", "hulltune", *shlex.split("decode --make 12 --seed 3 --input loop.de --ref loop.en")], cwd=folder
-    )
     rows: list[list[object]] = []
     found: dict[str, Any] = {}
     for name, line in COMMANDS.items():

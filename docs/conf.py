@@ -31,6 +31,7 @@ myst_links_external_new_tab = False
 # Notebooks are run once, and again when their cells or the package change: with the commands of this environment, and
 # with settings of IPython that are the same for all (the kernel tells its errors, not that it talks to itself openly).
 OUT = Path(__file__).parents[1] / "out"
+os.environ["PYTHONPATH"] = str(Path(__file__).parents[1] / "examples")  # the package decoder
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 os.environ["IPYTHONDIR"] = str(OUT / "ipython")
 (OUT / "ipython" / "profile_default").mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Make three reports of the built-in decoder's sentences (lists, lattices, a certified search), and pictures of them.
+"""Make three reports of the small decoder's sentences (lists, lattices, a certified search), and pictures of them.
 
 Run: python examples/report.py [FOLDER] [--pictures FOLDER]
 Pictures need playwright and a Chromium, which `make browser` installs; without one there are none.
@@ -9,11 +9,14 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from hulltune.cli import main
 
+DECODER = Path(__file__).resolve().parent / "decoder"
 WIDTH, HEIGHT = 1100, 900
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 TO_A_GRAPH = """() => {
@@ -36,9 +39,12 @@ def write_reports(folder: Path) -> dict[str, Path]:
     os.chdir(folder)  # so that the pages show short names of files
     common = "--ref dev.en --quiet"
     for line in (
-        "decode --make 60 --seed 3 --input dev.de --ref dev.en",
-        "decode --input dev.de --nbest 30 --output dev.nbest",
-        "decode --input dev.de --lattice --beam 2 --output lattices",
+        "make 60 --seed 3 --input dev.de --ref dev.en",
+        "translate --input dev.de --nbest 30 --output dev.nbest",
+        "translate --input dev.de --lattice --beam 2 --output lattices",
+    ):
+        subprocess.run([sys.executable, DECODER, *line.split()], check=True)
+    for line in (
         f"tune dev.nbest --metric bleu {common} --restarts 6 --report lists.html",
         f"tune lattices --metric wer {common} --restarts 6 --report lattices.html",
         f"tune dev.nbest --metric wer --certify --free lm,backward {common} --report certified.html",

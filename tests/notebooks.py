@@ -105,7 +105,8 @@ def check_kernels() -> None:
 
 def run_in_own_process(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a page in a process of its own with `folder` as its working folder; its output is captured."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    found = os.pathsep.join(map(str, (ROOT, ROOT / "src", ROOT / "examples")))
+    environment = {**os.environ, "PYTHONPATH": found}
     command = [sys.executable, "-m", "tests.notebooks", str(page), "--here"]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 

@@ -6,6 +6,8 @@ import doctest
 import json
 import re
 import shlex
+import subprocess
+import sys
 import warnings
 from collections.abc import Set
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from hulltune.cli import main
 from hulltune.cli.commands import COMMANDS
 from hulltune.cli.help import load
 
@@ -55,6 +58,10 @@ class Page:
         """The words of every `$ hulltune …` on the page, without the `hulltune`."""
         return [shlex.split(line) for line in re.findall(r"^\$ hulltune (.+)$", self.text, flags=re.MULTILINE)]
 
+    def lines(self) -> list[list[str]]:
+        """The words of every `$ …` on the page."""
+        return [shlex.split(line) for line in re.findall(r"^\$ (.+)$", self.text, flags=re.MULTILINE)]
+
     def assert_options_exist(self, *, others: Set[str] = frozenset()) -> None:
         """Check that every option on the page is one of some command, except `others`, which other programs have."""
         known = {option for name in COMMANDS for param in load(name).params for option in param.opts} | {"--help"}
@@ -89,6 +96,20 @@ class Page:
     def _headings(self, level: str) -> list[str]:
         outside_of_blocks = re.sub(r"^```.*?^```$", "", self.text, flags=re.DOTALL | re.MULTILINE)
         return re.findall(rf"^{level} (.+)$", outside_of_blocks, flags=re.MULTILINE)
+
+
+def run_line(line: list[str], *more: str) -> int:
+    """The exit code of `hulltune …`, run in this process, or of `python examples/…`, run where a link has this name."""
+    words = [word.replace("python examples", f"{shlex.quote(sys.executable)} examples") for word in (*line, *more)]
+    if words[0] == "hulltune":
+        return main(words[1:])
+    assert words[0] == "python"
+    return subprocess.run([sys.executable, *words[1:]], check=False).returncode
+
+
+def link_examples(folder: Path) -> None:
+    """Let a folder look like a clone to those who look for examples."""
+    (folder / "examples").symlink_to(ROOT / "examples")
 
 
 def measured(name: str) -> Any:

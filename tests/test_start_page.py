@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from hulltune.cli import main
-from tests.pages import Page
+from tests.pages import Page, link_examples, run_line
 
 PAGE = Page("docs/start.md")
 
 
 def test_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    commands = PAGE.commands()
-    assert [words[0] for words in commands] == ["decode", "decode", "tune", "rerank", "score", "compare", "surface"]
+    link_examples(tmp_path)
+    commands = PAGE.lines()
+    programs = ["examples/decoder", "examples/decoder", "tune", "rerank", "score", "compare", "surface"]
+    assert [words[1] for words in commands] == programs
     for words in commands:
-        assert main(words) == 0, (words, capsys.readouterr().err)
+        assert run_line(words) == 0, (words, capsys.readouterr().err)
     assert (tmp_path / "surface.png").read_bytes().startswith(b"\x89PNG")
     first = (tmp_path / "dev.nbest").read_text(encoding="utf-8").splitlines()[0]
     (shown,) = [line for line in PAGE.text.splitlines() if line.startswith("    0 ||| ")]
@@ -29,6 +30,6 @@ def test_the_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: p
 
 
 def test_options_contents_and_links() -> None:
-    PAGE.assert_options_exist()
+    PAGE.assert_options_exist(others={"--input", "--output"})  # of the decoder
     PAGE.assert_contents_complete()
     PAGE.assert_links_lead_somewhere()

@@ -1,4 +1,4 @@
-"""A run of `hulltune tune` in a terminal, as two pictures: the built-in decoder's lists, tuned and cross-validated.
+"""A run of `hulltune tune` in a terminal, as two pictures: the small decoder's lists, tuned and cross-validated.
 
 terminal.svg has the whole answer, terminal-scores.svg a cutting of it, in large letters, for the README.
 """
@@ -17,7 +17,8 @@ from rich.text import Text
 
 COLUMNS = 100
 CUTTING = 66
-PREPARE = ("decode --make 150 --input dev.de --ref dev.en", "decode --input dev.de --output dev.nbest")
+DECODER = Path(__file__).resolve().parents[1] / "decoder"
+PREPARE = ("make 150 --input dev.de --ref dev.en", "translate --input dev.de --output dev.nbest")
 SHOWN = "tune dev.nbest --ref dev.en --metric bleu --folds 5 --out weights.json"
 # Of rich's picture, without fonts from elsewhere.
 PICTURE = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
@@ -70,7 +71,7 @@ def draw(text: str, name: str, columns: int) -> None:
 
 with TemporaryDirectory() as folder:
     for command in PREPARE:
-        answer(command, folder)
+        subprocess.run([sys.executable, DECODER, *command.split()], cwd=folder, check=True)
     text = answer(SHOWN, folder)
 draw(text, "terminal.svg", COLUMNS)
 draw(text.partition("\ngain: ")[0], "terminal-scores.svg", CUTTING)

@@ -24,5 +24,3 @@ threads, derivations of a sentence, runs (replicates, iterations) and made-up se
 """
 MEGABYTES = 1.5
 """The largest size of a report."""
-BEAM = 6
-"""Items that the built-in decoder keeps for each category and span."""

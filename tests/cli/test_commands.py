@@ -254,7 +254,7 @@ def test_the_surface_between_two_weights_scores_both(data: Path, capsys: pytest.
 
 
 def test_demo_of_lists(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "demo", "--lists", "--out", "demo", "--sentences", "30", "--candidates", "10", "--quiet")
+    code, out, _ = run(capsys, "demo", "--out", "demo", "--sentences", "30", "--candidates", "10", "--quiet")
     assert code == 0
     assert "known optimum" in out
     names = sorted(path.name for path in (data / "demo").iterdir())

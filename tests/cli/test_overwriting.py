@@ -14,6 +14,7 @@ from hulltune.cli import main
 
 WEIGHTS = {"x_0": 1.0, "x_1": 1.0, "y": 1.0}
 QUICK = ["--restarts", "0", "--quiet", "--metric", "wer"]
+LOOP = ["loop", "--decoder", "x {weights}", "--weights", "w.json", "-i", "refs"]
 CASES = {
     "tune: references": ["tune", "good", "--ref", "refs.txt", "--out", "refs.txt", *QUICK],
     "tune: lists": ["tune", "good.txt", "--ref", "refs.txt", "--out", "good.txt", *QUICK],
@@ -44,12 +45,9 @@ CASES = {
     "pack: another way": ["pack", "good", "--out", "lattices/../good"],
     "pack: the table of words": ["pack", "lattices", "--symbols", "refs", "--out", "refs"],
     "pack: the names of forests": ["pack", "lattices", "--ids", "refs", "--out", "refs"],
-    "decode: input": ["decode", "--input", "refs", "--output", "refs"],
-    "decode: weights": ["decode", "--input", "refs", "--weights", "w.json", "--output", "w.json"],
-    "loop: start": ["loop", "-i", "refs", "-r", "refs", "--weights", "w.json", "--out", "w.json"],
-    "loop: references": ["loop", "-i", "refs", "-r", "refs.txt", "--out", "refs.txt"],
-    "loop: a template": ["loop", "-i", "refs", "-r", "refs", "--decoder", "x {weights}", "--weights-template", "w.txt",
-                         "--weights", "w.json", "--out", "w.txt"],
+    "loop: start": [*LOOP, "-r", "refs", "--out", "w.json"],
+    "loop: references": [*LOOP, "-r", "refs.txt", "--out", "refs.txt"],
+    "loop: a template": [*LOOP, "-r", "refs", "--weights-template", "w.txt", "--out", "w.txt"],
 }  # fmt: skip
 
 
@@ -86,7 +84,6 @@ def test_no_output_takes_the_place_of_an_input(
 TWICE = [
     ["tune", "good", "-r", "refs", "--out", "a.json", "--out", "./a.json", *QUICK],
     ["tune", "good", "-r", "refs", "--out", "a.json", "--store", "a.json", *QUICK],
-    ["decode", "--make", "3", "--input", "a", "--ref", "a"],
 ]
 
 
@@ -106,7 +103,7 @@ def test_no_output_takes_the_place_of_a_file_of_the_run(
 ) -> None:
     for made in ("loop/iter-001", "x"):
         Path(made).mkdir(parents=True)
-    assert main(["loop", "-i", "refs", "-r", "refs", "--run", "loop", "--out", name]) == 2
+    assert main([*LOOP, "-r", "refs", "--run", "loop", "--out", name]) == 2
     assert "is for the run in loop itself" in capsys.readouterr().err
 
 

@@ -28,19 +28,12 @@ COMMANDS = {
     "kbest": "kbest good -w w.txt --out out",
     "oracle": "oracle good --ref refs -m wer",
     "surface": "surface good --ref refs -w w.txt -m wer --feature y --out out.csv",
-    "decode": "decode --make 3 --input out.de --ref out.en",
-    "loop": "loop --input one.de --ref one.en --iterations 1 --restarts 0 --nbest 5 --run run --out out.json",
+    "loop": "loop --decoder ': {weights}; cat good' --shell --weights w.txt --input refs --ref refs -m wer "
+    "--iterations 1 --restarts 0 --run run --out out.json",
     "help": "tune --help",
     "version": "--version",
     "completion": "completion bash",
 }
-
-
-@pytest.fixture
-def room(folder: Path) -> Path:
-    """A working directory with an input for the built-in decoder."""
-    assert main(["decode", "--make", "2", "--input", "one.de", "--ref", "one.en"]) == 0
-    return folder
 
 
 def run(command: str, how: str = "") -> subprocess.CompletedProcess[str]:
@@ -56,15 +49,15 @@ def files_in(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_does_without_its_streams(
-    room: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Python has None for a stream that is closed."""
     arguments = shlex.split(COMMANDS[name])
     assert main(arguments) == 0
-    whole, written = capsys.readouterr().out, files_in(room)
+    whole, written = capsys.readouterr().out, files_in(folder)
     shutil.rmtree("run", ignore_errors=True)
     for closed in (["stderr"], ["stdout"], ["stdout", "stderr"]):
-        for path in room.glob("out*"):
+        for path in folder.glob("out*"):
             path.unlink()
         with monkeypatch.context() as changes:
             for stream in closed:
@@ -72,7 +65,7 @@ def test_every_command_does_without_its_streams(
             assert main(arguments) == 0, closed
             assert [getattr(sys, stream) for stream in closed] == [None] * len(closed)
         shutil.rmtree("run", ignore_errors=True)
-        assert files_in(room) == written
+        assert files_in(folder) == written
         if closed == ["stderr"]:
             assert without_times(capsys.readouterr().out) == without_times(whole)
 
@@ -83,7 +76,7 @@ def without_times(text: str) -> str:
 
 
 @pytest.mark.parametrize("how", ["2>&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_are_taken_for_dev_null(room: Path, how: str) -> None:
+def test_closed_streams_are_taken_for_dev_null(folder: Path, how: str) -> None:
     done = run(COMMANDS["tune"], how)
     assert (done.returncode, "tuned" in done.stdout) == (0, how == "2>&-")
     assert "Traceback" not in done.stderr
@@ -92,7 +85,7 @@ def test_closed_streams_are_taken_for_dev_null(room: Path, how: str) -> None:
 
 @pytest.mark.parametrize("command", ["tune nofile", "nonsense", "tune good --ref refs -m wer --out nowhere/w.json"])
 def test_an_error_never_goes_to_standard_output(
-    room: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with monkeypatch.context() as changes:
         changes.setattr(sys, "stderr", None)
@@ -100,7 +93,7 @@ def test_an_error_never_goes_to_standard_output(
     assert capsys.readouterr().out == ""
 
 
-def test_no_file_takes_the_number_of_a_closed_stream(room: Path) -> None:
+def test_no_file_takes_the_number_of_a_closed_stream(folder: Path) -> None:
     """A decoder's messages, or those of a library, would be written into it."""
     code = (
         "import os, sys; from hulltune.cli.main import entry_point\n"
@@ -113,7 +106,7 @@ def test_no_file_takes_the_number_of_a_closed_stream(room: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no /dev/full")
 @pytest.mark.parametrize("name", ["tune", "version", "score", "help"])
-def test_a_full_disk_behind_standard_output_is_told(room: Path, name: str) -> None:
+def test_a_full_disk_behind_standard_output_is_told(folder: Path, name: str) -> None:
     done = run(COMMANDS[name], "> /dev/full")
     assert done.returncode == 1
     expected = "hulltune: standard output: cannot be written (No space left on device); make room, and run it again"
@@ -122,14 +115,14 @@ def test_a_full_disk_behind_standard_output_is_told(room: Path, name: str) -> No
     assert "Exception ignored" not in done.stderr
 
 
-@pytest.mark.parametrize("name", ["tune", "rerank", "pack", "convert", "kbest", "surface", "decode"])
-def test_a_full_disk_changes_nothing(room: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", ["tune", "rerank", "pack", "convert", "kbest", "surface"])
+def test_a_full_disk_changes_nothing(folder: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A limit on the size of files acts like a full disk: earlier outputs stay, and nothing half-written is left."""
     import resource
 
     arguments = shlex.split(COMMANDS[name])
     assert main(arguments) == 0
-    before = {path.name: path.read_bytes() for path in room.iterdir() if path.is_file()}
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     capsys.readouterr()
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
@@ -138,10 +131,10 @@ def test_a_full_disk_changes_nothing(room: Path, name: str, capsys: pytest.Captu
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert (code, "cannot be written (File too large)" in capsys.readouterr().err) == (2, True)
-    assert {path.name: path.read_bytes() for path in room.iterdir() if path.is_file()} == before
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
 
-def test_no_home_and_no_entry_in_passwd(room: Path) -> None:
+def test_no_home_and_no_entry_in_passwd(folder: Path) -> None:
     """Containers with a random user have neither: nothing may need them."""
     code = (
         "import os, pwd, sys\n"
@@ -158,7 +151,7 @@ def test_no_home_and_no_entry_in_passwd(room: Path) -> None:
 
 
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002, 0o000])
-def test_files_and_folders_are_made_with_the_umask(room: Path, mask: int) -> None:
+def test_files_and_folders_are_made_with_the_umask(folder: Path, mask: int) -> None:
     before = os.umask(mask)
     try:
         assert [main(shlex.split(COMMANDS[name])) for name in ("tune", "pack", "loop")] == [0, 0, 0]
@@ -192,7 +185,7 @@ def test_a_file_keeps_its_mode_when_it_is_replaced(tmp_path: Path, mode: int) ->
     assert os.listdir(tmp_path) == ["private"]
 
 
-def test_a_folder_appears_as_a_whole(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_appears_as_a_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[Path] = []
 
     def interrupted(path: Path) -> Any:
@@ -210,18 +203,19 @@ def test_a_folder_appears_as_a_whole(room: Path, monkeypatch: pytest.MonkeyPatch
     assert len(os.listdir("lattices")) == 2
 
 
-def test_references_and_templates_of_a_loop_may_come_from_pipes(room: Path) -> None:
+def test_references_and_templates_of_a_loop_may_come_from_pipes(folder: Path) -> None:
     """Each is read once: a second look would find nothing, or wait for a writer that never comes."""
     line = (
-        f"{shlex.quote(sys.executable)} -m hulltune loop --input one.de --ref <(cat one.en) --heldout one.de "
-        "--heldout-ref <(cat one.en) --iterations 1 --restarts 0 --nbest 5 --run run --quiet"
+        f"{shlex.quote(sys.executable)} -m hulltune loop --input refs --ref <(cat refs) --heldout refs --heldout-ref "
+        "<(cat refs) --decoder ': {weights}; cat good' --shell --weights-template <(echo {x_0} {x_1} {y}) "
+        "--weights w.txt -m wer --iterations 1 --restarts 0 --run run --quiet"
     )
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no /dev/full")
-def test_notes_that_cannot_be_written_do_not_end_a_run(room: Path) -> None:
+def test_notes_that_cannot_be_written_do_not_end_a_run(folder: Path) -> None:
     ended = run(COMMANDS["tune"], "> /dev/null 2> /dev/full")
     assert ended.returncode == 0
-    assert (room / "out.json").exists()
+    assert (folder / "out.json").exists()

@@ -111,12 +111,6 @@ def test_lists_have_none_of_these(tmp_path: Path) -> None:
         Reading(symbols="none.txt")
 
 
-@pytest.mark.parametrize("option", [["--negate", "all"], ["--drop", "uh"], ["--ids", "name"], ["--shell"]])
-def test_the_built_in_decoder_needs_none_of_these(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["loop", "--input", "in", "--ref", "refs", "--run", "run", *option]) == 2
-    assert f"{option[0]}: only for a decoder command; give --decoder" in capsys.readouterr().err
-
-
 def test_some_weights_are_free_and_the_others_stay(capsys: pytest.CaptureFixture[str]) -> None:
     given = arguments("slf", "--negate", "acoustic,language", "--drop", "uh", "--free", "acoustic", "--scale", "none")
     assert main(given) == 0

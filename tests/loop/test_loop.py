@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from decoder import START_WEIGHTS, Decoder, made_task
 
 import hulltune
 from hulltune import Climb, Dataset, Forest, InputError, Problem, read, score, tune_loop
 from hulltune.data import Member
 from hulltune.data.joining import Piece, joined
-from hulltune.demo import START_WEIGHTS, BuiltInDecoder, built_in_task
 from hulltune.loop import LoopProgress, LoopResult, winners
 from hulltune.loop.hypotheses import united
 from hulltune.loop.result import ITERATIONS, NO_NEW_WINNERS, NOTHING_NEW, SMALL_GAIN
@@ -188,9 +188,9 @@ def test_forests_of_several_iterations_are_one_and_equal_ones_count_once() -> No
 
 
 @pytest.mark.parametrize("kind", ["lists", "lattices", "forests"])
-def test_the_built_in_decoder_learns(kind: str, tmp_path: Path) -> None:
-    task = built_in_task(25, seed=1)
-    decoder = BuiltInDecoder(task.sources, size=20, lattices=kind == "lattices", forests=kind == "forests", beam=3)
+def test_a_small_decoder_learns(kind: str, tmp_path: Path) -> None:
+    task = made_task(25, seed=1)
+    decoder = Decoder(task.sources, size=20, form=kind, beam=3)
     result = tune_loop(
         decoder,
         list(task.references),

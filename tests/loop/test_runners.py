@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from hulltune import CommandDecoder, DecoderError, InputError, Jobs
-from hulltune.cli import main
 from hulltune.errors import Note
 from hulltune.loop import LoopResult
 from tests.loop import piece_decoders
@@ -87,22 +86,3 @@ def test_an_interrupt_ends_the_decoders(room: Path) -> None:
 def test_functions_that_cannot_be_sent_are_named() -> None:
     with pytest.raises(InputError, match=r"cannot be sent to another process .*define the function in a module"):
         loop(lambda weights, inputs: [], None, Jobs(2, processes=True), **INPUTS)
-
-
-def test_the_built_in_decoder_has_jobs_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["decode", "--make", "6", "--input", "dev.de", "--ref", "dev.en"]) == 0
-    line = ["loop", "--input", "dev.de", "--ref", "dev.en", "--iterations", "1", "--restarts", "1", "--quiet"]
-    line += ["--nbest", "10"]
-    for kind in ([], ["--lattice"]):
-        answers = []
-        for jobs in ([], ["--jobs", "2"]):
-            assert main([*line, *kind, *jobs, "--out", "w.txt", "--run", f"run{len(kind)}{len(jobs)}"]) == 0
-            answers.append(Path("w.txt").read_text())
-        assert answers[0] == answers[1]
-    assert (tmp_path / "run02" / "iter-001" / "piece-0002" / "output.jsonl").exists()
-    assert (tmp_path / "run12" / "iter-001" / "piece-0002" / "output.hull").exists()
-    capsys.readouterr()
-    assert main([*line, "--jobs", "0"]) == 2

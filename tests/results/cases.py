@@ -1,7 +1,7 @@
 """The cases: command lines whose answers must stay the same to the bit, whatever becomes of the code behind them.
 
-Files are those of ``files.py``; ``shared/…`` is real data that lies beside a checkout. No case has a limit in seconds,
-and none looks at what standard error says.
+Files are those of ``files.py``; ``shared/…`` is real data that lies beside a checkout, ``decoder`` is that of its
+examples. No case has a limit in seconds, and none looks at what standard error says.
 """
 
 from __future__ import annotations
@@ -42,10 +42,9 @@ _ENDINGS = {
     "convert": "--quiet",
     "pack": "--quiet",
     "info": "--json",
-    "decode": "",
 }
 """The last arguments of every command line, by command."""
-DECODER = "decode --make 12 --seed 3 --input {0}.de --ref {0}.en"
+DECODER = "python decoder translate --input {input} --weights {weights} --output {output}"
 
 
 @dataclass(frozen=True)
@@ -384,11 +383,10 @@ def _forest_formats() -> Iterator[Case]:
 
 def _loops() -> Iterator[Case]:
     for kind in ("", "--lattice", "--forest"):
-        name = f"loop{kind[1:]}"
         yield _case(
             f"loop {kind or '--nbest'}",
-            DECODER.format(name),
-            f"loop --input {name}.de --ref {name}.en {kind or '--nbest 30'} --iterations 2 --restarts 1 --run {name}",
+            f"loop --decoder '{DECODER}{'/' if kind == '--lattice' else ''} {kind or '--nbest {nbest}'}' --nbest 30 "
+            f"--weights loop.w --input loop.de --ref loop.en --iterations 2 --restarts 1 --run loop{kind[1:]}",
             exhaustive=kind == "--forest",
         )
 

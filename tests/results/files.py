@@ -26,6 +26,35 @@ WORDS = tuple(
     "summer and or not never always here there where when she he they we you open opened close closed door window road "
     "city".split()
 )
+GERMAN = """\
+er sucht schnelle Hunde
+ein Mädchen will einen Garten kennen
+die Frauen denken an den großen Lehrer nicht
+hier muss das Kind das große Brot lieben , wenn er mit dieser Katze spielt
+hier hat er das dunkle Schloss gemalt , wenn eine große Frau in dem Turm wohnt
+oft trägt die Mutter den schnellen Hund
+ein Mann hat oft in einer Straße gewohnt
+heute müssen sie in den alten Straßen sitzen
+das Kind muss an den alten Schüler denken
+dieser kleine Hund soll ein Buch schreiben
+der Freund hat hier das Blatt geschrieben
+diese Freunde arbeiten mit den kleinen Mädchen
+"""
+ENGLISH = """\
+he looks for quick dogs
+a girl wants to know a garden
+the women do not think of the tall teacher
+the child must love the big loaf here when he plays with this cat
+he painted the dark lock here when a tall woman lives in the tower
+the mother often carries the quick dog
+a man often lived in a street
+they must sit in the ancient streets today
+the child must think of the old pupil
+this little dog should write a book
+the friend wrote the sheet here
+these friends work with the little girls
+"""
+"""Sentences to decode in a loop, and their translations."""
 NOTHING = (7, 20)
 """Sentences with references and without candidates."""
 
@@ -102,12 +131,18 @@ def write_all(folder: Path) -> None:
     _write_hypergraphs(folder, Dice(16))
     _write_sparse_forests(folder, Dice(17))
     _write_many_features(folder, Dice(18))
+    _write_sentences(folder)
     _write_weights(folder)
 
 
 def _write(path: Path, lines: Sequence[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _write_sentences(folder: Path) -> None:
+    (folder / "loop.de").write_text(GERMAN, encoding="utf-8")
+    (folder / "loop.en").write_text(ENGLISH, encoding="utf-8")
 
 
 # Lists
@@ -576,6 +611,7 @@ def travatar_json(edges: Sequence[Edge]) -> str:
 
 def _write_weights(folder: Path) -> None:
     for name, weights in {
+        "loop.w": {"lm": 1.0, "forward": 1.0, "backward": 1.0},
         "lists.w": {"tm_0": 0.5, "tm_1": 0.25, "lm": 1.0, "words": -0.5, "hint": 0.125},
         "ties.w": {"words": 1.0, "hint": 1.0},
         "other.w": {"tm_0": 1.0, "tm_1": -0.5, "lm": 0.25, "words": 0.75, "hint": 1.0},

@@ -64,7 +64,7 @@ def record_calls(source: Path) -> None:
         use, env={**os.environ, "PYTHONPATH": str(source)}, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
     )
     found |= set(json.loads(told.stdout))
-    file = source / "hulltune" / "kernels" / "calls.txt"
+    file = source / "hulltune" / "kernels" / "load" / "calls.txt"
     file.write_text("".join(f"{call}\n" for call in sorted(found) if "(None)" not in call), encoding="utf-8")
     print(f"{len(found)} calls: {file}")
 

@@ -55,7 +55,9 @@ class Commands:
     """A process that runs command lines with the code of a source tree, in a folder with all files of the cases."""
 
     def __init__(self, source: Path, folder: Path, variables: Mapping[str, str]) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1", **variables}
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])  # for a decoder
+        here = {"PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1", "PATH": path}
+        environment = {**os.environ, **here, **variables}
         self.folder = folder
         self._process = subprocess.Popen(
             [sys.executable, str(HERE / "driver.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -93,6 +95,7 @@ def commands(source: Path = SOURCE, variables: Mapping[str, str] = MappingProxyT
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_all(folder)
+        (folder / "decoder").symlink_to(ROOT / "examples" / "decoder")
         if DATA.is_dir():
             (folder / "shared").symlink_to(DATA)
         running = Commands(source, folder, variables)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hulltune.errors import InputError
-from hulltune.wording import counted, listed
 
 if TYPE_CHECKING:
     from hulltune.loop import LoopResult
@@ -39,17 +38,6 @@ def command_line() -> str:
 def note(message: str) -> None:
     """Print a line on standard error."""
     print(f"hulltune: {message}", file=sys.stderr)
-
-
-def note_left_out(edges: Mapping[int, int]) -> None:
-    """Print which sentences had too large a lattice, if any."""
-    if edges:
-        shown = listed(sentence + 1 for sentence in edges)
-        lost = counted(sum(edges.values()), "edge")
-        note(
-            f"{counted(len(edges), 'sentence')} (line {shown}) would have had too large a lattice: {lost} of the worst "
-            "derivations were left out; --forest keeps them"
-        )
 
 
 def checked_outputs(names: Sequence[str]) -> list[Path]:

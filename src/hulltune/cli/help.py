@@ -122,8 +122,14 @@ class Command(RichCommand):
         return [*arguments, *needed, "[options]"]
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the first line of the help."""
-        formatter.write_usage(ctx.command_path, " ".join(self.collect_usage_pieces(ctx)), prefix="usage:")
+        """Write how to call the command, on as many lines as that takes (rich would put a long one beside its head)."""
+        from rich.text import Text
+
+        line = " ".join(["usage:", ctx.command_path, *self.collect_usage_pieces(ctx)])
+        text = Text("\n".join(wrap(line, formatter.width, subsequent_indent="    ", break_on_hyphens=False)) + "\n")
+        text.stylize(formatter.config.style_usage, 0, len("usage:"))
+        text.stylize(formatter.config.style_usage_command, len("usage: "), len(f"usage: {ctx.command_path}"))
+        formatter.write(text)
 
     def format_epilog(self, ctx: click.Context, formatter: Any) -> None:
         """Write the examples. A long line is broken with a backslash, so that it can be pasted."""

@@ -98,14 +98,13 @@ def tune_loop(
     function needs ``inputs``, one for each reference: it is called with the weights and some of them, in their order,
     by several threads at once, and numbers their outputs from 0.
 
-    >>> from hulltune import Climb, tune_loop
-    >>> from hulltune.demo import START_WEIGHTS, BuiltInDecoder, built_in_task
-    >>> task = built_in_task(10, seed=5)
-    >>> decoder = BuiltInDecoder(task.sources, size=10, beam=2)      # any function from weights to lists or forests
-    >>> search = Climb(restarts=1)
-    >>> result = tune_loop(decoder, list(task.references), start=START_WEIGHTS, iterations=2, search=search)
-    >>> result.score >= result.start_score
-    True
+    >>> from hulltune import tune_loop
+    >>> def decode(weights):                                      # any function from weights to lists or forests
+    ...     words = ["maybe", "yes"] if weights["lm"] > 0 else ["yes", "never"]
+    ...     return [{"candidates": [{"text": word, "features": {"lm": len(word)}} for word in words]}]
+    >>> result = tune_loop(decode, ["yes"], start={"lm": 1.0}, metric="wer", iterations=3)
+    >>> result.start_score, result.score
+    (1.0, 0.0)
     """
     if iterations < 1:
         raise InputError(f"iterations: expected at least 1, got {iterations}")

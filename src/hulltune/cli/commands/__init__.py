@@ -16,7 +16,6 @@ COMMANDS = (
     "convert",
     "pack",
     "demo",
-    "decode",
     "warm",
     "help",
     "completion",

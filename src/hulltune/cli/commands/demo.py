@@ -1,56 +1,57 @@
-"""``hulltune demo``: the whole loop with the built-in decoder."""
+"""``hulltune demo``: tune lists whose best weights are known."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from hulltune.cli.answers import DONE, INTERRUPTED
 from hulltune.cli.help import command
 from hulltune.cli.options import option, quiet_option
-from hulltune.cli.progress import shown_loop, shown_progress
+from hulltune.cli.progress import shown_progress
 from hulltune.cli.values import COUNT
 from hulltune.errors import InputError
+from hulltune.wording import score_text
 
 EXAMPLES = """\
 hulltune demo --out demo
-hulltune demo --lists --sentences 500"""
+hulltune demo --sentences 500"""
 TASK = "task"
 
 
 @command(group="get started", examples=EXAMPLES)
 @option(TASK, "-o, --out FOLDER", "The folder for everything that the demo writes.", default="out")
 @option(TASK, "--sentences N", "The number of sentences to tune on. As many are held out.", type=COUNT, default=120)
-@option(TASK, "--iterations N", "Decode and tune at most N times.", type=COUNT, default=4)
-@option(TASK, "--forest", "Tune on forests, not on lists.")
-@option(TASK, "--lists", "Tune lists whose best weights are known, without the decoder.")
-@option(TASK, "--candidates N", "The number of candidates in each list of --lists.", type=COUNT, default=40)
-@option(TASK, "-s, --seed N", "The seed of the sentences and of the search.", type=COUNT, default=1)
+@option(TASK, "--candidates N", "The number of candidates of each sentence.", type=COUNT, default=40)
+@option(TASK, "-s, --seed N", "The seed of the lists and of the search.", type=COUNT, default=1)
 @quiet_option()
-def demo(
-    out: str, sentences: int, iterations: int, forest: bool, lists: bool, candidates: int, seed: int, quiet: bool
-) -> int:
-    """Run the loop with the built-in decoder, and draw the surface."""
+def demo(out: str, sentences: int, candidates: int, seed: int, quiet: bool) -> int:
+    """Tune made-up lists whose best weights are known, and draw the surface."""
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out: {folder}: cannot be made a folder ({error.strerror})") from None
-    from hulltune.demo.showing import tune_decoder, tune_lists
+    from hulltune.formats import write_jsonl
+    from hulltune.simulate import simulated_task
+    from hulltune.tuning import score, tune
+    from hulltune.tuning.surfaces import metric_surface
 
-    if lists:
-        with shown_progress(quiet=quiet) as progress:
-            shown = tune_lists(folder, sentences=sentences, candidates=candidates, seed=seed, progress=progress)
+    task = simulated_task(sentences=sentences, candidates=candidates, seed=seed)
+    unseen = simulated_task(sentences=sentences, candidates=candidates, seed=seed + 1)
+    lists, weights, picture = (folder / f"demo.{end}" for end in ("jsonl", "weights.json", "surface.png"))
+    write_jsonl(task.lists, lists)
+    with shown_progress(quiet=quiet) as progress:
+        result = tune(task.lists, metric="wer", seed=seed, heldout=unseen.lists, also=(), progress=progress)
+    result.save(weights)
+    print(result.summary())
+    known = score(task.lists, task.optimum, metric="wer")
+    share = (result.baseline - result.score) / (result.baseline - known) if result.baseline != known else 1.0
+    print(f"\nknown optimum {score_text(known)}: tuning found {share:.1%} of the possible gain")
+    print(f"the lists are in {lists}, the weights in {weights}")
+    if find_spec("matplotlib") is None:
+        print("pip install matplotlib for a picture of the error surface")
     else:
-        with shown_loop(quiet=quiet) as loop_progress:
-            shown = tune_decoder(
-                folder,
-                sentences=sentences,
-                iterations=iterations,
-                forests=forest,
-                seed=seed,
-                progress=loop_progress,
-            )
-    print(shown.text)
-    if lists or not shown.interrupted:
-        print(shown.draw(folder / "demo.surface.png"))
-    return INTERRUPTED if shown.interrupted else DONE
+        metric_surface(task.lists, result.weights, "backward", metric="wer").plot().save(picture)
+        print(f"the error surface is in {picture}")
+    return INTERRUPTED if result.interrupted else DONE

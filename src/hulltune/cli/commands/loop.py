@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hulltune.cli.answers import (
     DONE,
@@ -16,7 +16,6 @@ from hulltune.cli.answers import (
     checked_outputs,
     give_result,
     note,
-    note_left_out,
 )
 from hulltune.cli.help import command
 from hulltune.cli.options import (
@@ -31,7 +30,6 @@ from hulltune.cli.options import (
     gathered,
     json_option,
     metric_option,
-    not_together,
     option,
     quiet_option,
     reading_options,
@@ -53,14 +51,13 @@ from hulltune.wording import counted
 
 if TYPE_CHECKING:
     from hulltune.data.dataset import References
-    from hulltune.loop import Jobs, LoopProgress, WeightsFormat
-    from hulltune.loop.decoding import Decoder
+    from hulltune.loop import CommandDecoder, LoopProgress, WeightsFormat
     from hulltune.metrics import Metric
 
 EXAMPLES = """\
 hulltune loop --decoder 'decode {weights} {output}' --input dev.de --ref dev.en --weights start.json
 hulltune loop --jobs 8 --retries 1 --decoder 'decode {input} {weights}' --input dev.de --ref dev.en --weights w.json
-hulltune loop --input dev.de --ref dev.en --forest"""
+hulltune loop --decoder 'decode {weights}' --input dev.de --ref dev.en --weights w.json --iterations 3"""
 DECODER = "decoder"
 
 
@@ -77,13 +74,11 @@ class JobOptions:
 class DecoderOptions:
     """The decoder, its call, and its first weights."""
 
-    decoder: str | None
+    decoder: str
     shell: bool
     timeout: float | None
     nbest: int
-    lattice: bool
-    forest: bool
-    weights: str | None
+    weights: str
     weights_format: str
     weights_template: str | None
 
@@ -105,7 +100,8 @@ class DecoderOptions:
         DECODER,
         "--decoder COMMAND",
         "The command that decodes. {weights} in it stands for the file of weights; {input}, {output}, {nbest}, "
-        "{iteration} and {job} can be used, too. [default: the built-in decoder]",
+        "{iteration} and {job} can be used, too.",
+        required=True,
     ),
     option(DECODER, "--shell", "Run the command in a shell, which allows pipes."),
     option(DECODER, "--timeout S", "Stop the command if it runs longer than S seconds.", type=Number()),
@@ -116,9 +112,7 @@ class DecoderOptions:
         type=DERIVATIONS,
         default=100,
     ),
-    option(DECODER, "--lattice", "Tune on lattices of the built-in decoder, not on lists."),
-    option(DECODER, "--forest", "Tune on forests of the built-in decoder, not on lists."),
-    weights_option(help_text="The weights to start with. [default: those of the built-in decoder]", required=False),
+    weights_option(help_text="The weights to start with."),
     option(
         WEIGHTS,
         "--weights-format NAME",
@@ -194,7 +188,6 @@ def loop(
     quiet: bool,
 ) -> int:
     """Tune a decoder in the loop: decode, merge, tune, and decode again."""
-    not_together(("--lattice", how.lattice), ("--forest", how.forest))
     outputs = checked_outputs(out)
     _check_apart(outputs, folder)
     if bool(heldout) != bool(heldout_ref):
@@ -204,12 +197,12 @@ def loop(
     _check_lines("--input", source, "--ref", references)
     if heldout:
         _check_lines("--heldout", heldout, "--heldout-ref", unseen_references)
-    from hulltune.loop import DecoderError, tune_loop
+    from hulltune.loop import DecoderError, Jobs, tune_loop
 
     worked = False
     weights_format = _weights_format(how)
-    decoder = _decoder(how, reading, source, weights_format)
-    unseen = None if heldout is None else _decoder(how, reading, heldout, weights_format)
+    decoder = _decoder(how, source, weights_format)
+    unseen = None if heldout is None else _decoder(how, heldout, weights_format)
     try:
         with shown_loop(quiet=quiet) as show:
 
@@ -222,16 +215,14 @@ def loop(
             result = tune_loop(
                 decoder,
                 references,
-                start=_first_weights(how),
+                start=how.weights,
                 metric=metric,
                 iterations=iterations,
                 least_gain=gain,
                 folder=folder,
                 heldout=unseen,
                 heldout_references=unseen_references,
-                inputs=getattr(decoder, "inputs", None),
-                heldout_inputs=getattr(unseen, "inputs", None),
-                jobs=_jobs(several, how),
+                jobs=Jobs(several.jobs, several.pieces, several.retries),
                 reading=reading_of(reading),
                 settings={"input": _digest(source)},
                 progress=progress,
@@ -250,7 +241,6 @@ def loop(
     if not quiet:
         if not worked:
             note(f"nothing left to do in {folder}, the decoder was not run")
-        note_left_out(getattr(decoder, "left_out", {}))
         most = max(record.empty for record in result.iterations)
         if most:
             of_all = counted(result.sentences, "sentence")
@@ -270,40 +260,8 @@ def _check_apart(outputs: Sequence[Path], folder: str) -> None:
             raise InputError(f"--out: {path} is for the run in {folder} itself; name another file")
 
 
-def _decoder(
-    how: DecoderOptions, reading: ReadingOptions, source: str, weights_format: WeightsFormat | None
-) -> Decoder:
-    """The decoder command, or the built-in decoder, which refuses the options for commands."""
-    if how.decoder is not None and weights_format is not None:
-        return _command(how.decoder, how, source, weights_format)
-    for_commands = {
-        "shell": how.shell or None,
-        "timeout": how.timeout,
-        "weights-template": how.weights_template,
-        **asdict(replace(reading, threads=None)),
-    }
-    for option_name, given in for_commands.items():
-        if given is not None:
-            raise InputError(f"--{option_name}: only for a decoder command; give --decoder, too")
-    from hulltune.demo.builtin import BuiltInDecoder
-
-    return BuiltInDecoder(source, size=how.nbest, lattices=how.lattice, forests=how.forest)
-
-
-def _jobs(several: JobOptions, how: DecoderOptions) -> Jobs:
-    """The jobs of the options. The built-in decoder holds Python back, so it gets processes, except for lattices: there
-    it tells what it has left out.
-    """
-    from hulltune.loop import Jobs
-
-    processes = several.jobs > 1 and how.decoder is None and not how.lattice
-    return Jobs(several.jobs, several.pieces, several.retries, processes)
-
-
-def _weights_format(how: DecoderOptions) -> WeightsFormat | None:
-    """The format of the weights for a decoder command; None for the built-in decoder."""
-    if how.decoder is None:
-        return None
+def _weights_format(how: DecoderOptions) -> WeightsFormat:
+    """The format in which the decoder gets its weights."""
     from hulltune.loop import WeightsFormat
 
     if how.weights_template is None:
@@ -311,30 +269,17 @@ def _weights_format(how: DecoderOptions) -> WeightsFormat | None:
     return WeightsFormat.from_template(how.weights_template)
 
 
-def _command(line: str, how: DecoderOptions, source: str, weights_format: WeightsFormat) -> Decoder:
+def _decoder(how: DecoderOptions, source: str, weights_format: WeightsFormat) -> CommandDecoder:
     from hulltune.loop import CommandDecoder
 
-    if how.lattice or how.forest:
-        name = "--lattice" if how.lattice else "--forest"
-        raise InputError(f"{name}: only for the built-in decoder; a command itself decides what it writes")
     return CommandDecoder(
-        line,
+        how.decoder,
         input=source,
         nbest=how.nbest,
         shell=how.shell,
         timeout=how.timeout,
         weights_format=weights_format,
     )
-
-
-def _first_weights(how: DecoderOptions) -> Any:
-    if how.weights is not None:
-        return how.weights
-    if how.decoder is not None:
-        raise InputError("--weights: a decoder command needs weights to start with; give a file of weights")
-    from hulltune.demo import START_WEIGHTS
-
-    return START_WEIGHTS
 
 
 def _check_lines(name: str, path: str, ref_name: str, references: References | None) -> None:

@@ -1,4 +1,4 @@
-"""The synchronous grammar of the built-in decoder: hand-written templates, and word rules from the lexicon.
+"""The synchronous grammar of the decoder: hand-written templates, and word rules from the lexicon.
 
 A rule rewrites a symbol in both languages at once (Chiang 2007). The grammar is coarser than the language: it knows no
 number, no tense and hardly any case. The weights decide between its translations.
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-from hulltune.demo import lexicon
-from hulltune.demo.fragment import Pair, ending, noun_form
+from decoder import lexicon
+from decoder.fragment import Pair, ending, noun_form
 from hulltune.errors import InputError
 
 Words = tuple[str, ...]
@@ -160,7 +160,7 @@ def _target(tokens: Sequence[str]) -> tuple[str | int, ...]:
     return (*([] if 0 in named else [0]), *named, *([] if 1 in named else [1]))
 
 
-def built_in_grammar(pairs: Iterable[Pair]) -> Grammar:
+def made_grammar(pairs: Iterable[Pair]) -> Grammar:
     """The grammar of the fragment. Probabilities of words are relative frequencies in ``pairs``.
 
     Every option starts with a count of one half. The fewer the pairs, the noisier the probabilities.

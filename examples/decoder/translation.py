@@ -11,14 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
 
+from decoder.grammar import Grammar, PairRule
+from decoder.language_model import EMPTY, LanguageModel, Scorer, State
 from hulltune.arrays import plain_sum
 from hulltune.data.deduction import Axiom, Deduction, Rule, Step, each, variables
 from hulltune.data.forest import Forest
 from hulltune.data.rules import Item
 from hulltune.data.vocabulary import Vocabulary
-from hulltune.demo.grammar import Grammar, PairRule
-from hulltune.demo.language_model import LanguageModel
-from hulltune.demo.states import EMPTY, Scorer, State
 from hulltune.errors import InputError, unknown_name
 
 FEATURES = ("lm", "forward", "backward", "words", "swaps", "joins", "unknown")

@@ -1,4 +1,4 @@
-"""The words of the built-in fragment of German and English. Each sense of a word is an entry of its own."""
+"""The words of the fragment of German and English. Each sense of a word is an entry of its own."""
 
 from __future__ import annotations
 

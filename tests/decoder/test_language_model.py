@@ -7,13 +7,11 @@ from collections import Counter
 from random import Random
 
 import pytest
+from decoder.language_model import EMPTY, END, START, UNKNOWN, LanguageModel, Scorer, State
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import InputError
-from hulltune.demo import LanguageModel
-from hulltune.demo.language_model import END, START, UNKNOWN
-from hulltune.demo.states import EMPTY, Scorer, State
 
 WORDS = st.sampled_from(["a", "b", "c", "dog"])
 SENTENCES = st.lists(st.lists(WORDS, max_size=6), min_size=1, max_size=8)

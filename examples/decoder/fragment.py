@@ -1,4 +1,4 @@
-"""Sentences of the built-in fragment: German and its English translation, drawn at random.
+"""Sentences of the fragment: German and its English translation, drawn at random.
 
 The fragment has what makes translation hard: words whose sense only their neighbours tell, verbs at the end of
 clauses, subjects behind the verb, objects in front of it, tenses and negations that are built differently.
@@ -10,7 +10,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hulltune.demo.lexicon import (
+from decoder.lexicon import (
     ADJECTIVES,
     ADVERBS,
     CONJUNCTIONS,

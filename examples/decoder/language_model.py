@@ -1,4 +1,7 @@
-"""A smoothed n-gram model: interpolated Kneser–Ney (Kneser & Ney 1995; Chen & Goodman 1999)."""
+"""A smoothed n-gram model: interpolated Kneser–Ney (Kneser & Ney 1995; Chen & Goodman 1999).
+
+A scorer applies it to pieces of sentences, as a chart has them.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,17 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
+from hulltune.arrays import plain_sum
 from hulltune.errors import InputError
 
 START, END, UNKNOWN = "<s>", "</s>", "<unk>"
 """Marks of the sentence's start and end, and the word that stands for all unseen words."""
 
 History = tuple[str, ...]
+State = tuple[tuple[str, ...], tuple[str, ...]]
+"""The first and the last order − 1 words of a piece; a shorter piece has all of its words in both."""
+
+EMPTY: State = ((), ())
 
 
 class LanguageModel:
@@ -102,3 +110,57 @@ def _usual_discount(counts: Counter[History]) -> float:
     once = sum(count == 1 for count in counts.values())
     twice = sum(count == 2 for count in counts.values())
     return min(max(once / (once + 2.0 * twice), 0.1), 0.9) if once else 0.5
+
+
+class Scorer:
+    """A scorer that joins pieces of sentences and scores the n-grams that become complete.
+
+    A word is scored once order − 1 words before it are known, so the first order − 1 words of a piece wait until it
+    is joined with what precedes it. The scores of all joins add up to the model's score of the sentence.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._width = model.order - 1
+        self._estimates: dict[tuple[str, ...], float] = {}
+        self._joins: dict[tuple[str | State, ...], tuple[State, float]] = {}
+
+    def join(self, parts: tuple[str | State, ...]) -> tuple[State, float]:
+        """The state of the parts (words and pieces) in a row, and the log-probability of the n-grams they complete.
+
+        O(order × parts); cached.
+        """
+        joined = self._joins.get(parts)
+        if joined is None:
+            joined = self._joins[parts] = self._join(parts, ())
+        return joined
+
+    def finish(self, piece: State) -> float:
+        """The log-probability of the first words of a whole sentence, and of its end."""
+        marks = (START,) * self._width
+        return self._join((piece, END), marks)[1]
+
+    def estimate(self, piece: State) -> float:
+        """An estimate of the score of the words that wait, by the shorter n-grams that are known; cached."""
+        first = piece[0]
+        estimate = self._estimates.get(first)
+        if estimate is None:
+            estimate = plain_sum(self._model.log_probability(first[:place], word) for place, word in enumerate(first))
+            self._estimates[first] = estimate
+        return estimate
+
+    def _join(self, parts: Sequence[str | State], before: tuple[str, ...]) -> tuple[State, float]:
+        width, model = self._width, self._model
+        history, score = before, 0.0
+        first: tuple[str, ...] = ()
+        for part in parts:
+            words, last = ((part,), ()) if isinstance(part, str) else part
+            for word in words:
+                if len(history) == width:
+                    score += model.log_probability(history, word)
+                if len(first) < width:
+                    first = (*first, word)
+                history = (*history, word)[-width:] if width else ()
+            if last and len(words) == width:
+                history = last
+        return (first, history if not before else ()), score

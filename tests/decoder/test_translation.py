@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
+from decoder import FEATURES, START_WEIGHTS, UNLIMITED, Decoder, Translator, made_task, small_translator
+from decoder.fragment import examples
+from decoder.grammar import JOINED, TEMPLATES, Grammar, made_grammar, pair_rules, word_options
+from decoder.language_model import LanguageModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Forest, InputError, kbest
-from hulltune.demo import FEATURES, START_WEIGHTS, UNLIMITED, LanguageModel, Translator, built_in_translator
-from hulltune.demo.best import best_translations
-from hulltune.demo.fragment import examples
-from hulltune.demo.grammar import JOINED, TEMPLATES, Grammar, built_in_grammar, pair_rules, word_options
-from hulltune.demo.model import built_in_task
-from hulltune.demo.output import translate_to_forests, translate_to_lists
+from hulltune import Forest, InputError, read, read_weights
+from tests.pages import ROOT
 
 Derivation = tuple[tuple[str, ...], tuple[float, ...]]
 """The words of a derivation, and its features but that of the language model."""
@@ -26,7 +28,7 @@ Derivation = tuple[tuple[str, ...], tuple[float, ...]]
 
 @pytest.fixture(scope="module")
 def unlimited() -> Translator:
-    return built_in_translator(beam=UNLIMITED, text=60, pairs=20)
+    return small_translator(beam=UNLIMITED, text=60, pairs=20)
 
 
 def by_recursion(grammar: Grammar, words: list[str]) -> Iterator[Derivation]:
@@ -94,6 +96,10 @@ def in_forest(forest: Forest) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
     return iter(at(forest.root))
 
 
+def derivations(forest: Forest) -> Counter[tuple[tuple[str, ...], tuple[float, ...]]]:
+    return Counter((words, rounded(features)) for words, features in in_forest(forest))
+
+
 def rounded(values: object) -> tuple[float, ...]:
     return tuple(float(value) + 0.0 for value in np.round(np.asarray(values, dtype=float), 9))
 
@@ -127,7 +133,7 @@ def test_without_a_limit_the_weights_change_nothing_and_with_one_they_do(unlimit
         return {text for text, _ in in_forest(translator.forest(words, weights))}
 
     assert outputs(unlimited, dict(START_WEIGHTS)) == outputs(unlimited, others)
-    narrow = built_in_translator(beam=2, text=60, pairs=20)
+    narrow = small_translator(beam=2, text=60, pairs=20)
     assert outputs(narrow, dict(START_WEIGHTS)) != outputs(narrow, others)
     assert outputs(narrow, others) < outputs(unlimited, others)
 
@@ -136,17 +142,17 @@ def test_a_wider_beam_finds_better_derivations() -> None:
     sources = [example.german for example in examples(12, seed=5)]
     best = []
     for beam in (1, 4, 16):
-        translator = built_in_translator(beam=beam, text=100, pairs=20)
-        lists = translate_to_lists(translator, sources, START_WEIGHTS, size=1)
+        translator = small_translator(beam=beam, text=100, pairs=20)
+        lists = read(Decoder(sources, size=1, translator=translator)(START_WEIGHTS))
         assert lists.scores is not None
         best.append(float(lists.scores.sum()))
     assert best[0] < best[1] <= best[2]
 
 
 def test_the_list_is_what_the_weights_say() -> None:
-    translator = built_in_translator(text=100, pairs=20)
+    decoder = Decoder(["Anna liest das Buch nicht", "", "Quark"], size=20)
     weights = {**START_WEIGHTS, "words": 0.5}
-    lists = translate_to_lists(translator, ["Anna liest das Buch nicht", "", "Quark"], weights, size=20)
+    lists = read(decoder(weights))
     assert lists.scores is not None
     assert lists.feature_names == FEATURES
     vector = np.array([weights[name] for name in FEATURES])
@@ -157,42 +163,49 @@ def test_the_list_is_what_the_weights_say() -> None:
         assert len(set(texts)) == len(texts)
     for row in range(lists.corpus.edges):
         words = lists.text(row).split()
-        assert math.isclose(
-            lists.corpus.features.matrix()[row, 0], translator.model.sentence_log_probability(words), rel_tol=1e-9
-        )
+        expected = decoder.translator.model.sentence_log_probability(words)
+        assert math.isclose(lists.corpus.features.matrix()[row, 0], expected, rel_tol=1e-9)
         assert lists.corpus.features.matrix()[row, FEATURES.index("words")] == len(words)
     assert [lists.text(row) for row in range(lists.corpus.sentence_edges[1], lists.corpus.sentence_edges[2])] == [""]
     assert {lists.text(row) for row in range(lists.corpus.sentence_edges[2], lists.corpus.sentence_edges[3])} == {
         "Quark",
         "",
     }
-    forests = list(translate_to_forests(translator, ["Anna liest"], weights))
-    assert forests[0].feature_names == FEATURES
 
 
-@pytest.mark.parametrize("size", [1, 7, 60])
-def test_the_best_translations_are_those_of_kbest(size: int) -> None:
-    translator = built_in_translator(text=100, pairs=20)
-    weights = [0.9, 1.1, 0.7, 0.53, -0.21, -0.37, 0.4]
-    sources = [example.german for example in examples(12, seed=17)]
-    forests = list(translate_to_forests(translator, sources, dict(zip(FEATURES, weights, strict=True))))
-    for forest in forests:
-        found = best_translations(forest, weights, size)
-        expected = kbest(forest, weights, size, distinct=True)[0]
-        assert len(found) == len(expected)
-        assert np.allclose([each.score for each in found], [each.score for each in expected])
-        assert len({each.words for each in found}) == len(found)
-        known = {each.tokens: each for each in expected}
-        same = [each for each in found if each.words in known]
-        assert len(same) >= len(found) - 1  # of equals at the end of the list, either may be there
-        for each in same:
-            assert math.isclose(each.score, known[each.words].score)
-            assert math.isclose(each.score, sum(w * f for w, f in zip(weights, each.features, strict=True)))
+def test_a_lattice_has_every_derivation_as_often_as_the_forest() -> None:
+    translator = small_translator(beam=4, text=100, pairs=20)
+    sources = [*SHORT[:25], "", "Quark", ",", "Anna Quark (2) nicht"]
+    both = (Decoder(sources, form=form, translator=translator)(START_WEIGHTS) for form in ("forests", "lattices"))
+    for forest, lattice in zip(*(read(forests).corpus for forests in both), strict=True):
+        assert lattice.arity <= 1
+        assert derivations(lattice) == derivations(forest)
+
+
+def test_the_program_makes_sentences_and_writes_what_the_decoder_finds(tmp_path: Path) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, str(ROOT / "examples" / "decoder"), *arguments]
+        return subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert run("make", "5", "--seed", "3", "--input", "de", "--ref", "en", "--weights", "w.json").returncode == 0
+    task = made_task(5, seed=3)
+    assert (tmp_path / "de").read_text(encoding="utf-8").splitlines() == list(task.sources)
+    assert (tmp_path / "en").read_text(encoding="utf-8").splitlines() == list(task.references)
+    assert read_weights(tmp_path / "w.json") == START_WEIGHTS
+    for name, *options in (("lists", "--nbest", "7"), ("lattices/", "--lattice"), ("forests", "--forest")):
+        done = run("translate", "--input", "de", "--weights", "w.json", "--output", name, *options, "--beam", "3")
+        assert done.returncode == 0, done.stderr
+        found = read(tmp_path / name)
+        same = read(Decoder(task.sources, size=7, form=name.strip("/"), beam=3)(START_WEIGHTS))
+        assert (len(found), set(found.feature_names)) == (5, set(FEATURES))
+        assert found.corpus.edges == same.corpus.edges or name == "lattices/"  # where an arc has one word in a file
+    assert run("translate", "--input", "none", "--output", "x").stderr == "decoder: none: no such file\n"
+    assert "different files" in run("make", "5", "--input", "x", "--ref", "x").stderr
 
 
 def test_every_sentence_of_the_fragment_can_be_translated_right() -> None:
     """Where nothing is pruned, the reference is among the translations: the grammar covers the language."""
-    unlimited = built_in_translator(beam=UNLIMITED, text=30, pairs=10)
+    unlimited = small_translator(beam=UNLIMITED, text=30, pairs=10)
     found = 0
     short = [example for example in examples(300, seed=21) if len(example.german.split()) <= 6][:40]
     for example in short:
@@ -204,7 +217,7 @@ def test_every_sentence_of_the_fragment_can_be_translated_right() -> None:
 def test_the_fragment_and_the_grammar_know_the_same_words() -> None:
     options = set(word_options())
     assert all(pair in options for example in examples(2000, seed=9) for pair in example.pairs)
-    grammar = built_in_grammar([])
+    grammar = made_grammar([])
     assert len(grammar.words) + len(grammar.pairs) > 500
     for word, rules in grammar.by_word.items():
         for category in {rule.category for rule in rules}:
@@ -213,10 +226,10 @@ def test_the_fragment_and_the_grammar_know_the_same_words() -> None:
 
 
 def test_tasks_depend_on_their_seed_alone() -> None:
-    assert built_in_task(5, seed=3) == built_in_task(5, seed=3)
-    assert built_in_task(5, seed=3) != built_in_task(5, seed=4)
-    assert built_in_task(9, seed=3).sources[:5] == built_in_task(5, seed=3).sources
-    first, second = built_in_task(200, seed=1), built_in_task(200, seed=2)
+    assert made_task(5, seed=3) == made_task(5, seed=3)
+    assert made_task(5, seed=3) != made_task(5, seed=4)
+    assert made_task(9, seed=3).sources[:5] == made_task(5, seed=3).sources
+    first, second = made_task(200, seed=1), made_task(200, seed=2)
     assert len(set(first.sources) & set(second.sources)) < 10
 
 
@@ -233,12 +246,14 @@ def test_templates() -> None:
 
 
 def test_what_cannot_be_done() -> None:
-    grammar, model = built_in_grammar([]), LanguageModel([["a"]])
+    grammar, model = made_grammar([]), LanguageModel([["a"]])
     with pytest.raises(InputError, match="beam: expected at least 1, got 0"):
         Translator(grammar, model, beam=0)
     with pytest.raises(InputError, match="unknown feature in weights: 'lmm'; did you mean 'lm'"):
         Translator(grammar, model).forest(["Hund"], {"lmm": 1.0})
     with pytest.raises(InputError, match="sentences: expected at least 1"):
-        built_in_task(0)
+        made_task(0)
     with pytest.raises(InputError, match="text, pairs"):
-        built_in_translator(text=0)
+        small_translator(beam=1, text=0)
+    with pytest.raises(InputError, match="form: expected one of lists, lattices, forests, got 'forest'"):
+        Decoder([], form="forest")
