@@ -121,7 +121,7 @@ class Command(RichCommand):
                 needed.append(f"{long_name(param)} {param.metavar}")
         return [*arguments, *needed, "[options]"]
 
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_usage(self, ctx: click.Context, formatter: Any) -> None:
         """Write how to call the command, on as many lines as that takes (rich would put a long one beside its head)."""
         from rich.text import Text
 
