@@ -26,18 +26,18 @@ from numpy.typing import NDArray
 from benchmarks.lists import synthetic
 from benchmarks.timing import table, verdict, write_json
 from hulltune import Dataset, read
+from hulltune.certified.certify import Proven, certify
+from hulltune.certified.search import Limits
 from hulltune.defaults import DEFAULT_SEARCH
 from hulltune.formats import read_weights
 from hulltune.metrics import get_metric
-from hulltune.search.certified.certify import Proven, certify
-from hulltune.search.certified.search import Limits
 from hulltune.search.climb import Climb
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
-from hulltune.search.strategies import get_strategy
 from hulltune.tuning import Run
 from hulltune.tuning.inputs import as_dataset
+from hulltune.tuning.strategies import get_strategy
 
 Floats = NDArray[np.float64]
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"

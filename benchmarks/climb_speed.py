@@ -58,8 +58,8 @@ def measure(name: str) -> dict[str, float]:
     """CPU seconds of a climb in this process, the best of three, and its line searches and loss."""
     from hulltune import defaults
     from hulltune.search.constraints import Constraints
-    from hulltune.search.strategies import get_strategy
     from hulltune.search.strategy import Setting
+    from hulltune.tuning.strategies import get_strategy
 
     name, _, search = name.partition(", ")
     search = search or getattr(defaults, "DEFAULT_SEARCH", RANDOM)

@@ -45,10 +45,10 @@ from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
 from hulltune.search.shards import HERE
 from hulltune.search.steps import search_lines
-from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Setting, Strategy
 from hulltune.tuning import Run
 from hulltune.tuning.inputs import as_dataset
+from hulltune.tuning.strategies import get_strategy
 
 Floats = NDArray[np.float64]
 Shape = tuple[int, int, int]

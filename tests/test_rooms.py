@@ -14,7 +14,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 ORDER = (
     "_version", "errors", "arrays", "names", "defaults", "compiling", "interrupts", "memory", "pipes", "threads",
     "wording", "options", "geometry", "semirings", "kernels", "data", "formats", "inference", "lines", "metrics",
-    "simulate", "surface", "search", "tuning", "loop", "report", "cli",
+    "simulate", "surface", "search", "certified", "tuning", "loop", "report", "cli",
 )  # fmt: skip
 """All rooms: each may import those before it. Formats come after data, because readers fill datasets."""
 

@@ -12,6 +12,7 @@ from hulltune._version import __version__
 from hulltune.errors import InputError
 
 if TYPE_CHECKING:
+    from hulltune.certified import Certified
     from hulltune.data import Corpus, Dataset, Forest, ForestBuilder, Vocabulary
     from hulltune.formats import read, read_references, read_weights, write, write_weights
     from hulltune.inference import inside, outside
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from hulltune.options import Reading, Tuning
     from hulltune.search import (
         Certificate,
-        Certified,
         Climb,
         Constraints,
         Coordinate,
@@ -84,9 +84,9 @@ _ROOMS = {
     ),
     "hulltune.inference": ("inside", "outside"),
     "hulltune.data": ("Corpus", "Dataset", "Forest", "ForestBuilder", "Vocabulary"),
+    "hulltune.certified": ("Certified",),
     "hulltune.search": (
         "Certificate",
-        "Certified",
         "Climb",
         "Constraints",
         "Coordinate",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hulltune import Climb, Constraints, InputError, tune
 from hulltune.search.constraints import CompiledConstraints
-from hulltune.search.strategies import STRATEGIES
+from hulltune.tuning.strategies import STRATEGIES
 from tests.tuning.corpora import QUICK, quick_search, random_lists
 
 NAMES = ("am", "lm", "words")

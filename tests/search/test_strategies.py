@@ -30,9 +30,9 @@ from hulltune.search.climbing import Climber, Climbing
 from hulltune.search.directions import axes
 from hulltune.search.shards import HERE
 from hulltune.search.steps import search_lines
-from hulltune.search.strategies import STRATEGIES, get_strategy
 from hulltune.search.strategy import Setting, Strategy
 from hulltune.tuning.inputs import as_dataset
+from hulltune.tuning.strategies import STRATEGIES, get_strategy
 from tests.loop.decoders import START, references, shown
 from tests.tuning.corpora import QUICK, quick_search, random_forests, random_lists
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hulltune import Climb, Dataset, Forest, ForestBuilder, read
-from hulltune.search.strategies import STRATEGIES
 from hulltune.search.strategy import Strategy
+from hulltune.tuning.strategies import STRATEGIES
 
 FOREST_FEATURES = ["lm", "tm", "length"]
 WORDS = ["ba", "be", "bi", "bo", "bu", "da", "de", "di", "do", "du"]

@@ -27,8 +27,8 @@ from hulltune import (
 from hulltune.errors import Note
 from hulltune.formats import pack
 from hulltune.lines.kbest import kbest
-from hulltune.search.strategies import STRATEGIES
 from hulltune.tuning.inputs import as_dataset
+from hulltune.tuning.strategies import STRATEGIES
 from tests.lists import as_forests
 from tests.tuning.corpora import (
     FOREST_FEATURES,

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from hulltune import Climb, Constraints, Policy, Problem, TuneResult, rerank, score, tune
 from hulltune.search.steps import search_lines
-from hulltune.search.strategies import STRATEGIES
 from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.reranking import rank
+from hulltune.tuning.strategies import STRATEGIES
 from tests.tuning.corpora import QUICK, quick_search, random_lists, random_records
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hulltune import Climb, Constraints, Forest, InputError, score, tune
-from hulltune.search.strategies import STRATEGIES
+from hulltune.tuning.strategies import STRATEGIES
 from tests.tuning.corpora import QUICK, quick_search, random_lists
 
 CASES: list[dict[str, Any]] = [

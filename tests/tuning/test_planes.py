@@ -8,7 +8,7 @@ import numpy as np
 
 from hulltune.report.figures import colour_range
 from hulltune.tuning.planes import metric_plane
-from tests.search.certified.small_problems import small_problem
+from tests.certified.small_problems import small_problem
 
 
 def test_pixels_are_what_decoding_gives() -> None:

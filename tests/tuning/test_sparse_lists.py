@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 from hulltune import Constraints, Dataset, InputError, memory, read, rerank, score, tune, write
+from hulltune.certified import candidates, space
+from hulltune.certified.strategy import Certified
 from hulltune.cli.commands.info import describe
 from hulltune.cli.main import main
 from hulltune.data.features import DenseFeatures, SparseFeatures, as_sparse
@@ -21,8 +23,6 @@ from hulltune.formats import rows as rows_module
 from hulltune.formats.reading import Part
 from hulltune.loop.hypotheses import Hypotheses, keep
 from hulltune.search import climb, climbing, steps
-from hulltune.search.certified import candidates, space
-from hulltune.search.certified.strategy import Certified
 from hulltune.search.climb import Climb
 from hulltune.search.coordinate import Coordinate
 from hulltune.search.gradient import GradientClimb

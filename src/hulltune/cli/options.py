@@ -149,7 +149,7 @@ def strategy_of(options: SearchOptions, **further: Any) -> Strategy:
 
     An option that the strategy does not have is refused: ignored, it would seem to have changed nothing.
     """
-    from hulltune.search.strategies import STRATEGIES, get_strategy
+    from hulltune.tuning.strategies import STRATEGIES, get_strategy
 
     # Each strategy is a dataclass, which their common class cannot say.
     known = {name: {each.name for each in fields(kind)} for name, kind in STRATEGIES.items()}  # type: ignore[arg-type]

@@ -48,10 +48,10 @@ from hulltune.options import Reading
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import check_units, feature_units
 from hulltune.search.problem import Problem
-from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Strategy
 from hulltune.tuning.inputs import ReferencesLike, WeightsLike, as_references, as_weights
 from hulltune.tuning.regularising import checked_strength
+from hulltune.tuning.strategies import get_strategy
 from hulltune.tuning.tune import Progress, tune
 
 

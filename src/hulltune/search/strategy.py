@@ -14,7 +14,7 @@ import numpy as np
 from hulltune.arrays import Floats
 from hulltune.data.forest import feature_vector
 from hulltune.errors import InputError
-from hulltune.search.certified.certificate import Certificate
+from hulltune.search.certificate import Certificate
 from hulltune.search.constraints import FARTHEST_WEIGHT, CompiledConstraints, Constraints
 from hulltune.search.directions import Axis, axes_of, check_units, feature_units, inverse_units
 from hulltune.search.problem import Problem

@@ -8,10 +8,12 @@ from hulltune.tuning.reranker import Reranker
 from hulltune.tuning.reranking import count_errors, rerank, score
 from hulltune.tuning.result import TuneResult
 from hulltune.tuning.sensitivity import Sensitivity
+from hulltune.tuning.strategies import STRATEGIES, get_strategy
 from hulltune.tuning.surfaces import MetricSurface, metric_surface
 from hulltune.tuning.tune import Progress, Run, tune
 
 __all__ = [
+    "STRATEGIES",
     "Change",
     "Comparison",
     "MetricPlane",
@@ -27,6 +29,7 @@ __all__ = [
     "best_reachable",
     "compare",
     "count_errors",
+    "get_strategy",
     "metric_plane",
     "metric_surface",
     "rerank",

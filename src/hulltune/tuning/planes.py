@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hulltune.arrays import Floats
+from hulltune.certified.certify import certify
+from hulltune.certified.search import Limits
 from hulltune.errors import InputError, check_most, unknown_name
 from hulltune.metrics.base import Metric
-from hulltune.search.certified.certificate import Certificate
-from hulltune.search.certified.certify import certify
-from hulltune.search.certified.search import Limits
+from hulltune.search.certificate import Certificate
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem

@@ -13,7 +13,7 @@ from hulltune.defaults import MEGABYTES
 from hulltune.errors import InputError
 from hulltune.formats.result_files import NOT_SAVED, as_record, load_record, save_record
 from hulltune.metrics.counts import ErrorCounts
-from hulltune.search.certified.certificate import Certificate
+from hulltune.search.certificate import Certificate
 from hulltune.tuning.drawn import Drawn
 from hulltune.tuning.evaluation import Interval
 from hulltune.tuning.picks import Pick, Reranked

@@ -27,7 +27,6 @@ from hulltune.search.constraints import Constraints
 from hulltune.search.outputs import Outputs
 from hulltune.search.problem import Picks, Problem
 from hulltune.search.shards import Runner, runner_of
-from hulltune.search.strategies import get_strategy
 from hulltune.search.strategy import Found, Report, Setting, Start, Status, Strategy
 from hulltune.threads import check_threads, each
 from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
@@ -38,6 +37,7 @@ from hulltune.tuning.regularising import automatic, checked_strength, described,
 from hulltune.tuning.reranking import rerank
 from hulltune.tuning.result import Regularisation, Replicates, TuneResult
 from hulltune.tuning.sensitivity import checked_tolerance, sensitivity, usual_tolerance
+from hulltune.tuning.strategies import get_strategy
 from hulltune.tuning.validation import check_folds, counts_by_name, cross_validate, held_out
 
 TEXT_METRICS = ("bleu", "chrf", "ter", "wer")

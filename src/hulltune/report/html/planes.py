@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hulltune.arrays import Floats
+from hulltune.certified.search import Limits
 from hulltune.report.html.winners import Searched, Winners
-from hulltune.search.certified.search import Limits
 from hulltune.search.problem import Problem
 from hulltune.tuning.planes import MetricPlane, metric_plane
 

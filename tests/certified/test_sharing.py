@@ -13,20 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from hulltune.certified import candidates as candidates_module
+from hulltune.certified import evaluate
+from hulltune.certified.boxes import Box, cut
+from hulltune.certified.candidates import Candidates, candidates_of
+from hulltune.certified.cell import _ends_around
+from hulltune.certified.evaluate import first_boxes, split
+from hulltune.certified.pools import list_pool
+from hulltune.certified.space import Space, space_of
 from hulltune.kernels.certify.certify import THINNEST
-from hulltune.search.certified import candidates as candidates_module
-from hulltune.search.certified import evaluate
-from hulltune.search.certified.boxes import Box, cut
-from hulltune.search.certified.candidates import Candidates, candidates_of
-from hulltune.search.certified.cell import _ends_around
-from hulltune.search.certified.evaluate import first_boxes, split
-from hulltune.search.certified.pools import list_pool
-from hulltune.search.certified.space import Space, space_of
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Line, Problem
 from hulltune.search.shards import runner_of
-from tests.search.certified.small_problems import certified, small_problem
+from tests.certified.small_problems import certified, small_problem
 
 METRICS = ["wer", "bleu", "chrf", "0.5*chrf - 0.5*ter"]
 Floats = NDArray[np.float64]

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hulltune import Corpus, Forest, ForestBuilder, read
+from hulltune.certified.certify import certify
+from hulltune.certified.pools import forest_pool
+from hulltune.certified.search import Limits
+from hulltune.certified.space import space_of
 from hulltune.errors import InputError
 from hulltune.metrics import get_metric
-from hulltune.search.certified.certify import certify
-from hulltune.search.certified.pools import forest_pool
-from hulltune.search.certified.search import Limits
-from hulltune.search.certified.space import space_of
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
+from hulltune.certified.clock import Clock
+from hulltune.certified.space import Faces, Space
 from hulltune.data.features import DenseFeatures, Features
 from hulltune.errors import InputError
 from hulltune.geometry.hulls import upper_envelope
-from hulltune.search.certified.clock import Clock
-from hulltune.search.certified.space import Faces, Space
 from hulltune.search.problem import Problem
 
 SAME = 2.0**-36

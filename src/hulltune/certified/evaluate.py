@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s
+from hulltune.certified.boxes import Box, Parts, cut
+from hulltune.certified.candidates import Candidates
+from hulltune.certified.clock import Clock
+from hulltune.certified.space import Faces
 from hulltune.metrics.base import Metric
 from hulltune.metrics.bounds import SAFETY, LossBound, Ranges, row_products
-from hulltune.search.certified.boxes import Box, Parts, cut
-from hulltune.search.certified.candidates import Candidates
-from hulltune.search.certified.clock import Clock
-from hulltune.search.certified.space import Faces
 from hulltune.search.shards import HERE, Runner
 
 AT_ONCE = 1 << 15

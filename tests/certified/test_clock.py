@@ -16,15 +16,15 @@ import pytest
 
 import hulltune
 from hulltune import Certified, Constraints, read
+from hulltune.certified import candidates as candidates_module
+from hulltune.certified import evaluate as evaluate_module
+from hulltune.certified.certify import Proven, certify
+from hulltune.certified.clock import Clock, Over
+from hulltune.certified.search import Limits
 from hulltune.metrics import get_metric
-from hulltune.search.certified import candidates as candidates_module
-from hulltune.search.certified import evaluate as evaluate_module
-from hulltune.search.certified.certify import Proven, certify
-from hulltune.search.certified.clock import Clock, Over
-from hulltune.search.certified.search import Limits
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
-from tests.search.certified.small_problems import certified, small_problem
+from tests.certified.small_problems import certified, small_problem
 from tests.tuning.corpora import random_lists
 
 DATA = Path(__file__).parents[3] / "../shared/data"

@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 
 import hulltune
 from hulltune import read
+from hulltune.certified import search as search_module
+from hulltune.certified.cell import extents
+from hulltune.certified.certify import certify
+from hulltune.certified.search import Limits
 from hulltune.metrics import Given, Meteor, ScoreTable
 from hulltune.metrics.bounds import Ranges
-from hulltune.search.certified import search as search_module
-from hulltune.search.certified.cell import extents
-from hulltune.search.certified.certify import certify
-from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import as_dataset
-from tests.search.certified.small_problems import certified, small_problem
+from tests.certified.small_problems import certified, small_problem
 
 
 def candidate(text: str, **features: float) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def test_an_interrupt_after_the_proof_keeps_it(monkeypatch: pytest.MonkeyPatch) 
     problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
     compiled, units = Constraints().compile(problem.feature_names), feature_units(problem.corpus)
     whole = certify(problem, compiled, units, Limits(gap=0.5))
-    monkeypatch.setattr(importlib.import_module("hulltune.search.certified.certify"), "extents", measure_and_interrupt)
+    monkeypatch.setattr(importlib.import_module("hulltune.certified.certify"), "extents", measure_and_interrupt)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         found = certify(problem, compiled, units, Limits(gap=0.5))

@@ -12,11 +12,11 @@ from hulltune.names import SEARCHES
 from hulltune.search.strategy import Strategy
 
 _PLACES = {
-    "cma": "line_cma.LineCma",
-    "random": "climb.Climb",
-    "coordinate": "coordinate.Coordinate",
-    "powell": "powell.Powell",
-    "gradient": "gradient.GradientClimb",
+    "cma": "search.line_cma.LineCma",
+    "random": "search.climb.Climb",
+    "coordinate": "search.coordinate.Coordinate",
+    "powell": "search.powell.Powell",
+    "gradient": "search.gradient.GradientClimb",
     "certified": "certified.strategy.Certified",
 }
 assert set(SEARCHES) <= set(_PLACES), "hulltune.names lists the searches for the command line"
@@ -27,7 +27,7 @@ class _Strategies(Mapping[str, type[Strategy]]):
 
     def __getitem__(self, name: str) -> type[Strategy]:
         module, _, kind = _PLACES[name].rpartition(".")
-        found: type[Strategy] = getattr(importlib.import_module(f"hulltune.search.{module}"), kind)
+        found: type[Strategy] = getattr(importlib.import_module(f"hulltune.{module}"), kind)
         return found
 
     def __iter__(self) -> Iterator[str]:
@@ -44,7 +44,7 @@ STRATEGIES: Mapping[str, type[Strategy]] = _Strategies()
 def get_strategy(search: str | Strategy, **options: Any) -> Strategy:
     """The strategy with this name and these options; a Strategy is returned as it is and takes no options.
 
-    >>> from hulltune.search import get_strategy
+    >>> from hulltune.tuning import get_strategy
     >>> get_strategy("powell", restarts=5).restarts
     5
     """

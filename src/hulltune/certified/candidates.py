@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s, decimals
+from hulltune.certified.clock import Clock
+from hulltune.certified.pools import Pool
+from hulltune.certified.space import Faces, Space
 from hulltune.errors import InputError
 from hulltune.memory import check_memory
-from hulltune.search.certified.clock import Clock
-from hulltune.search.certified.pools import Pool
-from hulltune.search.certified.space import Faces, Space
 from hulltune.search.problem import Problem
 from hulltune.search.shards import HERE, Runner
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
-from hulltune.search.certified.certificate import Ends
+from hulltune.search.certificate import Ends
 from hulltune.search.constraints import CompiledConstraints
 
 REACH = 2.0**20

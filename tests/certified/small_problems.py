@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hulltune.certified.certify import Proven, certify
+from hulltune.certified.search import Limits
 from hulltune.metrics.base import Metric
-from hulltune.search.certified.certify import Proven, certify
-from hulltune.search.certified.search import Limits
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem

@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from hulltune.certified.boxes import Box, Queue
+from hulltune.certified.candidates import Candidates, candidates_of
+from hulltune.certified.evaluate import first_boxes, split
+from hulltune.certified.pools import list_pool
+from hulltune.certified.space import Space, space_of
 from hulltune.kernels.certify import choices
-from hulltune.search.certified.boxes import Box, Queue
-from hulltune.search.certified.candidates import Candidates, candidates_of
-from hulltune.search.certified.evaluate import first_boxes, split
-from hulltune.search.certified.pools import list_pool
-from hulltune.search.certified.space import Space, space_of
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
-from tests.search.certified.small_problems import losses_at, small_problem
+from tests.certified.small_problems import losses_at, small_problem
 
 METRICS = ["wer", "bleu", "chrf", "mer", "0.5*chrf - 0.5*ter", "meteor"]
 

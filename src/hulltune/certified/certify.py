@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hulltune.arrays import Floats
+from hulltune.certified.cell import extents
+from hulltune.certified.clock import Clock
+from hulltune.certified.on_a_line import best_on_the_line, is_a_line
+from hulltune.certified.search import Limits, Outcome, State, branch_and_bound
+from hulltune.certified.space import Space, space_of
 from hulltune.interrupts import interrupts_set
-from hulltune.search.certified.cell import extents
-from hulltune.search.certified.certificate import Certificate
-from hulltune.search.certified.clock import Clock
-from hulltune.search.certified.on_a_line import best_on_the_line, is_a_line
-from hulltune.search.certified.search import Limits, Outcome, State, branch_and_bound
-from hulltune.search.certified.space import Space, space_of
+from hulltune.search.certificate import Certificate
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.problem import Problem
 from hulltune.search.shards import Runner, runner_of

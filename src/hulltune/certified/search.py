@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from hulltune.arrays import Floats, take_plain_numbers
+from hulltune.certified.boxes import Box, Queue
+from hulltune.certified.candidates import candidates_of
+from hulltune.certified.cell import middle_of_cell
+from hulltune.certified.clock import Clock, Over
+from hulltune.certified.evaluate import first_boxes, split
+from hulltune.certified.pools import check_free, pool_of
+from hulltune.certified.space import Space
 from hulltune.defaults import GAP
 from hulltune.errors import InputError
 from hulltune.interrupts import is_interrupt
-from hulltune.search.certified.boxes import Box, Queue
-from hulltune.search.certified.candidates import candidates_of
-from hulltune.search.certified.cell import middle_of_cell
-from hulltune.search.certified.clock import Clock, Over
-from hulltune.search.certified.evaluate import first_boxes, split
-from hulltune.search.certified.pools import check_free, pool_of
-from hulltune.search.certified.space import Space
 from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
 from hulltune.search.shards import HERE, Runner

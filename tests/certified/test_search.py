@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 import hulltune
 from hulltune import Certified
+from hulltune.certified.certify import certify
+from hulltune.certified.search import Limits, State
 from hulltune.errors import InputError
-from hulltune.search.certified.certify import certify
-from hulltune.search.certified.search import Limits, State
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.result import TuneResult
-from tests.search.certified.small_problems import best_in_plane, certified, losses_at, small_problem
+from tests.certified.small_problems import best_in_plane, certified, losses_at, small_problem
 from tests.tuning.corpora import random_lists
 
 METRICS = ["wer", "accuracy", "bleu", "chrf", "ter", "mer", "fmeasure", "0.5*bleu - 0.5*ter"]

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from hulltune.search.certified.cell import HAIR
-from hulltune.search.certified.clock import Clock
-from hulltune.search.certified.search import FINEST_GAP, Limits, Outcome
-from hulltune.search.certified.space import Space
+from hulltune.certified.cell import HAIR
+from hulltune.certified.clock import Clock
+from hulltune.certified.search import FINEST_GAP, Limits, Outcome
+from hulltune.certified.space import Space
 from hulltune.search.problem import Problem
 from hulltune.search.shards import HERE, Runner
 

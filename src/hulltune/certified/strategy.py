@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from hulltune.search.certified.certify import certify
-from hulltune.search.certified.search import Limits, State
+from hulltune.certified.certify import certify
+from hulltune.certified.search import Limits, State
 from hulltune.search.shards import runner_of
 from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
 

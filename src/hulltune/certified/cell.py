@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from hulltune.arrays import Floats
-from hulltune.search.certified.clock import Clock
+from hulltune.certified.clock import Clock
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.problem import Line, Problem
 from hulltune.search.shards import HERE, Runner

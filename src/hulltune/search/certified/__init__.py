@@ -1,1 +1,0 @@
-"""Certified global search: best-first branch and bound over boxes of weights, with a bound that is a proof."""
