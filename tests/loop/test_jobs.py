@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -24,8 +25,9 @@ from hulltune.cli import main
 from hulltune.errors import Note
 from hulltune.formats.read import read, read_parts
 from hulltune.loop import LoopProgress, LoopResult
+from hulltune.loop.decoding import checked_part
 from hulltune.loop.folder import RunFolder
-from hulltune.loop.pieces import Cut, Piece, checked_part
+from hulltune.loop.jobs import Cut, Piece, decode_pieces
 from tests.loop import lattice_decoders, piece_decoders
 from tests.loop.decoders import SENTENCES, START, references, shown
 from tests.loop.piece_decoders import INPUT
@@ -45,7 +47,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::hulltune.errors.Note")
 @pytest.fixture
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the input, and with notes for the decoder."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{ROOT / 'src'}")
     (tmp_path / "notes").mkdir()
     (tmp_path / "in.txt").write_text(INPUT)
     return tmp_path
@@ -116,7 +118,7 @@ def test_pieces_are_read_as_the_whole_is(tmp_path: Path, style: str, pieces: int
         folder = tmp_path / str(piece.number)
         (folder / "output").mkdir(parents=True) if "folder" in style else folder.mkdir()
         piece_decoders.write(style, {"b": 1.0}, lines[piece.first : piece.first + piece.count], folder / "output")
-        parts.append(checked_part(piece, [folder / "output"], Reading()).part)
+        parts.append(checked_part(piece, [folder / "output"], Reading())[0])
     whole = read_parts(Reading(), parts[:1])
     assert_same(read_parts(Reading(), parts[1:]), whole)
     if whole.is_lists:  # as in the union of two iterations, where all files are read at once
@@ -141,7 +143,7 @@ def test_folders_of_lattices_are_read_as_the_whole_is(
             name = f"utt{number}" if ids == "names.txt" else place + (ids == "name1")
             if number not in left_out:
                 (folder / f"{name}.slf").write_text(lattices[number])
-        parts.append(checked_part(piece, [folder], Reading(ids=ids)).part)
+        parts.append(checked_part(piece, [folder], Reading(ids=ids))[0])
     numbered = [f"{number} {text}" for number, text in enumerate(references())]
     whole, found = (read_parts(Reading(ids=ids), some) for some in (parts[:1], parts[1:]))
     assert_same(found, whole)
@@ -366,7 +368,7 @@ def test_the_piece_that_had_all_its_tries_is_told() -> None:
         raise DecoderError("no luck")
 
     with pytest.raises(DecoderError, match=r"^line 2: no luck \(tried 2 times\)$"):
-        Jobs(2, retries=1).run([first, second], decode, stop=lambda: None, told=lambda piece: None)
+        decode_pieces(Jobs(2, retries=1), [first, second], decode, stop=lambda: None, told=lambda piece: None)
 
 
 def test_what_a_function_raises_is_told_with_its_place(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ import hulltune
 from hulltune import Climb, Dataset, Forest, InputError, Problem, read, score, tune_loop
 from hulltune.data import Member
 from hulltune.data.joining import Piece, joined
-from hulltune.loop import LoopProgress, LoopResult, winners
-from hulltune.loop.hypotheses import united
+from hulltune.loop import LoopProgress, LoopResult
+from hulltune.loop.hypotheses import united, winning_outputs
 from hulltune.loop.result import ITERATIONS, NO_NEW_WINNERS, NOTHING_NEW, SMALL_GAIN
 from hulltune.search.shards import Shard
 from hulltune.tuning.inputs import as_dataset
@@ -162,13 +162,13 @@ def test_forests_loop_as_lists_do() -> None:
 def test_the_quick_way_to_winners_gives_those_of_the_envelopes(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem.of(as_dataset(shown({"a": 1.0}, size=60), references()), "wer")
     weights, others = np.array([0.2, 0.7, -0.1]), np.array([1.0, 0.0, 0.3])
-    quick = winners.winning_outputs(problem, weights, others)
+    quick = winning_outputs(problem, weights, others)
     monkeypatch.setattr(Shard, "_list_lines", lambda *arguments: None)
-    assert quick == winners.winning_outputs(problem, weights, others)
+    assert quick == winning_outputs(problem, weights, others)
     assert len(quick) > 24
     forests = Problem.of(as_dataset(as_forest_decoder()({"a": 1.0}), references()), "wer")
     lists = Problem.of(as_dataset(shown({"a": 1.0}), references()), "wer")
-    assert winners.winning_outputs(forests, weights) == winners.winning_outputs(lists, weights)
+    assert winning_outputs(forests, weights) == winning_outputs(lists, weights)
 
 
 def test_forests_of_several_iterations_are_one_and_equal_ones_count_once() -> None:
@@ -346,7 +346,7 @@ def test_a_sentence_that_the_decoder_loses_counts_as_an_empty_output(lasting: bo
         again = tune_loop(losing(lost, calls), references(), **options)
         assert without_times(again) == without_times(result)
         assert len(calls) == 2
-        assert [len(read(tmp_path / "run" / f"iter-00{n}" / "output.forest")) for n in (1, 2)] == [12, 12]
+        assert [len(read(tmp_path / "run" / f"iter-00{n}" / "output.hull")) for n in (1, 2)] == [12, 12]
 
 
 def test_forests_by_order_must_be_complete() -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from hulltune import Climb, Constraints, InputError, tune_loop
 from hulltune.loop import CommandDecoder, LoopResult
-from hulltune.loop.command import is_at_work
 from hulltune.loop.folder import RunFolder
+from hulltune.loop.processes import is_at_work
 from tests.loop.decoders import START, references, shown
 from tests.loop.test_loop import without_times
 

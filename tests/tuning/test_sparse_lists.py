@@ -304,7 +304,7 @@ def test_a_loop_joins_sparse_lists(tmp_path: Path) -> None:
     for number, part in enumerate(parts):
         folder = tmp_path / str(number)
         folder.mkdir()
-        found, files = keep(part, folder, lasting=True, count=12)
+        found, files = keep(part, folder, count=12)
         hypotheses = hypotheses.added(found, [Part(tuple(files))])
     union = hypotheses.union
     assert isinstance(union.corpus.features, SparseFeatures)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import os
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +14,35 @@ import numpy as np
 
 from hulltune.data.dataset import Dataset, References
 from hulltune.errors import InputError
-from hulltune.formats.read import read_parts
+from hulltune.formats.read import read_parts, read_with
 from hulltune.formats.reading import Part
-from hulltune.loop.command import LOG, CommandDecoder, DecoderError, last_lines
+from hulltune.formats.streams import open_bytes
+from hulltune.loop.command import CommandDecoder
 from hulltune.loop.folder import RunFolder, outputs
 from hulltune.loop.hypotheses import keep
-from hulltune.loop.jobs import Jobs
-from hulltune.loop.pieces import CUT, Cut, Inputs, Piece, checked_part
-from hulltune.loop.runners import Runner
+from hulltune.loop.jobs import CUT, Cut, Jobs, Piece, decode_pieces
+from hulltune.loop.processes import LAST_LINES, LOG, DecoderError, DecoderProcesses, last_lines
 from hulltune.options import Reading
 from hulltune.tuning.inputs import DataLike
+from hulltune.wording import counted
 
 Decoder = Callable[..., DataLike] | CommandDecoder
 """A command, or a function from weights (and some inputs) to lists or forests (anything that ``tune`` takes)."""
+
+
+@dataclass(frozen=True)
+class DecodingTask:
+    """A decoder, and the references of the sentences that it decodes."""
+
+    decoder: Decoder
+    references: References
+    inputs: Sequence[Any] | None = None
+    """The inputs of a function, one for each sentence; None if it knows them itself."""
+
+    @property
+    def sentences(self) -> int:
+        """The number of sentences."""
+        return len(self.references)
 
 
 @dataclass(frozen=True)
@@ -33,20 +52,16 @@ class Decodings:
     folder: RunFolder
     reading: Reading
     """The options for reading the output of a command."""
-    lasting: bool
-    """Whether the folder outlives the run, so that the run can be resumed."""
     jobs: Jobs
-    runner: Runner
+    processes: DecoderProcesses = field(default_factory=DecoderProcesses)
 
     def decode(
         self,
-        decoder: Decoder,
+        task: DecodingTask,
         name: str,
         weights: Mapping[str, float],
         number: int,
-        references: References,
         *,
-        inputs: Sequence[Any] | None = None,
         choose: bool = False,
         use: Callable[[Dataset, Sequence[Part]], None] | None = None,
         told: Callable[[int, int], None] = lambda done, pieces: None,
@@ -57,42 +72,36 @@ class Decodings:
         The output has all sentences with a reference; one for which the decoder wrote nothing is empty. With
         ``choose``, some sentence must have several outputs. ``use`` is called with the output and its files before they
         get their final name, and raises InputError if the run has no use for them: a repaired decoder can then go on.
-        A function gets ``inputs``, if there are any. ``told`` is called with the number of pieces that are decoded, and
-        of all of them, where the input is cut.
+        ``told`` is called with the number of pieces that are decoded, and of all of them, where the input is cut.
         """
-        is_command = isinstance(decoder, CommandDecoder)
-        reading = self.reading if is_command else Reading()
+        decoder = task.decoder
+        reading = self.reading if isinstance(decoder, CommandDecoder) else Reading()
         done = self.folder.finished(name)
         if done is not None:
             known = _parts_in(done, reading)
-            return _complete(read_parts(reading, known), references), known
+            return _complete(read_parts(reading, known), task.references), known
         self.folder.reached(f"before decoding {name}")
-        cut = left = self._cut_left(name, weights, len(references))
+        cut = left = self._cut_left(name, weights, task.sentences)
         if cut is None and not self.jobs.is_one:
-            cut = Cut(len(references), self.jobs.pieces_of(len(references)), dict(weights))
+            cut = Cut(task.sentences, self.jobs.pieces_of(task.sentences), dict(weights))
         with self.folder.unfinished(name, keep=left is not None) as folder:
             found = None
             parts: tuple[Part, ...] = ()
             if cut is not None:
-                self._in_pieces(Inputs(decoder, inputs, len(references)), cut, folder, number, reading, told)
+                self._decode_pieces(task, cut, folder, number, told)
             elif isinstance(decoder, CommandDecoder):
                 parts = (Part(tuple(decoder.decode(weights, folder, number))),)
             else:
-                returned = decoder(dict(weights), *(() if inputs is None else (inputs,)))
-                found, files = keep(returned, folder, lasting=self.lasting, count=len(references))
+                returned = decoder(dict(weights), *(() if task.inputs is None else (task.inputs,)))
+                found, files = keep(returned, folder, count=task.sentences)
                 parts = (Part(tuple(files)),)
-            try:
+            # What a function itself returns for all sentences stays an InputError, with the place where it was raised.
+            with _usable(folder) if cut is not None or isinstance(decoder, CommandDecoder) else nullcontext():
                 parts = parts or _parts_in(folder, reading)
-                found = _complete(read_parts(reading, parts) if found is None else found, references)
+                found = _complete(read_parts(reading, parts) if found is None else found, task.references)
                 _check(found, weights, choose=choose)
                 if use is not None:
                     use(found, parts)
-            except InputError as error:
-                (folder / CUT).unlink(missing_ok=True)  # pieces of a decoder that has to be repaired are of no use
-                if not is_command and cut is None:
-                    raise
-                said = last_lines(folder / LOG) if (folder / LOG).exists() else ()
-                raise DecoderError(f"the decoder's output cannot be used: {error}", said) from None
             self.folder.reached(f"after decoding {name}")
         self.folder.reached(f"after naming {name}")
         return found, tuple(_moved(part, folder, self.folder.path / name) for part in parts)
@@ -102,59 +111,40 @@ class Decodings:
         cut = Cut.load(self.folder.unfinished_path(name))
         return cut if cut is not None and (cut.sentences, cut.weights) == (sentences, weights) else None
 
-    def _in_pieces(
-        self,
-        inputs: Inputs,
-        cut: Cut,
-        folder: Path,
-        iteration: int,
-        reading: Reading,
-        told: Callable[[int, int], None],
+    def _decode_pieces(
+        self, task: DecodingTask, cut: Cut, folder: Path, iteration: int, told: Callable[[int, int], None]
     ) -> None:
         """Decode all pieces of which the folder has no output yet."""
-        pieces = list(cut)
-        work = inputs.works(pieces, cut.weights, iteration)
+        decode = _piece_decoder(task, cut, iteration, self.processes)
+        reading = self.reading if isinstance(task.decoder, CommandDecoder) else Reading()
         cut.save(folder)
         home = RunFolder(folder)
-        left = [piece for piece in pieces if home.finished(piece.name) is None]
-        told(len(pieces) - len(left), len(pieces))
+        left = [piece for piece in cut if home.finished(piece.name) is None]
+        told(cut.pieces - len(left), cut.pieces)
 
-        def decode(piece: Piece, job: int) -> None:
+        def work(piece: Piece, job: int) -> None:
             with home.unfinished(piece.name) as place:
-                own = work(piece, job)
-                self.runner.run(own, place)
-                try:
-                    checked_part(piece, outputs(place), reading, may_be_silent=own.may_be_silent)
-                except InputError as error:
-                    said = last_lines(place / LOG) if (place / LOG).exists() else ()
-                    raise DecoderError(f"the decoder's output cannot be used: {error}", said) from None
+                may_be_silent = decode(piece, job, place)
+                with _usable(place):
+                    checked_part(piece, outputs(place), reading, may_be_silent=may_be_silent)
                 self.folder.reached(f"after decoding {piece.name}")
             self.folder.reached(f"after naming {piece.name}")
 
         def count(piece: Piece) -> None:
             left.remove(piece)
-            told(len(pieces) - len(left), len(pieces))
+            told(cut.pieces - len(left), cut.pieces)
 
-        if left:
-            self.runner.ready()
-            self.jobs.run(left.copy(), decode, stop=self.runner.stop, told=count)
+        decode_pieces(self.jobs, left.copy(), work, stop=self.processes.stop, told=count)
 
 
-def _parts_in(folder: Path, reading: Reading) -> tuple[Part, ...]:
-    """The outputs in the folder of a decoding. No two pieces may give a sentence the same name."""
-    cut = Cut.load(folder)
-    if cut is None:
-        return (Part(tuple(outputs(folder))),)
-    checked = [checked_part(piece, outputs(folder / piece.name), reading) for piece in cut]
-    named: set[str] = set()
-    for piece, one in zip(cut, checked, strict=True):
-        if not named.isdisjoint(one.names):
-            name = min(named & one.names)
-            raise InputError(
-                f"{piece.lines}: a sentence {name!r}, as in an earlier piece; expected other names, or numbers from 0"
-            )
-        named |= one.names
-    return tuple(one.part for one in checked)
+@contextmanager
+def _usable(folder: Path) -> Iterator[None]:
+    """Make an InputError about the output of the decoder a DecoderError, with the last lines of the log."""
+    try:
+        yield
+    except InputError as error:
+        (folder / CUT).unlink(missing_ok=True)  # pieces of a decoder that has to be repaired are of no use
+        raise DecoderError(f"the decoder's output cannot be used: {error}", last_lines(folder / LOG)) from None
 
 
 def _moved(part: Part, before: Path, after: Path) -> Part:
@@ -179,3 +169,134 @@ def _check(found: Dataset, weights: Mapping[str, float], *, choose: bool) -> Non
         raise InputError(
             "no sentence has more than one candidate, so weights make no difference; expected n-best lists or forests"
         )
+
+
+# Pieces of the input.
+
+
+def _piece_decoder(
+    task: DecodingTask, cut: Cut, iteration: int, processes: DecoderProcesses
+) -> Callable[[Piece, int, Path], bool]:
+    """A function that a job decodes a piece with, into a folder; it returns whether the piece may have no output."""
+    decoder, inputs = task.decoder, task.inputs
+    if isinstance(decoder, CommandDecoder):
+        own_decoder, lines = decoder, _lines(decoder, cut.sentences) if cut.pieces > 1 else None
+
+        def run(piece: Piece, job: int, folder: Path) -> bool:
+            mine, is_blank = own_decoder, False
+            if lines is not None:
+                own = b"".join(lines[piece.first : piece.first + piece.count])
+                is_blank = not own.strip()
+                path = folder.absolute() / f"input{Path(mine.input or '').suffix}"
+                path.write_bytes(own)
+                mine = replace(mine, input=path)
+            mine.decode(cut.weights, folder, iteration, job=job, processes=processes, may_be_silent=is_blank)
+            return is_blank
+
+        return run
+    function = decoder
+    if cut.pieces > 1 and inputs is None:
+        raise InputError(
+            "jobs: a function from weights alone cannot decode a piece; give the inputs, too (inputs=…), and it is "
+            "called with the weights and some of them"
+        )
+
+    def call(piece: Piece, job: int, folder: Path) -> bool:
+        try:
+            some = () if inputs is None else (inputs[piece.first : piece.first + piece.count],)
+            returned = function(dict(cut.weights), *some)
+        except Exception as error:
+            lines = traceback.format_exc().splitlines()[-LAST_LINES:]
+            raise DecoderError(f"the decoder raised {type(error).__name__}: {error}", tuple(lines)) from error
+        processes.check()  # the folder may belong to another run by now
+        with _usable(folder):
+            keep(returned, folder, count=piece.count, is_piece=True)
+        return False
+
+    return call
+
+
+def _lines(decoder: CommandDecoder, sentences: int) -> list[bytes]:
+    """The lines of the input of a command, as they are. O(input)."""
+    path = decoder.input
+    if path is None:
+        raise InputError("jobs: the decoder has no input that could be cut into pieces; give one, or a single job")
+    if not Path(path).is_file():
+        raise InputError(f"jobs: the input {os.fspath(path)} is no file of lines, so it cannot be cut into pieces")
+    with open(path, "rb") as file:
+        lines = file.readlines()
+    if len(lines) != sentences or any(b"\0" in line for line in lines):
+        size = f"{counted(len(lines), 'line')} for {counted(sentences, 'reference')}"
+        raise InputError(
+            f"jobs: {os.fspath(path)} has {size}; to be cut into pieces, it must be a text with as many lines, and "
+            "not compressed"
+        )
+    return lines
+
+
+def _parts_in(folder: Path, reading: Reading) -> tuple[Part, ...]:
+    """The outputs in the folder of a decoding. No two pieces may give a sentence the same name."""
+    cut = Cut.load(folder)
+    if cut is None:
+        return (Part(tuple(outputs(folder))),)
+    parts = []
+    named: set[str] = set()
+    for piece in cut:
+        part, names = checked_part(piece, outputs(folder / piece.name), reading)
+        if not named.isdisjoint(names):
+            raise InputError(
+                f"{piece.lines}: a sentence {min(named & names)!r}, as in an earlier piece; expected other names, or "
+                "numbers from 0"
+            )
+        named |= names
+        parts.append(part)
+    return tuple(parts)
+
+
+def checked_part(
+    piece: Piece, files: Sequence[Path], reading: Reading, *, may_be_silent: bool = True
+) -> tuple[Part, frozenset[str]]:
+    """The output of a piece as a part of the whole, and the names of its sentences, where they have names; InputError
+    if it does not belong to the sentences of the piece.
+
+    A decoder that sees a piece numbers its sentences from 0. One that takes numbers from its input (an id in each line)
+    gives those of the whole. Both can be told apart, because no piece is longer than those before it.
+    """
+    files = [path for path in files if path.is_dir() or not _is_empty(path)]
+    if not files:
+        if not may_be_silent:
+            raise InputError("it is empty; a sentence without output is taken as empty only beside others")
+        return Part((), piece.first), frozenset()
+    found = read_with(reading, files)
+    names = frozenset(name for name in found.ids if isinstance(name, str))
+    if names and len(found) > piece.count:
+        raise InputError(f"{counted(len(found), 'sentence')}, but the piece has {counted(piece.count, 'line')}")
+    return Part(tuple(files), piece.first if names else _counted_from(found, piece)), names
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a file has no content, unpacked if it is compressed."""
+    with open_bytes(path) as stream:
+        return not stream.read(1)
+
+
+def _counted_from(found: Dataset, piece: Piece) -> int:
+    """The sentence that the ids of a piece count from: the first of the piece, or 0."""
+    unnamed = set(found.unnamed)
+    numbers = [number for number in found.ids if isinstance(number, int) and number not in unnamed]
+    if not found.is_lists and not found.has_lists and found.ids_by == "order":
+        if len(found) != piece.count:
+            raise InputError(
+                f"{counted(len(found), 'forest')}, but the piece has {counted(piece.count, 'line')}; expected one for "
+                "each, in order (--ids name takes the line from the number in the name of a file)"
+            )
+        return piece.first
+    last = piece.first + piece.count
+    if found.listed is None and all(number < piece.count for number in numbers):
+        return piece.first
+    if all(piece.first <= number < last for number in numbers):
+        return 0
+    raise InputError(
+        f"ids from {min(numbers)} to {max(numbers)}, but the piece has {counted(piece.count, 'line')}; expected ids "
+        f"from 0 to {piece.count - 1}, or, as in the whole input, from {piece.first} to {last - 1}"
+    )

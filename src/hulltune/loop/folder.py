@@ -24,7 +24,7 @@ from typing import Any
 from hulltune.errors import InputError
 from hulltune.formats.result_files import as_record, load_record, save_record
 from hulltune.formats.streams import is_draft, sync_folder
-from hulltune.loop.command import is_at_work
+from hulltune.loop.processes import is_at_work
 from hulltune.loop.result import Iteration
 
 FORMAT = "hulltune loop 1"
@@ -40,8 +40,8 @@ class State:
     settings: Mapping[str, Any]
     iterations: tuple[Iteration, ...] = ()
     stopped: str | None = None
-    heldout: Mapping[str, float] = field(default_factory=dict)
-    heldout_empty: Mapping[str, int] = field(default_factory=dict)
+    heldout: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    """The scores of held-out decodings by their names, and the number of sentences without output in each."""
     seconds: float = 0.0
 
 
@@ -155,7 +155,9 @@ def iteration_name(number: int) -> str:
 
 
 def _state(data: dict[str, Any]) -> State:
-    return State(**{**data, "iterations": tuple(Iteration(**record) for record in data["iterations"])})
+    iterations = tuple(Iteration(**record) for record in data.pop("iterations"))
+    heldout = {name: (score, empty) for name, (score, empty) in data.pop("heldout").items()}
+    return State(**data, iterations=iterations, heldout=heldout)
 
 
 def _short(value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -13,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset, Member
 from hulltune.data.features import as_sparse
 from hulltune.data.forest import Forest
 from hulltune.data.joining import Piece, joined
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.formats.forest_files import NamedForest
-from hulltune.formats.forest_text import write_forest_text
 from hulltune.formats.jsonl import write_jsonl
 from hulltune.formats.packed import pack
 from hulltune.formats.read import read, read_parts
@@ -28,6 +28,7 @@ from hulltune.formats.reading import Part
 from hulltune.formats.rows import RowCollector, to_dataset
 from hulltune.formats.sniff import sniff
 from hulltune.options import Reading
+from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import DataLike
 
 NOTHING = Member("no output")
@@ -39,7 +40,7 @@ class Hypotheses:
 
     reading: Reading = field(default_factory=Reading)
     parts: tuple[tuple[Part, ...], ...] = ()
-    """The files of each iteration; none for forests that are only in memory."""
+    """The files of each iteration."""
     each: tuple[Dataset, ...] = ()
 
     @cached_property
@@ -120,12 +121,10 @@ def joined_lists(sets: Sequence[Dataset], *, missing: float | None) -> Dataset:
     return to_dataset(collector.rows(), columns=[], dtype=np.dtype(np.float64), skipped=[], provenance=provenance)
 
 
-def keep(
-    returned: DataLike, folder: Path, *, lasting: bool, count: int, packed: bool = False
-) -> tuple[Dataset, list[Path]]:
-    """The data that a decoder function returned, and the files in ``folder`` that hold them.
+def keep(returned: DataLike, folder: Path, *, count: int, is_piece: bool = False) -> tuple[Dataset, list[Path]]:
+    """The data that a decoder function returned for so many sentences, and the files in ``folder`` that hold them.
 
-    Forests are written only if they have to last, because not every forest can be written, except as a ``packed`` file.
+    Forests become a packed file: text cannot hold every forest.
     """
     if isinstance(returned, (str, os.PathLike)):
         returned = [returned]
@@ -135,18 +134,11 @@ def keep(
     if found.is_lists:
         path = folder / "output.jsonl"
         # A Dataset was read as its reader wanted it: other pieces may have features that are 0 in all of this one.
-        write_jsonl(found, path, mark_sparse=packed and isinstance(returned, Dataset))
+        write_jsonl(found, path, mark_sparse=is_piece and isinstance(returned, Dataset))
         return found, [path]
-    found = found.aligned_to(count)  # the file keeps only the order of the sentences, not their ids
-    if not lasting:
-        return found, []
-    if packed:
-        path = folder / "output.hull"
-        pack(found, path)
-        return found, [path]
-    path = folder / "output.forest"
-    names = (NamedForest(forest, str(name)) for name, forest in zip(found.ids, found.corpus, strict=True))
-    write_forest_text(path, names)
+    path = folder / "output.hull"
+    found = found.aligned_to(count)
+    pack(found, path)
     return found, [path]
 
 
@@ -180,6 +172,23 @@ def _fingerprint(forest: Forest) -> bytes:
     features = as_sparse(forest.features).tidy()
     digest.update(features.offsets.tobytes() + features.columns.tobytes() + features.values.astype("<f8").tobytes())
     return digest.digest()
+
+
+def winning_outputs(problem: Problem, weights: Floats, others: Floats | None = None) -> set[tuple[int, str]]:
+    """The outputs (sentence, text) that win anywhere on a line through ``weights``: along each feature, and through
+    ``others``.
+
+    If this set stays equal when hypotheses are added, so does every error surface along these lines, and a search that
+    starts here sees nothing new. Costs a line search for each feature.
+    """
+    directions = list(np.eye(len(weights)))
+    if others is not None and np.any(weights != others):
+        directions.append(weights - others)
+    intervals = np.repeat([[-math.inf, math.inf]], len(directions), axis=0)
+    lines = problem.search(weights, np.array(directions), intervals)
+    winners = np.unique(np.concatenate([line.outputs for line in lines])).astype(np.int64)
+    sentences, texts = problem.outputs.described(winners)
+    return set(zip(sentences.tolist(), texts, strict=True))
 
 
 def known_weights(weights: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:

@@ -6,24 +6,73 @@ import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from queue import Empty
-from typing import TypeVar
+from itertools import count
+from pathlib import Path
 
 from hulltune.defaults import MOST_RUNS, MOST_THREADS
 from hulltune.errors import InputError, Note, check_most
+from hulltune.formats.result_files import as_record, load_record, save_record
 from hulltune.interrupts import interrupts_set
-from hulltune.loop.command import DecoderError
-from hulltune.loop.pieces import Piece
-from hulltune.threads import Inbox
+from hulltune.loop.processes import DecoderError
 from hulltune.wording import counted
 
-T = TypeVar("T")
+CUT = "pieces.json"
+FORMAT = "hulltune pieces 1"
 LOOK = 0.1
-"""The seconds between two looks for a request to stop."""
+"""The seconds between two looks for news of the decoders, and for a request to stop."""
 LEAVE = 2.0
 """The seconds that decoders have to end when they are stopped; a function may go on, but is not listened to."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some neighbouring sentences of the input."""
+
+    number: int
+    first: int
+    """The place of its first sentence in the input, from 0."""
+    count: int
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return f"piece-{self.number + 1:04d}"
+
+    @property
+    def lines(self) -> str:
+        """Its lines of the input, counted from 1, in words."""
+        last = self.first + self.count
+        return f"line {last}" if self.count == 1 else f"lines {self.first + 1:,} to {last:,}"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The pieces of a decoding, and the weights that it decodes with. A decoding that is resumed keeps its cut."""
+
+    sentences: int
+    pieces: int
+    weights: Mapping[str, float]
+
+    def __iter__(self) -> Iterator[Piece]:
+        size, more = divmod(self.sentences, self.pieces)
+        first = 0
+        for number in range(self.pieces):
+            piece = Piece(number, first, size + (number < more))
+            yield piece
+            first += piece.count
+
+    def save(self, folder: Path) -> None:
+        """Write the cut into the folder of its decoding."""
+        save_record(as_record(self, FORMAT), folder / CUT)
+
+    @staticmethod
+    def load(folder: Path) -> Cut | None:
+        """The cut of a decoding; None if it was not cut, or the file was not written in full."""
+        if not (folder / CUT).exists():
+            return None
+        return load_record(folder / CUT, FORMAT, "the pieces of a decoding", Cut, lambda data: Cut(**data))
 
 
 @dataclass(frozen=True)
@@ -32,8 +81,7 @@ class Jobs:
 
     The result is the same for any numbers, if the decoder decodes a sentence alike whatever is beside it. There are as
     many pieces as jobs, unless ``pieces`` says otherwise; more of them even out long and short sentences, but each
-    starts the decoder once. A piece that failed is tried again up to ``retries`` times. With ``processes`` a function
-    runs in a process for each piece instead of a thread, which pays if it holds Python back.
+    starts the decoder once. A piece that failed is tried again up to ``retries`` times.
 
     >>> from hulltune import Jobs
     >>> Jobs(4, pieces=16, retries=2).pieces_of(100), Jobs(4).pieces_of(3)
@@ -43,7 +91,6 @@ class Jobs:
     count: int = 1
     pieces: int | None = None
     retries: int = 0
-    processes: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("count", 1), ("pieces", 1), ("retries", 0)):
@@ -55,116 +102,125 @@ class Jobs:
 
     @property
     def is_one(self) -> bool:
-        """Whether one decoder takes the whole input, here, and only once."""
+        """Whether one decoder takes the whole input, and only once."""
         return self == Jobs()
 
     def pieces_of(self, sentences: int) -> int:
         """The number of pieces for so many sentences: none is without a sentence."""
         return max(1, min(self.pieces or self.count, sentences))
 
-    def run(
-        self,
-        pieces: Sequence[Piece],
-        decode: Callable[[Piece, int], T],
-        *,
-        stop: Callable[[], None],
-        told: Callable[[Piece], None],
-    ) -> dict[Piece, T]:
-        """The answers of ``decode(piece, job)`` for all pieces, called by a thread for each job.
 
-        After a failure that no retry has mended, no piece is begun, but those at work are waited for: nothing that is
-        done is lost. An interrupt, and any error but DecoderError, ends them all by ``stop``.
-        """
-        run = _Run(self, deque(pieces), decode)
-        # Daemons: Python would wait for other threads when it ends, even for a function that hangs.
-        threads = [
-            threading.Thread(target=run.work, args=(job,), name=f"hulltune-job-{job}", daemon=True)
-            for job in range(min(self.count, len(pieces)))
-        ]
-        try:
+@dataclass(frozen=True)
+class _Attempt:
+    """A try to decode a piece, which may have failed."""
+
+    piece: Piece
+    job: int
+    number: int
+    """The number of the try, from 1."""
+    error: BaseException | None
+    repeated: bool
+    """Whether the piece is tried again."""
+
+
+def decode_pieces(
+    jobs: Jobs,
+    pieces: Sequence[Piece],
+    decode: Callable[[Piece, int], None],
+    *,
+    stop: Callable[[], None],
+    told: Callable[[Piece], None],
+) -> None:
+    """Call ``decode(piece, job)`` for all pieces, from a thread for each job, and ``told(piece)`` when one is done.
+
+    After a failure that no retry has mended, no piece is begun, but those at work are waited for: nothing that is done
+    is lost. An interrupt, and any error but DecoderError, ends them all by ``stop``.
+    """
+    waiting, news = deque(pieces), deque[_Attempt]()
+    stopping, interrupt = threading.Event(), threading.Event()
+
+    def work(job: int) -> None:
+        while not stopping.is_set():
+            try:
+                piece = waiting.popleft()
+            except IndexError:  # no piece is left
+                return
+            for number in count(1):
+                error = _error_of(decode, piece, job)
+                repeated = isinstance(error, DecoderError) and number <= jobs.retries and not stopping.is_set()
+                if error is not None and not repeated:
+                    stopping.set()
+                news.append(_Attempt(piece, job, number, error, repeated))
+                if not repeated:
+                    break
+
+    # Daemons: Python would wait for other threads when it ends, even for a function that hangs.
+    threads = [
+        threading.Thread(target=work, args=(job,), name=f"hulltune-job-{job}", daemon=True)
+        for job in range(min(jobs.count, len(pieces)))
+    ]
+    try:
+        with interrupts_set(interrupt):
             for thread in threads:
                 thread.start()
-            return run.answers(len(threads), told)
-        except BaseException:
-            run.stopping.set()
-            stop()
-            deadline = time.monotonic() + LEAVE
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join(max(0.0, deadline - time.monotonic()))
-            raise
+            _follow(threads, news, interrupt, told)
+    except BaseException:
+        stopping.set()
+        stop()
+        deadline = time.monotonic() + LEAVE
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, deadline - time.monotonic()))
+        raise
 
 
-class _Run:
-    """The state of pieces that are decoded at once."""
+def _error_of(decode: Callable[[Piece, int], None], piece: Piece, job: int) -> BaseException | None:
+    try:
+        decode(piece, job)
+    except BaseException as error:  # also what ends a thread: the caller has to know
+        return error
+    return None
 
-    def __init__(self, jobs: Jobs, waiting: deque[Piece], decode: Callable[[Piece, int], T]) -> None:
-        self.jobs, self.waiting, self.decode = jobs, waiting, decode
-        self.stopping = threading.Event()
-        """Set when no further piece may be begun."""
-        self.news: Inbox[tuple[Piece, object, bool] | None] = Inbox()
-        """Pieces with their answers or errors, and whether the piece is tried again; None when a thread ends."""
-        self.tries: dict[Piece, int] = {}
 
-    def work(self, job: int) -> None:
-        """Decode pieces until none is left, or one has failed."""
-        while self.waiting and not self.stopping.is_set():
-            try:
-                piece = self.waiting.popleft()
-            except IndexError:  # another thread was faster
-                break
-            answer = self._answer(piece, job)
-            if isinstance(answer, BaseException):
-                self.stopping.set()
-            self.news.put((piece, answer, False))
-        self.news.put(None)
+def _follow(
+    threads: Sequence[threading.Thread],
+    news: deque[_Attempt],
+    interrupt: threading.Event,
+    told: Callable[[Piece], None],
+) -> None:
+    """Tell what becomes of the pieces until all threads have ended; then raise the failure of a piece, if one failed.
 
-    def _answer(self, piece: Piece, job: int) -> object:
-        """The answer for a piece, or the error after the last try."""
-        tries = 0
-        while True:
-            tries += 1
-            self.tries[piece] = tries
-            try:
-                return self.decode(piece, job)
-            except DecoderError as error:
-                if tries > self.jobs.retries or self.stopping.is_set():
-                    after = f" (tried {counted(tries, 'time')})" if tries > 1 else ""
-                    return DecoderError(f"{piece.lines}: {error.message}{after}", error.last_lines)
-                self.news.put((piece, error, True))
-            except BaseException as error:  # also what ends a thread: the caller has to know
-                return error
+    A thread is waited for by its lock: a queue's wait may never end if a signal comes just before its time is up.
+    """
+    failed: list[_Attempt] = []
+    while True:
+        at_work = [job for job, thread in enumerate(threads) if thread.is_alive()]  # first: no news is missed then
+        while news:
+            attempt = news.popleft()
+            piece, error = attempt.piece, attempt.error
+            if error is None:
+                told(piece)
+            elif not isinstance(error, DecoderError):
+                raise error
+            elif attempt.repeated:
+                warnings.warn(f"{piece.lines}: {error.message}; trying again", Note, stacklevel=3)
+            else:
+                failed.append(attempt)
+                if len(failed) == 1 and at_work not in ([], [attempt.job]):
+                    text = f"{_failure(attempt).message}; waiting for the pieces that are at work"
+                    warnings.warn(text, Note, stacklevel=3)
+        if interrupt.is_set():
+            raise KeyboardInterrupt
+        if not at_work:
+            break
+        threads[at_work[0]].join(LOOK)
+    if failed:
+        # A piece that was given up only because another one had failed is not the one to tell.
+        raise _failure(min(failed, key=lambda attempt: (-attempt.number, attempt.piece.number)))
 
-    def answers(self, threads: int, told: Callable[[Piece], None]) -> dict[Piece, T]:
-        """The answers for all pieces, as they come in from so many threads."""
-        found: dict[Piece, T] = {}
-        failed: dict[Piece, DecoderError] = {}
-        stop = threading.Event()
-        with interrupts_set(stop):
-            while threads:
-                if stop.is_set():
-                    raise KeyboardInterrupt
-                try:
-                    news = self.news.take(LOOK)
-                except Empty:
-                    continue
-                if news is None:
-                    threads -= 1
-                    continue
-                piece, answer, again = news
-                if isinstance(answer, DecoderError) and again:
-                    warnings.warn(f"{piece.lines}: {answer.message}; trying again", Note, stacklevel=2)
-                elif isinstance(answer, DecoderError):
-                    failed[piece] = answer
-                    if threads > 1 and len(failed) == 1:
-                        text = f"{answer.message}; waiting for the pieces that are at work"
-                        warnings.warn(text, Note, stacklevel=2)
-                elif isinstance(answer, BaseException):
-                    raise answer
-                else:
-                    found[piece] = answer  # type: ignore[assignment]
-                    told(piece)
-        if failed:
-            # A piece that was given up only because another one had failed is not the one to tell.
-            raise failed[min(failed, key=lambda piece: (-self.tries[piece], piece.number))]
-        return found
+
+def _failure(attempt: _Attempt) -> DecoderError:
+    """The error of a piece that is given up, with its lines."""
+    assert isinstance(attempt.error, DecoderError)
+    after = f" (tried {counted(attempt.number, 'time')})" if attempt.number > 1 else ""
+    return DecoderError(f"{attempt.piece.lines}: {attempt.error.message}{after}", attempt.error.last_lines)

@@ -9,6 +9,7 @@ from typing import Any
 
 from hulltune.arrays import plain_sum
 from hulltune.formats.result_files import as_record, load_record, save_record
+from hulltune.tuning.blocks import Block, Table, as_html, as_text
 from hulltune.tuning.tune import Progress
 from hulltune.wording import counted, score_text
 
@@ -117,9 +118,7 @@ class LoopResult:
 
     def summary(self) -> str:
         """The result as text: scores and weights before and after."""
-        from hulltune.loop.summary import loop_summary
-
-        return loop_summary(self)
+        return as_text(_blocks(self))
 
     def __repr__(self) -> str:
         scores = f"{score_text(self.start_score)} → {score_text(self.score)}"
@@ -127,9 +126,7 @@ class LoopResult:
         return f"LoopResult({self.metric.partition('|')[0]} {scores}, {size}, stopped: {self.stopped})"
 
     def _repr_html_(self) -> str:
-        from hulltune.loop.summary import html_loop_summary
-
-        return html_loop_summary(self)
+        return as_html(_blocks(self))
 
     def to_dict(self) -> dict[str, Any]:
         """The result as a dictionary that JSON can hold."""
@@ -173,3 +170,50 @@ def _from_dict(data: dict[str, Any]) -> LoopResult:
     heldout = data.pop("heldout")
     rounds = tuple(Iteration(**record) for record in data.pop("iterations"))
     return LoopResult(**data, iterations=rounds, heldout=None if heldout is None else HeldOutScores(**heldout))
+
+
+# The result as text for a terminal, and as HTML for a notebook.
+
+
+def _blocks(result: LoopResult) -> list[Block]:
+    return [_header(result), _scores(result), *_without_output(result), _weights(result)]
+
+
+def _header(result: LoopResult) -> list[str]:
+    better = "higher" if result.higher_is_better else "lower"
+    rounds, last = len(result.iterations), result.iterations[-1]
+    return [
+        f"hulltune {result.version}, seed {result.seed}",
+        f"{result.metric} ({better} is better), {counted(result.sentences, 'sentence')}",
+        f"decoded {counted(rounds, 'time')}, {last.size:,} {result.unit} in all, {result.seconds:.1f} s",
+        f"stopped: {REASONS[result.stopped]}",
+    ]
+
+
+def _scores(result: LoopResult) -> Table:
+    pairs = {"tuning set": (result.start_score, result.score)}
+    if result.heldout is not None:
+        pairs["held out"] = (result.heldout.start, result.heldout.tuned)
+    rows: list[tuple[str, ...]] = [("", "start", "tuned", "gain")]
+    for name, (start, tuned) in pairs.items():
+        gain = tuned - start if result.higher_is_better else start - tuned
+        digits = 2 if max(abs(start), abs(tuned)) >= 2 else 4
+        rows.append((name, score_text(start), score_text(tuned), f"{gain:+.{digits}f}"))
+    note = "start, tuned: the decoder's own score with the first and with the best weights; gain: positive is better"
+    return Table(rows, "<>>>", [note])
+
+
+def _without_output(result: LoopResult) -> list[Block]:
+    """The numbers of sentences that the decoder had no output for, if there are any."""
+    counts = {"tuning set": (result.iterations[0].empty, result.empty)}
+    if result.heldout is not None:
+        counts["held out"] = (result.heldout.start_empty, result.heldout.tuned_empty)
+    rows = [(name, f"{start:,}", f"{tuned:,}") for name, (start, tuned) in counts.items() if start or tuned]
+    note = "no output: sentences without output of the decoder, which count as empty"
+    return [Table([("no output", "start", "tuned"), *rows], "<>>", [note])] if rows else []
+
+
+def _weights(result: LoopResult) -> Table:
+    rows = [("feature", "start", "tuned")]
+    rows += [(name, f"{result.start.get(name, 0.0):.5g}", f"{weight:.5g}") for name, weight in result.weights.items()]
+    return Table(rows, "<>>")

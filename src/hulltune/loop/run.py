@@ -23,11 +23,10 @@ from hulltune.defaults import DEFAULT_SEARCH, MOST_RUNS
 from hulltune.errors import InputError, check_most
 from hulltune.formats.reading import Part
 from hulltune.interrupts import is_interrupt
-from hulltune.loop.decoding import Decoder, Decodings
+from hulltune.loop.decoding import Decoder, Decodings, DecodingTask
 from hulltune.loop.folder import RunFolder, State, iteration_name
-from hulltune.loop.hypotheses import Hypotheses, known_weights
+from hulltune.loop.hypotheses import Hypotheses, known_weights, winning_outputs
 from hulltune.loop.jobs import Jobs
-from hulltune.loop.pieces import check_inputs
 from hulltune.loop.result import (
     INTERRUPTED,
     ITERATIONS,
@@ -39,8 +38,6 @@ from hulltune.loop.result import (
     LoopProgress,
     LoopResult,
 )
-from hulltune.loop.runners import get_runner
-from hulltune.loop.winners import winning_outputs
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store, opened
@@ -53,6 +50,7 @@ from hulltune.tuning.inputs import ReferencesLike, WeightsLike, as_references, a
 from hulltune.tuning.regularising import checked_strength
 from hulltune.tuning.strategies import get_strategy
 from hulltune.tuning.tune import Progress, tune
+from hulltune.wording import counted
 
 
 def tune_loop(
@@ -106,23 +104,14 @@ def tune_loop(
     >>> result.start_score, result.score
     (1.0, 0.0)
     """
-    if iterations < 1:
-        raise InputError(f"iterations: expected at least 1, got {iterations}")
-    check_most("iterations", iterations, MOST_RUNS)
-    if not least_gain >= 0.0:
-        raise InputError(f"least_gain: expected 0 or more, got {least_gain}")
+    _check_limits(iterations, least_gain)
     if (heldout is None) != (heldout_references is None):
         raise InputError("heldout, heldout_references: give both or none of them")
     first = as_weights(start)
     if not isinstance(first, Mapping):
         raise InputError("start: expected weights by name, so that the decoder knows which is which")
-    texts = as_references(references)
-    if texts is None:
-        raise InputError("references: the loop needs them; expected a file or texts")
-    several = jobs if isinstance(jobs, Jobs) else Jobs(jobs)
-    unseen = as_references(heldout_references)
-    check_inputs("inputs", inputs, len(texts))
-    check_inputs("heldout_inputs", heldout_inputs, 0 if unseen is None else len(unseen))
+    task = _task("inputs", decoder, references, inputs)
+    unseen = None if heldout is None else _task("heldout_inputs", heldout, heldout_references, heldout_inputs)
     strategy = get_strategy(search)
     regularise = checked_strength(regularise, strategy)
     constraints = constraints or Constraints()
@@ -137,7 +126,7 @@ def tune_loop(
         "metric": chosen.signature,
         "seed": seed,
         "start": {name: float(weight) for name, weight in first.items()},
-        "references": hashlib.sha256("\n".join("\t".join(each) for each in texts).encode()).hexdigest(),
+        "references": hashlib.sha256("\n".join("\t".join(each) for each in task.references).encode()).hexdigest(),
         "search": repr(strategy),
         "constraints": repr(constraints),
         "reading": _meaning(reading),
@@ -146,46 +135,51 @@ def tune_loop(
     }
     with ExitStack() as stack:
         kept = stack.enter_context(opened(store))
-        where = (
-            stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)) if folder is None else folder
-        )
-        run_folder = RunFolder(Path(where))
+        if folder is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+        run_folder = RunFolder(Path(folder))
         stack.enter_context(run_folder.alone())
-        runner = get_runner(processes=several.processes)
-        stack.callback(runner.close)
         loop = _Loop(
-            decoder=decoder,
-            references=texts,
+            task=task,
+            heldout=unseen,
             metric=chosen,
             iterations=iterations,
             least_gain=least_gain,
-            folder=run_folder,
-            decodings=Decodings(run_folder, reading, lasting=folder is not None, jobs=several, runner=runner),
-            inputs=inputs,
-            heldout_inputs=heldout_inputs,
-            heldout=heldout,
-            heldout_references=unseen,
-            tuning={
-                "search": strategy,
-                "constraints": constraints,
-                "regularise": regularise,
-                "threads": threads,
-                "store": kept,
-            },
+            decodings=Decodings(run_folder, reading, jobs if isinstance(jobs, Jobs) else Jobs(jobs)),
+            constraints=constraints,
+            tuning={"search": strategy, "regularise": regularise, "threads": threads},
+            store=kept,
             seed=seed,
             progress=progress,
             state=run_folder.load(same),
-            before=time.perf_counter(),
         )
         return loop.run()
 
 
+def _check_limits(iterations: int, least_gain: float) -> None:
+    """Refuse limits of a loop that make no sense."""
+    if iterations < 1:
+        raise InputError(f"iterations: expected at least 1, got {iterations}")
+    check_most("iterations", iterations, MOST_RUNS)
+    if not least_gain >= 0.0:
+        raise InputError(f"least_gain: expected 0 or more, got {least_gain}")
+
+
+def _task(name: str, decoder: Decoder, references: ReferencesLike, inputs: Sequence[Any] | None) -> DecodingTask:
+    texts = as_references(references)
+    if texts is None:
+        raise InputError("references: the loop needs them; expected a file or texts")
+    if inputs is not None and len(inputs) != len(texts):
+        size = f"{counted(len(inputs), 'input')} for {counted(len(texts), 'reference')}"
+        raise InputError(f"{name}: got {size}; expected one for each")
+    return DecodingTask(decoder, texts, inputs)
+
+
 def _meaning(reading: Reading) -> dict[str, Any]:
     """The options that change the words or features of forests, as JSON values."""
+    negate = reading.negate
     return {
-        "negate": reading.negate
-        if reading.negate is None or isinstance(reading.negate, bool)
-        else sorted(reading.negate),
+        "negate": negate if negate is None or isinstance(negate, bool) else sorted(negate),
         "drop": None if reading.drop is None else sorted(reading.drop),
         "symbols": None if reading.symbols is None else os.path.abspath(reading.symbols),
     }
@@ -198,23 +192,26 @@ class _Loop:
     Only the records decide whether to stop, so a resumed run decides like one that was never stopped.
     """
 
-    decoder: Decoder
-    references: tuple[tuple[str, ...], ...]
+    task: DecodingTask
+    heldout: DecodingTask | None
     metric: Metric
     iterations: int
     least_gain: float
-    folder: RunFolder
     decodings: Decodings
-    inputs: Sequence[Any] | None
-    heldout_inputs: Sequence[Any] | None
-    heldout: Decoder | None
-    heldout_references: tuple[tuple[str, ...], ...] | None
+    constraints: Constraints
     tuning: dict[str, Any]
+    """Further options of ``tune``."""
+    store: Store | None
     seed: int
     progress: Callable[[LoopProgress], None] | None
     state: State
-    before: float
     hypotheses: Hypotheses = field(init=False)
+    before: float = field(default_factory=time.perf_counter)
+    """The moment up to which the state has counted its seconds."""
+
+    @property
+    def folder(self) -> RunFolder:
+        return self.decodings.folder
 
     def run(self) -> LoopResult:
         self.hypotheses = Hypotheses(self.decodings.reading)
@@ -225,7 +222,9 @@ class _Loop:
             stopped = self._rounds()
             self._save(stopped=stopped)
             result = self._result(stopped)
-            return result if self.heldout is None else replace(result, heldout=self._held_out(result))
+            if self.heldout is None:
+                return result
+            return replace(result, heldout=self._held_out(self.heldout, result.best))
         except (KeyboardInterrupt, SystemError) as error:
             if not (is_interrupt(error) and self.state.iterations):
                 raise
@@ -243,7 +242,7 @@ class _Loop:
             if stopped is None:
                 record = self._tuned(record, previous)
                 stopped = SMALL_GAIN if self._gain(record) <= self.least_gain else None
-            self._tell(number, "done", record=record, previous=previous, resumed=known == record)
+            self._tell(number, "done", previous, record=record, resumed=known == record)
             if stopped is not None:
                 return stopped
             assert record.tuned is not None
@@ -268,16 +267,16 @@ class _Loop:
         """Decode, or take a finished decoding, and save the record of it in the state."""
         began = time.perf_counter()
         if known is None:
-            self._tell(number, "decoding", previous=previous)
+            self._tell(number, "decoding", previous)
         before, checked = self.hypotheses, []
 
         def use(found: Dataset, parts: Sequence[Part]) -> None:
             """Raise InputError if the output does not go together with the earlier ones, or cannot be tuned."""
             together = before.added(found, parts)
             match = matched_aloud if number == 1 else Dataset.matched  # what looks wrong is told once
-            names = match(together.union, self.references).feature_names
+            names = match(together.union, self.task.references).feature_names
             start = known_weights(weights, names)
-            constraints = self.tuning["constraints"].holding(names, start).compile(names)
+            constraints = self.constraints.holding(names, start).compile(names)
             fault = constraints.violation(feature_vector(start, names, "weights")) if any(start.values()) else None
             if fault is not None:
                 raise InputError(f"weights: {fault}")
@@ -285,17 +284,16 @@ class _Loop:
             checked.append(together)
 
         def told(done: int, pieces: int) -> None:
-            self._tell(number, "decoding", previous=previous, pieces=(done, pieces))
+            self._tell(number, "decoding", previous, pieces=(done, pieces))
 
         found, parts = self.decodings.decode(
-            self.decoder, iteration_name(number), weights, number, self.references, inputs=self.inputs,
-            choose=number == 1, use=use, told=told,
-        )  # fmt: skip
+            self.task, iteration_name(number), weights, number, choose=number == 1, use=use, told=told
+        )
         seconds = time.perf_counter() - began
         self.hypotheses = checked[0].moved(parts) if checked else before.added(found, parts)
         if known is not None:
             return known
-        problem = self._problem(found, self.references)
+        problem = self._problem(found)
         record = Iteration(
             number=number,
             weights=dict(weights),
@@ -309,19 +307,20 @@ class _Loop:
         self._save(record)
         return record
 
-    def _problem(self, found: Dataset, references: tuple[tuple[str, ...], ...]) -> Problem:
-        return Problem.of(found.matched(references), self.metric, store=self.tuning["store"])
+    def _problem(self, found: Dataset, task: DecodingTask | None = None) -> Problem:
+        references = (task or self.task).references
+        return Problem.of(found.matched(references), self.metric, store=self.store)
 
     def _new_winners(self, before: Hypotheses, weights: Mapping[str, float], others: Mapping[str, float] | None) -> int:
         """The number of outputs that win near the weights, and did not without this iteration."""
-        problem = self._problem(self.hypotheses.union, self.references)
-        second = None if others is None else _vector(others, problem)
-        winners = winning_outputs(problem, _vector(weights, problem), second)
-        if before.each:
-            earlier = self._problem(before.union, self.references)
-            second = None if others is None else _vector(others, earlier)
-            winners -= winning_outputs(earlier, _vector(weights, earlier), second)
-        return len(winners)
+
+        def winners(hypotheses: Hypotheses) -> set[tuple[int, str]]:
+            problem = self._problem(hypotheses.union)
+            second = None if others is None else _vector(others, problem)
+            return winning_outputs(problem, _vector(weights, problem), second)
+
+        now = winners(self.hypotheses)
+        return len(now - winners(before) if before.each else now)
 
     def _tuned(self, record: Iteration, previous: Iteration | None) -> Iteration:
         """The record with the weights that tuning finds, saved in the state."""
@@ -331,25 +330,27 @@ class _Loop:
         began = time.perf_counter()
 
         def report(step: Progress) -> None:
-            self._tell(record.number, "tuning", record=record, previous=previous, tuning=step)
+            self._tell(record.number, "tuning", previous, record=record, tuning=step)
 
-        self._tell(record.number, "tuning", record=record, previous=previous)
+        self._tell(record.number, "tuning", previous, record=record)
         everything = self.hypotheses.union
         # A weight without a feature in the output stays: the decoder may need it, but tuning cannot see it.
         start = known_weights(record.weights, everything.feature_names)
         found = tune(
-            everything.matched(self.references),
+            everything.matched(self.task.references),
             metric=self.metric,
             start=start if any(start.values()) else None,
             seed=self.seed + record.number - 1,
             also=(),
             oracle=False,
             progress=report if self.progress is not None else None,
+            constraints=self.constraints,
+            store=self.store,
             **self.tuning,
         )
         if found.interrupted:  # half a search would make the resumed run differ from an uninterrupted one
             raise KeyboardInterrupt
-        problem = self._problem(everything, self.references)
+        problem = self._problem(everything)
         record = replace(
             record,
             tuned={**record.weights, **found.weights},
@@ -361,32 +362,24 @@ class _Loop:
         self.folder.reached(f"after tuning {record.number}")
         return record
 
-    def _held_out(self, result: LoopResult) -> HeldOutScores:
+    def _held_out(self, task: DecodingTask, best: int) -> HeldOutScores:
         """The scores of the first and of the best weights on the held-out sentences."""
-        (start, start_empty), (tuned, tuned_empty) = (
-            self._held_out_score(self.state.iterations[k - 1]) for k in (1, result.best)
-        )
+        (start, start_empty), (tuned, tuned_empty) = (self._held_out_score(task, number) for number in (1, best))
         return HeldOutScores(start, tuned, start_empty, tuned_empty)
 
-    def _held_out_score(self, record: Iteration) -> tuple[float, int]:
+    def _held_out_score(self, task: DecodingTask, number: int) -> tuple[float, int]:
         """The held-out score of the weights of an iteration, and the number of sentences without output."""
-        assert self.heldout is not None
-        assert self.heldout_references is not None
-        name = f"heldout-{iteration_name(record.number)}"
+        record = self.state.iterations[number - 1]
+        name = f"heldout-{iteration_name(number)}"
         if name not in self.state.heldout:
-            self._tell(record.number, "held out", record=record)
-            found, _ = self.decodings.decode(
-                self.heldout, name, record.weights, record.number, self.heldout_references, inputs=self.heldout_inputs
-            )
-            problem = self._problem(found, self.heldout_references)
+            self._tell(number, "held out", record=record)
+            found, _ = self.decodings.decode(task, name, record.weights, number)
+            problem = self._problem(found, task)
             score = float(self.metric.score(problem.baseline(_vector(record.weights, problem)).total))
-            self.state = replace(
-                self.state,
-                heldout={**self.state.heldout, name: score},
-                heldout_empty={**self.state.heldout_empty, name: _without_output(problem)},
-            )
+            heldout = {**self.state.heldout, name: (score, _without_output(problem))}
+            self.state = replace(self.state, heldout=heldout)
             self._save()
-        return self.state.heldout[name], self.state.heldout_empty.get(name, 0)
+        return self.state.heldout[name]
 
     def _result(self, stopped: str) -> LoopResult:
         records = self.state.iterations
@@ -403,7 +396,7 @@ class _Loop:
             metric=self.metric.signature,
             higher_is_better=self.metric.higher_is_better,
             seed=self.seed,
-            sentences=len(self.references),
+            sentences=self.task.sentences,
             unit=self.hypotheses.unit,
             seconds=self.state.seconds + time.perf_counter() - self.before,
             version=__version__,
@@ -424,20 +417,10 @@ class _Loop:
         self.folder.save(self.state)
         self.folder.reached("after saving")
 
-    def _tell(
-        self,
-        number: int,
-        stage: str,
-        *,
-        record: Iteration | None = None,
-        previous: Iteration | None = None,
-        tuning: Progress | None = None,
-        resumed: bool = False,
-        pieces: tuple[int, int] | None = None,
-    ) -> None:
+    def _tell(self, number: int, stage: str, previous: Iteration | None = None, **more: Any) -> None:
+        """Report the stage of an iteration; ``more`` are further fields of LoopProgress."""
         if self.progress is not None:
-            unit = self.hypotheses.unit
-            self.progress(LoopProgress(number, stage, record, previous, tuning, unit, resumed, pieces))
+            self.progress(LoopProgress(number, stage, previous=previous, unit=self.hypotheses.unit, **more))
 
 
 def _without_output(problem: Problem) -> int:

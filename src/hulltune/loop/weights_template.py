@@ -14,7 +14,8 @@ from hulltune.formats.streams import open_bytes, written_atomically
 from hulltune.formats.weights import write_weights
 from hulltune.names import WEIGHT_FORMATS
 
-_HOLE = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")
+HOLE = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")
+"""A name in braces (its first group), a doubled brace, or a single one, which is a mistake."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class WeightsFormat:
         """The names of the weights in the template."""
         if self.template is None:
             return ()
-        return tuple(hole[1] for hole in _HOLE.finditer(self.template) if hole[1] is not None)
+        return tuple(hole[1] for hole in HOLE.finditer(self.template) if hole[1] is not None)
 
     def write(self, weights: Mapping[str, float], path: Path) -> None:
         """Write the weights, atomically."""
@@ -84,7 +85,7 @@ def fill_template(template: str, weights: Mapping[str, float], *, where: str = "
         used.add(name)
         return repr(float(weights[name]))
 
-    text = _HOLE.sub(filled, template)
+    text = HOLE.sub(filled, template)
     left = [name for name in weights if name not in used]
     if left:
         raise InputError(f"{where}: no place for the weight of {left[0]!r}; write {{{left[0]}}} where it goes")
