@@ -62,14 +62,15 @@ class Rules:
             raise FaultError
         if score is not None and len(words(score)) > 1:
             raise FaultError
+        features = {(name, k): number(v) for name, _, values in layout for k, v in enumerate(values)}
+        total = None if score is None else number(score)
         self.with_score = score is not None
         for name, _, values in layout:
             self.width[name] = max(self.width.get(name, 0), len(values))
         if self.first:
             self.required = {name for name, dense, _ in layout if dense}
         self.first = False
-        features = {(name, k): number(v) for name, _, values in layout for k, v in enumerate(values)}
-        return Hypothesis(fields[0], fields[1], features, None if score is None else number(score))
+        return Hypothesis(fields[0], fields[1], features, total)
 
     def layout(self, text: str) -> list[tuple[str, bool, list[str]]]:
         """(name, whether dense, values) in order."""

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hulltune.kernels.outputs.texts import first_equals
-from hulltune.kernels.reading.moses_tables import LAYOUTS, POOL, STATE_SIZE, Layouts, number_layout
 
 rows = st.lists(st.tuples(st.sampled_from(["", "a", "b", "ab"]), st.sampled_from([0.0, -0.0, 1.0])), max_size=12)
 
@@ -27,29 +26,3 @@ def test_distinct_hypotheses_with_one_hash_stay_distinct(lists: list[list[tuple[
     for begin, end in itertools.pairwise(offsets.tolist()):
         for row in range(begin, end):
             assert first[row] == begin + hypotheses[begin:end].index(hypotheses[row])
-
-
-def test_distinct_layouts_with_one_hash_stay_distinct() -> None:
-    state = np.zeros(STATE_SIZE, dtype=np.int64)
-    layouts = Layouts(
-        offsets=np.zeros(9, dtype=np.int64),
-        names=np.zeros(16, dtype=np.int32),
-        counts=np.zeros(16, dtype=np.int32),
-        dense=np.zeros(16, dtype=np.uint8),
-        hashes=np.zeros(8, dtype=np.uint64),
-        slots=np.full(16, -1, dtype=np.int32),
-    )
-
-    def number(name: int, count: int, dense: int) -> int:
-        entry = state[POOL]
-        layouts.names[entry], layouts.counts[entry], layouts.dense[entry] = name, count, dense
-        return int(number_layout(entry + 1, state, layouts))
-
-    assert number(3, 2, 1) == number(3, 2, 1) == 0
-    for column, other in ((layouts.names, 4), (layouts.counts, 5), (layouts.dense, 0)):
-        kept = column[0]
-        column[0] = other  # the layout in the table is another one now, under the same hash
-        expected = int(state[LAYOUTS])
-        assert number(3, 2, 1) == expected
-        column[0] = kept
-        layouts.names[layouts.offsets[expected]] = 99  # out of the way of the next turn

@@ -233,9 +233,22 @@ def test_many_names_many_layouts_and_many_uncertain_numbers(file: Path) -> None:
     )
     read = lists(file, content)
     column = {name: number for number, name in enumerate(read.feature_names)}
+    matrix = read.corpus.features.matrix()
     for i, row in enumerate(rows):
-        assert {k: read.corpus.features.matrix()[i, column[k]] for k in row} == {k: float(v) for k, v in row.items()}
-        assert np.count_nonzero(read.corpus.features.matrix()[i]) == len(row)
+        assert {k: matrix[i, column[k]] for k in row} == {k: float(v) for k, v in row.items()}
+        assert np.count_nonzero(matrix[i]) == len(row)
+
+
+@pytest.mark.parametrize("missing", [None, 0])
+def test_lines_that_leave_out_some_features_most_or_nearly_all(file: Path, missing: float | None) -> None:
+    rng = random.Random(4)
+    rows = [{f"f{k}": rng.random() + 1 for k in range(60) if rng.random() < share} for share in
+            [1.0, *([0.9] * 40), 1.0, *([0.5] * 40), *([0.02] * 40), *([0.7] * 40)]]  # fmt: skip
+    content = "".join(f"0 ||| {i} ||| {' '.join(f'{k}={v}' for k, v in row.items())}\n" for i, row in enumerate(rows))
+    found = lists(file, content, missing=missing)
+    table = [[row.get(name, 0.0) for name in found.feature_names] for row in rows]
+    assert found.corpus.features.matrix().tolist() == table
+    assert found.omitted == {name: sum(name not in row for row in rows) for name in found.feature_names}
 
 
 names = st.sampled_from(["x", "y", "lm", "LM0", "a=", "é", "feature", "d:"])

@@ -2,17 +2,18 @@
 
 Features are written ``name= v v v`` (dense: Moses, Marian; several values become name_0, name_1, …) or ``name=v``
 (sparse: cdec, Travatar, Joshua; a name left out means 0), also both on one line. The alignments and word scores that
-Marian writes between text and features (``--alignment``, ``--word-scores``) are passed over. A kernel reads the bytes;
-this module answers its requests (a new name, more room) and writes the messages.
+Marian writes between text and features (``--alignment``, ``--word-scores``) are passed over. A kernel reads the lines
+that are like the lines before them; this module reads the others, and finds their faults.
 """
 
 from __future__ import annotations
 
-import itertools
+import math
 import os
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,12 @@ from hulltune.wording import counted
 EXPECTED = "expected 'id ||| text ||| features ||| score'"
 UNNAMED = b"feature"
 """The name of values without a name."""
+KNOWN = 256
+"""The most layouts that are remembered, to see that a line is like one before."""
+WIDEST = 10_000
+"""The most values of a line that the kernel reads; there is always room for several such lines."""
+_tokens = re.compile(rb"[^ \t\r]+").findall
+_BLANKS = b" \t\r"
 
 
 def looks_like(head: bytes) -> bool:
@@ -55,18 +62,246 @@ def _further_fields(first: bytes) -> re.Pattern[bytes] | None:
     return re.compile(rb"^(%b\|\|\|%b)(?:\|\|\|%b){%d}(\|\|\|.*)$" % (field, field, field, count), re.MULTILINE)
 
 
-def _has_no_id(line: bytes) -> bool:
+def _has_no_id(fields: Sequence[bytes]) -> bool:
     """Whether the three fields of a line are a text, its features and its score: what stands for an id is the text."""
-    fields = [field.split() for field in line.split(b"|||")]
-    if len(fields) != 3 or len(fields[2]) != 1 or not _NUMBER.fullmatch(fields[2][0]) or not fields[1]:
+    if len(fields) != 3 or not _NUMBER.fullmatch(fields[2]) or not fields[1]:
         return False
     # Of one word before and "x=5" after it, that may be the text: the answer to an equation.
-    surely = len(fields[0]) > 1 or (len(fields[1]) > 1 and any(b"=" in token for token in fields[1]))
-    return surely and all(_FEATURE.fullmatch(token) for token in fields[1])
+    words, tokens = fields[0].split(), fields[1].split()
+    surely = len(words) > 1 or (len(tokens) > 1 and any(b"=" in token for token in tokens))
+    return surely and all(_FEATURE.fullmatch(token) for token in tokens)
 
 
 _NUMBER = re.compile(rb"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _FEATURE = re.compile(rb"(?:[^\s=]+=)?%b|[^\s=]+=" % _NUMBER.pattern)
+
+
+# Lines.
+
+
+class _FaultError(Exception):
+    """What is wrong with a line."""
+
+
+class _Entry(NamedTuple):
+    """A feature of a line: its name, how many values it has there, and how it is written."""
+
+    name: bytes
+    size: int
+    written: bytes
+    """The name with its ``=`` or ``:``; nothing for values without a name."""
+    is_dense: bool
+
+
+class _Line(NamedTuple):
+    """A hypothesis: its id, its text, its features and their values in one sequence, and its score."""
+
+    id: bytes
+    text: bytes
+    entries: tuple[_Entry, ...]
+    values: list[float]
+    score: float | None
+
+
+def _entries(field: bytes) -> tuple[tuple[_Entry, ...], list[bytes]]:
+    """The features of a line, and the tokens of their values."""
+    found: dict[bytes, _Entry] = {}
+    values: list[bytes] = []
+    name, written, first, is_dense = b"", b"", 0, False  # of the feature that further values belong to
+
+    def close() -> None:
+        if is_dense:
+            if first == len(values):
+                raise _FaultError(f"feature {name.decode()!r} has no value")
+            found[name] = _Entry(name, len(values) - first, written, True)
+
+    for token in _tokens(field):
+        stem, equals, value = token.rpartition(b"=")
+        if value and stem and not is_dense and stem not in found:  # nearly all tokens of sparse lists
+            found[stem] = _Entry(stem, 1, stem + equals, False)
+            values.append(value)
+            continue
+        if not equals:
+            if token.endswith(b":") and len(token) > 1:  # as old versions of Moses write it
+                stem, value = token[:-1], b""
+            elif is_dense:
+                values.append(token)
+                continue
+            elif found:
+                raise _FaultError(f"{token.decode()!r} belongs to no feature; expected 'name= value' or 'name=value'")
+            else:
+                name, written, is_dense = UNNAMED, b"", True
+                values.append(token)
+                continue
+        elif not stem:
+            raise _FaultError(f"no name before '=' in {token.decode()!r}; expected 'name= value' or 'name=value'")
+        if stem in found or (is_dense and stem == name):
+            raise _FaultError(f"feature {stem.decode()!r} occurs twice")
+        close()
+        name, written, first, is_dense = stem, token[: len(stem) + 1], len(values), not value
+        if value:
+            values.append(value)
+            found[name] = _Entry(name, 1, written, False)
+    close()
+    return tuple(found.values()), values
+
+
+def _together(one: Sequence[_Entry], other: Sequence[_Entry]) -> tuple[_Entry, ...] | None:
+    """The features of two lines in an order that both have; None if there is none, or one feature is written in two
+    ways.
+    """
+    places = {entry: place for place, entry in enumerate(one)}
+    found: list[_Entry] = []
+    at = 0
+    for entry in other:
+        place = places.get(entry)
+        if place is None:
+            found.append(entry)
+        elif place < at:
+            return None
+        else:
+            found += one[at : place + 1]
+            at = place + 1
+    found += one[at:]
+    return tuple(found) if len({entry.name for entry in found}) == len(found) else None
+
+
+class _Rules:
+    """What the first hypotheses say of all others: whether they have a score, and with which features."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self._strict = strict
+        self.origin = ""
+        """The place of the first hypothesis, for messages."""
+        self.has_score: bool | None = None
+        self.widths: dict[bytes, int] = {}
+        """The names of all features, each with its largest number of values."""
+        self._required: list[bytes] = []
+
+    def read(self, fields: Sequence[bytes]) -> _Line:
+        """The hypothesis on a line, given by its fields; raises _FaultError."""
+        if fields == [b""]:
+            raise _FaultError(f"blank line; {EXPECTED}")
+        if len(fields) > 1 and not fields[0]:
+            raise _FaultError(f"no id before the first '|||'; {EXPECTED}")
+        if len(fields) < 3:
+            raise _FaultError(f"{counted(len(fields), 'field')}; {EXPECTED}")
+        entries, tokens = _entries(fields[2])
+        self._check(entries)
+        score = self._score(_tokens(fields[3]) if len(fields) > 3 else [])
+        values = self._values(entries, tokens)
+        return _Line(fields[0], fields[1], entries, values, None if score is None else _finite("the score", score))
+
+    def learn(self, line: _Line, where: str) -> None:
+        """Take a hypothesis as an example for those after it."""
+        if self.has_score is None:
+            self.origin, self.has_score = where, line.score is not None
+            self._required = [entry.name for entry in line.entries if entry.is_dense]
+        for name, size, _, _ in line.entries:
+            if self.widths.get(name, 0) < size:
+                self.widths[name] = size
+
+    def may_lack(self, entry: _Entry) -> bool:
+        """Whether a line may leave out a feature that others write like this, which then is 0."""
+        return bool(entry.written) and not (entry.is_dense and self._strict)
+
+    def _check(self, entries: Sequence[_Entry]) -> None:
+        """Check that a line has the dense features of the first one, with as many values, and no others."""
+        if not self._strict or self.has_score is None:
+            return
+        for name, count, _, is_dense in entries:
+            if name not in self.widths and is_dense:
+                raise _FaultError(
+                    f"feature {name.decode()!r} is not among those of the first hypothesis ({self.origin}); "
+                    "take it as 0 there with missing=0"
+                )
+            if self.widths.get(name, count) != count:
+                raise _FaultError(
+                    f"feature {name.decode()!r} has {counted(count, 'value')}; expected {self.widths[name]}, as before "
+                    "(missing=0 takes what is missing as 0)"
+                )
+        names = {entry.name for entry in entries}
+        for name in self._required:
+            if name not in names:
+                raise _FaultError(f"lacks feature {name.decode()!r}; give it, or take what is missing as 0 (missing=0)")
+
+    def _score(self, tokens: Sequence[bytes]) -> bytes | None:
+        if not tokens:
+            if self.has_score:
+                raise _FaultError(f"no score, unlike the first hypothesis ({self.origin}); {EXPECTED}")
+            return None
+        if self.has_score is False:
+            raise _FaultError(f"a score, unlike the first hypothesis ({self.origin}); expected all or none to have one")
+        if len(tokens) > 1:
+            raise _FaultError(f"more than one number in the score field (after {tokens[0].decode()!r}); {EXPECTED}")
+        return tokens[0]
+
+    def _values(self, entries: Sequence[_Entry], tokens: Sequence[bytes]) -> list[float]:
+        values = [plain_number(token.decode()) for token in tokens]
+        found = [value for value in values if value is not None and math.isfinite(value)]
+        if len(found) < len(values):
+            place = next(k for k, value in enumerate(values) if value is None or not math.isfinite(value))
+            names = [(name.decode(), k, size) for name, size, _, _ in entries for k in range(size)]
+            name, number, size = names[place]
+            several = max(size, self.widths.get(name.encode(), 1)) > 1
+            _finite(f"feature {f'{name}_{number}' if several else name!r}", tokens[place])
+        return found
+
+
+def _finite(what: str, token: bytes) -> float:
+    value = plain_number(token.decode())
+    if value is None or not math.isfinite(value):
+        raise _FaultError(f"{what} is {shown(token.decode())}; expected a finite number")
+    return value
+
+
+class _Layouts:
+    """The sequences of features of all rows, which store the number of theirs."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[_Entry, ...], int] = {}
+        self._names: dict[bytes, int] = {}
+        self._of_names, self._counts, self._sizes = array("i"), array("i"), array("i")
+        self._absent: dict[int, Int64s] = {}
+
+    def number(self, entries: tuple[_Entry, ...]) -> int:
+        """The number of a layout. Only the first ones are known again: a file may have one for each row."""
+        if entries in self._numbers:
+            return self._numbers[entries]
+        number = len(self._sizes)
+        if number < KNOWN:
+            self._numbers[entries] = number
+        self._of_names.extend([self._names.setdefault(entry.name, len(self._names)) for entry in entries])
+        self._counts.extend([entry.size for entry in entries])
+        self._sizes.append(len(entries))
+        return number
+
+    def is_known(self, entries: tuple[_Entry, ...]) -> bool:
+        """Whether an earlier row had this layout."""
+        return entries in self._numbers
+
+    def add_absent(self, number: int, counts: Int64s) -> None:
+        """Note how many rows of a layout have left out each of its features."""
+        self._absent[number] = self._absent.get(number, 0) + counts
+
+    def columns(self, widths: Sequence[int]) -> tuple[Int64s, Int32s]:
+        """The columns of the values of all layouts, one after the other, and where those of each layout start, if
+        features have so many columns.
+        """
+        first = np.cumsum([0, *widths], dtype=np.int32)
+        names, counts, sizes = (np.array(each, dtype=np.int32) for each in (self._of_names, self._counts, self._sizes))
+        ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        within = np.arange(ends[-1]) - np.repeat(ends[:-1], counts)
+        starts = ends[np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])]
+        return starts, (np.repeat(first[names], counts) + within).astype(np.int32)
+
+    def present(self, row_layout: Int32s, starts: Int64s, columns: Int32s, width: int) -> Int64s:
+        """The number of rows that give each column a value."""
+        uses = np.repeat(np.bincount(row_layout, minlength=len(starts) - 1), np.diff(starts))
+        counts, begin = np.array(self._counts), np.cumsum([0, *self._sizes])
+        for number, absent in self._absent.items():
+            uses[starts[number] : starts[number + 1]] -= np.repeat(absent, counts[begin[number] : begin[number + 1]])
+        return np.bincount(columns, weights=uses, minlength=width).astype(np.int64)
 
 
 class MosesReader:
@@ -76,7 +311,7 @@ class MosesReader:
     """
 
     def __init__(self, *, problems: Problems, missing: float | None, dtype: Any = np.float64) -> None:
-        from hulltune.kernels.reading import moses_tables as moses
+        from hulltune.kernels.reading import moses
 
         self.first = 0
         """The sentence that the ids of further files count from."""
@@ -90,30 +325,17 @@ class MosesReader:
         self._row_score = GrowingArray(np.float64)
         self._pieces: list[tuple[int, int]] = []  # rows and values of every block
         self._gaps: list[int] = []
-        self._hypotheses = 0  # as written, with those that were skipped
-        self._first_line = ""
+        self._lines = 0  # of the files before: every line is a hypothesis, as written
         self._ids: dict[bytes, int] = {}
+        self._rules = _Rules(strict=missing is None)
+        self._layouts = _Layouts()
+        self._followed: tuple[_Entry, ...] = ()
         self._state = np.zeros(moses.STATE_SIZE, dtype=np.int64)
-        for number in (moses.LAYOUT, moses.HAS_SCORE, moses.IMPLICIT_NAME, moses.ID_LENGTH):
-            self._state[number] = -1
-        self._state[moses.STRICT] = missing is None
+        self._state[moses.ID_LENGTH] = self._state[moses.HAS_SCORE] = -1
         self._last_id = np.zeros(moses.LONGEST_ID, dtype=np.uint8)
-        self._names = moses.Names(
-            bytes=np.zeros(1024, dtype=np.uint8),
-            offsets=np.zeros(33, dtype=np.int64),
-            slots=np.full(128, -1, dtype=np.int32),
-            width=np.zeros(32, dtype=np.int64),
-            required=np.zeros(32, dtype=np.uint8),
-            stamp=np.zeros(32, dtype=np.int64),
-        )
-        self._layouts = moses.Layouts(
-            offsets=np.zeros(65, dtype=np.int64),
-            names=np.zeros(4096, dtype=np.int32),
-            counts=np.zeros(4096, dtype=np.int32),
-            dense=np.zeros(4096, dtype=np.uint8),
-            hashes=np.zeros(64, dtype=np.uint64),
-            slots=np.full(128, -1, dtype=np.int32),
-        )
+        self._layout: Any = None
+        self._is_usual = False
+        """Whether the line before was one for the kernel; among odd ones, calling it for each would take longer."""
         self._output = self._output_for(1 << 16)
 
     def read(self, path: str | os.PathLike[str]) -> None:
@@ -126,6 +348,7 @@ class MosesReader:
                 if number == 0:
                     further = _further_fields(block[: block.index(b"\n")])
                 self._read_utf8(block if further is None else further.sub(rb"\1\2", block))
+        self._lines += int(self._state[self._kernel.LINE]) - 1
 
     def _read_utf8(self, block: bytes) -> None:
         """Read the lines of a block that are UTF-8; report the others."""
@@ -136,16 +359,13 @@ class MosesReader:
             except UnicodeDecodeError as error:
                 start = block.rfind(b"\n", 0, error.start) + 1
                 stop = block.index(b"\n", error.start) + 1
-                if start:
-                    self._read_block(block[:start])
+                self._read_block(block[:start])
                 self._fault(not_utf8(error))
-                self._state[self._kernel.LINE] += 1
                 block = block[stop:]
-        if block:
-            self._read_block(block)
+        self._read_block(block)
 
     def _output_for(self, size: int) -> Any:
-        """Room for the rows of a block of ``size`` bytes: a value takes at least two bytes, a line eight."""
+        """Room for the rows of a block of ``size`` bytes; a line takes eight."""
         rows = size // 8 + 2
         return self._kernel.Output(
             values=np.empty(size // 2 + 2),
@@ -154,253 +374,168 @@ class MosesReader:
             row_score=np.empty(rows),
             row_text=np.empty(rows, dtype=np.int64),
             text=np.empty(size + 1, dtype=np.uint8),
-            pending=np.empty((1024, 7), dtype=np.int64),
         )
 
     def _read_block(self, block: bytes) -> None:
-        from hulltune.kernels.reading.moses import parse_lines
-
         kernel, state = self._kernel, self._state
         if len(block) > len(self._output.text) - 1:
             self._output = self._output_for(len(block))
         data = np.frombuffer(block, dtype=np.uint8)
-        for number in (kernel.POSITION, kernel.ROWS, kernel.VALUES, kernel.TEXT, kernel.PENDING):
-            state[number] = 0
-        answers: dict[int, Callable[[bytes], None]] = {
-            kernel.NEW_NAME: self._new_name,
-            kernel.NEW_ID: self._new_id,
-            kernel.GROW_LAYOUTS: self._grow_layouts,
-            kernel.GROW_PENDING: self._grow_pending,
-        }
-        self._line_at_start = int(state[kernel.LINE])
-        faults: list[tuple[int, str]] = []
-        while (
-            code := parse_lines(data, len(data), state, self._names, self._layouts, self._output, self._last_id)
-        ) != kernel.DONE:
-            start, end = int(state[kernel.POSITION]), block.index(b"\n", int(state[kernel.POSITION]))
-            lacks_id = code == kernel.NEW_ID and _has_no_id(block[start:end])
-            if code in answers and not lacks_id:
-                answers[code](block)
-                continue
-            reason = f"text, features and score, but no id before them; {EXPECTED}"
-            faults.append((int(state[kernel.LINE]), reason if lacks_id else self._complaint(code, block)))
-            state[kernel.POSITION] = end + 1
-            state[kernel.LINE] += 1
-            if not self._problems.skip:
+        state[kernel.POSITION] = 0
+        while state[kernel.POSITION] < len(block):
+            if self._is_usual:
+                kernel.parse_lines(data, len(data), state, self._layout, self._output, self._last_id)
+            position = int(state[kernel.POSITION])
+            if position == len(block):
                 break
-        dropped = self._settle_pending(block, faults)
-        for line, reason in sorted(faults):
-            self._problems.report(self._file, line, reason)
-            self._gaps.append(self._hypotheses + line - self._line_at_start)  # every line is a hypothesis
-        self._hypotheses += int(state[kernel.LINE]) - self._line_at_start
-        if state[kernel.ROWS]:
-            if not self._first_line:
-                at_fault = {line for line, _ in faults}
-                first = next(line for line in itertools.count(self._line_at_start) if line not in at_fault)
-                self._first_line = f"{self._file}:{first}"
-            self._keep(dropped)
+            if state[kernel.VALUES] + WIDEST > len(self._output.values):  # features that are left out need room, too
+                self._keep()
+            end = block.index(b"\n", position)
+            self._read_odd_line(block[position:end])
+            state[kernel.POSITION] = end + 1
+        self._keep()
 
     def _fault(self, reason: str) -> None:
         """Report the current line, which is no hypothesis."""
-        self._problems.report(self._file, int(self._state[self._kernel.LINE]), reason)
-        self._gaps.append(self._hypotheses)
-        self._hypotheses += 1
+        line = int(self._state[self._kernel.LINE])
+        self._problems.report(self._file, line, reason)
+        self._gaps.append(self._lines + line - 1)
+        self._state[self._kernel.LINE] += 1
 
-    def _settle_pending(self, block: bytes, faults: list[tuple[int, str]]) -> set[int]:
-        """Let Python read the numbers that the kernel left to it; returns the rows at fault."""
-        kernel, state = self._kernel, self._state
-        dropped: set[int] = set()
-        for row, index, start, stop, line, name, number in self._output.pending[: state[kernel.PENDING]].tolist():
-            token = block[start:stop].decode("utf-8")
-            value = plain_number(token)
-            if value is not None and np.isfinite(value):
-                if index >= 0:
-                    self._output.values[index] = value
-                else:
-                    self._output.row_score[row] = value
-            elif row not in dropped:
-                dropped.add(row)
-                what = "the score" if name < 0 else f"feature {self._value_name(name, number)!r}"
-                faults.append((line, f"{what} is {shown(token)}; expected a finite number"))
-        state[kernel.PENDING] = 0
-        return dropped
+    def _read_odd_line(self, text: bytes) -> None:
+        """Read a line that is unlike those before it."""
+        fields = [field.strip(_BLANKS) for field in text.split(b"|||")]
+        try:
+            if not (fields[0].isdigit() or fields[0] in self._ids) and _has_no_id(fields):
+                raise _FaultError(f"text, features and score, but no id before them; {EXPECTED}")
+            line = self._rules.read(fields)
+        except _FaultError as fault:
+            self._fault(str(fault))
+            return
+        kernel, state, output = self._kernel, self._state, self._output
+        self._rules.learn(line, f"{self._file}:{state[kernel.LINE]}")
+        again = self._layouts.is_known(line.entries)
+        row, values, start = (int(state[place]) for place in (kernel.ROWS, kernel.VALUES, kernel.TEXT))
+        output.values[values : values + len(line.values)] = line.values
+        output.text[start : start + len(line.text)] = np.frombuffer(line.text, dtype=np.uint8)
+        output.row_layout[row] = self._layouts.number(line.entries)
+        output.row_id[row], output.row_text[row] = self._key_of(line.id), len(line.text)
+        output.row_score[row] = 0.0 if line.score is None else line.score
+        state[kernel.VALUES], state[kernel.TEXT] = values + len(line.values), start + len(line.text)
+        state[kernel.ROWS] += 1
+        state[kernel.LINE] += 1
+        state[kernel.HAS_SCORE] = line.score is not None
+        self._follow(line.entries, again=again)
 
-    def _value_name(self, name: int, number: int) -> str:
-        text = self._name(name)
-        return text if self._names.width[name] <= 1 and number == 0 else f"{text}_{number}"
+    def _key_of(self, text: bytes) -> int:
+        """The key of an id: its number, or a number below −1 for each name. The kernel knows it again."""
+        if text.isdigit() and len(text) <= self._kernel.LONGEST_NUMBER:
+            return int(text)
+        key = -2 - self._ids.setdefault(text, len(self._ids))
+        if len(text) <= len(self._last_id):
+            self._last_id[: len(text)] = np.frombuffer(text, dtype=np.uint8)
+            self._state[self._kernel.ID_LENGTH], self._state[self._kernel.ID_KEY] = len(text), key
+        return key
 
-    def _name(self, name: int) -> str:
-        first, last = self._names.offsets[name : name + 2]
-        return self._names.bytes[first:last].tobytes().decode("utf-8")
-
-    def _keep(self, dropped: set[int]) -> None:
-        """Copy the rows of a block, without those at fault."""
-        kernel, output = self._kernel, self._output
-        rows, values, text = (int(self._state[n]) for n in (kernel.ROWS, kernel.VALUES, kernel.TEXT))
-        with np.errstate(over="ignore"):  # too large for float32: to_dataset refuses it with a message
-            kept_values = output.values[:values].astype(self._dtype, copy=False)
-        kept_text = output.text[:text]
-        of_rows = [column[:rows] for column in (output.row_layout, output.row_id, output.row_score, output.row_text)]
-        if self.first:
-            of_rows[1] = np.where(of_rows[1] >= 0, of_rows[1] + self.first, of_rows[1])
-        if dropped:
-            keep = np.ones(rows, dtype=bool)
-            keep[list(dropped)] = False
-            kept_values = kept_values[np.repeat(keep, self._layout_widths()[of_rows[0]])]
-            kept_text = kept_text[np.repeat(keep, of_rows[3])]
-            of_rows = [column[keep] for column in of_rows]
-        self._values.append(kept_values)
-        self._text.append(kept_text)
-        growing = (self._row_layout, self._row_id, self._row_score, self._row_text)
-        for target, column in zip(growing, of_rows, strict=True):
-            target.append(column)
-        self._pieces.append((len(of_rows[0]), len(kept_values)))
-
-    def _layout_widths(self) -> Int64s:
-        """The number of values of every layout."""
-        ends = np.concatenate([[0], np.cumsum(self._layouts.counts[: self._state[self._kernel.POOL]], dtype=np.int64)])
-        bounds = ends[self._layouts.offsets[: self._state[self._kernel.LAYOUTS] + 1]]
-        return np.diff(bounds)
-
-    # Answers to the kernel.
-
-    def _new_name(self, block: bytes) -> None:
-        kernel, state, names = self._kernel, self._state, self._names
-        start, stop = int(state[kernel.FIRST]), int(state[kernel.LAST])
-        text = UNNAMED if start < 0 else block[start:stop]
-        count = int(state[kernel.NAMES])
-        if start < 0:
-            known = kernel.find_name(names, np.frombuffer(UNNAMED, dtype=np.uint8), 0, len(UNNAMED))
-            state[kernel.IMPLICIT_NAME] = known if known >= 0 else count
-            if known >= 0:
+    def _follow(self, entries: tuple[_Entry, ...], *, again: bool) -> None:
+        """Let the kernel read lines with these features: together with those that it reads already, if one order fits
+        both and a line leaves out at most half (and a few); or instead of those, if there was such a line before.
+        """
+        if self._layout is not None and entries != self._followed:
+            common = set(entries).intersection(self._followed)
+            few = len(entries) + len(self._followed) - len(common) <= 2 * len(common) + self._kernel.MORE_LEFT_OUT
+            both = _together(self._followed, entries) if few else None
+            if both is not None and all(map(self._rules.may_lack, set(both) - common)):
+                entries = both
+            elif not again:
+                self._is_usual = False
                 return
-        used = int(names.offsets[count])
-        if count + 1 == len(names.width):
-            names = names._replace(
-                offsets=_doubled(names.offsets),
-                slots=np.full(2 * len(names.slots), -1, dtype=np.int32),
-                width=_doubled(names.width),
-                required=_doubled(names.required),
-                stamp=_doubled(names.stamp),
-            )
-            kernel.insert_names(names, count)
-        while used + len(text) > len(names.bytes):
-            names = names._replace(bytes=_doubled(names.bytes))
-        names.bytes[used : used + len(text)] = np.frombuffer(text, dtype=np.uint8)
-        names.offsets[count + 1] = used + len(text)
-        slot = -1 - kernel.find_name(names, names.bytes, used, used + len(text))
-        names.slots[slot] = count
-        state[kernel.NAMES] = count + 1
-        self._names = names
-
-    def _new_id(self, block: bytes) -> None:
-        kernel, state = self._kernel, self._state
-        text = block[int(state[kernel.FIRST]) : int(state[kernel.LAST])]
-        if len(text) > len(self._last_id):
-            self._last_id = np.zeros(2 * len(text), dtype=np.uint8)
-        self._last_id[: len(text)] = np.frombuffer(text, dtype=np.uint8)
-        state[kernel.ID_LENGTH] = len(text)
-        state[kernel.ID_KEY] = -2 - self._ids.setdefault(text, len(self._ids))
-
-    def _grow_layouts(self, block: bytes) -> None:
-        layouts, count = self._layouts, int(self._state[self._kernel.LAYOUTS])
-        self._layouts = self._kernel.Layouts(
-            offsets=_doubled(layouts.offsets),
-            names=_doubled(layouts.names),
-            counts=_doubled(layouts.counts),
-            dense=_doubled(layouts.dense),
-            hashes=_doubled(layouts.hashes),
-            slots=np.full(2 * len(layouts.slots), -1, dtype=np.int32),
-        )
-        self._kernel.insert_layouts(self._layouts, count)
-
-    def _grow_pending(self, block: bytes) -> None:
-        self._output = self._output._replace(pending=_doubled(self._output.pending))
-
-    def _complaint(self, code: int, block: bytes) -> str:
-        kernel, state = self._kernel, self._state
-        first, last = int(state[kernel.FIRST]), int(state[kernel.LAST])
-        if code == kernel.BLANK_LINE:
-            return f"blank line; {EXPECTED}"
-        if code == kernel.TOO_FEW_FIELDS:
-            start = int(state[kernel.POSITION])
-            fields = block[start : block.index(b"\n", start)].count(b"|||") + 1
-            return f"{counted(fields, 'field')}; {EXPECTED}"
-        if code == kernel.NO_ID:
-            return f"no id before the first '|||'; {EXPECTED}"
-        if code in (kernel.NO_NAME, kernel.STRAY_VALUE, kernel.LONG_SCORE):
-            token = block[first:last].decode("utf-8")
-            if code == kernel.NO_NAME:
-                return f"no name before '=' in {token!r}; expected 'name= value' or 'name=value'"
-            if code == kernel.STRAY_VALUE:
-                return f"{token!r} belongs to no feature; expected 'name= value' or 'name=value'"
-            return f"more than one number in the score field (after {token!r}); {EXPECTED}"
-        if code == kernel.NO_SCORE:
-            return f"no score, unlike the first hypothesis ({self._origin()}); {EXPECTED}"
-        if code == kernel.EXTRA_SCORE:
-            return f"a score, unlike the first hypothesis ({self._origin()}); expected all or none to have one"
-        name = self._name(first)
-        if code == kernel.NO_VALUE:
-            return f"feature {name!r} has no value"
-        if code == kernel.REPEATED_NAME:
-            return f"feature {name!r} occurs twice"
-        if code == kernel.LACKS_NAME:
-            return f"lacks feature {name!r}; give it, or take what is missing as 0 (missing=0)"
-        if code == kernel.EXTRA_NAME:
-            return (
-                f"feature {name!r} is not among those of the first hypothesis ({self._origin()}); "
-                "take it as 0 there with missing=0"
-            )
-        assert code == kernel.WRONG_COUNT
-        got, expected = int(state[kernel.COUNT]), int(self._names.width[first])
-        return (
-            f"feature {name!r} has {counted(got, 'value')}; expected {expected}, as before "
-            "(missing=0 takes what is missing as 0)"
+        self._is_usual = sum(entry.size for entry in entries) <= WIDEST
+        if not self._is_usual or (self._layout is not None and entries == self._followed):
+            return
+        self._take_absent()
+        self._followed = entries
+        self._state[self._kernel.LAYOUT] = self._layouts.number(entries)
+        self._layout = self._kernel.Layout(
+            names=np.frombuffer(bytearray(b"".join(entry.written for entry in entries)), dtype=np.uint8),
+            ends=np.cumsum([len(entry.written) for entry in entries], dtype=np.int64),
+            counts=np.array([entry.size for entry in entries], dtype=np.int64),
+            dense=np.array([entry.is_dense for entry in entries], dtype=np.uint8),
+            optional=np.array([self._rules.may_lack(entry) for entry in entries], dtype=np.uint8),
+            skipped=np.zeros(len(entries), dtype=np.uint8),
+            absent=np.zeros(len(entries), dtype=np.int64),
         )
 
-    def _origin(self) -> str:
-        return self._first_line or f"{self._file}:{self._line_at_start}"
+    def _take_absent(self) -> None:
+        """Take over what the kernel has counted: the features that rows of its layout have left out."""
+        if self._layout is not None:
+            self._layouts.add_absent(int(self._state[self._kernel.LAYOUT]), self._layout.absent)
+
+    def _keep(self) -> None:
+        """Copy the rows of a block, which leave the output."""
+        kernel, state, output = self._kernel, self._state, self._output
+        rows, values, text = (int(state[number]) for number in (kernel.ROWS, kernel.VALUES, kernel.TEXT))
+        for number in (kernel.ROWS, kernel.VALUES, kernel.TEXT):
+            state[number] = 0
+        if not rows:
+            return
+        with np.errstate(over="ignore"):  # too large for float32: to_dataset refuses it with a message
+            self._values.append(output.values[:values].astype(self._dtype, copy=False))
+        self._text.append(output.text[:text])
+        self._row_layout.append(output.row_layout[:rows])
+        ids = output.row_id[:rows]
+        self._row_id.append(np.where(ids >= 0, ids + self.first, ids) if self.first else ids)
+        self._row_score.append(output.row_score[:rows])
+        self._row_text.append(output.row_text[:rows])
+        self._pieces.append((rows, values))
 
     # The result.
 
     def rows(self) -> Rows:
         """All hypotheses read; the reader is empty afterwards."""
-        kernel = self._kernel
+        self._take_absent()
+        kernel, values, pieces = self._kernel, self._values, self._pieces
         ids, keys = self._sentences()
         row_layout = self._row_layout.take()
-        names, column, omitted = self._features(row_layout)
-        layouts, values, pieces = self._layouts, self._values, self._pieces
+        widths = self._rules.widths
+        names = tuple(
+            name.decode() + (f"_{k}" if width > 1 else "") for name, width in widths.items() for k in range(width)
+        )
+        starts, columns = self._layouts.columns(list(widths.values()))
+        present = self._layouts.present(row_layout, starts, columns, len(names))
 
         def fill(matrix: NDArray[Any], destination: Int64s) -> None:
             stop = len(row_layout)
             while pieces:  # from the end, so that values and matrix never take their full memory together
                 rows, count = pieces.pop()
-                start = stop - rows
-                kernel.scatter(
-                    values.pop(count), row_layout[start:stop], destination[start:stop], layouts, column, matrix
-                )
-                stop = start
+                some = slice(stop - rows, stop)
+                kernel.scatter(values.pop(count), row_layout[some], destination[some], starts, columns, matrix)
+                stop -= rows
 
         def as_rows(dtype: Any) -> SparseFeatures:
-            sizes = self._layout_widths()[row_layout]
-            offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-            columns = np.empty(int(offsets[-1]), dtype=np.int32)
-            kernel.columns_of_values(row_layout, layouts, column, columns)
             assert values.dtype == dtype
-            return SparseFeatures(offsets, columns, values.take(), len(names))
+            sizes = np.diff(starts)[row_layout]
+            offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+            of_values = np.empty(int(offsets[-1]), dtype=np.int32)
+            stop = 0
+            for rows, _ in pieces:  # block by block: places are larger than columns
+                start, stop = stop, stop + rows
+                places = np.arange(offsets[start], offsets[stop])
+                places += np.repeat(starts[row_layout[start:stop]] - offsets[start:stop], sizes[start:stop])
+                of_values[offsets[start] : offsets[stop]] = columns[places]
+            return SparseFeatures(offsets, of_values, values.take(), len(names))
 
-        has_score = self._state[kernel.HAS_SCORE] == 1
         return Rows(
             ids=ids,
             keys=keys,
             feature_names=names,
-            filled=len(values),
+            filled=int(present.sum()),
             fill=fill,
             as_rows=as_rows,
             text=self._text.take(),
             text_lengths=self._row_text.take(),
-            scores=self._row_score.take() if has_score else None,
-            omitted=omitted,
+            scores=self._row_score.take() if self._rules.has_score else None,
+            omitted={name: len(row_layout) - count for name, count in zip(names, present.tolist(), strict=True)},
             gaps=np.array(self._gaps, dtype=np.int64),
         )
 
@@ -416,39 +551,6 @@ class MosesReader:
         texts = [text.decode("utf-8") for text in self._ids]
         ids: list[SentenceId] = [n if n >= 0 else sentence_id(texts[-2 - n]) for n in distinct[order].tolist()]
         return ids, np.repeat(place[inverse.reshape(-1)], lengths)
-
-    def _features(self, row_layout: Int32s) -> tuple[tuple[str, ...], Int64s, dict[str, int]]:
-        """The feature names, the first column of every name, and the number of rows that leave each feature out."""
-        kernel = self._kernel
-        layouts, count = self._layouts, int(self._state[kernel.LAYOUTS])
-        uses = np.bincount(row_layout, minlength=count)
-        sizes = np.diff(layouts.offsets[: count + 1])
-        pool = int(layouts.offsets[count])
-        entry_uses = np.repeat(uses, sizes)
-        used = entry_uses > 0  # ignore a layout whose only rows were at fault
-        entry_names, entry_counts = layouts.names[:pool], layouts.counts[:pool]
-        if not used.all():
-            entry_names, entry_counts, entry_uses = entry_names[used], entry_counts[used], entry_uses[used]
-        widths = np.zeros(int(self._state[kernel.NAMES]) + 1, dtype=np.int64)
-        np.maximum.at(widths, entry_names, entry_counts)
-        column = np.concatenate([[0], np.cumsum(widths)[:-1]]).astype(np.int64)
-        present = np.zeros(int(widths.sum()), dtype=np.int64)
-        number = 0
-        while len(entry_names):  # value after value of those that have more
-            np.add.at(present, column[entry_names] + number, entry_uses)
-            number += 1
-            more = entry_counts > number
-            entry_names, entry_counts, entry_uses = entry_names[more], entry_counts[more], entry_uses[more]
-        names = [
-            text if width == 1 else f"{text}_{k}"
-            for text, width in ((self._name(n), int(widths[n])) for n in range(len(widths) - 1))
-            for k in range(width)
-        ]
-        return tuple(names), column, {name: len(row_layout) - int(n) for name, n in zip(names, present, strict=True)}
-
-
-def _doubled(values: NDArray[Any]) -> NDArray[Any]:
-    return np.concatenate([values, np.zeros_like(values)])
 
 
 class GrowingArray:

@@ -15,7 +15,7 @@ What is where:
   steps, step_limits
 - certify/: certified search: certify, choices
 - metrics/: tokens, ngrams, edits, ter, scores
-- reading/: lists: moses, moses_fields, moses_tables; lattices: fst_binary, fst_text, slf; what readers share:
+- reading/: lists: moses; lattices: fst_binary, fst_text, slf; what readers share:
   decimals, blanks, interning
 - directions/: lines to search: intervals (within bounds), evolution, cholesky
 - simd/: simd and operations (sixteen doubles at once)

@@ -1,259 +1,84 @@
-"""Moses candidate lists, bytes to numbers: ``id ||| text ||| features [||| score [||| …]]``, one hypothesis a line.
+"""Moses candidate lists, bytes to numbers: the lines that name the features that the lines before them name.
 
-Most lines name the same features in the same order as the line before. So a line is first read against that *layout*
-(a sequence of feature names, each with a number of values and a style); only a line that departs from it is taken
-apart token by token. Values are stored as they come, and a row remembers the number of its layout, so that a list
-with a million rows and one layout stores nothing but its values.
-
-The kernel never decides what Python can decide better: at a new feature name, a new id that is no number, a number
-that is not certain, or a line at fault it stops with a code, and is called again where it stopped.
+Nearly all lines of a list have the same features in the same order. So the kernel knows one *layout*, a sequence of
+names with their numbers of values and styles, of which names in the sparse style may be absent. It reads lines as long
+as they fit, and stops at the start of the first one that does not: an odd line is read by Python, which decides what
+is a fault, and gives the kernel another layout. Nothing of an odd line is kept here.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hulltune.arrays import Bytes, Floats, Int64s
+from hulltune.arrays import Bytes, Floats, Int32s, Int64s
 from hulltune.kernels.load.jit import kernel
 from hulltune.kernels.reading.blanks import is_blank
 from hulltune.kernels.reading.decimals import read_decimal
-from hulltune.kernels.reading.moses_fields import at_bars, ends_token, field_end, skip_blanks
-from hulltune.kernels.reading.moses_tables import (
-    BAR,
-    BLANK_LINE,
-    COLON,
-    COMMITTED,
-    COUNT,
-    DONE,
-    EQUALS,
-    EXTRA_SCORE,
-    FIRST,
-    GROW_LAYOUTS,
-    GROW_PENDING,
-    HAS_SCORE,
-    ID_KEY,
-    ID_LENGTH,
-    IMPLICIT_NAME,
-    LAST,
-    LAYOUT,
-    LINE,
-    LONG_SCORE,
-    NEW_ID,
-    NEW_NAME,
-    NEWLINE,
-    NO_ID,
-    NO_NAME,
-    NO_SCORE,
-    NO_VALUE,
-    PENDING,
-    POOL,
-    POSITION,
-    REPEATED_NAME,
-    ROWS,
-    SERIAL,
-    SPACE,
-    STRAY_VALUE,
-    TEXT,
-    TOO_FEW_FIELDS,
-    VALUES,
-    Layouts,
-    Names,
-    Output,
-    check_layout,
-    find_name,
-    learn_widths,
-    number_layout,
-)
+
+POSITION, LINE, ROWS, VALUES, TEXT, LAYOUT, HAS_SCORE, ID_KEY, ID_LENGTH, STATE_SIZE = range(10)
+"""Places in the state, a vector of integers that outlives a call, and their number."""
+LONGEST_ID = 256
+MORE_LEFT_OUT = 8
+"""The number of values that a line may leave out beyond those that it gives."""
+LONGEST_NUMBER = 18
+_NEWLINE, _BAR = 10, 124
+
+
+class Layout(NamedTuple):
+    """The features of a line in their order, each with its number of values.
+
+    ``names[ends[k - 1]:ends[k]]`` is the name of feature k with its ``=`` or ``:``, or nothing for values without one.
+    Dense values stand after blanks, and a sparse one stands at the name. ``skipped`` is room for a line, and ``absent``
+    counts the lines that have left a feature out.
+    """
+
+    names: Bytes
+    ends: Int64s
+    counts: Int64s
+    dense: Bytes
+    optional: Bytes
+    skipped: Bytes
+    absent: Int64s
+
+
+class Output(NamedTuple):
+    """The rows of a block of lines. Features that are left out have the value 0."""
+
+    values: Floats
+    row_layout: Int32s
+    row_id: Int64s
+    row_score: Floats
+    row_text: Int64s
+    text: Bytes
 
 
 @kernel
-def _read_by_layout(
-    data: Bytes, position: int, layout: int, used: int, names: Names, layouts: Layouts, values: Floats
-) -> tuple[bool, int, int, int]:
-    """Read the features as the layout says.
-
-    Returns whether they fit the layout to the end; the number of entries that fit; and the position and the next value
-    after those.
-    """
-    begin = layouts.offsets[layout]
-    for entry in range(begin, layouts.offsets[layout + 1]):
-        start, index = position, used
-        position = skip_blanks(data, position)
-        name = layouts.names[entry]
-        first, last = names.offsets[name], names.offsets[name + 1]
-        same = True
-        for i in range(first, last):
-            if data[position] != names.bytes[i]:
-                same = False
-                break
-            position += 1
-        dense = layouts.dense[entry]
-        if not same or data[position] != EQUALS or is_blank(data[position + 1]) != dense:
-            return False, entry - begin, start, index
+def _skip_blanks(data: Bytes, position: int) -> int:
+    """The position of the next byte that is no white space."""
+    while is_blank(data[position]):
         position += 1
-        for _ in range(layouts.counts[entry]):
-            if dense:
-                position = skip_blanks(data, position)
-            value, stop, certain = read_decimal(data, position)
-            if not certain or not ends_token(data, stop):
-                return False, entry - begin, start, index
-            values[used] = value
-            used += 1
-            position = stop
-    stop = skip_blanks(data, position)
-    whole = data[stop] == NEWLINE or at_bars(data, stop)
-    return whole, layouts.offsets[layout + 1] - begin, stop if whole else position, used
+    return position
 
 
 @kernel
-def _value(
-    data: Bytes,
-    start: int,
-    stop: int,
-    row: int,
-    index: int,
-    line: int,
-    name: int,
-    number: int,
-    used: int,
-    output: Output,
-) -> int:
-    """Store a value, or leave it to Python where it is not certain; returns the new number of pending values."""
-    value, end, certain = read_decimal(data, start)
-    if certain and end == stop:
-        if index >= 0:
-            output.values[index] = value
-        else:
-            output.row_score[row] = value
-        return used
-    entry = output.pending[used]
-    entry[0], entry[1], entry[2], entry[3], entry[4] = row, index, start, stop, line
-    entry[5], entry[6] = name, number
-    return used + 1
+def _at_bars(data: Bytes, position: int) -> bool:
+    """Whether ``|||`` stands at this position. A search for it stops at the line end, which all data have."""
+    return bool(data[position] == _BAR and data[position + 1] == _BAR and data[position + 2] == _BAR)
 
 
 @kernel
-def _read_by_token(
-    data: Bytes,
-    position: int,
-    index: int,
-    matched: int,
-    state: Int64s,
-    names: Names,
-    layouts: Layouts,
-    output: Output,
-) -> tuple[int, int, int, int, int]:
-    """Read the features token by token and write their layout at the end of the pool.
-
-    The first ``matched`` entries of the current layout have been read already, up to ``position``.
-
-    Returns a code, the position after the features, the next value, the next pending value, and the end of the layout.
-    """
-    row, line, waiting = state[ROWS], state[LINE], state[PENDING]
-    start_of_layout = state[POOL]
-    entry = start_of_layout  # one past the last entry
-    open_name = -1  # the name that further values belong to
-    state[SERIAL] += 1
-    if entry + matched > len(layouts.names):
-        return GROW_LAYOUTS, position, index, waiting, entry
-    for old in range(matched):
-        source = layouts.offsets[state[LAYOUT]] + old
-        name = layouts.names[source]
-        layouts.names[entry], layouts.counts[entry] = name, layouts.counts[source]
-        layouts.dense[entry] = layouts.dense[source]
-        names.stamp[name] = state[SERIAL]
-        open_name = -1
-        if layouts.dense[source]:
-            open_name = name
-        entry += 1
-    while True:
-        position = skip_blanks(data, position)
-        if data[position] == NEWLINE or at_bars(data, position):
-            break
-        start = position
-        if open_name >= 0:  # most likely a further value
-            number, stop, certain = read_decimal(data, position)
-            if certain and ends_token(data, stop):
-                output.values[index] = number
-                index += 1
-                layouts.counts[entry - 1] += 1
-                position = stop
-                continue
-        equals = -1
-        known = False  # the value after the = is certain, and ends the token
-        number = 0.0
-        while True:
-            byte = data[position]
-            if byte == EQUALS:
-                equals = position
-                number, stop, known = read_decimal(data, position + 1)
-                if known and ends_token(data, stop):
-                    position = stop
-                    break
-                known = False
-            elif (byte <= SPACE or byte == BAR) and ends_token(data, position):
-                break
-            position += 1
-        if waiting + 2 > len(output.pending):
-            return GROW_PENDING, position, index, waiting, entry
-        if entry + 1 > len(layouts.names):
-            return GROW_LAYOUTS, position, index, waiting, entry
-        begin, end, dense = start, equals, equals == position - 1
-        if equals < 0:
-            if data[position - 1] == COLON and position - 1 > start:  # as old versions of Moses write it
-                end, dense = position - 1, True
-            elif open_name < 0:
-                if entry > start_of_layout:
-                    state[FIRST], state[LAST] = start, position
-                    return STRAY_VALUE, position, index, waiting, entry
-                begin, end, dense = -1, -1, True  # values without any name
-        if end >= 0 or begin < 0:
-            if end == start:
-                state[FIRST], state[LAST] = start, position
-                return NO_NAME, position, index, waiting, entry
-            name = state[IMPLICIT_NAME] if begin < 0 else find_name(names, data, begin, end)
-            if name < 0:
-                state[FIRST], state[LAST] = begin, end
-                return NEW_NAME, position, index, waiting, entry
-            if names.stamp[name] == state[SERIAL]:
-                state[FIRST] = name
-                return REPEATED_NAME, position, index, waiting, entry
-            if open_name >= 0 and layouts.counts[entry - 1] == 0:
-                state[FIRST] = open_name
-                return NO_VALUE, position, index, waiting, entry
-            names.stamp[name] = state[SERIAL]
-            layouts.names[entry] = name
-            layouts.counts[entry] = 0
-            layouts.dense[entry] = dense
-            entry += 1
-            open_name = name
-            if begin >= 0 and dense:
-                continue
-            if not dense:
-                start = equals + 1
-        if known:
-            output.values[index] = number
-        else:
-            number_in_name = layouts.counts[entry - 1]
-            waiting = _value(data, start, position, row, index, line, open_name, number_in_name, waiting, output)
-        index += 1
-        layouts.counts[entry - 1] += 1
-        if not layouts.dense[entry - 1]:
-            open_name = -1
-    if open_name >= 0 and layouts.counts[entry - 1] == 0:
-        state[FIRST] = open_name
-        return NO_VALUE, position, index, waiting, entry
-    return check_layout(start_of_layout, entry, state, names, layouts), position, index, waiting, entry
+def _ends_token(data: Bytes, position: int) -> bool:
+    """Whether a token that reaches up to this position ends there."""
+    byte = data[position]
+    return is_blank(byte) or byte == _NEWLINE or (byte == _BAR and _at_bars(data, position))
 
 
 @kernel
 def _read_id(data: Bytes, start: int, stop: int, state: Int64s, last_id: Bytes) -> Any:
-    """The key of an id: its number, or the key that Python gave it before, or −1 where Python must give one.
-
-    Keys of ids that are no numbers are below −1.
-    """
+    """The key of an id: its number, or the key below −1 that Python gave it in the line before; −1 for others."""
     length = stop - start
     if length == state[ID_LENGTH]:
         same = True
@@ -263,7 +88,7 @@ def _read_id(data: Bytes, start: int, stop: int, state: Int64s, last_id: Bytes) 
                 break
         if same:
             return state[ID_KEY]
-    if length > 18:
+    if length == 0 or length > LONGEST_NUMBER:
         return np.int64(-1)
     number = np.int64(0)
     for i in range(start, stop):
@@ -278,103 +103,127 @@ def _read_id(data: Bytes, start: int, stop: int, state: Int64s, last_id: Bytes) 
 
 
 @kernel
-def _read_score(
-    data: Bytes, position: int, row: int, line: int, waiting: int, state: Int64s, output: Output
-) -> tuple[int, int]:
-    """Read the score field, if there is one: a code, and the number of pending values."""
-    if data[position] == NEWLINE:
-        return (NO_SCORE if state[HAS_SCORE] == 1 else DONE), waiting
-    start = skip_blanks(data, position + 3)
-    stop = start
-    while not ends_token(data, stop):
-        stop += 1
-    if stop == start:
-        return (NO_SCORE if state[HAS_SCORE] == 1 else DONE), waiting
-    if state[HAS_SCORE] == 0:
-        return EXTRA_SCORE, waiting
-    after = skip_blanks(data, stop)
-    if data[after] != NEWLINE and not at_bars(data, after):
-        state[FIRST], state[LAST] = start, stop
-        return LONG_SCORE, waiting
-    if waiting + 1 > len(output.pending):
-        return GROW_PENDING, waiting
-    state[COUNT] = 1  # a score is there
-    return DONE, _value(data, start, stop, row, -1, line, -1, 0, waiting, output)
+def _read_features(data: Bytes, position: int, used: int, layout: Layout, values: Floats) -> tuple[int, int]:
+    """Read the features of a line into ``values``: the position after them, and the next value; −1 if they do not fit.
+
+    A number whose nearest double is not certain does not fit, nor does a line that leaves out far more than it gives:
+    the zeros in its place would take more memory than the file.
+    """
+    left_out = 0
+    begin = used
+    for entry in range(len(layout.counts)):
+        start = position = _skip_blanks(data, position)
+        first, last = layout.ends[entry - 1] if entry > 0 else 0, layout.ends[entry]
+        dense = layout.dense[entry]
+        same = True
+        for i in range(first, last):
+            if data[position] != layout.names[i]:
+                same = False
+                break
+            position += 1
+        layout.skipped[entry] = not same or (last > first and is_blank(data[position]) != dense)
+        if layout.skipped[entry]:
+            if not layout.optional[entry]:
+                return -1, used
+            position = start
+            left_out += layout.counts[entry]
+            for _ in range(layout.counts[entry]):
+                values[used] = 0.0
+                used += 1
+            continue
+        for _ in range(layout.counts[entry]):
+            if dense:
+                position = _skip_blanks(data, position)
+            value, stop, certain = read_decimal(data, position)
+            if not certain or not _ends_token(data, stop):
+                return -1, used
+            values[used] = value
+            used += 1
+            position = stop
+    if 2 * left_out > used - begin + MORE_LEFT_OUT:
+        return -1, used
+    position = _skip_blanks(data, position)
+    return (position if data[position] == _NEWLINE or _at_bars(data, position) else -1), used
 
 
 @kernel
-def parse_lines(
-    data: Bytes, end: int, state: Int64s, names: Names, layouts: Layouts, output: Output, last_id: Bytes
-) -> int:
-    """Read lines from ``state[POSITION]`` on, until ``end`` (after a line end) or until Python is needed; linear.
+def _read_score(data: Bytes, position: int, has_score: int) -> tuple[bool, float]:
+    """Whether the score field at the position fits, and the score: one number, or nothing where lists have none."""
+    if data[position] == _NEWLINE:
+        return has_score == 0, 0.0
+    position = _skip_blanks(data, position + 3)
+    if data[position] == _NEWLINE or _at_bars(data, position):
+        return has_score == 0, 0.0
+    score, stop, certain = read_decimal(data, position)
+    if not certain or not _ends_token(data, stop) or has_score == 0:
+        return False, 0.0
+    stop = _skip_blanks(data, stop)
+    return data[stop] == _NEWLINE or _at_bars(data, stop), score
 
-    A code other than DONE leaves ``state[POSITION]`` at the start of the line in question, of which nothing is kept.
-    """
+
+@kernel
+def parse_lines(data: Bytes, end: int, state: Int64s, layout: Layout, output: Output, last_id: Bytes) -> None:
+    """Read lines from ``state[POSITION]`` on, until ``end`` (after a line end) or the first odd line; linear."""
     while state[POSITION] < end:
-        row, line = state[ROWS], state[LINE]
-        position = skip_blanks(data, state[POSITION])
-        if data[position] == NEWLINE:
-            return BLANK_LINE
-        start = position
-        position = field_end(data, position)
-        if data[position] == NEWLINE:
-            return TOO_FEW_FIELDS
+        row = state[ROWS]
+        start = position = _skip_blanks(data, state[POSITION])
+        while data[position] != _NEWLINE and not (data[position] == _BAR and _at_bars(data, position)):
+            position += 1
+        if data[position] == _NEWLINE:
+            return
         stop = position
         while stop > start and is_blank(data[stop - 1]):
             stop -= 1
-        if stop == start:
-            return NO_ID
         key = _read_id(data, start, stop, state, last_id)
         if key == -1:
-            state[FIRST], state[LAST] = start, stop
-            return NEW_ID
+            return
 
-        start = skip_blanks(data, position + 3)
+        position = _skip_blanks(data, position + 3)
         text = state[TEXT]
-        position = start
-        while data[position] != NEWLINE and not (data[position] == BAR and at_bars(data, position)):
+        while data[position] != _NEWLINE and not (data[position] == _BAR and _at_bars(data, position)):
             output.text[text] = data[position]
             text += 1
             position += 1
-        if data[position] == NEWLINE:
-            return TOO_FEW_FIELDS
+        if data[position] == _NEWLINE:
+            return
         while text > state[TEXT] and is_blank(output.text[text - 1]):
             text -= 1
 
-        features = position + 3
-        whole, matched, position, index = False, 0, features, state[VALUES]
-        waiting = state[PENDING]
-        layout = state[LAYOUT]
-        if layout >= 0:
-            whole, matched, position, index = _read_by_layout(
-                data, features, layout, index, names, layouts, output.values
-            )
-        if not whole:
-            code, position, index, waiting, entry = _read_by_token(
-                data, position, index, matched, state, names, layouts, output
-            )
-            if code != DONE:
-                return code
-            layout = number_layout(entry, state, layouts)
-            if layout < 0:
-                return GROW_LAYOUTS
-        state[COUNT] = 0
-        code, waiting = _read_score(data, position, row, line, waiting, state, output)
-        if code != DONE:
-            return code
-        if layout != state[LAYOUT]:
-            learn_widths(layout, state, names, layouts)
-        if state[HAS_SCORE] < 0:
-            state[HAS_SCORE] = state[COUNT]
+        position, used = _read_features(data, position + 3, state[VALUES], layout, output.values)
+        if position < 0:
+            return
+        fits, score = _read_score(data, position, state[HAS_SCORE])
+        if not fits:
+            return
+        for entry in range(len(layout.counts)):
+            layout.absent[entry] += layout.skipped[entry]
 
-        while data[position] != NEWLINE:
+        while data[position] != _NEWLINE:
             position += 1
-        output.row_layout[row] = layout
+        output.row_layout[row] = state[LAYOUT]
         output.row_id[row] = key
+        output.row_score[row] = score
         output.row_text[row] = text - state[TEXT]
-        state[LAYOUT], state[VALUES], state[TEXT], state[PENDING] = layout, index, text, waiting
+        state[VALUES], state[TEXT] = used, text
         state[ROWS] += 1
-        state[COMMITTED] += 1
         state[LINE] += 1
         state[POSITION] = position + 1
-    return DONE
+
+
+@kernel
+def scatter(
+    values: NDArray[Any],
+    row_layout: Int32s,
+    destination: Int64s,
+    starts: Int64s,
+    columns: Int32s,
+    matrix: NDArray[Any],
+) -> None:
+    """Spread the values of rows over a matrix: those of layout k go to ``columns[starts[k]:starts[k + 1]]``."""
+    index = 0
+    for row in range(len(row_layout)):
+        target = destination[row]
+        layout = row_layout[row]
+        for place in range(starts[layout], starts[layout + 1]):
+            matrix[target, columns[place]] = values[index]
+            index += 1
