@@ -122,7 +122,7 @@ bench: $(BENCHES)  ## all timings, as tables and as JSON in benchmarks/results: 
 
 bench-setup: kernels
 	HULLTUNE_PURE=1 $(PIP) --no-build-isolation -e '.[$(EXTRAS)]' --group bench
-	$(BIN)/hulltune warm
+	$(BIN)/python -m hulltune.kernels.load.building --native
 
 bench-startup: bench-setup    ## from a fresh environment to the first and the second answer
 	$(BIN)/python benchmarks/startup.py

@@ -198,7 +198,7 @@ class TestAmounts:
                 "--sample: got 1000000000000; .* at most 10,000,000",
             ),
             (["rerank", "none", "-w", "w", "--best", str(10**12)], "--best: got 1000000000000; .* at most 10,000,000"),
-            (["oracle", "none", "-k", str(10**12)], "--k: got 1000000000000; .* at most 10,000,000"),
+            (["score", "none", "--oracle", "-k", str(10**12)], "--k: got 1000000000000; .* at most 10,000,000"),
             (["loop", "--iterations", str(10**9)], "--iterations: got 1000000000; .* at most 10,000"),
         ],
         ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else None,

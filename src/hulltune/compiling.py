@@ -42,7 +42,7 @@ class OnStandardError(Listener):
         if not self._began:
             self._began = now
             if not _is_terminal():
-                _write("hulltune: compiling kernels, first run only (`hulltune warm` compiles all of them at once)\n")
+                _write("hulltune: compiling kernels, first run only\n")
         if _is_terminal() and now - self._written >= EVERY:
             self._written = now
             seconds = f", {now - self._began:.0f} s" if now - self._began >= 1 else ""

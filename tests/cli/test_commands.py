@@ -174,8 +174,8 @@ def test_an_empty_list_is_a_line_and_a_line_break_a_space(data: Path, capsys: py
     assert "which a Moses list cannot hold" in err
 
 
-def test_pack_gives_the_same_result(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, "pack", "lists.jsonl", "--out", "lists.hull")
+def test_a_packed_file_gives_the_same_result(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "convert", "lists.jsonl", "lists.hull")
     assert (code, out) == (0, "")
     assert "12 sentences" in err
     packed, plain = (run_json(capsys, "tune", name, *QUICK, "--json") for name in ("lists.hull", "lists.jsonl"))

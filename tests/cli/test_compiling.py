@@ -16,7 +16,7 @@ from hulltune.compiling import Listener, OnStandardError, listeners, told_of_com
 from hulltune.loop import LoopProgress
 from hulltune.tuning import Progress
 
-COMPILING = "hulltune: compiling kernels, first run only (`hulltune warm` compiles all of them at once)\n"
+COMPILING = "hulltune: compiling kernels, first run only\n"
 ADDS_UP = "from hulltune.kernels.scores.exact import compare_products; print(compare_products(3.0, 5.0, 2.0, 7.0))"
 
 
@@ -29,7 +29,7 @@ def test_a_run_that_compiles_says_so_unless_it_is_quiet(folder: Path) -> None:
     """With a command that calls four kernels: decoding would compile fifty."""
     content = '{"id": 0, "candidates": [{"text": "a", "features": {"x": 1}}]}\n'
     (folder / "lists.jsonl").write_text(content, encoding="utf-8")
-    arguments = [sys.executable, "-m", "hulltune", "pack", "lists.jsonl", "--out", "lists.hull"]
+    arguments = [sys.executable, "-m", "hulltune", "convert", "lists.jsonl", "lists.hull"]
 
     def said(*more: str) -> str:
         run = subprocess.run([*arguments, *more], env=environment(folder), capture_output=True, text=True, check=True)

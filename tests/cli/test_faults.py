@@ -38,7 +38,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ),
         ("tune good --ref", "option '--ref' requires an argument (see hulltune tune --help)"),
         ("tune good --ref refs --quite", "unknown option --quite; did you mean --quiet? (see hulltune tune --help)"),
-        ("completion bash zsh", "got unexpected extra argument (zsh) (see hulltune completion --help)"),
+        ("demo bash", "got unexpected extra argument (bash) (see hulltune demo --help)"),
         ("loop --input good --ref refs --lattice --forest", "argument --forest: not allowed with argument --lattice"),
         ("tune good --ref refs --metric blue", "unknown metric 'blue'; did you mean 'bleu'?"),
         ("tune good --ref refs --seed x", "argument --seed: got 'x'; expected a whole number"),
@@ -68,7 +68,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("tune good --ref empty", "empty: the file is empty"),
         ("tune good --ref refs --start missing", "missing: no such file"),
         ("tune good --ref refs --threads 0", "threads"),
-        ("score good --ref refs", "the following arguments are required: --weights"),
+        ("score good --ref refs", "--weights: expected a file of weights; only --oracle does without"),
         ("score good --ref refs --weights refs", "refs:1: "),
         ("score good --ref refs --weights empty", "empty: no weights in it"),
         ("rerank good --weights w.txt --as txt", "unknown output 'txt'; did you mean 'text'?"),
@@ -78,7 +78,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
             "surface good --ref refs --weights w.txt",
             "one of the arguments --feature --to --plane --sensitivity is required",
         ),
-        ("pack good", "the following arguments are required: --out"),
+        ("convert good", "the following arguments are required: LISTS"),
     ],
 )
 def test_one_clear_line(folder: Path, capsys: pytest.CaptureFixture[str], arguments: str, expected: str) -> None:

@@ -106,22 +106,33 @@ def test_kbest_refuses_what_makes_no_sense(
 
 def test_the_oracle_of_wer_is_exact_and_needs_no_weights(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(
-        capsys, "oracle", "dev.forest", "--ref", "refs", "--metric", "wer", "--json", "--out", "best.txt", "--quiet"
+        capsys,
+        "score",
+        "dev.forest",
+        "--oracle",
+        "--ref",
+        "refs",
+        "--metric",
+        "wer",
+        "--json",
+        "--out",
+        "best.txt",
+        "--quiet",
     )
     found = json.loads(out)
     assert code == 0
     assert found["score"] == found["bound"] == 1 / 6
     assert (found["exact"], found["kind"], found["sentences"]) == (True, "exact, all derivations", 2)
     assert (data / "best.txt").read_text() == "the hat sat\nshe slept\n"
-    _, out, _ = run(capsys, "oracle", "dev.forest", "--ref", "refs", "--metric", "wer", "--quiet")
+    _, out, _ = run(capsys, "score", "dev.forest", "--oracle", "--ref", "refs", "--metric", "wer", "--quiet")
     assert out.startswith("0.1667  wer|")
     assert "exact, all derivations" in out
 
 
 def test_the_oracle_of_other_metrics_says_what_it_is(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(
-        capsys, "oracle", "dev.forest", "--ref", "refs", "--metric", "chrf", "--weights", "w.json", "--k", "50",
-        "--json", "--quiet",
+        capsys, "score", "dev.forest", "--oracle", "--ref", "refs", "--metric", "chrf", "--weights", "w.json",
+        "--k", "50", "--json", "--quiet",
     )  # fmt: skip
     found = json.loads(out)
     assert (found["exact"], found["bound"], found["kind"]) == (
@@ -129,11 +140,11 @@ def test_the_oracle_of_other_metrics_says_what_it_is(data: Path, capsys: pytest.
         None,
         "greedy, near the references, the 50 best",
     )
-    code, out, _ = run(capsys, "oracle", "dev.forest", "--ref", "refs", "--metric", "chrf", "--quiet")
+    code, out, _ = run(capsys, "score", "dev.forest", "--oracle", "--ref", "refs", "--metric", "chrf", "--quiet")
     assert code == 0
     assert "greedy, near the references, a short search and its 100 best" in out
     (data / "lists").write_text("0 ||| the hat ||| x=1\n1 ||| she slept well ||| x=1\n1 ||| she ||| x=2\n")
-    _, out, _ = run(capsys, "oracle", "lists", "--ref", "refs", "--metric", "wer", "--json", "--quiet")
+    _, out, _ = run(capsys, "score", "lists", "--oracle", "--ref", "refs", "--metric", "wer", "--json", "--quiet")
     assert (json.loads(out)["score"], json.loads(out)["kind"]) == (1 / 6, "exact, all candidates")
 
 
@@ -144,11 +155,11 @@ def same_derivations(one: Corpus, other: Corpus) -> bool:
 
 def test_forests_go_from_format_to_format(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = read("dev.forest")
-    assert run(capsys, "pack", "dev.forest", "--out", "dev.hull", "--quiet") == (0, "", "")
+    assert run(capsys, "convert", "dev.forest", "dev.hull", "--quiet") == (0, "", "")
     assert run(capsys, "convert", "dev.hull", "again.forest", "--to", "forest", "--quiet") == (0, "", "")
     assert (data / "again.forest").read_bytes() == (data / "dev.forest").read_bytes()
     _, _, err = run(capsys, "convert", "dev.forest", "other.hull")
-    assert err.endswith("other.hull: 2 sentences, as packed\n")
+    assert "other.hull: 2 sentences, as packed, " in err
     assert (data / "other.hull").read_bytes() == (data / "dev.hull").read_bytes()
     assert run(capsys, "convert", "dev.hull", "slf/", "--to", "slf", "--quiet") == (0, "", "")
     assert run(capsys, "convert", "dev.hull", "fst/", "--to", "openfst-text", "--quiet") == (0, "", "")
@@ -219,7 +230,7 @@ def test_a_damaged_packed_file_is_refused(data: Path, capsys: pytest.CaptureFixt
 
 
 def test_check_reads_every_byte_of_a_packed_file(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "pack", "dev.forest", "--out", "p.hull", "--quiet")[0] == 0
+    assert run(capsys, "convert", "dev.forest", "p.hull", "--quiet")[0] == 0
     assert run(capsys, "info", "p.hull", "--check")[0] == 0
     content = bytearray((data / "p.hull").read_bytes())
     content[-70] ^= 1

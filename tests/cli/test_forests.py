@@ -210,7 +210,7 @@ def test_real_lattices_of_speech(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_threads_that_read_change_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = []
     for threads in ("1", "3"):
-        code, _, _ = run(capsys, "pack", "forests", "--out", f"{threads}.hull", "--threads", threads)
+        code, _, _ = run(capsys, "convert", "forests", f"{threads}.hull", "--threads", threads)
         assert code == 0
         data = ["forests", "--ref", "refs.txt", "--metric", "wer", "--weights", "start.txt", "-j", threads]
         (folder / "start.txt").write_text("lm 1\n", encoding="utf-8")
@@ -221,12 +221,12 @@ def test_threads_that_read_change_nothing(folder: Path, capsys: pytest.CaptureFi
     assert (folder / "1.hull").read_bytes() == (folder / "3.hull").read_bytes()
 
 
-@pytest.mark.parametrize("command", ["score", "surface", "rerank", "info", "pack"])
+@pytest.mark.parametrize("command", ["score", "surface", "rerank", "info", "convert"])
 def test_no_threads_are_refused(command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "start.txt").write_text("lm 1\n", encoding="utf-8")
     options = {
         "score": ["--ref", "refs.txt", "--weights", "start.txt"], "rerank": ["--weights", "start.txt"],
-        "surface": ["--ref", "refs.txt", "--weights", "start.txt", "--feature", "lm"], "pack": ["--out", "x.hull"],
+        "surface": ["--ref", "refs.txt", "--weights", "start.txt", "--feature", "lm"], "convert": ["x.hull"],
     }  # fmt: skip
     code, _, told = run(capsys, command, "forests", *options.get(command, []), "--threads", "0")
     assert code == 2

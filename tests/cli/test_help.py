@@ -75,15 +75,8 @@ def test_help_of_all(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     assert max(map(len, text.splitlines())) <= 80
     assert main([]) == 2
     assert capsys.readouterr().err == text
-    assert shown(monkeypatch, capsys, "help") == shown(monkeypatch, capsys, "-h") == text
+    assert shown(monkeypatch, capsys, "-h") == text
     assert shown(monkeypatch, capsys, "--version") == f"hulltune {__version__}\n"
-
-
-def test_help_of_a_command_by_its_name(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in COMMANDS:
-        assert shown(monkeypatch, capsys, "help", name) == shown(monkeypatch, capsys, name, "--help")
-    assert main(["help", "tnue"]) == 2
-    assert capsys.readouterr().err.startswith("hulltune: unknown command 'tnue'; did you mean 'tune'?")
 
 
 LOADED = (
@@ -102,14 +95,13 @@ def loaded(*arguments: str, **environment: str) -> set[str]:
 HEAVY = {"numpy", "numba", "sacrebleu", "matplotlib", "scipy"}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["help", "tune"], *([name, "--help"] for name in COMMANDS)])
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     assert not HEAVY & loaded(*arguments)
 
 
 def test_what_is_drawn_by_nobody_loads_nothing_that_draws() -> None:
     assert not (HEAVY | {"rich"}) & loaded("--version")
-    assert not (HEAVY | {"rich"}) & loaded("completion", "zsh")
     words = {"COMP_WORDS": "hulltune tune x --metric bleu --search ", "COMP_CWORD": "6", COMPLETE: "bash_complete"}
     assert not (HEAVY | {"rich"}) & loaded(**words)
 
@@ -169,15 +161,6 @@ def test_shells_complete_commands_options_and_choices(shell: str) -> None:
     assert completions(shell, "hulltune", "tune", "x", "--metric", "chr") == ["chrf", "chrf++"]
     assert completions(shell, "hulltune", "rerank", "--as", "") == ["text", "moses", "jsonl", "tsv"]
     assert completions(shell, "hulltune", "tune", "--features", "words,ch") == ["words,chars"]
-    assert completions(shell, "hulltune", "completion", "z") == ["zsh"]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_script_for_each_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", shell]) == 0
-    text = capsys.readouterr().out
-    assert f"{COMPLETE}={shell}_complete" in text
-    assert "hulltune" in text
 
 
 def test_the_script_for_bash_completes(tmp_path: Path) -> None:
@@ -185,7 +168,7 @@ def test_the_script_for_bash_completes(tmp_path: Path) -> None:
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hulltune "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     made = subprocess.run(
-        [sys.executable, "-m", "hulltune", "completion", "bash"], capture_output=True, text=True, check=True
+        [str(program)], env={**os.environ, COMPLETE: "bash_source"}, capture_output=True, text=True, check=True
     ).stdout
     script = (
         'eval "$(cat)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _hulltune_completion hulltune; '
@@ -197,11 +180,6 @@ def test_the_script_for_bash_completes(tmp_path: Path) -> None:
         env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
     )  # fmt: skip
     assert done.stdout.split() == list(SEARCHES)
-
-
-def test_an_unknown_shell(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", "csh"]) == 2
-    assert capsys.readouterr().err.startswith("hulltune: unknown shell 'csh'")
 
 
 def test_the_installed_script_calls_the_command() -> None:

@@ -32,19 +32,19 @@ CASES = {
     "rerank: weights": ["rerank", "good", "--weights", "w.txt", "--out", "w.txt"],
     "rerank: lists": ["rerank", "good", "--weights", "w.txt", "--out", "good"],
     "kbest: weights": ["kbest", "good", "--weights", "w.txt", "--out", "w.txt"],
-    "oracle: references": ["oracle", "good", "--ref", "refs", "--out", "refs"],
+    "score: references": ["score", "good", "--oracle", "--ref", "refs", "--out", "refs"],
     "surface: weights": ["surface", "good", "-r", "refs", "-w", "w.csv", "--feature", "y", "--out", "w.csv"],
     "surface: other weights": ["surface", "good", "-r", "refs", "-w", "w.txt", "--to", "w.csv", "--out", "w.csv"],
     "convert: lists": ["convert", "good", "good", "--to", "jsonl"],
     "convert: a folder": ["convert", "lattices", "lattices", "--to", "slf"],
     "convert: a file of a folder": ["convert", "lattices", "lattices/0.slf", "--to", "forest"],
     "convert: into the folder of a file": ["convert", "lattices/0.slf", "lattices", "--to", "slf"],
-    "pack: lists": ["pack", "good", "--out", "good"],
-    "pack: a link": ["pack", "good", "--out", "link"],
-    "pack: a hard link": ["pack", "good", "--out", "hard"],
-    "pack: another way": ["pack", "good", "--out", "lattices/../good"],
-    "pack: the table of words": ["pack", "lattices", "--symbols", "refs", "--out", "refs"],
-    "pack: the names of forests": ["pack", "lattices", "--ids", "refs", "--out", "refs"],
+    "convert: packed": ["convert", "good", "good"],
+    "convert: a link": ["convert", "good", "link"],
+    "convert: a hard link": ["convert", "good", "hard"],
+    "convert: another way": ["convert", "good", "lattices/../good"],
+    "convert: the table of words": ["convert", "lattices", "--symbols", "refs", "refs"],
+    "convert: the names of forests": ["convert", "lattices", "--ids", "refs", "refs"],
     "loop: start": [*LOOP, "-r", "refs", "--out", "w.json"],
     "loop: references": [*LOOP, "-r", "refs.txt", "--out", "refs.txt"],
     "loop: a template": [*LOOP, "-r", "refs", "--weights-template", "w.txt", "--out", "w.txt"],
@@ -123,7 +123,7 @@ def test_the_standard_input_may_be_the_file(room: Path) -> None:
     for name in ("-", "/dev/stdin"):
         with open("good", "rb") as stream:
             done = subprocess.run(
-                [sys.executable, "-m", "hulltune", "pack", name, "--out", "good"], stdin=stream, capture_output=True
+                [sys.executable, "-m", "hulltune", "convert", name, "good"], stdin=stream, capture_output=True
             )
         assert (done.returncode, b"would be overwritten" in done.stderr) == (2, True)
     assert Path("good").read_bytes() == before

@@ -1,4 +1,4 @@
-"""``hulltune report``, ``hulltune explore`` and ``hulltune tune --report``."""
+"""``hulltune report`` and ``hulltune tune --report``."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def test_tuning_writes_a_page_with_its_command(folder: Path) -> None:
 
 def test_a_result_and_its_data_make_the_page_of_the_tuning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = folder / "again.html"
-    code, out, _ = run(capsys, "report", str(folder / "w.json"), str(folder / "dev.jsonl"), "--out", str(page))
+    code, out, _ = run(capsys, "report", str(folder / "dev.jsonl"), "-w", str(folder / "w.json"), "-o", str(page))
     assert (code, out) == (0, "")  # the metric is that of the result
     before, after = ((folder / name).read_text(encoding="utf-8") for name in ("tuned.html", "again.html"))
     assert before.partition("<dt>command")[0] == after.partition("<dt>command")[0]
     assert before.partition('class="base">')[2] == after.partition('class="base">')[2]
 
 
-def test_exploring_opens_the_page(
+def test_open_shows_the_page_in_a_browser(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
@@ -50,14 +50,14 @@ def test_exploring_opens_the_page(
 
     monkeypatch.setattr(webbrowser, "open", open_in_browser)
     data = (str(folder / "dev.jsonl"), "--metric", "wer")
-    code, out, _ = run(capsys, "explore", *data, "--weights", str(folder / "w.json"))
+    code, out, _ = run(capsys, "report", *data, "--open", "--weights", str(folder / "w.json"))
     assert code == 0
     page = Path(out.strip())
     assert opened == [page.as_uri()]
     assert "tuned on these data" not in page.read_text(encoding="utf-8")  # it is the result, with its own data
     page.unlink()
-    code, out, _ = run(capsys, "explore", *data, "--no-browser", "--out", str(folder / "mine.html"))
-    assert (code, out.strip()) == (0, str(folder / "mine.html"))
+    code, out, _ = run(capsys, "report", *data, "--out", str(folder / "mine.html"))
+    assert (code, out) == (0, "")
     assert len(opened) == 1
     assert "not tuned on these data" in (folder / "mine.html").read_text(encoding="utf-8")
 
@@ -69,7 +69,7 @@ def test_where_there_is_no_browser_a_note_says_so(
     page = folder / "alone.html"
     (folder / "w.txt").write_text("forward 1\nbackward 1\nfluency 2\n", encoding="utf-8")
     arguments = (str(folder / "dev.jsonl"), "-m", "wer", "-w", str(folder / "w.txt"), "-o", str(page))
-    code, _, err = run(capsys, "explore", *arguments)
+    code, _, err = run(capsys, "report", "--open", *arguments)
     assert code == 0
     assert f"no browser was found; open {page} in one" in err
 
@@ -80,11 +80,14 @@ def test_where_there_is_no_browser_a_note_says_so(
         (["tune", "{dev}", "-m", "wer", "--report", "page.pdf"], "--report: 'page.pdf' has no known suffix"),
         (["tune", "{dev}", "-m", "wer", "--report", "none/page.html"], "there is no folder none"),
         (["tune", "{dev}", "-m", "ask", "--report", "page.html"], "--report: ask waits for answers"),
-        (["report", "{w}", "{dev}", "-o", "page.txt"], "expected a name that ends in .html"),
-        (["report", "{dev}", "{dev}", "-o", "page.html"], "not a result"),
-        (["report", "{w}", "{dev}", "-o", "page.html", "--plane", "forward", "lm"], "unknown feature 'lm'"),
-        (["report", "{w}", "{dev}", "-o", "page.html", "--megabytes", "7"], "megabytes: expected a number from 0.2"),
-        (["explore", "{dev}", "-m", "wer", "-o", "{dev}"], "would be overwritten"),
+        (["report", "{dev}", "-w", "{w}", "-o", "page.txt"], "expected a name that ends in .html"),
+        (["report", "{dev}", "-w", "{w}"], "--out, --open: expected the page to write, or --open"),
+        (["report", "{dev}", "-w", "{w}", "-o", "page.html", "--plane", "forward", "lm"], "unknown feature 'lm'"),
+        (
+            ["report", "{dev}", "-w", "{w}", "-o", "page.html", "--megabytes", "7"],
+            "megabytes: expected a number from 0.2",
+        ),
+        (["report", "{dev}", "-m", "wer", "-o", "{dev}"], "would be overwritten"),
     ],
 )
 def test_faults(

@@ -23,16 +23,15 @@ COMMANDS = {
     "rerank": "rerank good -w w.txt --out out",
     "score": "score good --ref refs -w w.txt -m wer",
     "info": "info good",
-    "pack": "pack good --out out.hull",
+    "pack": "convert good out.hull",
     "convert": "convert good out.jsonl",
     "kbest": "kbest good -w w.txt --out out",
-    "oracle": "oracle good --ref refs -m wer",
+    "oracle": "score good --oracle --ref refs -m wer",
     "surface": "surface good --ref refs -w w.txt -m wer --feature y --out out.csv",
     "loop": "loop --decoder ': {weights}; cat good' --shell --weights w.txt --input refs --ref refs -m wer "
     "--iterations 1 --restarts 0 --run run --out out.json",
     "help": "tune --help",
     "version": "--version",
-    "completion": "completion bash",
 }
 
 

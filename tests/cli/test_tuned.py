@@ -28,7 +28,7 @@ def test_a_bound_beside_an_oracle_that_is_not_exact(lists: str, capsys: pytest.C
     assert main(["tune", lists, "--metric", "bleu", "--restarts", "3", "--quiet"]) == 0
     told = f"the best picks (greedy, all candidates); none can beat {found['oracle_bound']:.2f}\n"
     assert told in capsys.readouterr().out
-    assert main(["oracle", lists, "--metric", "bleu", "--json", "--quiet"]) == 0
+    assert main(["score", lists, "--oracle", "--metric", "bleu", "--json", "--quiet"]) == 0
     alone = json.loads(capsys.readouterr().out)
     assert (alone["score"], alone["bound"], alone["exact"]) == (found["oracle"], found["oracle_bound"], False)
     assert main(["info", lists, "--metric", "bleu", "--json"]) == 0

@@ -13,7 +13,7 @@ import pytest
 from hulltune.kernels.scores import exact
 
 ANSWER = "from hulltune.kernels.scores.exact import compare_products; print(compare_products(3.0, 5.0, 2.0, 7.0))"
-COMPILING = "hulltune: compiling kernels, first run only (`hulltune warm` compiles all of them at once)\n"
+COMPILING = "hulltune: compiling kernels, first run only\n"
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hulltune.cli import main
 from hulltune.kernels.load import building as _building
 from hulltune.kernels.load import library as _library
 from hulltune.kernels.load.building import build, wanted
@@ -254,7 +253,7 @@ def test_a_second_build_takes_what_is_up_to_date(copied: Path, monkeypatch: pyte
     assert build(copied.parent, native=True, calls=CALLS) == (copied, len(CALLS))
 
 
-def test_warm_compiles_for_this_cpu(
+def test_kernels_are_compiled_for_this_cpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "calls.txt").write_text(f"{GROUP}\n", encoding="utf-8")
@@ -262,23 +261,18 @@ def test_warm_compiles_for_this_cpu(
     monkeypatch.setattr(_building, "PACKAGE", tmp_path / "file" / "no folder")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     (tmp_path / "file").write_text("", encoding="utf-8")
-    assert main(["warm"]) == 0
-    captured = capsys.readouterr()
-    assert captured.err == "hulltune: compiling all kernels for this CPU\n"
-    path = Path(captured.out.partition(": ")[2].strip())
-    assert captured.out.startswith("1 kernel compiled for this CPU in ")
+    _building.main(["--native"])
+    path = Path(capsys.readouterr().out.strip())
     assert path.parent == tmp_path / "cache" / "hulltune"
     assert Library(path).kernel("forests.graph.group", "i8_1C, int") is not None
 
 
-def test_warm_says_where_it_cannot_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_building_says_where_it_cannot_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setattr(_building, "PACKAGE", tmp_path / "file" / "no folder")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
-    assert main(["warm"]) == 2
-    assert "set NUMBA_CACHE_DIR to a folder of your own" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="set NUMBA_CACHE_DIR to a folder of your own"):
+        _building.main(["--native"])
 
 
 def test_kernels_for_this_very_cpu_come_first(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,14 +33,12 @@ LINKS = "shared/alignments_en_fr/nbest.txt.gz --ref shared/alignments_en_fr/gold
 _ENDINGS = {
     "tune": "--threads {threads} --json --quiet",
     "loop": "--threads {threads} --json --quiet",
-    "oracle": "--threads {threads} --json --quiet",
     "kbest": "--threads {threads} --quiet",
     "score": "--json --quiet",
     "compare": "--threads {threads} --json --quiet",
     "surface": "--quiet",
     "rerank": "--quiet",
     "convert": "--quiet",
-    "pack": "--quiet",
     "info": "--json",
 }
 """The last arguments of every command line, by command."""
@@ -208,9 +206,9 @@ def _list_tools() -> Iterator[Case]:
     yield _case("score lists by other weights", f"score {LISTS} --weights other.w --metric cer --also mer")
     yield _case("score with a store", *[f"score {PAIRS} --weights lists.w --metric ter --store s.sqlite"] * 2)
     for metric in ("wer", "cer", "bleu", "chrf", "ter", "fmeasure"):
-        yield _case(f"oracle of lists for {metric}", f"oracle {LISTS} --metric {metric}")
-    yield _case("oracle of lists, two references", f"oracle {PAIRS} --metric wer")
-    yield _case("oracle of lists, outputs", f"oracle {PAIRS} --out best.txt", files="best.txt")
+        yield _case(f"oracle of lists for {metric}", f"score {LISTS} --oracle --metric {metric}")
+    yield _case("oracle of lists, two references", f"score {PAIRS} --oracle --metric wer")
+    yield _case("oracle of lists, outputs", f"score {PAIRS} --oracle --out best.txt", files="best.txt")
     yield _case("surface of lists along a feature", f"surface {PAIRS} --weights lists.w --feature words")
     yield _case("surface of lists, interval", f"surface {LISTS} --metric wer --weights lists.w --feature lm --json")
     yield _case("surface of lists between weights", f"surface {LISTS} --metric ter --weights lists.w --to other.w")
@@ -224,7 +222,7 @@ def _list_tools() -> Iterator[Case]:
     yield _case("info on lists", f"info {PAIRS}")
     yield _case(
         "lists packed",
-        "pack lists.moses --features chars,rank --out lists.hull",
+        "convert lists.moses lists.hull --features chars,rank",
         f"tune lists.hull {ONE_REF} --restarts 1",
     )
     yield _case(
@@ -334,22 +332,22 @@ def _forest_tools() -> Iterator[Case]:
             )
         yield _case(
             f"{data} packed",
-            f"pack {data} --out {weights}.hull",
+            f"convert {data} {weights}.hull",
             f"kbest {weights}.hull --weights {weights} --k 3",
         )
     yield _case("kbest of sparse.forest", "kbest sparse.forest --weights hypergraphs.w --k 5")
     for metric in ("wer", "cer", "bleu", "mer"):
         yield _case(
             f"oracle of lattices for {metric}",
-            f"oracle {LATTICES} --metric {metric} --weights lattices.w --k 50",
+            f"score {LATTICES} --oracle --metric {metric} --weights lattices.w --k 50",
         )
         yield _case(
             f"oracle of hypergraphs for {metric}",
-            f"oracle {HYPERGRAPHS} --ref hypergraphs.ref.1 --metric {metric} --weights hypergraphs.w --k 50",
+            f"score {HYPERGRAPHS} --oracle --ref hypergraphs.ref.1 --metric {metric} --weights hypergraphs.w --k 50",
         )
     yield _case(
         "oracle of lattices, outputs",
-        f"oracle {LATTICES} --metric wer --out nearest.txt",
+        f"score {LATTICES} --oracle --metric wer --out nearest.txt",
         files="nearest.txt",
     )
     yield _case("score lattices", f"score {LATTICES} --weights lattices.w --metric wer --also cer,bleu")
@@ -423,7 +421,7 @@ def _shared_lists() -> Iterator[Case]:
         f"{GERMAN} --start {DECODED} --free LanguageModel,WordPenalty,PhraseModel_0 --certify --gap 0.01",
         exhaustive=True,
     )
-    yield _case("oracle of German", f"oracle {GERMAN}")
+    yield _case("oracle of German", f"score {GERMAN} --oracle")
     yield _tune("speech", f"{SPEECH} --metric wer --restarts 3 --fix am=1")
     yield _tune("speech, powell for cer", f"{SPEECH} --metric cer --search powell --restarts 2")
     yield _tune("speech, folds", f"{SPEECH} --metric wer --folds 4 --restarts 1 --fix am=1")
@@ -465,7 +463,7 @@ def _shared_forests() -> Iterator[Case]:
         "kbest of German forests",
         f"kbest {FEW} --ids name --weights {DECODED} --k 50 --distinct",
     )
-    yield _case("oracle of German forests", f"oracle {FEW_FORESTS} --weights {DECODED}")
+    yield _case("oracle of German forests", f"score {FEW_FORESTS} --oracle --weights {DECODED}")
     yield _case(
         "prune German forests",
         f"convert {FEW} german.forest --ids name --to forest --beam 3 --weights {DECODED}",
@@ -501,7 +499,7 @@ def _shared_forests() -> Iterator[Case]:
     yield _tune(
         "speech lattices, certified", f"{SPHINX} --metric wer --fix acoustic=1 --certify --gap 0", exhaustive=True
     )
-    yield _case("oracle of speech lattices", f"oracle {SPHINX} --metric wer")
+    yield _case("oracle of speech lattices", f"score {SPHINX} --oracle --metric wer")
     yield _case(
         "rerank speech lattices",
         "rerank shared/asr_tts/slf --ids shared/asr_tts/ids.txt --weights sphinx.w --best 3",

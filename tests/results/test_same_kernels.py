@@ -52,7 +52,7 @@ def test_compiled_for_another_cpu_than_the_package(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("HULLTUNE_KERNELS", "native" if ALL else "")
     if libraries.__wrapped__()[0].path != path:
-        pytest.skip("kernels that `hulltune warm` has compiled come before those of the test")
+        pytest.skip("kernels compiled for this very CPU come before those of the test")
     found, made = answers()
     assert found == own[0]
     assert all(made[call] for call in calls)

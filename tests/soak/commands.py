@@ -69,7 +69,7 @@ def lines() -> list[Line]:
     return [
         Line("tune", (*tune, "--restarts", "8", "--store", "store.db"), "w.json", without_times),
         Line("certify", (*tune, "--certify", "--gap", "0", "--fix", "f0=1"), "w.json", without_times),
-        Line("pack", ("pack", "lists.jsonl", "--out", "p.hull"), "p.hull", Path.read_bytes),
+        Line("pack", ("convert", "lists.jsonl", "p.hull"), "p.hull", Path.read_bytes),
         Line("convert", ("convert", "lists.jsonl", "c.moses", "--to", "moses"), "c.moses", Path.read_bytes),
         Line("to a folder", ("convert", "lists.jsonl", "slf", "--to", "slf"), "slf", files_in, makes_folder=True),
         Line(

@@ -38,7 +38,7 @@ def test_the_examples_for_the_command_line(
     write_forest_text("dev.forest", forests)
     Path("dev.txt").write_text("a b c a\nb b b a\n", encoding="utf-8")
     Path("weights.json").write_text(json.dumps({"am": 1.0, "lm": 0.5}), encoding="utf-8")
-    assert {words[0] for words in PAGE.commands()} == {"kbest", "oracle", "convert", "pack", "info"}
+    assert {words[0] for words in PAGE.commands()} == {"kbest", "score", "convert", "info"}
     for words in PAGE.commands():
         assert main(words) == 0, (words, capsys.readouterr().err)
     assert sorted(entry.name for entry in Path("lattices").iterdir()) == ["one.slf", "two.slf"]

@@ -243,7 +243,7 @@ class TestWithoutReferences:
         found = run_json(capsys, "tune", path, *metric, "--json", "-q", "-o", weights, "--restarts", "2")
         assert set(found["weights"]) == {"lm", "reward"}
         assert run_json(capsys, "score", path, *metric, "-w", weights, "--json")["score"] == found["score"]
-        assert run_json(capsys, "oracle", path, *metric, "--json")["score"] == found["oracle"]
+        assert run_json(capsys, "score", path, "--oracle", *metric, "--json")["score"] == found["oracle"]
         described = run_json(capsys, "info", path, *metric, "--json")
         assert described["scores"]["baseline"] == found["baseline"]
         code, out, _ = run(capsys, "info", path, *metric)
@@ -262,7 +262,7 @@ class TestWithoutReferences:
         found = run_json(capsys, "tune", str(path), *metric, "--ignore", "correct", "--json", "-q", "--restarts", "2")
         assert found["oracle"] <= 27.0
         assert found["score"] >= found["baseline"]
-        best = run_json(capsys, "oracle", str(path), *metric, "--ignore", "correct", "--json")
+        best = run_json(capsys, "score", str(path), "--oracle", *metric, "--ignore", "correct", "--json")
         assert best["score"] == found["oracle"]
 
     def test_gaps_between_ids_do_not_shift_scores(self, tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ from hulltune.cli.values import (
     NamedNumber,
     NamedSign,
     NameOrFile,
-    Number,
     NumberOr,
     OneOf,
     SomeOf,
@@ -38,7 +37,6 @@ from hulltune.defaults import (
     DEFAULT_SEARCH,
     DIRECTIONS,
     EVOLUTIONS,
-    MEGABYTES,
     MOST_DIRECTIONS,
     MOST_RESTARTS,
     MOST_THREADS,
@@ -407,21 +405,6 @@ results_option = out_option(
     multiple=True,
 )
 json_option = option(ANSWER, "--json", "Print the answer as one JSON object.", name="as_json")
-
-
-def report_options(function: Callable[..., int]) -> Callable[..., int]:
-    """The options of a page: the arguments ``plane`` and ``megabytes``."""
-    pair = option(
-        ANSWER, "--plane NAME NAME", "The two weights of the plane. [default: those that are worth most]", nargs=2
-    )
-    size = option(
-        ANSWER,
-        "--megabytes X",
-        "The largest size of the page, at most 5; the sentences that matter least are left out.",
-        type=Number(0),
-        default=MEGABYTES,
-    )
-    return pair(size(function))
 
 
 def quiet_option(help_text: str = "Do not show progress.") -> Decorator:

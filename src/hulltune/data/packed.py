@@ -79,7 +79,7 @@ class Packed:
         size = content.size
         header = _read(content, 0, min(size, _HEADER.size))
         if size < _HEADER.size or not header.startswith(MAGIC):
-            raise InputError(f"{name}: not a packed file; expected one written by hulltune pack")
+            raise InputError(f"{name}: not a packed file; expected one written by hulltune convert")
         _, version, length, checksum = _HEADER.unpack(header)
         if version != VERSION:
             raise InputError(f"{name}: packed file of version {version}; this release reads {VERSION}: pack it again")

@@ -14,7 +14,7 @@ from hulltune import TuneResult
 from tests.soak.commands import Expected, Line, finish, has_traceback, lines, make_inputs, start, undisturbed
 from tests.soak.findings import Failure, Findings, Task
 
-ABOUT = "SIGKILL, SIGTERM and Ctrl-C at random moments of tune, certify, pack, convert and loop"
+ABOUT = "SIGKILL, SIGTERM and Ctrl-C at random moments of tune, certify, convert (also to a packed file) and loop"
 SHARE = 1.0
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 CODES = {signal.SIGKILL: (-9,), signal.SIGTERM: (143, -15), signal.SIGINT: (130, -2)}

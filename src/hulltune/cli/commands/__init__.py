@@ -8,16 +8,10 @@ COMMANDS = (
     "compare",
     "surface",
     "report",
-    "explore",
-    "oracle",
     "answers",
     "info",
     "kbest",
     "convert",
-    "pack",
     "demo",
-    "warm",
-    "help",
-    "completion",
 )
 """All commands, in the order of the help."""

@@ -1,6 +1,8 @@
-"""``hulltune convert``: lists or forests in another format, or smaller."""
+"""``hulltune convert``: lists or forests in another format, packed, or smaller."""
 
 from __future__ import annotations
+
+import os
 
 from hulltune.cli.answers import DONE, note
 from hulltune.cli.help import command
@@ -12,6 +14,7 @@ from hulltune.names import WRITERS
 from hulltune.wording import counted
 
 EXAMPLES = """\
+hulltune convert dev.nbest.gz dev.hull --features words
 hulltune convert lattices/ dev.forest.gz --to forest
 hulltune convert lattices/ small.hull --beam 20 --weights w.json"""
 
@@ -38,7 +41,10 @@ def convert(
     weights: str | None,
     quiet: bool,
 ) -> int:
-    """Write lists or forests in another format, or make forests smaller."""
+    """Write lists or forests in another format, or make forests smaller.
+
+    A packed file (OUT.hull) holds all that was read, and opens at once.
+    """
     from hulltune.formats.write import write, writer_for
 
     name = writer_for(out, to)
@@ -55,5 +61,6 @@ def convert(
             note(str(pruning))
     write(given, out, name)
     if not quiet:
-        note(f"{out}: {counted(len(given), 'sentence')}, as {name}")
+        size = f", {os.path.getsize(out):,} bytes" if os.path.isfile(out) else ""
+        note(f"{out}: {counted(len(given), 'sentence')}, as {name}{size}")
     return DONE

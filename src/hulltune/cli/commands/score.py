@@ -1,4 +1,4 @@
-"""``hulltune score``: the score of lists or forests under given weights."""
+"""``hulltune score``: the score of lists or forests under given weights, or the best score that they can reach."""
 
 from __future__ import annotations
 
@@ -8,34 +8,52 @@ from dataclasses import asdict, dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from hulltune.cli.answers import ANSWERS, DONE, QUESTIONS
+from hulltune.cli.answers import ANSWERS, DONE, QUESTIONS, write_lines
 from hulltune.cli.help import command
 from hulltune.cli.options import (
     ANSWER,
+    SEARCH,
     DataOptions,
     also_option,
     data_options,
     json_option,
     option,
+    out_option,
     quiet_option,
     weights_option,
 )
-from hulltune.cli.reading import read_scored, weight_vector
-from hulltune.cli.values import WRITTEN
+from hulltune.cli.reading import read_scored, weight_vector, weights_for
+from hulltune.cli.values import DERIVATIONS, WRITTEN
+from hulltune.errors import InputError
 from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
+    from hulltune.data.dataset import Dataset
     from hulltune.metrics import Metric
     from hulltune.metrics.counts import ErrorCounts
 
 EXAMPLES = """\
 hulltune score test.nbest.gz --ref test.en --weights w.json
-hulltune score test.nbest.gz -r test.en -w w.json -m WER --also cer"""
+hulltune score test.nbest.gz -r test.en -w w.json -m WER --also cer
+hulltune score lattices/ -r dev.txt -m wer --oracle --out best.txt"""
+BEST = 100
 
 
 @command(group="use weights", examples=EXAMPLES)
 @data_options(judged=True)
-@weights_option()
+@weights_option(
+    help_text="The weights: a result of tune, JSON, a Moses ini file, or lines 'name value'. For --oracle, those of "
+    "the best outputs of forests. [default for --oracle: those of a short search]",
+    required=False,
+)
+@option(SEARCH, "--oracle", "Find the best score that any choice of candidates can reach.")
+@option(
+    SEARCH,
+    "-k, --k K",
+    f"For --oracle: the number of distinct outputs of each forest to choose from. [default: {BEST}]",
+    type=DERIVATIONS,
+)
+@out_option("For --oracle: write the outputs that reach the score, one per line.")
 @also_option("Other metrics to report.")
 @option(
     ANSWER,
@@ -49,23 +67,35 @@ def score(
     data: DataOptions,
     ref: tuple[str, ...],
     metric: Metric,
-    weights: str,
+    weights: str | None,
+    oracle: bool,
+    k: int | None,
+    out: str | None,
     also: list[Metric] | None,
     store: str | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Score what given weights pick from lists or forests.
+    """Score what given weights pick from lists or forests, or find the best score that they can reach.
 
     For an error rate (WER, CER, MER, TER) the answer has the errors by kind, too, and the sentences with errors.
     """
+    for name, given in (("also", also), ("store", store)) if oracle else (("k", k), ("out", out)):
+        if given is not None:
+            raise InputError(f"--{name}: {'not for' if oracle else 'only for'} --oracle")
+    if weights is None and not oracle:
+        raise InputError("--weights: expected a file of weights; only --oracle does without")
+    dataset = read_scored(data, ref, metric, *(also or []), quiet=quiet)
+    if oracle:
+        found_weights = None if weights is None else weights_for(dataset, weights, missing=data.missing)
+        return _give_oracle(dataset, metric, found_weights, k or BEST, out, as_json, data.threads)
+    assert weights is not None
     from hulltune.metrics import Store
     from hulltune.search.problem import Problem
     from hulltune.search.shards import runner_of
 
     if metric.waits and store is None:
         store = ANSWERS
-    dataset = read_scored(data, ref, metric, *(also or []), quiet=quiet)
     vector = weight_vector(dataset, weights, missing=data.missing)
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if store else None
@@ -121,3 +151,35 @@ class _Scored:
         print(f"{score_text(self.score)}{in_percent}  {before}{self.metric}{after}")
         if self.counts is not None:
             print("\n".join(wrap(str(self.counts), WIDTH, initial_indent="  ", subsequent_indent="  ")))
+
+
+def _give_oracle(
+    dataset: Dataset,
+    metric: Metric,
+    weights: dict[str, float] | None,
+    k: int,
+    out: str | None,
+    as_json: bool,
+    threads: int | None,
+) -> int:
+    """Print the best score that any choice can reach, and write the outputs that reach it."""
+    from hulltune.tuning.oracle import best_reachable
+
+    found = best_reachable(dataset, metric=metric, weights=weights, k=k, threads=threads)
+    if out is not None:
+        write_lines((" ".join(text.splitlines()) for text in found.texts), out)
+    if as_json:
+        report = {
+            "score": found.score,
+            "metric": found.metric,
+            "kind": found.kind,
+            "exact": found.exact,
+            "bound": found.bound,
+            "sentences": len(found.texts),
+        }
+        print(json.dumps(report, ensure_ascii=False))
+        return DONE
+    print(f"{score_text(found.score)}  {found.metric}  ({counted(len(found.texts), 'sentence')}; {found.kind})")
+    if not found.exact and found.bound is not None:
+        print(f"no choice of outputs can be better than {score_text(found.bound)}")
+    return DONE

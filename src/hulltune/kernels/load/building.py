@@ -1,6 +1,6 @@
-"""Making a library of compiled kernels: for the package when it is built, for this CPU by ``hulltune warm``.
+"""Making a library of compiled kernels: for the package when it is built, or for this CPU.
 
-Run: python -m hulltune.kernels.load.building FOLDER [--native]
+Run: python -m hulltune.kernels.load.building [FOLDER] [--native]
 
 A library holds the calls of calls.txt, which ``python -m tests.results.record --calls`` writes.
 """
@@ -287,17 +287,20 @@ def verify(path: Path) -> None:
             sys.exit(f"{path}: {call} cannot be loaded")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Build a library, or verify one."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", help="by default the first one that can be written")
     parser.add_argument("--native", action="store_true", help="for the CPU of this machine")
     parser.add_argument("--verify", action="store_true", help="the argument is a library: load all of it")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.verify:
         verify(options.folder)
     else:
-        print(build(options.folder, native=options.native)[0])
+        try:
+            print(build(options.folder or writable_folder(), native=options.native)[0])
+        except InputError as error:
+            sys.exit(str(error))
 
 
 if __name__ == "__main__":
