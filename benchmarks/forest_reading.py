@@ -25,8 +25,7 @@ from benchmarks.timing import interleaved, table, verdict, write_json
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.formats.cdec_json import read_cdec_json
 from hulltune.formats.forest_files import ForestOptions, ForestReader, NamedForest
-from hulltune.formats.forest_text import read_forest_text, write_forest_text
-from hulltune.formats.joshua import read_joshua
+from hulltune.formats.forest_text import read_forest_text, read_joshua, write_forest_text
 from hulltune.formats.moses_graph import read_moses_graph
 from hulltune.formats.plf import read_plf
 from hulltune.formats.travatar import read_travatar

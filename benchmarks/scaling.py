@@ -40,9 +40,9 @@ from benchmarks.lattice_reading import as_slf, made_up
 from benchmarks.lists import synthetic
 from benchmarks.timing import table, verdict, write_json
 from hulltune import Certified, Climb, Corpus, Dataset, Problem, Vocabulary, read, threads, tune
+from hulltune.data.builder import UnpackedForest, pack
 from hulltune.data.features import DenseFeatures
 from hulltune.data.forest import Forest
-from hulltune.data.packing import pack
 from hulltune.formats import forest_reading
 from hulltune.search.directions import random_directions
 from hulltune.search.shards import runner_of
@@ -109,7 +109,7 @@ def lattice(rng: np.random.Generator, *, positions: int = 40, states: int = 50, 
     label_offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     labels = np.full(int(label_offsets[-1]), -1, dtype=np.int32)
     labels[label_offsets[1:][has_word] - 1] = words
-    forest = pack(
+    unpacked = UnpackedForest(
         nodes=root + 1,
         root=root,
         heads=heads.astype(np.int64),
@@ -121,7 +121,7 @@ def lattice(rng: np.random.Generator, *, positions: int = 40, states: int = 50, 
         labels=labels,
         vocabulary=_vocabulary(),
     )
-    return forest, " ".join(reversed(reference))
+    return pack(unpacked), " ".join(reversed(reference))
 
 
 @cache

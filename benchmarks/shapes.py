@@ -7,8 +7,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from hulltune import Forest, Vocabulary
+from hulltune.data.builder import UnpackedForest, pack
 from hulltune.data.features import dense_features
-from hulltune.data.packing import pack
 
 ORIGIN, DIRECTION = [0.0, 1.0], [1.0, 0.0]
 Edges = list[tuple[int, tuple[int, ...]]]
@@ -100,7 +100,7 @@ def _forest(nodes: int, edges: Edges, rng: Generator, features: NDArray[np.float
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     values = rng.standard_normal((len(edges), 2)) if features is None else features
     slots = [-1 - slot for length in lengths for slot in range(length)]
-    return pack(
+    unpacked = UnpackedForest(
         nodes=nodes,
         root=nodes - 1,
         heads=np.array([head for head, _ in edges], dtype=np.int64),
@@ -112,3 +112,4 @@ def _forest(nodes: int, edges: Edges, rng: Generator, features: NDArray[np.float
         labels=np.array(slots, dtype=np.int32),
         vocabulary=Vocabulary(),
     )
+    return pack(unpacked)

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from hulltune import read, read_weights, rerank, write
 from hulltune.data.features import SparseFeatures
 from hulltune.formats.forest_files import ForestOptions
-from hulltune.formats.forest_text import read_forest_text
-from hulltune.formats.joshua import read_joshua
+from hulltune.formats.forest_text import read_forest_text, read_joshua
 from tests.formats import forest_text_oracle as oracle
 from tests.formats.edits import edited
 from tests.formats.forest_text_files import JOSHUA, MOSES, SMALL, assert_agrees

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from hulltune.formats import forest_text, joshua
+from hulltune.formats import forest_text
 from hulltune.formats.forest_files import ForestOptions
-from hulltune.formats.joshua import read_joshua
+from hulltune.formats.forest_text import read_joshua
 from tests.formats import forest_text_oracle as oracle
 from tests.formats.edits import edited
 from tests.formats.forest_text_files import JOSHUA, MOSES, SMALL, assert_agrees
@@ -61,12 +61,12 @@ def test_the_two_formats_are_told_apart() -> None:
     first_edge = SMALL.index("a |||")
     for content in (SMALL, MOSES, SMALL[: SMALL.index("[0]")], SMALL[:first_edge], "1 0\n0\n", "0 0\n"):
         assert forest_text.looks_like(content.encode())
-        assert not joshua.looks_like(content.encode())
-    assert joshua.looks_like(JOSHUA.encode())
+        assert not forest_text.looks_like_joshua(content.encode())
+    assert forest_text.looks_like_joshua(JOSHUA.encode())
     assert not forest_text.looks_like(JOSHUA.encode())
     for content in ("", "\n", "0 ||| a ||| x=1", "12 34\n5 6\n", "(((", '{"nodes": []}', "0 hyp=0 stack=0\n"):
         assert not forest_text.looks_like(content.encode())
-        assert not joshua.looks_like(content.encode())
+        assert not forest_text.looks_like_joshua(content.encode())
 
 
 @settings(max_examples=300)

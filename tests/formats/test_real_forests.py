@@ -15,8 +15,7 @@ from hulltune.data.vocabulary import Vocabulary
 from hulltune.formats import forest_text
 from hulltune.formats.cdec_json import read_cdec_json
 from hulltune.formats.forest_files import ForestOptions, NamedForest
-from hulltune.formats.forest_text import read_forest_text, write_forest_text
-from hulltune.formats.joshua import read_joshua
+from hulltune.formats.forest_text import read_forest_text, read_joshua, write_forest_text
 from hulltune.formats.travatar import read_travatar
 from hulltune.lines import decode, envelope, kbest
 from hulltune.lines.result import Envelope

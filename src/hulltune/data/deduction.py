@@ -136,7 +136,7 @@ class Deduction:
         *,
         feature_names: Sequence[str] | None = None,
         vocabulary: Vocabulary | None = None,
-        sparse: bool = False,
+        sparse: bool | None = None,
     ) -> Forest:
         """The forest of all proofs of ``goal`` found so far. A goal without a proof gives a root without edges.
 
@@ -209,7 +209,7 @@ def deduce(
     goal: Item,
     feature_names: Sequence[str] | None = None,
     vocabulary: Vocabulary | None = None,
-    sparse: bool = False,
+    sparse: bool | None = None,
 ) -> Forest:
     """The packed forest of all proofs of ``goal``; a goal without a proof gives a root without edges.
 

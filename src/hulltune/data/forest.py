@@ -103,7 +103,7 @@ class Forest:
         >>> Forest.from_nbest(["a house", "house"], [[-2.0, 2], [-1.0, 1]], feature_names=["lm", "words"])
         Forest(list: 1 node, 2 edges, 2 features)
         """
-        from hulltune.data.constructors import nbest
+        from hulltune.data.builder import nbest
 
         return nbest(outputs, features, feature_names=feature_names, vocabulary=vocabulary)
 
@@ -127,7 +127,7 @@ class Forest:
         >>> lattice
         Forest(lattice: 4 nodes, 5 edges, 2 features)
         """
-        from hulltune.data.constructors import lattice
+        from hulltune.data.builder import lattice
 
         return lattice(arcs, start=start, finals=finals, feature_names=feature_names, vocabulary=vocabulary)
 

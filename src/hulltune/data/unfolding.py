@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hulltune.data.builder import UnpackedForest, pack
 from hulltune.data.features import DenseFeatures, concatenate_features
 from hulltune.data.forest import Forest
-from hulltune.data.packing import pack
 from hulltune.errors import InputError
 
 MOST_EDGES = 100_000
@@ -140,7 +140,7 @@ def _lattice(forest: Forest, arcs: list[_Arc]) -> Forest:
     none = DenseFeatures(np.zeros((1, width), dtype=forest.features.values.dtype, order="F"))
     edges = np.array([forest.edges, *(arc.edge if arc.edge >= 0 else forest.edges for arc in arcs)], dtype=np.int64)
     lengths = np.array([0, 0, *(1 + len(arc.words) for arc in arcs)], dtype=np.int64)
-    return pack(
+    unpacked = UnpackedForest(
         nodes=1 + max(max(arc.source, arc.target) for arc in arcs),
         root=_END,
         heads=np.array([_START, *(arc.target for arc in arcs)], dtype=np.int64),
@@ -152,3 +152,4 @@ def _lattice(forest: Forest, arcs: list[_Arc]) -> Forest:
         labels=np.array([label for arc in arcs for label in (-1, *arc.words)], dtype=np.int32),
         vocabulary=forest.vocabulary,
     )
+    return pack(unpacked)

@@ -21,11 +21,10 @@ from typing import Any
 
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
-from hulltune.formats.json_text import JsonReader, Steps, are_finite, is_index
-from hulltune.formats.numbers import LONE_SURROGATE, is_text, shown
-from hulltune.formats.raw_edges import RawEdges
-from hulltune.formats.source_text import HUGE, SourceText
+from hulltune.formats.forest_building import FileEdges
+from hulltune.formats.forest_files import HUGE, ForestOptions, NamedForest, Path, SourceText
+from hulltune.formats.json_text import JsonFaults, are_finite, is_index, parsed
+from hulltune.formats.numbers import shown
 
 _START = re.compile(rb'\s*\{\s*"(rules|features|is_sorted|edges|node)"\s*:')
 _ARCHIVE = b"serialization::archive"
@@ -62,7 +61,10 @@ def read_cdec_json(path: Path, options: ForestOptions, vocabulary: Vocabulary) -
             f"{source.file}: a binary archive of cdec, whose layout changes from version to version; "
             "let cdec write forest text instead (--show_target_graph DIR)"
         )
-    graph = _Hypergraph(source)
+    graph = _Hypergraph(JsonFaults(source))
+    for key, value in parsed(source, _EXPECTED):
+        graph.add(key, value)
+    graph.check()
     root = graph.nodes - 1
     graph.edges.add_leaves(graph.nodes, root)
     where = partial(source.at, 0)
@@ -72,64 +74,47 @@ def read_cdec_json(path: Path, options: ForestOptions, vocabulary: Vocabulary) -
 class _Hypergraph:
     """The parts of a file in their order."""
 
-    def __init__(self, source: SourceText) -> None:
+    def __init__(self, faults: JsonFaults) -> None:
         self.nodes = 0
-        self.edges = RawEdges()
-        self._reader = JsonReader(source, _EXPECTED)
+        self.edges = FileEdges()
+        self._faults = faults
         self._rules: dict[int, list[int]] = {}
         """The labels of every rule by its id."""
         self._declared = 0
         """The number of features that the file has numbered."""
-        self._read()
-        self._check(source)
 
-    def _read(self) -> None:
-        reader = self._reader
-        if not reader.begins("{"):
-            raise reader.wrong("got", f"; {_EXPECTED}", reader.place)
-        for place, key in reader.each_key():
-            if key == "node":
-                self._read_node()
-            elif key == "is_sorted":
-                reader.value()
-            elif key not in ("rules", "features", "edges"):
-                reason = f"unknown key {shown(key)}; expected rules, features, edges, node or is_sorted"
-                raise reader.fault(place, reason)
-            elif key == "features" and self.edges.heads:
-                raise reader.fault(place, "features after edges; expected them before")
-            elif reader.begins("null"):
-                reader.value()
-            elif not reader.begins("["):
-                raise reader.fault(place, f"{shown(key)} is {reader.got(reader.place)}; expected a list")
-            elif key == "rules":
-                self._read_rules()
+    def add(self, key: str, value: Any) -> None:
+        """Take the value of a key of the file."""
+        self._faults.item = ""
+        if key == "node":
+            self._add_node(value)
+        elif key not in ("rules", "features", "edges", "is_sorted"):
+            raise self._faults.fault(f"unknown key {shown(key)}; expected rules, features, edges, node or is_sorted")
+        elif key == "features" and self.edges.heads:
+            raise self._faults.fault("features after edges; expected them before")
+        elif key != "is_sorted":
+            items = self._faults.items({key: value}, key)
+            if key == "rules":
+                self._add_rules(items)
             elif key == "features":
-                self._read_names()
+                self._add_names(items)
             else:
-                start = reader.place
-                for slot, edge in enumerate(reader.value()):
-                    self._read_edge(edge, (start, slot))
-        reader.end()
-        if not self.nodes:
-            raise reader.fault(reader.place, "no node; is the file cut off?")
+                for edge in items:
+                    self._faults.item = f"edge {len(self.edges)}"
+                    self._add_edge(edge)
 
-    def _read_rules(self) -> None:
-        """Read ids and rules in turn."""
-        reader, start = self._reader, self._reader.place
-        rules = reader.value()
+    def _add_rules(self, rules: list[Any]) -> None:
         expected = "expected ids and rules in turn"
-        for slot in range(0, len(rules), 2):
-            identity = rules[slot]
-            if type(identity) is not int or identity < 0:
-                raise reader.wrong("rules has", f" in the place of an id; {expected}", start, slot)
-            if slot + 1 == len(rules):
-                raise reader.fault(reader.find(start, slot), f"rules has an odd number of entries; {expected}")
-            rule = rules[slot + 1]
+        if len(rules) % 2:
+            raise self._faults.fault(f"rules has an odd number of entries; {expected}")
+        for identity, rule in zip(rules[::2], rules[1::2], strict=True):
+            if not is_index(identity):
+                raise self._faults.fault(f"rules has {shown(identity)} in the place of an id; {expected}")
             if type(rule) is not str:
-                raise reader.wrong("rules has", f" in the place of a rule; {expected}", start, slot + 1)
-            self._rules[identity] = self._target(rule, (start, slot + 1))
+                raise self._faults.fault(f"rules has {shown(rule)} in the place of a rule; {expected}")
+            self._rules[identity] = self._target(rule)
 
-    def _target(self, rule: str, steps: Steps) -> list[int]:
+    def _target(self, rule: str) -> list[int]:
         """The labels of a rule ``[X] ||| source ||| target ||| features``; all but the target may be missing."""
         sides = rule.split("|||")
         target = sides[-1]
@@ -145,125 +130,87 @@ class _Hypergraph:
             elif int(tail[1]) > 0:
                 labels.append(-int(tail[1]))
             else:
-                raise self._reader.wrong("rule", " names tail 0; expected numbers from 1", *steps)
+                raise self._faults.fault(f"rule {shown(rule)} names tail 0; expected numbers from 1")
         return labels
 
-    def _read_names(self) -> None:
-        """Read the names of the numbered features."""
-        reader, start, names = self._reader, self._reader.place, self.edges.names
-        for slot, name in enumerate(reader.value()):
+    def _add_names(self, added: list[Any]) -> None:
+        """Take the names of the numbered features."""
+        names = self.edges.names
+        for name in added:
             if not isinstance(name, str) or not name:
-                raise reader.wrong("features has", "; expected names", start, slot)
+                raise self._faults.fault(f"features has {shown(name)}; expected names")
             if name in names:
-                raise reader.wrong("feature", " is named twice", start, slot)
+                raise self._faults.fault(f"feature {shown(name)} is named twice")
             self._declared = names[name] + 1
 
-    @property
-    def _edge(self) -> str:
-        """The edge being read, for messages."""
-        return f"edge {len(self.edges.heads)}"
-
-    def _read_edge(self, edge: Any, steps: Steps) -> None:
-        """Read an edge; its head is known once a node lists it."""
-        if not isinstance(edge, tuple):
-            raise self._reader.wrong(f"{self._edge} is", "; expected an object", *steps)
-        members = dict(edge)
-        if len(members) < len(edge):
-            self._reader.refuse_repeated(edge, ("tail", "rule", "feats"), *steps)
-        tails = self._tails(members, steps)
-        columns, values = self._features(members, steps)
-        labels = self._labels(members, steps)
-        if labels and -min(labels) > len(tails):
-            before = f"{self._edge}: its rule names tail [{-min(labels)}], beyond those that it has:"
-            raise self._reader.wrong(before, "", *steps)
-        self.edges.add(-1, tails, labels, columns, values)
-
-    def _tails(self, members: dict[str, Any], steps: Steps) -> list[int]:
-        tails = members.get("tail")
-        if tails is None:
-            return []
-        before, after = "tail has", "; expected a list of numbers of nodes"
-        if not isinstance(tails, list):
-            raise self._reader.wrong(f"{self._edge}: {before}", after, *steps, "tail")
+    def _add_edge(self, edge: Any) -> None:
+        """Take an edge; its head is known once a node lists it."""
+        members = self._faults.members(edge, ("tail", "rule", "feats"))
+        tails = self._faults.items(members, "tail")
         for slot, tail in enumerate(tails):
             if type(tail) is not int or tail < 0:
-                raise self._reader.wrong(f"{self._edge}: {before}", after, *steps, "tail", slot)
+                raise self._faults.fault(f"tail has {shown(tail)}; expected a list of numbers of nodes")
             if tail > HUGE:
                 tails[slot] = HUGE
-        return tails
+        columns, values = self._features(self._faults.items(members, "feats"))
+        labels = self._labels(members)
+        if labels and -min(labels) > len(tails):
+            raise self._faults.fault(f"its rule names tail [{-min(labels)}], beyond those that it has: {shown(tails)}")
+        self.edges.add(-1, tails, labels, columns, values)
 
-    def _features(self, members: dict[str, Any], steps: Steps) -> tuple[list[int], list[float]]:
+    def _features(self, feats: list[Any]) -> tuple[list[int], list[float]]:
         """The columns and values of an edge: names (or their numbers) and values alternate in the file."""
-        feats = members.get("feats")
-        if feats is None:
-            return [], []
-        reader, names, declared = self._reader, self.edges.names, self._declared
-        if not isinstance(feats, list):
-            raise reader.wrong(f"{self._edge}: feats is", "; expected names and values in turn", *steps, "feats")
+        names, declared = self.edges.names, self._declared
         columns, values = feats[::2], feats[1::2]
         for slot, key in enumerate(columns):
             if type(key) is int and 0 <= key < declared:
                 continue
             if type(key) is not str or not key:
-                after = "; expected a name or a number of one"
-                raise reader.wrong(f"{self._edge}: no feature", after, *steps, "feats", 2 * slot)
+                raise self._faults.fault(f"no feature {shown(key)}; expected a name or a number of one")
             columns[slot] = names[key]
         if len(values) < len(columns):
-            place = reader.find(*steps, "feats", len(feats) - 1)
-            raise reader.fault(place, f"{self._edge}: feats has an odd number of entries; expected names and values")
+            raise self._faults.fault("feats has an odd number of entries; expected names and values")
         if len(set(columns)) < len(columns):
-            slot = next(slot for slot, column in enumerate(columns) if column in columns[:slot])
-            place = reader.find(*steps, "feats", 2 * slot + 1)
-            raise reader.fault(place, f"{self._edge}: feature {shown(names.texts[columns[slot]])} occurs twice")
+            twice = next(column for slot, column in enumerate(columns) if column in columns[:slot])
+            raise self._faults.fault(f"feature {shown(names.texts[twice])} occurs twice")
         if not are_finite(values):
-            slot = next(slot for slot, value in enumerate(values) if not are_finite([value]))
-            raise reader.not_finite(self._edge, names.texts[columns[slot]], *steps, "feats", 2 * slot + 1)
+            raise self._faults.not_finite([names.texts[column] for column in columns], values)
         return columns, values
 
-    def _labels(self, members: dict[str, Any], steps: Steps) -> list[int]:
+    def _labels(self, members: dict[str, Any]) -> list[int]:
         """The labels of an edge's rule, which is written in full or as an id."""
         rule = members.get("rule")
         if isinstance(rule, str):
-            return self._target(rule, (*steps, "rule"))
+            return self._target(rule)
         if is_index(rule) and rule in self._rules:
             return self._rules[rule]
         if rule is not None:
-            after = f" is not among the {len(self._rules)} rules before it"
-            raise self._reader.wrong(f"{self._edge}: rule", after, *steps, "rule")
-        place = self._reader.find(*steps, "rule") if "rule" in members else self._reader.find(*steps)
-        reason = f"{self._edge} has no rule; expected a hypergraph that cdec wrote with its rules"
-        raise self._reader.fault(place, reason)
+            raise self._faults.fault(f"rule {shown(rule)} is not among the {len(self._rules)} rules before it")
+        raise self._faults.fault("no rule; expected a hypergraph that cdec wrote with its rules")
 
-    def _read_node(self) -> None:
-        """Read a node, which becomes the head of its edges."""
-        reader, start, heads = self._reader, self._reader.place, self.edges.heads
-        node = reader.value()
-        if not isinstance(node, tuple):
-            raise reader.wrong(f"node {self.nodes} is", "; expected an object with in_edges", start)
-        reader.refuse_repeated(node, ["in_edges"], start)
-        edges = dict(node).get("in_edges")
-        if edges is not None and not isinstance(edges, list):
-            raise reader.wrong(f"node {self.nodes}: in_edges is", "; expected a list", start, "in_edges")
-        for slot, edge in enumerate(edges or []):
+    def _add_node(self, node: Any) -> None:
+        """Take a node, which becomes the head of its edges."""
+        heads, faults = self.edges.heads, self._faults
+        faults.item = f"node {self.nodes}"
+        for edge in faults.items(faults.members(node, ["in_edges"]), "in_edges"):
             if not is_index(edge) or edge >= len(heads):
-                after = f"; expected one of the {len(heads)} before it"
-                raise reader.wrong(f"node {self.nodes}: no edge", after, start, "in_edges", slot)
+                raise faults.fault(f"no edge {shown(edge)}; expected one of the {len(heads)} before it")
             if heads[edge] >= 0:
-                place = reader.find(start, "in_edges", slot)
-                raise reader.fault(place, f"edge {edge} is in two nodes, {heads[edge]} and {self.nodes}")
+                raise faults.fault(f"edge {edge} is in node {heads[edge]} already")
             heads[edge] = self.nodes
         self.nodes += 1
 
-    def _check(self, source: SourceText) -> None:
+    def check(self) -> None:
         """Refuse faults that show only at the end of the file."""
-        edges = self.edges
+        edges, faults = self.edges, self._faults
+        faults.item = ""
+        if not self.nodes:
+            raise faults.fault("no node; is the file cut off?")
         if -1 in edges.heads:
-            raise source.fault(0, f"edge {edges.heads.index(-1)} is in no node")
+            raise faults.fault(f"edge {edges.heads.index(-1)} is in no node")
         if max(edges.tails, default=0) >= self.nodes:
             slot, tail = next((slot, tail) for slot, tail in enumerate(edges.tails) if tail >= self.nodes)
             edge = bisect_right(edges.tail_offsets, slot) - 1
-            raise source.fault(0, f"edge {edge}: no node {tail}; expected 0 to {self.nodes - 1}")
-        for what, texts in (("feature name", edges.names.texts), ("word", edges.words.texts)):
-            for text in texts:
-                if not is_text(text):
-                    raise source.fault(0, f"the {what} {shown(text)} has {LONE_SURROGATE}")
+            raise faults.fault(f"edge {edge}: no node {tail}; expected 0 to {self.nodes - 1}")
+        faults.check_texts("feature name", edges.names.texts)
+        faults.check_texts("word", edges.words.texts)

@@ -10,6 +10,10 @@ components of a feature from 1 here, and from 0 in its lists and ini files; here
 
 The writer puts the name of a forest, if it has one, into a comment ``# name …``. Reading gives back what was written:
 the same nodes, edges, tails, words, feature names and values, to the bit.
+
+Joshua writes a dialect, one forest a file: the line above the edges of a node has its number, from 1, and nodes may be
+left out. It does not write the goal node, so that the root stands above all nodes that are not the tail of an edge, and
+the features of the goal (the language model at the sentence end) are missing.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ import gzip
 import lzma
 import os
 import re
+from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -31,10 +36,9 @@ from hulltune.data.features import SparseFeatures
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
+from hulltune.formats.forest_building import FileEdges
+from hulltune.formats.forest_files import HUGE, ForestOptions, NamedForest, Path, SourceText, whole_number
 from hulltune.formats.numbers import LONE_SURROGATE, shown
-from hulltune.formats.raw_edges import RawEdges
-from hulltune.formats.source_text import SourceText, whole_number
 from hulltune.formats.streams import not_utf8, written_atomically
 from hulltune.wording import counted
 
@@ -44,6 +48,7 @@ _EMPTY = (b"0", b"0")
 """The only line of a forest without nodes."""
 _TAIL = re.compile(r"\[[0-9]+\]")
 _COMPONENT = re.compile(r"(.+)_(0|[1-9][0-9]{0,8})")
+_OLD_JOSHUA = (b"#SENT:", b"#I ")
 _COUNT = re.compile(rb"[ \t\r]*\d{1,18}[ \t\r]*")
 
 Lines = Iterator[tuple[int, bytes]]
@@ -52,10 +57,17 @@ Lines = Iterator[tuple[int, bytes]]
 
 def looks_like(head: bytes) -> bool:
     """Whether a file that begins with these bytes is forest text."""
-    nodes = first_nodes(head)
+    nodes = _first_nodes(head)
     if len(nodes) == 1 and nodes[0][0] > nodes[0][1]:  # cut off within its first node: the reader says so
         return True
     return all(number == edges for number, edges in nodes) if nodes else _only_empty(head)
+
+
+def looks_like_joshua(head: bytes) -> bool:
+    """Whether a file that begins with these bytes is from Joshua: numbers of nodes from 1, not counts of edges."""
+    nodes = _first_nodes(head)
+    numbers = [number for number, _ in nodes]
+    return bool(nodes) and numbers == list(range(1, len(nodes) + 1)) and any(n != edges for n, edges in nodes)
 
 
 def _only_empty(head: bytes) -> bool:
@@ -64,7 +76,7 @@ def _only_empty(head: bytes) -> bool:
     return lines == {_EMPTY}
 
 
-def first_nodes(head: bytes) -> list[tuple[int, int]]:
+def _first_nodes(head: bytes) -> list[tuple[int, int]]:
     """The first nodes of a forest: the number above the edges of each, and how many edges follow it.
 
     An empty list for other formats.
@@ -107,12 +119,13 @@ def read_forest_text(path: Path, options: ForestOptions, vocabulary: Vocabulary)
     """
     source = SourceText.read(path)
     lines = source.lines()
-    header: Header | None = first_header(source, lines)
+    header: _Header | None = _first_header(source, lines)
     while header is not None:
-        forest = TextForest(source, header, header.nodes)
-        edges = _read_edges(forest, lines)
+        forest = _TextForest(source, header, lines, limit=header.nodes)
+        forest.read_edges()
+        edges = forest.edges
         if forest.has_covered:
-            count_from_0(edges)
+            _count_from_0(edges)
         nodes = max(header.nodes, 1)  # "0 0" has a root without edges
         edges.add_leaves(nodes, nodes - 1)
         where = partial(source.at, header.place)
@@ -120,7 +133,40 @@ def read_forest_text(path: Path, options: ForestOptions, vocabulary: Vocabulary)
         header = _next_header(source, lines)
 
 
-class Header(NamedTuple):
+def read_joshua(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iterator[NamedForest]:
+    """The one forest of a file of Joshua; linear in its size.
+
+    >>> from pathlib import Path
+    >>> from hulltune import Vocabulary, decode
+    >>> from hulltune.formats.forest_text import read_joshua
+    >>> from hulltune.formats.forest_files import ForestOptions
+    >>> text = '''# target ||| features
+    ... 2 3
+    ... 1
+    ... the ||| lm_0=-1.5
+    ... a ||| lm_0=-2.0
+    ... 2
+    ... <s> [1] house </s> ||| lm_0=-1.0
+    ... '''
+    >>> _ = Path("house.hg").write_text(text)
+    >>> (named,) = read_joshua(Path("house.hg"), ForestOptions(), Vocabulary())
+    >>> decode(named.forest, {"lm_0": 1.0}).outputs()
+    [['the house']]
+    """
+    source = SourceText.read(path)
+    if source.data.startswith(_OLD_JOSHUA):
+        raise source.fault(
+            0, "a hypergraph of an old Joshua, whose rules are in another file; dump it with a newer one (dump_hg)"
+        )
+    lines = source.lines()
+    header = _first_header(source, lines)
+    forest = _TextForest(source, header, lines, limit=HUGE + 1)
+    root = _put_under_one_root(forest, forest.read_numbered_nodes())
+    where = partial(source.at, header.place)
+    yield NamedForest(forest.edges.forest(options, vocabulary, nodes=root + 1, root=root, where=where))
+
+
+class _Header(NamedTuple):
     """The first line of a forest, its start and end, and the name in the comments before it."""
 
     place: int
@@ -130,7 +176,7 @@ class Header(NamedTuple):
     name: str | None
 
 
-def first_header(source: SourceText, lines: Lines) -> Header:
+def _first_header(source: SourceText, lines: Lines) -> _Header:
     """The first line of the first forest; a file without forests is refused."""
     header = _next_header(source, lines)
     if header is None:
@@ -138,14 +184,14 @@ def first_header(source: SourceText, lines: Lines) -> Header:
     return header
 
 
-def _next_header(source: SourceText, lines: Lines) -> Header | None:
+def _next_header(source: SourceText, lines: Lines) -> _Header | None:
     """The first line of the next forest, after comments and blank lines, or None at the end."""
     name = None
     for place, line in lines:
         content = line.strip()
         if content and not content.startswith(b"#"):
             end = place + len(line) + 1
-            return Header(place, end, *_counts(source, place, line, len(source.data) - end), name)
+            return _Header(place, end, *_counts(source, place, line, len(source.data) - end), name)
         if content.startswith(_NAME):
             name = source.text(place, line).strip()[len(_NAME) :].strip()
     return None
@@ -167,47 +213,63 @@ def _counts(source: SourceText, place: int, line: bytes, left: int) -> tuple[int
     return nodes, edges
 
 
-def _read_edges(forest: TextForest, lines: Lines) -> RawEdges:
-    """Read the edges of a forest: for each node their number, and a line for each edge."""
-    header, edges = forest.header, forest.edges
-    end = header.end
-    for node in range(header.nodes):
-        place, line = next((both for both in lines if not both[1].startswith(b"#")), (0, None))
-        if line is None:
-            raise forest.ends_early()
-        count = read_count(line)
-        if count is None:
-            raise forest.no_count(place, line)
-        wanted = len(edges.heads) + count
-        if wanted > header.edges:
-            raise forest.too_many_edges(place)
-        for place, line in islice(lines, count):
-            forest.add_edge(place, line, node)
-        if len(edges.heads) < wanted:
-            raise forest.ends_early()
-        end = place + len(line) + 1
-    if len(edges.heads) < header.edges:
-        found = f"{counted(len(edges.heads), 'edge')} into all nodes"
-        raise forest.source.fault(end, f"{found}, fewer than the {header.edges} of the first line")
-    return edges
-
-
-def read_count(line: bytes) -> int | None:
-    """The number on a line, or None if there is anything else."""
-    digits = line.strip(b" \t\r")
-    return whole_number(digits) if digits.isdigit() else None
-
-
-class TextForest:
+class _TextForest:
     """The header and edges of a forest that is being read; tails must be below ``limit``."""
 
-    def __init__(self, source: SourceText, header: Header, limit: int) -> None:
+    def __init__(self, source: SourceText, header: _Header, lines: Lines, *, limit: int) -> None:
         self.source = source
-        self.header = header
-        self.edges = RawEdges()
+        self.edges = FileEdges()
         self.has_covered = False
         """Whether an edge has a third column, the source words covered: then Moses wrote the forest."""
-        self._limit = limit
+        self._header, self._lines, self._limit = header, lines, limit
+
+    def read_edges(self) -> None:
+        """Read the edges: for each node their number, and a line for each edge."""
+        header, edges = self._header, self.edges
+        end = header.end
+        for node in range(header.nodes):
+            place, line = next((both for both in self._lines if not both[1].startswith(b"#")), (0, None))
+            if line is None:
+                raise self._ends_early()
+            count = _count(line)
+            if count is None:
+                raise self._no_count(place, line)
+            wanted = len(edges) + count
+            if wanted > header.edges:
+                raise self._too_many_edges(place)
+            for place, line in islice(self._lines, count):
+                self.add_edge(place, line, node)
+            if len(edges) < wanted:
+                raise self._ends_early()
+            end = place + len(line) + 1
+        if len(edges) < header.edges:
+            found = f"{counted(len(edges), 'edge')} into all nodes"
+            raise self.source.fault(end, f"{found}, fewer than the {header.edges} of the first line")
+
+    def read_numbered_nodes(self) -> list[int]:
+        """Read the edges as Joshua writes them, with its numbers of nodes; returns the places of their lines."""
+        source, header = self.source, self._header
+        places: list[int] = []
+        nodes, node = 0, 0
+        for place, line in self._lines:
+            number = _count(line)
+            if number is not None:
+                if number <= node:
+                    found = f"node {line.decode().strip()} after a node with no smaller number"
+                    raise source.fault(place, f"{found}; expected ascending numbers")
+                if nodes == header.nodes:
+                    raise source.fault(place, f"more nodes than the {header.nodes} of the first line")
+                nodes, node = nodes + 1, number
+            elif not nodes:
+                raise self._no_count(place, line)
+            elif len(places) == header.edges:
+                raise self._too_many_edges(place)
+            else:
+                self.add_edge(place, line, node)
+                places.append(place)
+        if (nodes, len(places)) != (header.nodes, header.edges):
+            raise self._ends_early()
+        return places
 
     def add_edge(self, place: int, line: bytes, head: int) -> None:
         """Add the edge on the line at this place: ``words [tail] words ||| name=value …``."""
@@ -252,22 +314,41 @@ class TextForest:
             names.add(name)
         return self.source.fault(place, f"feature {shown(name.decode())} occurs twice")
 
-    def no_count(self, place: int, line: bytes) -> InputError:
-        """The error for a line that should be a number."""
+    def _no_count(self, place: int, line: bytes) -> InputError:
         text = self.source.text(place, line).strip()
         return self.source.fault(place, f"{shown(text)}; expected the number of edges into the next node")
 
-    def too_many_edges(self, place: int) -> InputError:
-        """The error for an edge beyond those of the header."""
-        return self.source.fault(place, f"more edges than the {self.header.edges} of the first line")
+    def _too_many_edges(self, place: int) -> InputError:
+        return self.source.fault(place, f"more edges than the {self._header.edges} of the first line")
 
-    def ends_early(self) -> InputError:
-        """The error for a forest that is cut off."""
-        found = f"after {len(self.edges.heads)} of {counted(self.header.edges, 'edge')}"
+    def _ends_early(self) -> InputError:
+        found = f"after {len(self.edges)} of {counted(self._header.edges, 'edge')}"
         return self.source.fault(len(self.source.data), f"the file ends within a forest, {found}")
 
 
-def count_from_0(edges: RawEdges) -> None:
+def _count(line: bytes) -> int | None:
+    """The number on a line, or None if there is anything else."""
+    digits = line.strip(b" \t\r")
+    return whole_number(digits) if digits.isdigit() else None
+
+
+def _put_under_one_root(forest: _TextForest, places: list[int]) -> int:
+    """Number the nodes from 0, and add a root above those that are no tails; returns the root."""
+    edges = forest.edges
+    number = {name: node for node, name in enumerate(sorted(set(edges.heads)))}
+    for place, (first, last) in zip(places, pairwise(edges.tail_offsets), strict=True):
+        for tail in edges.tails[first:last]:
+            if tail not in number:
+                raise forest.source.fault(place, f"no node [{tail}]; expected one that has edges")
+    edges.heads = array("q", [number[head] for head in edges.heads])
+    edges.tails = array("q", [number[tail] for tail in edges.tails])
+    root = len(number)
+    for top in sorted(set(range(root)).difference(edges.tails)):
+        edges.add(root, [top], [-1], [], [])
+    return root
+
+
+def _count_from_0(edges: FileEdges) -> None:
     """Number the components of Moses' features from 0, like its lists and its ini files: TM0_1 becomes TM0_0.
 
     Moses writes all components of a feature on every edge that has features. So names ``stem_k`` are components if

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hulltune.arrays import Int64s
 from hulltune.data.features import DenseFeatures, Features
 from hulltune.errors import InputError
-from hulltune.formats.lattices import tuple_features
+from hulltune.formats.forest_building import tuple_features
 from hulltune.formats.numbers import shown
 from hulltune.formats.symbols import parse_binary_symbols
 

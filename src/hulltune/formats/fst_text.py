@@ -15,9 +15,9 @@ from hulltune.data.features import DenseFeatures, Features
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
+from hulltune.formats.forest_building import Arcs, lattice_forest, negated, tuple_features
 from hulltune.formats.forest_files import ForestOptions
 from hulltune.formats.fst_binary import KALDI, PAIR, SINGLE
-from hulltune.formats.lattices import Arcs, lattice_forest, negated, tuple_features
 from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.streams import not_utf8
 from hulltune.formats.symbols import is_word, read_symbols, words_of

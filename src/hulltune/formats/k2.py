@@ -18,8 +18,8 @@ from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.data.features import DenseFeatures
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
+from hulltune.formats.forest_building import Arcs, lattice_forest, negated
 from hulltune.formats.forest_files import ForestOptions, NamedForest
-from hulltune.formats.lattices import Arcs, lattice_forest, negated
 from hulltune.formats.symbols import read_symbols, words_of
 from hulltune.formats.word_rules import MARKS, number_words, word_rule
 

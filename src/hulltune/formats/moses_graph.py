@@ -22,10 +22,9 @@ from itertools import groupby
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
+from hulltune.formats.forest_building import FileEdges, refuse_clashes
+from hulltune.formats.forest_files import ForestOptions, NamedForest, Path, SourceText, whole_number
 from hulltune.formats.numbers import shown
-from hulltune.formats.raw_edges import RawEdges, refuse_clashes
-from hulltune.formats.source_text import SourceText, whole_number
 from hulltune.formats.streams import blocks, not_utf8, open_bytes
 
 _LINE = re.compile(rb"\s*\d+ hyp=\d+ ")
@@ -110,7 +109,7 @@ class _Sentence:
         self._source = source
         self._place = 0
         """The place of the line being read."""
-        self._edges = RawEdges()
+        self._edges = FileEdges()
         self._kind = ""
         self._labels: _Labels = ()
         self._unnamed: list[int] = []

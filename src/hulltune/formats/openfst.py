@@ -17,11 +17,11 @@ import numpy as np
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
+from hulltune.formats.forest_building import Arcs, lattice_forest, negated
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.fst_binary import MAGIC, PAIR, SINGLE, BinaryFst, CutOff, Header, parse_fst, parse_header
 from hulltune.formats.fst_text import EPSILON, is_number, text_forest
 from hulltune.formats.lattice_writing import plain_lattice, write_each
-from hulltune.formats.lattices import Arcs, lattice_forest, negated
 from hulltune.formats.streams import BYTE_ORDER_MARK, open_bytes
 from hulltune.formats.symbols import SPECIAL, is_word, read_symbols, words_of
 from hulltune.formats.word_rules import MARKS, MARKS_1_2, SPEECH, WordRule, number_words, word_rule

@@ -22,11 +22,11 @@ from itertools import islice
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
+from hulltune.formats.forest_building import FileEdges, refuse_clashes
+from hulltune.formats.forest_files import ForestOptions, NamedForest, Path, SourceText, whole_number
 from hulltune.formats.numbers import LONE_SURROGATE, is_text, shown
-from hulltune.formats.raw_edges import SENTENCE_MARKS, RawEdges, refuse_clashes
-from hulltune.formats.source_text import SourceText, whole_number
 from hulltune.formats.streams import not_utf8
+from hulltune.formats.word_rules import SENTENCE_MARKS
 
 NOT_OUTPUT = SENTENCE_MARKS | {"*EPS*", "<eps>"}
 """The words dropped by default."""
@@ -75,7 +75,7 @@ class _Lattice:
     def __init__(self, source: SourceText) -> None:
         self._source = source
         self._data = source.data
-        self._edges = RawEdges()
+        self._edges = FileEdges()
         self._unnamed: list[int] = []
         """The columns of unnamed scores, as many as the first arc has."""
         self._nodes = 0

@@ -39,7 +39,7 @@ _FORMATS = {
     "travatar": Format(True, "travatar.looks_like", "travatar.read_travatar"),
     "moses-graph": Format(True, "moses_graph.looks_like", "moses_graph.read_moses_graph"),
     "plf": Format(True, "plf.looks_like", "plf.read_plf"),
-    "joshua": Format(True, "joshua.looks_like", "joshua.read_joshua"),
+    "joshua": Format(True, "forest_text.looks_like_joshua", "forest_text.read_joshua"),
     "forest": Format(True, "forest_text.looks_like", "forest_text.read_forest_text", "forest_text.write_forest_text"),
     "openfst-text": Format(True, "openfst.looks_like_text", "openfst.read_openfst_text", "openfst.write_openfst_text"),
     "moses": Format(False, "moses.looks_like", "", "moses.write_moses", ".moses"),

@@ -25,9 +25,9 @@ from hulltune.data.features import DenseFeatures
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
+from hulltune.formats.forest_building import Arcs, lattice_forest, negated
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.lattice_writing import PlainLattice, plain_lattice, write_each
-from hulltune.formats.lattices import Arcs, lattice_forest, negated
 from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.streams import BYTE_ORDER_MARK, PIECE, not_utf8, open_bytes
 from hulltune.formats.word_rules import SPEECH, number_words, word_rule

@@ -23,16 +23,14 @@ from typing import Any
 
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
-from hulltune.formats.json_text import JsonReader, are_finite, is_index
+from hulltune.formats.forest_building import FileEdges
+from hulltune.formats.forest_files import HUGE, ForestOptions, NamedForest, Path, SourceText
+from hulltune.formats.json_text import JsonFaults, are_finite, is_index, parsed
 from hulltune.formats.numbers import LONE_SURROGATE, is_text, shown
-from hulltune.formats.raw_edges import RawEdges
-from hulltune.formats.source_text import HUGE, SourceText
 
 UNKNOWN = "<unk>"
 _START = re.compile(rb'\s*\{\s*"nodes"\s*:')
 _EXPECTED = "expected the JSON of a hypergraph with nodes, edges and words"
-_NO_ID = "; expected the id of one"
 
 
 def looks_like(head: bytes) -> bool:
@@ -70,135 +68,81 @@ class _Hypergraph:
     """The hypergraph of a line."""
 
     def __init__(self, source: SourceText) -> None:
-        self.edges = RawEdges()
+        self.edges = FileEdges()
         self._ids: list[int] = []
         self._spans: list[Any] = []
-        self._places: list[int] = []
-        """The places of nodes, for messages."""
-        self._source_words: Any = None
-        self._source = source
-        self._reader = JsonReader(source, _EXPECTED)
-        self._read()
-        for name in self.edges.names.texts:
-            if not is_text(name):
-                raise source.fault(0, f"the feature name {shown(name)} has {LONE_SURROGATE}")
+        self._faults = JsonFaults(source)
+        graph = self._faults.members(parsed(source, _EXPECTED), ("nodes", "edges", "words"))
+        for key in ("nodes", "edges"):
+            if not isinstance(graph.get(key), list):
+                raise self._faults.fault(
+                    f"the hypergraph has no list of {key} (got {shown(graph.get(key))}); {_EXPECTED}"
+                )
+        self._source_words = graph.get("words")
+        for number, node in enumerate(graph["nodes"]):
+            self._faults.item = f"nodes, item {number}"
+            self._add_node(node)
+        for edge in graph["edges"]:
+            self._faults.item = f"edge {len(self.edges)}"
+            self._add_edge(edge)
+        self._faults.item = ""
+        self._faults.check_texts("feature name", self.edges.names.texts)
         self.nodes, self.root = len(self._ids), self._number_nodes()
         if UNKNOWN in self.edges.words:
             self._replace_unknown(self.edges.words[UNKNOWN])
         self._check_words()
 
-    def _read(self) -> None:
-        reader = self._reader
-        if not reader.begins("{"):
-            raise reader.wrong("got", f"; {_EXPECTED}", reader.place)
-        seen: set[str] = set()
-        for place, key in reader.each_key():
-            if key in seen and key in ("nodes", "edges", "words"):
-                raise reader.wrong("a key occurs twice:", "", place)
-            seen.add(key)
-            if key in ("nodes", "edges"):
-                if not reader.begins("["):
-                    raise reader.wrong(f"the hypergraph has no list of {key} (got", f"); {_EXPECTED}", reader.place)
-                read = self._read_node if key == "nodes" else self._read_edge
-                for start, item in reader.each_item():
-                    read(item, start)
-            elif key == "words":
-                self._source_words = reader.value()
-            else:
-                reader.value()
-        reader.end()
-        for key in ("nodes", "edges"):
-            if key not in seen:
-                raise self._source.fault(0, f"the hypergraph has no list of {key} (got none); {_EXPECTED}")
-
-    def _read_node(self, node: Any, start: int) -> None:
-        members = dict(node) if isinstance(node, tuple) else {}
+    def _add_node(self, node: Any) -> None:
+        members = self._faults.members(node, ("id", "span"))
         if not is_index(members.get("id")):
-            raise self._reader.wrong("node", " has no id; expected a whole number from 0", start)
-        if len(members) < len(node):
-            self._reader.refuse_repeated(node, ("id", "span"), start)
+            raise self._faults.fault(f"{shown(members)} has no id; expected a whole number from 0")
         self._ids.append(min(members["id"], HUGE))
         self._spans.append(members.get("span"))
-        self._places.append(start)
 
-    @property
-    def _edge(self) -> str:
-        """The edge being read, for messages."""
-        return f"edge {len(self.edges.heads)}"
+    def _add_edge(self, edge: Any) -> None:
+        members = self._faults.members(edge, ("head", "tails", "trg", "features"))
+        columns, values = self._features(members.get("features"))
+        tails = self._faults.items(members, "tails")
+        tails[:] = map(self._identity, tails)
+        labels = self._labels(self._faults.items(members, "trg"), len(tails))
+        self.edges.add(self._identity(members.get("head")), tails, labels, columns, values)
 
-    def _read_edge(self, edge: Any, start: int) -> None:
-        if not isinstance(edge, tuple):
-            raise self._reader.wrong(f"{self._edge} is", "; expected an object", start)
-        members = dict(edge)
-        if len(members) < len(edge):
-            self._reader.refuse_repeated(edge, ("head", "tails", "trg", "features"), start)
-        columns, values = self._features(members.get("features"), start)
-        tails = self._tails(members.get("tails"), start)
-        labels = self._labels(members.get("trg"), len(tails), start)
-        if "head" not in members:
-            raise self._reader.wrong(f"{self._edge} has no head:", "", start)
-        head = members["head"]
-        if not is_index(head):
-            raise self._reader.wrong(f"{self._edge}: no node", _NO_ID, start, "head")
-        self.edges.add(min(head, HUGE), tails, labels, columns, values)
+    def _identity(self, node: Any) -> int:
+        """The id of a node, cut to what an array can hold."""
+        if type(node) is not int or node < 0:
+            raise self._faults.fault(f"no node {shown(node)}; expected the id of one")
+        return min(node, HUGE)
 
-    def _tails(self, tails: Any, start: int) -> list[int]:
-        if tails is None:
-            return []
-        if not isinstance(tails, list):
-            raise self._reader.wrong(f"{self._edge} has no list of tails (got", f"); {_EXPECTED}", start, "tails")
-        for slot, tail in enumerate(tails):
-            if type(tail) is not int or tail < 0:
-                raise self._reader.wrong(f"{self._edge}: no node", _NO_ID, start, "tails", slot)
-            if tail > HUGE:
-                tails[slot] = HUGE
-        return tails
-
-    def _features(self, features: Any, start: int) -> tuple[list[int], list[float]]:
+    def _features(self, features: Any) -> tuple[list[int], list[float]]:
         """The columns and values of an edge."""
         if features is None:
             return [], []
-        if not isinstance(features, tuple):
-            raise self._reader.wrong(f"{self._edge}: features is", "; expected an object", start, "features")
-        members = dict(features)
+        members = self._faults.members(features, ())
         if "" in members:
-            raise self._source.fault(0, f"{self._edge}: a feature name is empty")
+            raise self._faults.fault("a feature name is empty")
         if len(members) < len(features):
             names = [name for name, _ in features]
             twice = next(name for slot, name in enumerate(names) if name in names[:slot])
-            raise self._source.fault(0, f"{self._edge}: feature {shown(twice)} occurs twice")
+            raise self._faults.fault(f"feature {shown(twice)} occurs twice")
         values = list(members.values())
         if not are_finite(values):
-            name = next(name for name, value in features if not are_finite([value]))
-            raise self._reader.not_finite(self._edge, name, start, "features", name)
+            raise self._faults.not_finite(list(members), values)
         known = self.edges.names
         return [known[name] for name in members], values
 
-    def _labels(self, targets: Any, arity: int, start: int) -> list[int]:
+    def _labels(self, targets: list[Any], arity: int) -> list[int]:
         """The words of the first target by number, and −1, −2, … for the tails."""
-        reader, known = self._reader, self.edges.words
-        if targets is None or targets == []:
+        if not targets:
             return []
-        if not isinstance(targets, list):
-            raise reader.wrong(f"{self._edge} has no list of targets as its trg (got", f"); {_EXPECTED}", start, "trg")
-        if not isinstance(targets[0], tuple):
-            after = "; expected an object with words"
-            raise reader.wrong(f"the target of {self._edge} is", after, start, "trg", 0)
-        target = dict(targets[0])
-        if len(target) < len(targets[0]):
-            reader.refuse_repeated(targets[0], ["words"], start, "trg", 0)
-        words = target.get("words")
-        if words is None:
-            return []
-        if not isinstance(words, list):
-            before = f"the target of {self._edge} has no list of words (got"
-            raise reader.wrong(before, f"); {_EXPECTED}", start, "trg", 0, "words")
+        known = self.edges.words
+        words = self._faults.items(self._faults.members(targets[0], ["words"]), "words")
         for slot, word in enumerate(words):
             if type(word) is str:
                 words[slot] = known[word]
             elif type(word) is not int or not -arity <= word < 0:
-                after = " in its words; expected a text, or −1, −2, … for one of its tails"
-                raise reader.wrong(f"{self._edge}:", after, start, "trg", 0, "words", slot)
+                raise self._faults.fault(
+                    f"{shown(word)} in its words; expected a text, or −1, −2, … for one of its tails"
+                )
         return words
 
     def _number_nodes(self) -> int:
@@ -207,14 +151,14 @@ class _Hypergraph:
         number = {identity: place for place, identity in enumerate(ids)}
         if len(number) < len(ids):
             twice = min(identity for place, identity in enumerate(ids) if number[identity] != place)
-            raise self._source.fault(0, f"two nodes have the id {twice}")
+            raise self._faults.fault(f"two nodes have the id {twice}")
         if 0 not in number:
-            raise self._source.fault(0, "no node has the id 0, which is that of the root")
-        for ends, offsets in ((edges.heads, range(len(edges.heads) + 1)), (edges.tails, edges.tail_offsets)):
+            raise self._faults.fault("no node has the id 0, which is that of the root")
+        for ends, offsets in ((edges.heads, range(len(edges) + 1)), (edges.tails, edges.tail_offsets)):
             for slot, end in enumerate(ends):
                 if end not in number:
                     edge = bisect_right(offsets, slot) - 1
-                    raise self._source.fault(0, f"edge {edge}: no node {end}; expected one of the {len(ids)} nodes")
+                    raise self._faults.fault(f"edge {edge}: no node {end}; expected one of the {len(ids)} nodes")
                 ends[slot] = number[end]
         return number[0]
 
@@ -235,19 +179,17 @@ class _Hypergraph:
 
     def _covered(self, edge: int) -> list[str]:
         """The source words that the head of an edge covers."""
-        words, node = self._source_words, self.edges.heads[edge]
+        words, span = self._source_words, self._spans[self.edges.heads[edge]]
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise self._source.fault(0, f"edge {edge} puts out {UNKNOWN}; expected source words in a list of texts")
-        span = self._spans[node]
+            raise self._faults.fault(f"edge {edge} puts out {UNKNOWN}; expected source words in a list of texts")
         if (
             isinstance(span, list)
             and [type(end) for end in span] == [int, int]
             and 0 <= span[0] <= span[1] <= len(words)
         ):
             return words[span[0] : span[1]]
-        got = None if span is None else self._reader.got(self._reader.find(self._places[node], "span"))
-        reason = f"edge {edge} puts out {UNKNOWN}, but its head has the span {got}"
-        raise self._source.fault(0, f"{reason}; expected the first and last of the {len(words)} source words")
+        reason = f"edge {edge} puts out {UNKNOWN}, but its head has the span {shown(span)}"
+        raise self._faults.fault(f"{reason}; expected the first and last of the {len(words)} source words")
 
     def _check_words(self) -> None:
         """Refuse words that are empty, or have white space or a lone surrogate in them."""
@@ -256,5 +198,4 @@ class _Hypergraph:
             if word.split() != [word] or not is_text(word):
                 place = edges.labels.index(number) if number in edges.labels else 0
                 edge = bisect_right(edges.label_offsets, place) - 1
-                reason = f"{shown(word)} is empty or has white space, or {LONE_SURROGATE}"
-                raise self._source.fault(0, f"edge {edge}: {reason}")
+                raise self._faults.fault(f"edge {edge}: {shown(word)} is empty or has white space, or {LONE_SURROGATE}")

@@ -39,6 +39,8 @@ class WordRule:
         )
 
 
+SENTENCE_ENDS = WordRule("sentence-marks", SENTENCE_MARKS)
+"""Sentence marks: the rule of forests of translation systems, in which ε may be a word."""
 MARKS = WordRule("marks", EPSILON | SENTENCE_MARKS)
 """Epsilon and sentence marks: the rule of OpenFst files and of k2."""
 MARKS_1_2 = WordRule("marks-1-2", MARKS.words | {"1", "2"})
