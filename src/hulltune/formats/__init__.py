@@ -8,11 +8,11 @@ What is where:
   (what every reader of forests takes and gives), forest_reading (many such files by threads and processes)
 - formats of lists: moses, jsonl (also records from memory), table, fairseq, nemo, sockeye, srilm, score_folder; further
   scores: extra_scores, builtin_features
-- formats of forests: forest_text, cdec_json, travatar, joshua, moses_graph, plf
+- formats of forests: forest_text (also Joshua's), cdec_json, travatar, moses_graph, plf
 - formats of lattices: openfst, kaldi, slf, k2; parts of the first two: fst_binary, fst_text, symbols
 - beside them: packed (packed files), references, weights, result_files
-- what readers share: streams, numbers; for JSON: json_lines, json_text; for forests: raw_edges, source_text, lattices,
-  lattice_writing, word_rules
+- what readers share: streams, numbers; for JSON: json_lines, json_text; for forests: forest_building, lattice_writing,
+  word_rules
 """
 
 from __future__ import annotations

@@ -62,7 +62,8 @@ def read_cdec_json(path: Path, options: ForestOptions, vocabulary: Vocabulary) -
             "let cdec write forest text instead (--show_target_graph DIR)"
         )
     graph = _Hypergraph(JsonFaults(source))
-    for key, value in parsed(source, _EXPECTED):
+    parts = parsed(source, _EXPECTED)
+    for key, value in parts.items() if isinstance(parts, dict) else parts:
         graph.add(key, value)
     graph.check()
     root = graph.nodes - 1

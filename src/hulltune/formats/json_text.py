@@ -11,14 +11,19 @@ from hulltune.errors import InputError
 from hulltune.formats.forest_files import SourceText
 from hulltune.formats.numbers import LONE_SURROGATE, is_text, shown
 
-Object = tuple[tuple[str, Any], ...]
-"""A JSON object: keys and values in their order."""
-
 _NUMBER_TYPES = {int, float}
-_DECODER = json.JSONDecoder(object_pairs_hook=tuple)
 
 
-def parsed(source: SourceText, expected: str) -> Object:
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | tuple[tuple[str, Any], ...]:
+    """A JSON object: a dict or, if a key occurs twice, a tuple of all its keys and values."""
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else tuple(pairs)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+
+
+def parsed(source: SourceText, expected: str) -> dict[str, Any] | tuple[tuple[str, Any], ...]:
     """The object that a text spells; ``expected`` ends the messages about what is none."""
     text = source.text(0, source.data)
     try:
@@ -31,7 +36,7 @@ def parsed(source: SourceText, expected: str) -> Object:
         raise source.fault(0, f"no JSON: nested too deeply; {expected}") from None
     except ValueError:
         raise source.fault(0, f"no JSON: a whole number of thousands of digits; {expected}") from None
-    if not isinstance(value, tuple):
+    if not isinstance(value, (dict, tuple)):
         raise source.fault(0, f"got {shown(value)}; {expected}")
     return value
 
@@ -49,14 +54,14 @@ class JsonFaults:
 
     def members(self, value: Any, once: Collection[str]) -> dict[str, Any]:
         """The keys and values of an object, in which none of the keys ``once`` is there twice."""
+        if isinstance(value, dict):
+            return value
         if not isinstance(value, tuple):
             raise self.fault(f"got {shown(value)}; expected an object")
-        members = dict(value)
-        if len(members) < len(value):
-            found = [key for key, _ in value if key in once]
-            if len(set(found)) < len(found):
-                raise self.fault(f"a key occurs twice: {shown(members)}")
-        return members
+        found = [key for key, _ in value if key in once]
+        if len(set(found)) < len(found):
+            raise self.fault(f"a key occurs twice: {shown(dict(value))}")
+        return dict(value)
 
     def items(self, members: dict[str, Any], key: str) -> list[Any]:
         """The list under a key; an empty one for null, and where the key is not there."""

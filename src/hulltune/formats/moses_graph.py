@@ -35,21 +35,19 @@ _USUAL = re.compile(
     (?: out=(.*) | scores="core=\(([^)\x00-\x20]*)\)([^"\x00-\x1f]*)" [ ] out="[^|]*\|([^|]*)" [ ]* )""",
     re.VERBOSE,
 )
-"""The usual line of Moses. Some versions have fewer or more fields, or another order."""
-_FIELD = re.compile(rb"([^\x00-\x20=]+)=([^\x00-\x20]*)")
-_NUMBERS = (b"hyp", b"back", b"recombined", b"forward")
-_LONG_FIELD = re.compile(rb"[ \t\r](out=|scores=\[|scores=|\[)")
-"""The start of a field that may have blanks in it."""
-_CONTROLS = rb"\x00-\x08\x0a-\x0c\x0e-\x1f"
-_QUOTED = re.compile(rb'"(?:core=\(([^)%b]*)\)|<<([^>%b]*)>>)([^"%b]*)"' % (_CONTROLS, _CONTROLS, _CONTROLS))
-_IN_BRACKETS = re.compile(rb"([^]%b]*)\]" % _CONTROLS)
+"""The usual line of Moses, which is read in a third of the time of lines with other fields, or in another order."""
+_OUT = re.compile(rb"[ \t\r]out=")
+_SCORES = re.compile(rb"""[ \t\r](scores=)?(?:"(?:core=\(([^)]*)\)|<<([^>]*)>>)([^"]*)"|\[([^]]*)\])(?=[ \t\r]|$)""")
+"""The scores of models: those without names and those with names in quotes, or labelled ones in brackets."""
 _BAD_SCORES = 'its scores cannot be read; expected scores="core=(v,v,…) name=v …" or [ name: v v … ]'
 _COMPLETE = -1
 
 _Labels = tuple[bytes, ...]
 """The contents of brackets: labels like ``d:``, and an empty text for every score."""
-_Scores = tuple[str, _Labels, list[bytes], list[bytes]]
-"""The kind of scores (``transition``, ``core`` or ``brackets``), their labels, the unnamed ones, and ``name=value``."""
+
+
+_Scores = tuple[str, list[bytes], list[bytes], _Labels]
+"""The kind of scores (transition, core or brackets), those without a name, those as name=value, and their labels."""
 
 
 def looks_like(head: bytes) -> bool:
@@ -110,18 +108,15 @@ class _Sentence:
         self._place = 0
         """The place of the line being read."""
         self._edges = FileEdges()
-        self._kind = ""
-        self._labels: _Labels = ()
-        self._unnamed: list[int] = []
-        """The columns of unnamed scores."""
+        self._layout: tuple[str, int, _Labels] | None = None
+        """The kind of scores, the number of those without a name, and the labels."""
         self._hypotheses: list[int] = []
         self._forwards: list[int] = []
         """The ``forward=`` of each hypothesis; 0 if it has none."""
         self._places: list[int] = []
         self._after_start = 0
         """The ``forward=`` of hypothesis 0."""
-        for place, line in source.lines():
-            self._place = place
+        for self._place, line in source.lines():
             try:
                 self._read(line)
             except UnicodeDecodeError as error:
@@ -137,106 +132,76 @@ class _Sentence:
             self._read_fields(line)
             return
         number, back, transition, recombined, forward, out, core, named, target = usual.groups()
-        if core is None:
-            scores: _Scores = "transition", (), [transition], []
-            labels = self._words(out)
-        else:
-            scores = self._core(core, named)
-            labels = self._words(target)
-        hypothesis = int(number)
-        head = int(recombined) if recombined else hypothesis
-        self._add(hypothesis, head, int(back), int(forward), scores, labels)
+        scores: _Scores = ("transition", [transition], [], ()) if core is None else self._core(core, named)
+        labels = self._words(out if core is None else target)
+        self._add((int(number), int(forward)), int(recombined or number), int(back), scores, labels)
 
     def _read_fields(self, line: bytes) -> None:
-        """Read a hypothesis whose fields may come in any order."""
-        numbers, transition, scores, out = self._split(line)
-        hypothesis, back, forward = numbers.get(b"hyp"), numbers.get(b"back"), numbers.get(b"forward", 0)
+        """Read a hypothesis whose fields come in any order, but for ``out=`` at the end."""
+        start, *outs = _OUT.split(line, 1)
+        found = _SCORES.search(start)
+        if found is not None:
+            start = start[: found.start()] + start[found.end() :]
+        if b"scores=" in start:
+            raise self._fault(_BAD_SCORES)
+        fields = self._fields(start)
+        hypothesis, back = self._number(fields, b"hyp"), self._number(fields, b"back")
+        forward = self._number(fields, b"forward") or 0
         if hypothesis is None:
             raise self._fault("no field hyp=")
         if back is None:
-            if hypothesis or scores or out is not None:  # scores or words of hypothesis 0 would be lost
+            if hypothesis or found or outs:  # scores or words of hypothesis 0 would be lost
                 raise self._fault("no field back=, which only a bare hypothesis 0 may lack; is the line cut off?")
             self._after_start = forward
             return
-        if out is None:
+        if not outs:
             raise self._fault("no field out=; is the line cut off?")
-        if scores is None:
+        recombined = self._number(fields, b"recombined")
+        labels = self._words(outs[0] if found is None or found[1] is None else self._target(outs[0]))
+        scores = self._scores(found, fields.get(b"transition"))
+        self._add((hypothesis, forward), hypothesis if recombined is None else recombined, back, scores, labels)
+
+    def _fields(self, text: bytes) -> dict[bytes, bytes]:
+        """The fields after the number of the sentence by their keys; the last of a key counts."""
+        tokens = self._source.split(text)[1:]
+        for token in tokens:
+            if b"=" not in token:
+                raise self._fault(f"{shown(token.decode())} is no field; expected 'key=value'")
+        return dict([token.split(b"=", 1) for token in tokens])
+
+    def _number(self, fields: dict[bytes, bytes], key: bytes) -> int | None:
+        value = fields.get(key)
+        if value is None or value.isdigit():
+            return None if value is None else whole_number(value)
+        if key == b"forward" and value.startswith(b"-"):
+            return _COMPLETE
+        raise self._fault(f"{shown((key + b'=' + value).decode())} is not a whole number from 0")
+
+    def _scores(self, found: re.Match[bytes] | None, transition: bytes | None) -> _Scores:
+        """The scores of a line: in quotes or brackets, or the transition."""
+        if found is None:
             if transition is None:
                 raise self._fault("neither transition= nor scores=; expected one of them")
-            scores = "transition", (), [transition], []
-        self._add(hypothesis, numbers.get(b"recombined", hypothesis), back, forward, scores, self._words(out))
-
-    def _split(self, line: bytes) -> tuple[dict[bytes, int], bytes | None, _Scores | None, bytes | None]:
-        """The fields of a line: numbers by their key, the transition, the scores, and the words of the output."""
-        numbers: dict[bytes, int] = {}
-        transition: bytes | None = None
-        scores: _Scores | None = None
-        has_source = False
-        rest = line.lstrip(b"0123456789")
-        while True:
-            long_field = _LONG_FIELD.search(rest)
-            for token in self._source.split(rest if long_field is None else rest[: long_field.start()]):
-                field = _FIELD.fullmatch(token)
-                if field is None:
-                    raise self._fault(f"{shown(token.decode())} is no field; expected 'key=value'")
-                key, value = field.groups()
-                if key == b"transition":
-                    transition = value
-                elif key == b"forward" and value.startswith(b"-"):
-                    numbers[key] = _COMPLETE
-                elif key in _NUMBERS:
-                    if not value.isdigit():
-                        raise self._fault(f"{shown(token.decode())} is not a whole number from 0")
-                    numbers[key] = whole_number(value)
-            if long_field is None:
-                return numbers, transition, scores, None
-            key, rest = long_field[1], rest[long_field.end() :]
-            if key == b"out=":
-                return numbers, transition, scores, self._target(rest) if has_source else rest
-            if scores is not None:
-                raise self._fault(_BAD_SCORES)
-            has_source = key != b"["
-            scores, rest = self._split_quoted(rest) if key == b"scores=" else self._split_brackets(rest)
-
-    def _split_quoted(self, rest: bytes) -> tuple[_Scores, bytes]:
-        """The scores in quotes, and the rest of the line."""
-        match = _QUOTED.match(rest)
-        if match is None:
-            raise self._fault(_BAD_SCORES)
-        left = rest[match.end() :]
-        if left and not left.startswith((b" ", b"\t", b"\r")):
-            wrong = shown(f"scores={(match[0] + left[:1]).decode()}")
-            raise self._fault(f"{wrong} is no field; expected 'key=value'")
-        return self._core(match[1] if match[2] is None else match[2], match[3]), left
+            return "transition", [transition], [], ()
+        if found[5] is None:
+            return self._core(found[2] if found[3] is None else found[3], found[4])
+        tokens = self._source.split(found[5])
+        values = [token for token in tokens if not token.endswith(b":")]
+        return "brackets", values, [], tuple(token if token.endswith(b":") else b"" for token in tokens)
 
     def _core(self, core: bytes, named: bytes) -> _Scores:
         """The scores of ``core=(…)``, with commas or blanks between them, and named scores, with blanks."""
         if b",," in b"," + core.translate(None, b" \t\r"):
             raise self._fault(_BAD_SCORES)
         split = self._source.split
-        return "core", (), split(core.replace(b",", b" ")), split(named)
-
-    def _split_brackets(self, rest: bytes) -> tuple[_Scores, bytes]:
-        """The scores in brackets, and the rest of the line."""
-        match = _IN_BRACKETS.match(rest)
-        if match is None:
-            raise self._fault(_BAD_SCORES)
-        tokens = self._source.split(match[1])
-        labels = tuple(token if token.endswith(b":") else b"" for token in tokens)
-        values = [token for token in tokens if not token.endswith(b":")]
-        return ("brackets", labels, values, []), b" " + rest[match.end() :]
+        return "core", split(core.replace(b",", b" ")), split(named), ()
 
     def _target(self, out: bytes) -> bytes:
         """The target of ``source|target``, which may stand in quotes."""
         out = out.rstrip(b" \t\r")
-        if out.startswith(b'"') and out.endswith(b'"') and len(out) > 1:
-            out = out[:-1]
-        _, bar, target = out.partition(b"|")
-        if not bar:
-            raise self._fault("no '|' in out=; expected 'source|target' after scores=")
-        if b"|" in target:
-            raise self._fault("more than one '|' in out=; expected 'source|target' with one factor each")
-        return target
+        if out.count(b"|") != 1:
+            raise self._fault(f"{out.count(b'|')} of '|' in out=; expected 'source|target' with one factor each")
+        return out.removesuffix(b'"').partition(b"|")[2] if out.startswith(b'"') else out.partition(b"|")[2]
 
     def _words(self, target: bytes) -> list[int]:
         """The labels of an edge: its tail and its words, without the costs that old versions add."""
@@ -245,16 +210,17 @@ class _Sentence:
         words = self._edges.words
         return [-1, *[words[word] for word in self._source.split(target)]]
 
-    def _add(self, hypothesis: int, head: int, back: int, forward: int, scores: _Scores, labels: list[int]) -> None:
-        """Add the edge of a hypothesis."""
-        kind, score_labels, tokens, named = scores
+    def _add(self, step: tuple[int, int], head: int, back: int, scores: _Scores, labels: list[int]) -> None:
+        """Add the edge of a hypothesis, whose ``hyp=`` and ``forward=`` are the step."""
+        kind, tokens, named, score_labels = scores
         names = self._edges.names
-        if not self._kind:
-            self._kind, self._labels, self._unnamed = kind, score_labels, list(range(len(tokens)))
-            names.texts.extend(_names(kind, score_labels, len(tokens)))
-        elif kind != self._kind or len(tokens) != len(self._unnamed) or score_labels != self._labels:
+        layout = (kind, len(tokens), score_labels)
+        if self._layout is None:
+            self._layout = layout
+            names.texts.extend(_names(*layout))
+        elif layout != self._layout:
             raise self._fault("its scores differ in number or kind from those of the sentence's first hypothesis")
-        columns = self._unnamed.copy()
+        columns = list(range(len(tokens)))
         for token in named:
             name, _, value = token.rpartition(b"=")
             if not name:
@@ -266,14 +232,14 @@ class _Sentence:
             raise self._fault(f"feature {shown(names.texts[twice])} occurs twice")
         values = self._edges.numbers(self._source, self._place, tokens, columns)
         self._edges.add(head, [back], labels, columns, values)
-        self._hypotheses.append(hypothesis)
-        self._forwards.append(forward)
+        self._hypotheses.append(step[0])
+        self._forwards.append(step[1])
         self._places.append(self._place)
 
     def forest(self, options: ForestOptions, vocabulary: Vocabulary) -> Forest:
         """The packed forest: hypothesis 0 has an edge without output, and the root stands above the complete ones."""
         edges, source = self._edges, self._source
-        refuse_clashes(source, edges.names.texts, len(self._unnamed))
+        refuse_clashes(source, edges.names.texts, 0 if self._layout is None else self._layout[1])
         node_names = sorted({0, *edges.heads})
         number = {name: node for node, name in enumerate(node_names)}
         self._check_links(number)
@@ -299,7 +265,7 @@ class _Sentence:
         for place, back in zip(self._places, self._edges.tails, strict=True):
             if back not in nodes:
                 raise self._source.fault(place, f"back={back}, but this sentence has no such node")
-        if self._kind == "brackets":
+        if self._layout is not None and self._layout[0] == "brackets":
             return
         known = {0, _COMPLETE, *self._hypotheses}
         for place, after in zip([*self._places, 0], [*self._forwards, self._after_start], strict=True):
@@ -308,7 +274,7 @@ class _Sentence:
                 raise self._source.fault(place, reason)
 
 
-def _names(kind: str, labels: _Labels, count: int) -> list[str]:
+def _names(kind: str, count: int, labels: _Labels) -> list[str]:
     """The names given to unnamed scores."""
     if kind != "brackets":
         return ["transition"] if kind == "transition" else [f"core_{k}" for k in range(count)]

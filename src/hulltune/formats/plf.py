@@ -17,7 +17,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 
 from hulltune.data.forest import Forest
 from hulltune.data.vocabulary import Vocabulary
@@ -32,15 +31,17 @@ NOT_OUTPUT = SENTENCE_MARKS | {"*EPS*", "<eps>"}
 """The words dropped by default."""
 _HEAD = re.compile(rb"""\s*\(\s*(\(\s*(\(\s*u?['"]|\)|$)|\)\s*(\n|$)|$)""")
 _BLANKS = b" \t\r"
-_OPEN, _CLOSE, _COMMA, _NEWLINE = b"(),\n"
-_WORD = re.compile(rb"""u?(?:'([^'\\\n]*(?:\\.[^'\\\n]*)*)'|"([^"\\\n]*(?:\\.[^"\\\n]*)*)")[ \t\r]*""")
-"""A word in quotes, where a backslash protects the character after it. Python 2 writes a ``u`` before the quotes."""
-_QUOTED = rb"""'[^'\\\n]*(?:\\.[^'\\\n]*)*'|"[^"\\\n]*(?:\\.[^"\\\n]*)*\""""
-_DICT = re.compile(rb",[ \t\r]*\{((?:[^{}'\"\n]|" + _QUOTED + rb")*)\}[ \t\r]*")
+_OPEN, _CLOSE, _COMMA = (re.compile(rb"[ \t\r]*" + mark + rb"[ \t\r]*") for mark in (rb"\(", rb"\)", b","))
+_QUOTED = rb"""(?:'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")"""
+"""A text in quotes, where a backslash protects the character after it."""
+_DICT = rb",[ \t\r]*\{((?:[^{}'\"]|" + _QUOTED + rb")*)\}[ \t\r]*"
+_ARC = re.compile(  # Python 2 writes a u before the quotes
+    rb"\([ \t\r]*u?(" + _QUOTED + rb")[ \t\r]*((?:" + _DICT + rb"|,[ \t\r]*(?:[^\x00-\x20,){]+[ \t\r]*)?)+)\)"
+)
+_FIELD = re.compile(_DICT + rb"|,[ \t\r]*([^\x00-\x20,){]*)[ \t\r]*")
 _ENTRY = re.compile(
     rb"[ \t\r]*(?:u?(" + _QUOTED + rb")|([^\x00-\x20,:='\"]+))[ \t\r]*[:=][ \t\r]*([^\x00-\x20,]*)[ \t\r]*(,|$)"
 )
-_NUMBERS = re.compile(rb"(?:" + _DICT.pattern + rb"|,[ \t\r]*[^\x00-\x20,){]*[ \t\r]*)*")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)")
 
 
@@ -65,156 +66,118 @@ def read_plf(path: Path, options: ForestOptions, vocabulary: Vocabulary) -> Iter
     if not source.data.strip():
         raise source.fault(0, "no lattice in the file; expected a line of nested tuples")
     for number, (_, line) in enumerate(source.lines(), start=source.first_line):
-        lattice = _Lattice(SourceText(source.file, line + b"\n", number))
+        lattice = _Lattice(SourceText(source.file, line, number))
         yield NamedForest(lattice.forest(options, vocabulary))
 
 
 class _Lattice:
-    """The lattice of a line. A place is the number of bytes before it; the line end stops every search."""
+    """The lattice of a line."""
 
     def __init__(self, source: SourceText) -> None:
         self._source = source
-        self._data = source.data
+        self._line = source.data
+        self._place = 0
         self._edges = FileEdges()
         self._unnamed: list[int] = []
         """The columns of unnamed scores, as many as the first arc has."""
         self._nodes = 0
         try:
-            self._read()
+            for _ in self._each_item():
+                for _ in self._each_item():
+                    self._read_arc()
+                self._nodes += 1
+            if self._place < len(self._line):
+                raise self._misplaced("expected the line to end after the lattice")
         except UnicodeDecodeError as error:
             raise source.fault(0, not_utf8(error)) from None
 
-    def _read(self) -> None:
-        """Read the nodes and their arcs."""
-        data = self._data
-        place = self._opened(self._skip_blanks(0))
-        while data[place] != _CLOSE:
-            place = self._opened(place)
-            while data[place] != _CLOSE:
-                place = self._after_item(self._read_arc(self._opened(place)))
-            self._nodes += 1
-            place = self._after_item(place + 1)
-        place = self._skip_blanks(place + 1)
-        if data[place] != _NEWLINE:
-            raise self._fault(place, "expected the line to end after the lattice")
+    def _each_item(self) -> Iterator[None]:
+        """Go to every item of the tuple that begins here, and to its end; the caller goes over the item."""
+        if not self._passes(_OPEN):
+            raise self._misplaced("expected '(' or ')'")
+        more = True
+        while not self._passes(_CLOSE):
+            if not more:
+                raise self._misplaced("expected ',' or ')'")
+            yield
+            more = self._passes(_COMMA)
 
-    def _skip_blanks(self, place: int) -> int:
-        while self._data[place] in _BLANKS:
-            place += 1
-        return place
+    def _passes(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether the pattern matches here; then this is behind it."""
+        match = pattern.match(self._line, self._place)
+        self._place = self._place if match is None else match.end()
+        return match is not None
 
-    def _opened(self, place: int) -> int:
-        """The place after an opening parenthesis and blanks."""
-        if self._data[place] != _OPEN:
-            raise self._fault(place, "expected '(' or ')'")
-        return self._skip_blanks(place + 1)
-
-    def _after_item(self, place: int) -> int:
-        """The place after a node or arc, its comma and blanks."""
-        place = self._skip_blanks(place)
-        if self._data[place] == _COMMA:
-            return self._skip_blanks(place + 1)
-        if self._data[place] != _CLOSE:
-            raise self._fault(place, "expected ',' or ')'")
-        return place
-
-    def _read_arc(self, start: int) -> int:
-        """Add the arc whose word is at ``start``; returns the place after it."""
-        word = _WORD.match(self._data, start)
-        if word is None:
-            place = start + self._data.startswith(b"u", start)
-            is_open = self._data.startswith((b"'", b'"'), place)
-            raise self._fault(
-                place, "expected the quotes of a word to be closed" if is_open else "expected a word in quotes"
-            )
-        numbers = _NUMBERS.match(self._data, word.end())
-        assert numbers is not None  # the pattern matches an empty text
-        end = numbers.end()
-        if self._data[end] != _CLOSE:
-            raise self._fault(end, "expected ',' or ')'")
-        entries, plain, has_distance = (
-            self._take_dicts(numbers[0], end) if b"{" in numbers[0] else ([], numbers[0], False)
-        )
-        tokens = plain.translate(None, _BLANKS).split(b",")[1:]
-        if tokens and not tokens[-1]:  # after a last comma
-            tokens.pop()
-        if not tokens and plain is numbers[0]:
-            raise self._fault(end, "expected a score and a distance after the word")
+    def _read_arc(self) -> None:
+        arc = _ARC.match(self._line, self._place)
+        if arc is None:
+            raise self._misplaced("expected an arc, ('word', score, …, distance)")
+        self._place = arc.end()
+        has_dicts = b"{" in arc[2]
+        fields = self._with_dicts(arc[2]) if has_dicts else arc[2].translate(None, _BLANKS).split(b",")[1:]
+        if fields and not fields[-1]:  # after a last comma
+            fields.pop()
+        if not fields and not has_dicts:
+            raise self._fault("expected a score and a distance after the word")
         distance = 1  # in a confusion network every arc leads to the next node
-        if len(tokens) > 1 or (tokens and has_distance):
-            digits = tokens.pop()
+        if (len(fields) > 1 or has_dicts) and fields and b"=" not in fields[-1]:
+            digits = fields.pop()
             distance = whole_number(digits) if digits.isdigit() else 0
             if not distance:
-                place = self._place_of(len(tokens), numbers.start())
-                raise self._fault(place, "expected the distance to a later node, a whole number from 1")
-        names = self._take_names(tokens, numbers.start()) if b"=" in plain else []
-        columns = self._columns(len(tokens) - len(names), names + [name for name, _ in entries])
-        tokens += [value for _, value in entries]
-        values = self._edges.numbers(self._source, 0, tokens, columns)
-        label = self._edges.words[word[1] if word[2] is None else word[2]]
+                raise self._fault("expected the distance to a later node, a whole number from 1, at its end")
+        names: list[bytes] = []
+        if b"=" in arc[2] or has_dicts:
+            width = next((slot for slot, field in enumerate(fields) if b"=" in field), len(fields))
+            pairs = [field.rpartition(b"=") for field in fields[width:]]
+            names = [name for name, _, _ in pairs]
+            fields[width:] = [value for _, _, value in pairs]
+        columns = self._columns(len(fields) - len(names), names)
+        values = self._edges.numbers(self._source, 0, fields, columns)
+        label = self._edges.words[arc[1][1:-1]]
         self._edges.add(self._nodes + distance, [self._nodes], [-1, label], columns, values)
-        return end + 1
 
-    def _take_dicts(self, text: bytes, end: int) -> tuple[list[tuple[bytes, bytes]], bytes, bool]:
-        """The names and values in the dicts of an arc, its other fields, and whether the last of them is a distance.
-
-        The arc ends at ``end``, for messages.
-        """
-        entries: list[tuple[bytes, bytes]] = []
-        for found in _DICT.finditer(text):
+    def _with_dicts(self, text: bytes) -> list[bytes]:
+        """The fields of an arc, the entries of dicts as name=value."""
+        fields: list[bytes] = []
+        for found in _FIELD.finditer(text):
+            if found[1] is None:
+                fields.append(found[2])
+                continue
             place, content = 0, found[1].rstrip(_BLANKS)
             while place < len(content):
                 entry = _ENTRY.match(content, place)
                 if entry is None:
-                    raise self._fault(end, "expected the features {'name': value, …}")
-                name = entry[2] if entry[1] is None else entry[1][1:-1]
-                if b"\\" in name:
-                    name = self._unescaped(name.decode()).encode()
-                if not name or any(blank in name for blank in _BLANKS):
-                    raise self._fault(end, "expected a name without blanks for every feature")
-                entries.append((name, entry[3]))
+                    raise self._fault("expected features as {'name': value, …}")
+                name = entry[2] if entry[1] is None else self._unescaped(entry[1][1:-1].decode()).encode()
+                fields.append(name + b"=" + entry[3])
                 place = entry.end()
-        return entries, _DICT.sub(b"", text), not text.rstrip(_BLANKS + b",").endswith(b"}")
-
-    def _take_names(self, tokens: list[bytes], start: int) -> list[bytes]:
-        """Take the names off the named scores, which must come last. The first comma is at ``start``."""
-        names: list[bytes] = []
-        for slot, token in enumerate(tokens):
-            name, equals, value = token.partition(b"=")
-            if equals and not name:
-                raise self._fault(self._place_of(slot, start), "expected a name before '='")
-            if names and not equals:
-                place = self._place_of(slot, start)
-                raise self._fault(place, "expected scores without a name before those with one")
-            if equals:
-                names.append(name)
-                tokens[slot] = value
-        return names
+        return fields
 
     def _columns(self, width: int, names: list[bytes]) -> list[int]:
-        """The columns of ``width`` unnamed scores and of scores with these names."""
-        arc = len(self._edges.heads) + 1
+        """The columns of ``width`` scores without a name, which come first, and of those with these names."""
         known = self._edges.names
-        if arc == 1:
+        if not self._edges.heads:
             self._unnamed = list(range(width))
             known.texts.extend(["score"] if width == 1 else [f"score_{k}" for k in range(width)])
         elif width != len(self._unnamed):
-            counts = f"{width} score(s), unlike the {len(self._unnamed)} of the first arc"
-            raise self._source.fault(0, f"arc {arc} has {counts}")
+            raise self._fault(f"{width} score(s), unlike the {len(self._unnamed)} of the first arc")
+        if not names:
+            return self._unnamed
+        if not all(names):
+            raise self._fault("expected scores without a name before those with one, and no empty name")
         if len(set(names)) < len(names):
             twice = next(name for slot, name in enumerate(names) if name in names[:slot]).decode()
-            raise self._source.fault(0, f"feature {twice!r} occurs twice in arc {arc}")
+            raise self._fault(f"feature {twice!r} occurs twice")
         return self._unnamed + [known[name] for name in names]
 
-    def _place_of(self, slot: int, start: int) -> int:
-        """The place of a score or distance; the comma before the first one is at ``start``. Dicts do not count."""
-        commas = re.compile(_DICT.pattern + rb"|(,[ \t\r]*)").finditer(self._data, start)
-        return next(islice((comma for comma in commas if comma[2] is not None), slot, None)).end()
+    def _fault(self, reason: str) -> InputError:
+        """The error for the arc that is being read."""
+        return self._source.fault(0, f"arc {len(self._edges) + 1}: {reason}")
 
-    def _fault(self, place: int, expected: str) -> InputError:
-        """The error for a breach of the grammar at this place of the line."""
-        text = self._source.text(0, self._data)
-        character = len(self._data[:place].decode())
+    def _misplaced(self, expected: str) -> InputError:
+        """The error for what is found here."""
+        text = self._source.text(0, self._line)
+        character = len(self._line[: self._place].decode())
         found = text[character:].strip()[:20]
         got = f"before {found!r}" if found else "where the line ends (is it cut off?)"
         return self._source.fault(0, f"{expected} at character {character + 1}, {got}")
@@ -224,24 +187,23 @@ class _Lattice:
         edges, source = self._edges, self._source
         for arc, (head, tail) in enumerate(zip(edges.heads, edges.tails, strict=True), start=1):
             if head > self._nodes:
-                reason = f"over {head - tail} nodes, but the lattice ends at node {self._nodes}"
-                raise source.fault(0, f"arc {arc} leads from node {tail} {reason}")
+                reason = f"leads from node {tail} over {head - tail} nodes, but the lattice ends at node {self._nodes}"
+                raise source.fault(0, f"arc {arc}: {reason}")
         refuse_clashes(source, edges.names.texts, len(self._unnamed))
-        edges.words.texts = [self._unescaped(word) for word in edges.words.texts]
+        edges.words.texts = [self._unescaped(text) for text in edges.words.texts]
         edges.add(0, [], [], [], [])
         options = replace(options, drop=(NOT_OUTPUT if options.drop is None else options.drop) | {""})
         where = partial(source.at, 0)
         return edges.forest(options, vocabulary, nodes=self._nodes + 1, root=self._nodes, where=where)
 
-    def _unescaped(self, word: str) -> str:
-        """A word with its backslashes resolved: Moses protects characters, and Python writes code points with them."""
-        if "\\" in word:
-            try:
-                word = _ESCAPE.sub(lambda match: chr(int(match[1][1:], 16)) if len(match[1]) > 1 else match[1], word)
-            except (ValueError, OverflowError):
-                raise self._source.fault(0, f"{shown(word)} has an escape that is no character") from None
-            if not is_text(word):
-                raise self._source.fault(0, f"{shown(word)} has {LONE_SURROGATE}")
-        if any(blank in word for blank in " \t\r\n"):
-            raise self._source.fault(0, f"the word {shown(word)} has white space in it; expected one word an arc")
-        return word
+    def _unescaped(self, text: str) -> str:
+        """A text with its backslashes resolved: Moses protects characters, and Python writes code points with them."""
+        try:
+            text = _ESCAPE.sub(lambda match: chr(int(match[1][1:], 16)) if len(match[1]) > 1 else match[1], text)
+        except (ValueError, OverflowError):
+            raise self._source.fault(0, f"{shown(text)} has an escape that is no character") from None
+        if not is_text(text):
+            raise self._source.fault(0, f"{shown(text)} has {LONE_SURROGATE}")
+        if any(blank in text for blank in " \t\r\n"):
+            raise self._source.fault(0, f"{shown(text)} has white space in it; expected none in a word or name")
+        return text

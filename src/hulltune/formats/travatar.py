@@ -103,7 +103,9 @@ class _Hypergraph:
         members = self._faults.members(edge, ("head", "tails", "trg", "features"))
         columns, values = self._features(members.get("features"))
         tails = self._faults.items(members, "tails")
-        tails[:] = map(self._identity, tails)
+        for slot, tail in enumerate(tails):
+            if type(tail) is not int or not 0 <= tail <= HUGE:
+                tails[slot] = self._identity(tail)
         labels = self._labels(self._faults.items(members, "trg"), len(tails))
         self.edges.add(self._identity(members.get("head")), tails, labels, columns, values)
 
@@ -117,13 +119,9 @@ class _Hypergraph:
         """The columns and values of an edge."""
         if features is None:
             return [], []
-        members = self._faults.members(features, ())
+        members = self._faults.members(features, dict(features) if isinstance(features, tuple) else ())
         if "" in members:
             raise self._faults.fault("a feature name is empty")
-        if len(members) < len(features):
-            names = [name for name, _ in features]
-            twice = next(name for slot, name in enumerate(names) if name in names[:slot])
-            raise self._faults.fault(f"feature {shown(twice)} occurs twice")
         values = list(members.values())
         if not are_finite(values):
             raise self._faults.not_finite(list(members), values)
