@@ -74,11 +74,21 @@ def test_sparse_tuples(file: Path) -> None:
     assert {words for words, _ in forest_paths(everything)} == {("1",), ("9",)}
 
 
-def test_sparse_tuples_with_large_keys_stay_sparse(file: Path) -> None:
+def test_sparse_tuples_with_large_keys_have_the_features_that_occur(file: Path) -> None:
     forest = binary(file, binary_fst("tropicalsparsetuple", tuple_states({2_000_000_000: 0.5, 300: 1.0})))
-    assert isinstance(forest.features, SparseFeatures)
     assert forest.feature_names == ("f2", "f300", "f2000000000")
     assert forest_paths(forest) == {((), ((-8.0, 0, 0),)): 1, (("9",), ((0, -1.0, -0.5), (-8.0, 0, 0))): 1}
+
+
+def test_many_features_of_sparse_tuples_stay_sparse(file: Path) -> None:
+    states = [BinaryState(sparse_tuple({}, INFINITY)) for _ in range(100)] + [BinaryState(sparse_tuple({}))]
+    for number, state in enumerate(states[:-1]):
+        costs = {10 * number + key: 0.5 + key for key in (1, 2, 3)}
+        state.arcs.append(BinaryArc(7, sparse_tuple(costs), number + 1))
+    forest = binary(file, binary_fst("tropicalsparsetuple", states))
+    assert isinstance(forest.features, SparseFeatures)
+    assert len(forest.feature_names) == 300
+    assert forest.features.toarray()[1, :4].tolist() == [-1.5, -2.5, -3.5, 0]
 
 
 @pytest.mark.parametrize("aligned", [False, True])
