@@ -79,7 +79,7 @@ browser:         ## a Chromium for the tests of reports, by apt where possible; 
 same-results: kernels  ## all command lines whose answers are recorded, also those that take long
 	HULLTUNE_SAME_RESULTS=all $(BIN)/pytest tests/results
 
-exactness: kernels  ## envelopes against exact arithmetic, in bulk: an hour or two (docs/theory.md)
+exactness: kernels  ## the segments that rounding adds to envelopes, on the shared sets (docs/theory.md)
 	$(BIN)/python -m tests.exactness
 
 soak: kernels   ## bad days in bulk: fuzzed inputs, kills, full disks; an hour (docs/reliability.md)

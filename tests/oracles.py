@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from hulltune import Corpus, EdgeScorer, Forest
 from hulltune.data.forest import feature_vector
+from hulltune.geometry.hulls import rounded
 
 Line: TypeAlias = tuple[Fraction, Fraction]
 Derivation: TypeAlias = tuple[int, ...]
@@ -65,6 +66,40 @@ def edge_lines(data: Forest | Corpus, origin: object, direction: object, sentenc
     intercepts = [Fraction(value) * Fraction(2) ** int(exponents[0, 0]) for value in scores[0].tolist()]
     slopes = [Fraction(value) * Fraction(2) ** int(exponents[1, 0]) for value in scores[1].tolist()]
     return list(zip(slopes, intercepts, strict=True))
+
+
+def decimal_lines(forest: Forest, origin: object, direction: object) -> list[Line]:
+    """The exact line of every edge, from the decimals that features and weights are written as: (slope, intercept)."""
+    weights = [feature_vector(each, forest.feature_names, "weights").tolist() for each in (direction, origin)]
+    rows = [[Fraction(str(value)) for value in row] for row in forest.features.toarray().tolist()]
+    slopes, intercepts = (
+        [sum((Fraction(str(w)) * f for w, f in zip(each, row, strict=True)), Fraction(0)) for row in rows]
+        for each in weights
+    )
+    return list(zip(slopes, intercepts, strict=True))
+
+
+def enumerated_envelope(
+    forest: Forest, lines: list[Line], low: float = -math.inf, high: float = math.inf
+) -> list[tuple[float, Derivation, Line]]:
+    """The left end of each segment, correctly rounded, its winner and its line, from all derivations one by one.
+
+    Segments that have no double between their ends are left out.
+    """
+    every = list(derivations(forest))
+    sums = [
+        (sum((lines[e][0] for e in edges), Fraction(0)), sum((lines[e][1] for e in edges), Fraction(0)))
+        for edges in every
+    ]
+    found: list[tuple[float, Derivation, Line]] = []
+    for left, winner in brute_force_envelope(sums, low, high):
+        start = rounded(left)
+        if found and start >= high:
+            break
+        if found and start <= found[-1][0]:
+            start = found.pop()[0]
+        found.append((start, every[winner], sums[winner]))
+    return found
 
 
 def brute_force_envelope(

@@ -10,24 +10,41 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune import Corpus, Envelope, Forest, decode, envelope
+from hulltune import Corpus, Envelope, Forest, decode, envelope, kbest, rerank
+from hulltune.metrics import get_metric
+from hulltune.search.problem import Problem
 from tests.oracles import derivations, edge_lines
-from tests.strategies import counts, forests, reals, vectors
+from tests.strategies import counts, forests, lists, reals, vectors
+
+few_values = st.integers(-1, 1).map(float)
+tied = st.one_of(
+    lists(elements=few_values), forests(elements=few_values), forests(elements=few_values, max_arity=1, max_nodes=7)
+)
+eighths = st.integers(-64, 64).map(lambda n: n / 8)
 
 
-@settings(max_examples=200, deadline=None)
-@given(forests(elements=counts), vectors(3, counts), vectors(3, counts), st.integers(-64, 64).map(lambda n: n / 8))
-def test_decoding_gives_the_winner_of_the_segment(
-    forest: Forest, origin: list[float], direction: list[float], eta: float
-) -> None:
-    """What the surface predicts is what decoding gives; small integers and eighths, so that weights are exact too."""
+@settings(max_examples=300, deadline=None)
+@given(tied, vectors(3, counts), vectors(3, counts), eighths)
+def test_one_rule_breaks_all_ties(forest: Forest, origin: list[float], direction: list[float], eta: float) -> None:
+    """Of derivations with equal scores the first wins: from the root down, the first edge. Lists, lattices and
+    hypergraphs full of ties, decoded inside a segment: what the surface predicts is what decoding gives.
+    """
     found = envelope(forest, origin, direction)
     if not len(found) or eta in found.breakpoints:
         return
     weights = np.array(origin) + eta * np.array(direction)
-    decoded = decode(Corpus.pack([forest]), weights).envelope(0)
-    assert tuple(decoded.edges(0)) == tuple(found.edges(found.index_at(eta)))
+    scores = forest.features.toarray() @ weights  # whole eighths
+    ranked = sorted(derivations(forest), key=lambda edges: (-sum(scores[list(edges)]), edges))
+    winner = found[found.index_at(eta)]
+    decoded = decode(forest, weights).envelope(0)
+    assert winner.edges == decoded[0].edges == ranked[0]
     assert decoded.at(0.0) == found.at(eta)
+    assert [each.edges for each in kbest(forest, weights, 20)[0]] == ranked[:20]
+    assert list(rerank(forest, weights.tolist())) == [" ".join(winner.tokens)]
+    problem = Problem(Corpus.pack([forest]), get_metric("wer"), [("a",)])
+    (surface,) = problem.search(np.array(origin), np.array([direction]), np.array([[-np.inf, np.inf]]))
+    place = int(np.searchsorted(surface.lefts, eta, side="right")) - 1
+    assert problem.outputs.text(int(surface.outputs[place])) == " ".join(winner.tokens)
 
 
 @settings(max_examples=200, deadline=None)

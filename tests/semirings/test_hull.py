@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import operator
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -116,6 +117,42 @@ def test_many_derivations_with_equal_sums_are_one_point() -> None:
 def test_the_canonical_form_is_asserted(points: Points) -> None:
     with pytest.raises(AssertionError, match="not a canonical lower hull"):
         Hull(tuple(points))
+
+
+exact_numbers = st.one_of(st.integers(-(10**40), 10**40), st.fractions(max_denominator=10**6), st.integers(-3, 3))
+exact_points = st.lists(st.tuples(exact_numbers, exact_numbers), max_size=5)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(exact_points, min_size=3, max_size=3))
+def test_the_laws_hold_for_exact_numbers_of_any_size(sets: list[Points]) -> None:
+    check_axioms(HullSemiring(), map(Hull.from_points, sets), equal=operator.eq)
+
+
+@given(exact_points, exact_points, st.fractions())
+def test_hulls_of_exact_numbers_are_exact_functions(a: Points, b: Points, eta: Fraction) -> None:
+    f, g = Hull.from_points(a), Hull.from_points(b)
+    if a and b:
+        assert (f + g)(eta) == max(f(eta), g(eta)) == max(eta * x - y for x, y in a + b)
+        assert (f * g)(eta) == f(eta) + g(eta)
+    for hull in (f, g, f + g, f * g):
+        for place, (before, after) in zip(hull.breakpoints, pairwise(hull.lines), strict=True):
+            assert before[0] * place + before[1] == after[0] * place + after[1] == hull(place)
+
+
+@given(st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=1))
+def test_whole_numbers_and_doubles_have_the_same_hull(points: list[tuple[int, int]]) -> None:
+    exact, doubles = Hull.from_points(points), Hull.from_points([(float(x), float(y)) for x, y in points])
+    assert exact == doubles
+    assert [float(place) for place in exact.breakpoints] == list(doubles.breakpoints)
+    assert all(isinstance(number, int) for point in exact.points for number in point)
+    assert Hull.from_points(np.array(points)) == exact
+
+
+def test_fractions_and_doubles_do_not_mix() -> None:
+    third, half = Hull(((Fraction(1, 3), 0),)), Hull(((0.5, 0.0),))
+    with pytest.raises(AssertionError, match="not a canonical lower hull"):
+        third + half
 
 
 def test_only_finite_points() -> None:

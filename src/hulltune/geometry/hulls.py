@@ -5,6 +5,8 @@ strict left turn. So no point is repeated, none lies on a segment between others
 other only the lowest remains. Equal hulls have equal chains. The line η·m + b is dual to the point (m, −b):
 the lower hull of the points is the upper envelope of the lines, and the slopes of the hull's edges are the
 envelope's breakpoints.
+
+Coordinates are doubles, or exact numbers (int, Fraction), of which everything here is exact.
 """
 
 from __future__ import annotations
@@ -16,15 +18,16 @@ from heapq import merge
 from itertools import pairwise
 
 from hulltune.errors import InputError
-from hulltune.geometry.predicates import Point, orientation, turn
+from hulltune.geometry.predicates import Number, Point, orientation, turn
 
 Chain = tuple[Point, ...]
 
 
 def is_chain(points: Sequence[Point]) -> bool:
-    """Whether the points are finite and a lower hull in canonical form, O(n)."""
+    """Whether the points are finite, of one kind of numbers, and a lower hull in canonical form, O(n)."""
     return (
-        all(math.isfinite(x) and math.isfinite(y) for x, y in points)
+        all(is_finite(x) and is_finite(y) for x, y in points)
+        and (are_exact(points) or are_doubles(points))
         and all(p[0] < q[0] for p, q in pairwise(points))
         and all(orientation(p, q, r) > 0 for p, q, r in zip(points, points[1:], points[2:], strict=False))
     )
@@ -43,34 +46,37 @@ def union(a: Chain, b: Chain) -> Chain:
 def minkowski(a: Chain, b: Chain) -> Chain:
     """The lower hull of {p + q}: merge the two edge sequences by slope, O(|a| + |b|).
 
-    The result has at most |a| + |b| − 1 points. Where sums of coordinates are exact (see grid.py) so is the
-    result; elsewhere each coordinate is rounded once, and a point that rounding has moved off the hull is
-    dropped.
+    The result has at most |a| + |b| − 1 points. Where sums of coordinates are exact (of exact numbers, or on a grid:
+    grid.py) so is the result; elsewhere each coordinate is rounded once, and a point that rounding has moved off the
+    hull is dropped.
     """
     return _monotone_chain(_merged_edges(a, b)) if a and b else ()
 
 
-def support(chain: Chain, eta: float) -> int:
+def support(chain: Chain, eta: Number) -> int:
     """The index of the point with the largest η·x − y; at a breakpoint, the right one. O(log n), exact.
 
     At η = ±inf the last and the first point win: the extreme slope (and of equal slopes the best intercept,
     the only one that a chain keeps).
     """
-    if math.isinf(eta):
+    if eta in (math.inf, -math.inf):
         return len(chain) - 1 if eta > 0 else 0
     low, high = 0, len(chain) - 1
+    eta = Fraction(eta)
     while low < high:
         middle = (low + high) // 2
+        (x, y), (next_x, next_y) = chain[middle], chain[middle + 1]
         # The edge from middle to middle + 1 rises by at most η: the right end is at least as good.
-        if turn(chain[middle], chain[middle + 1], (0.0, 0.0), (1.0, eta)) >= 0:
+        if Fraction(next_y) - Fraction(y) <= eta * (Fraction(next_x) - Fraction(x)):
             low = middle + 1
         else:
             high = middle
     return low
 
 
-def edge_slopes(chain: Chain) -> list[float]:
-    """The slopes of the hull's edges, correctly rounded: the breakpoints of the envelope, in order, O(n).
+def edge_slopes(chain: Chain) -> list[Number]:
+    """The slopes of the hull's edges, which are the breakpoints of the envelope, in order: of exact numbers as
+    fractions, of doubles correctly rounded. O(n).
 
     The exact slopes strictly increase. Two slopes closer than doubles can tell round to the same double; a slope
     beyond their range rounds to ±inf.
@@ -80,10 +86,37 @@ def edge_slopes(chain: Chain) -> list[float]:
 
 def dual(pair: Point) -> Point:
     """The dual point (m, −b) of the line η·m + b, and back: the map is its own inverse. −0.0 becomes 0.0."""
-    return (pair[0] + 0.0, 0.0 - pair[1])
+    return (pair[0] + 0, 0 - pair[1])
 
 
-def upper_envelope(lines: Iterable[Point]) -> tuple[list[Point], list[float]]:
+def are_exact(points: Iterable[Point]) -> bool:
+    """Whether all coordinates are exact numbers."""
+    return not any(isinstance(coordinate, float) for point in points for coordinate in point)
+
+
+def are_doubles(points: Iterable[Point]) -> bool:
+    """Whether all coordinates are doubles, or whole numbers that doubles hold."""
+    return all(
+        isinstance(coordinate, float) or (isinstance(coordinate, int) and abs(coordinate) <= 2**53)
+        for point in points
+        for coordinate in point
+    )
+
+
+def is_finite(number: Number) -> bool:
+    """Whether a number is neither infinite nor NaN; fractions may be larger than any double."""
+    return not isinstance(number, float) or math.isfinite(number)
+
+
+def rounded(number: Number) -> float:
+    """The double nearest to a number: ±inf beyond the largest."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def upper_envelope(lines: Iterable[Point]) -> tuple[list[Point], list[Number]]:
     """The lines (slope, intercept) that win somewhere, by slope, and their breakpoints, O(n log n)."""
     chain = lower_hull(map(dual, lines))
     return [dual(point) for point in chain], edge_slopes(chain)
@@ -121,14 +154,12 @@ def _merged_edges(a: Chain, b: Chain) -> Iterator[Point]:
 
 def _sum(p: Point, q: Point) -> Point:
     x, y = p[0] + q[0], p[1] + q[1]
-    if not (math.isfinite(x) and math.isfinite(y)):
+    if not (is_finite(x) and is_finite(y)):
         raise InputError(f"the sum of the points {p} and {q} is beyond the range of doubles: scale the values down")
     return (x, y)
 
 
-def _slope(p: Point, q: Point) -> float:
+def _slope(p: Point, q: Point) -> Number:
     rise = Fraction(q[1]) - Fraction(p[1])
-    try:
-        return float(rise / (Fraction(q[0]) - Fraction(p[0])))
-    except OverflowError:
-        return math.inf if rise > 0 else -math.inf
+    slope = rise / (Fraction(q[0]) - Fraction(p[0]))
+    return slope if are_exact((p, q)) else rounded(slope)

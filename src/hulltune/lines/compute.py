@@ -38,16 +38,20 @@ def envelope(
     *,
     interval: tuple[float, float] = (-math.inf, math.inf),
     method: str = "auto",
+    exact: bool = False,
 ) -> Envelope:
     """The upper envelope of all derivations of ``forest`` along w = origin + η · direction, for η in ``interval``.
 
     ``origin`` and ``direction`` are vectors in the order of ``forest.feature_names``, or mappings from feature names.
-    Methods, all exact and equal in their results:
+    Methods, all equal in their results, in which each edge's score is rounded once (docs/theory.md):
 
     - "scan": for n-best lists; three SIMD scans, then a few steps for each hypothesis that is left.
     - "lanes": parametric search by Viterbi passes, at most 2h − 1 evaluations for h segments (2 for one).
     - "hull": the inside algorithm under the convex hull semiring.
     - "auto": "scan" for lists, "lanes" otherwise (docs/theory.md has the measurements).
+
+    With ``exact`` nothing is rounded but the result: the inside algorithm under the convex hull semiring, over the
+    decimals that weights and features are written as. That is thousands of times as slow.
 
     >>> from hulltune import Forest, envelope
     >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]
@@ -57,6 +61,16 @@ def envelope(
     -inf 0.5 wreck speech
     0.5 inf recognise speech
     """
+    if exact:
+        from hulltune.lines.exact import exact_envelope
+
+        if method != "auto":
+            raise InputError(f"method: exact envelopes have one of their own; leave {method!r} out")
+        ends = tuple(check_intervals(interval, 1)[0].tolist())
+        names = forest.feature_names
+        return exact_envelope(
+            forest, feature_vector(origin, names, "origin"), feature_vector(direction, names, "direction"), ends
+        )
     return envelopes(Corpus.pack([forest]), origin, [direction], interval=interval, method=method, threads=1).envelope(
         0
     )
@@ -167,8 +181,8 @@ def decode(
 ) -> CorpusEnvelopes:
     """The best derivation of every sentence under ``weights``: envelopes of one segment each.
 
-    Ties are broken as everywhere: from the root down, the first edge in the forest's order among equals. Scores are
-    compared exactly (docs/theory.md), so derivations with the same sums of features are equals.
+    Ties are broken as everywhere: from the root down, the first edge in the forest's order among equals (in a list, the
+    first hypothesis).
 
     >>> from hulltune import Forest, decode
     >>> arcs = [(0, 1, "wreck", [-1.0, -3.0]), (0, 1, "recognise", [-2.0, -1.0]), (1, 2, "speech", [-1.0, -1.0])]

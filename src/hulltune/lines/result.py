@@ -32,8 +32,8 @@ class Segment:
 class Envelope:
     """The upper envelope of all derivations of one forest along w = origin + η · direction.
 
-    ``breakpoints`` strictly increase, one fewer than the segments, and are those of exact arithmetic over the features
-    and weights as given, correctly rounded. Slopes increase, but for the rounding of the scores that they are sums of.
+    ``breakpoints`` strictly increase, one fewer than the segments; slopes increase, too. All are exact for the edges'
+    scores, each of which is rounded once (docs/theory.md), or, with ``exact``, for the numbers as they are written.
     A forest without derivations has an envelope without segments. Ties: where derivations share a line, the winner
     takes, from the root down, the first edge in the forest's order; at a breakpoint both neighbours have the same
     score.

@@ -216,10 +216,10 @@ def _draw_hull(
     if not hull.points:
         return
     low, high = view
-    etas = np.array([low, *(eta for eta in hull.breakpoints if low < eta < high), high])
+    etas = np.array([low, *(eta for eta in hull.breakpoints if low < eta < high), high], dtype=np.float64)
     order = 1 if width > 3 else 3
     primal.plot(etas, [hull.at(eta) for eta in etas.tolist()], color=colour, linewidth=width, label=label, zorder=order)
-    points = np.array(hull.points)
+    points = np.array(hull.points, dtype=np.float64)
     dual.plot(points[:, 0], points[:, 1], color=colour, linewidth=width, marker=marker, markersize=6, zorder=order)
 
 

@@ -4,7 +4,9 @@ Over a line w0 + η·v, a derivation with features H scores η·m + b, m = v·H 
 hull of its one line; the inside value of the root is then the upper envelope of all derivations (Dyer 2013).
 
 The laws hold because a hull *is* a function of η, the maximum of its lines: ⊕ is the pointwise maximum, ⊗ the
-pointwise sum. docs/theory.md has the proof.
+pointwise sum. docs/theory.md has the proof. Over whole numbers and fractions they hold without any condition: there the
+segments, winners and breakpoints of a forest are those on paper. It is slow and short, and what all faster code is
+compared with.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+from numbers import Integral
 from typing import ClassVar
 
 from hulltune.errors import InputError
@@ -20,12 +24,13 @@ from hulltune.geometry.hulls import (
     dual,
     edge_slopes,
     is_chain,
+    is_finite,
     lower_hull,
     minkowski,
     support,
     union,
 )
-from hulltune.geometry.predicates import Point
+from hulltune.geometry.predicates import Number, Point
 from hulltune.semirings.base import Semiring
 
 
@@ -38,13 +43,16 @@ class Hull:
     ``from_lines``.
 
     ``a + b`` is a ⊕ b, the hull of the union, at most |a| + |b| points; ``a * b`` is a ⊗ b, the hull of the
-    Minkowski sum, at most |a| + |b| − 1 points; both in linear time. Orientation tests are exact for all
-    doubles; sums are on grid-snapped values (geometry/grid.py), and only there do the laws hold to the bit.
+    Minkowski sum, at most |a| + |b| − 1 points; both in linear time. Coordinates are exact numbers (int, Fraction), or
+    doubles: then orientation tests are exact, and sums are where values are snapped to a grid (geometry/grid.py); only
+    there do the laws hold to the bit.
 
     >>> from hulltune.semirings import Hull
     >>> a, b = Hull.from_lines([(-1.0, 0.0), (1.0, 0.0)]), Hull.from_lines([(0.0, 2.0)])
     >>> (a + b), (a * b)
     (Hull(points=((-1.0, 0.0), (0.0, -2.0), (1.0, 0.0))), Hull(points=((-1.0, -2.0), (1.0, -2.0))))
+    >>> Hull.from_lines([(-1, 0), (2, 1)]).breakpoints
+    (Fraction(-1, 3),)
     """
 
     points: Chain = ()
@@ -55,7 +63,7 @@ class Hull:
 
     @classmethod
     def from_points(cls, points: Iterable[Point]) -> Hull:
-        """The lower hull of any finite points, O(n log n)."""
+        """The lower hull of any finite points, exact if all coordinates are whole numbers or fractions, O(n log n)."""
         return cls(lower_hull(_finite(points)))
 
     @classmethod
@@ -69,11 +77,13 @@ class Hull:
         return tuple(map(dual, self.points))
 
     @property
-    def breakpoints(self) -> tuple[float, ...]:
-        """The points at which one line takes over from the line before it, correctly rounded: one fewer than lines."""
+    def breakpoints(self) -> tuple[Number, ...]:
+        """The points at which one line takes over from the line before it, one fewer than lines: fractions of exact
+        numbers, and correctly rounded of doubles.
+        """
         return tuple(edge_slopes(self.points))
 
-    def winner(self, eta: float) -> Point:
+    def winner(self, eta: Number) -> Point:
         """The highest line (slope, intercept) at η, ±inf included; at a breakpoint the steeper. O(log n)."""
         if not self.points:
             raise InputError("the empty hull has no winner: there is no derivation")
@@ -81,7 +91,7 @@ class Hull:
             raise InputError("eta is NaN, expected a number or ±inf")
         return dual(self.points[support(self.points, eta)])
 
-    def at(self, eta: float) -> float:
+    def at(self, eta: Number) -> Number:
         """The value of the envelope at η, which is that of the winning line; −inf for the empty hull. O(log n)."""
         if not self.points:
             return -math.inf
@@ -101,7 +111,7 @@ class Hull:
 
 
 class HullSemiring(Semiring[Hull]):
-    """The hull of the union as ⊕, the hull of the Minkowski sum as ⊗; exact on grid-snapped values."""
+    """The hull of the union as ⊕, the hull of the Minkowski sum as ⊗; exact over exact numbers and values on a grid."""
 
     name = "hull"
     commutative = True
@@ -116,7 +126,7 @@ class HullSemiring(Semiring[Hull]):
     @property
     def one(self) -> Hull:
         """The point (0, 0): 0 everywhere."""
-        return Hull(((0.0, 0.0),))
+        return Hull(((0, 0),))
 
     def plus(self, a: Hull, b: Hull) -> Hull:
         """The hull of the union."""
@@ -132,9 +142,19 @@ class HullSemiring(Semiring[Hull]):
 
 
 def _finite(pairs: Iterable[Point]) -> list[Point]:
-    """The pairs as floats (−0.0 as 0.0), or an error that names the first that is not finite."""
+    """The pairs as exact numbers if all are, else as floats (−0.0 as 0.0); or an error that names the first that is not
+    finite.
+    """
+    pairs = list(pairs)
+    if all(isinstance(number, (Integral, Fraction)) for pair in pairs for number in pair):
+        return [(_plain(x), _plain(y)) for x, y in pairs]
     checked = [(float(x) + 0.0, float(y) + 0.0) for x, y in pairs]
     for number, pair in enumerate(checked):
-        if not (math.isfinite(pair[0]) and math.isfinite(pair[1])):
+        if not (is_finite(pair[0]) and is_finite(pair[1])):
             raise InputError(f"pair {number} is {pair}, expected two finite numbers")
     return checked
+
+
+def _plain(number: Number) -> Number:
+    """An exact number as Python's own: NumPy's overflow."""
+    return number if isinstance(number, Fraction) else int(number)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hulltune.arrays import Floats
+from hulltune.geometry.hulls import are_doubles, are_exact
 from hulltune.kernels.forests.hull import hull_inside
 from hulltune.kernels.scores.exact import FAR
 from hulltune.kernels.scores.magnitudes import magnitudes
@@ -22,17 +23,21 @@ MOST = 2.0**51  # grid units that a derivation may sum to: the exact range of th
 def inside_hull(forest: Forest, weights: Sequence[Hull]) -> list[Hull] | None:
     """The hull of each node, equal to that of the generic algorithm; None where only that algorithm can compute it.
 
-    That is so where an edge carries no line or several, or where sums of derivations are not exact in doubles.
+    That is so where an edge carries no line or several, where numbers are exact already, or where sums of derivations
+    are not exact in doubles.
     """
     from hulltune.semirings.hull import Hull
 
     if any(len(weight) != 1 for weight in weights):
         return None
-    points = np.array([weight.points[0] for weight in weights], dtype=np.float64).reshape(-1, 2).T
-    lines = np.stack([points[0], -points[1]])
-    units = np.array([_unit(row) for row in lines])
+    lines = [weight.points[0] for weight in weights]
+    if are_exact(lines) or not are_doubles(lines):
+        return None
+    x, y = np.array(lines, dtype=np.float64).reshape(-1, 2).T
+    rows = np.stack([x, -y])
+    units = np.array([_unit(row) for row in rows])
     with np.errstate(over="ignore"):
-        scaled = np.ascontiguousarray(lines / units[:, None])
+        scaled = np.ascontiguousarray(rows / units[:, None])
     whole = np.array([0, forest.nodes], dtype=np.int64)
     bounds = magnitudes(whole, forest.edge_offsets, forest.tail_offsets, forest.tails, scaled)
     if not np.all(bounds <= MOST):
