@@ -36,7 +36,7 @@ def test_a_result_is_read_as_it_was_written(tmp_path: Path, record: dict[str, An
     "change",
     [
         put("score", value="1"), put("score", value=None), put("score", value=True), put("weights", value=[1]),
-        put("weights", "f0", value="x"), put("weights", "f0", value=[1.0]), put("start", value={}),
+        put("weights", "f0", value="x"), put("weights", "f0", value=[1.0]),
         put("metric", value=1), put("higher_is_better", value=1), put("seed", value=1.5), put("gain", "low", value="x"),
         put("gain", value=[1, 2]), put("heldout", "gain", "samples", value=None), put("heldout", "score", value="9"),
         put("replicates", "scores", value=["x"]), put("replicates", "seeds", value=1), put("without", value={"f0": {}}),
@@ -49,4 +49,10 @@ def test_values_of_the_wrong_kind(tmp_path: Path, record: dict[str, Any], change
     change(changed)
     (tmp_path / "r.json").write_text(json.dumps(changed))
     with pytest.raises(InputError, match=r"r.json: not a result; a field has a value of the wrong kind"):
+        TuneResult.load(tmp_path / "r.json")
+
+
+def test_weights_without_a_start_are_no_result(tmp_path: Path, record: dict[str, Any]) -> None:
+    (tmp_path / "r.json").write_text(json.dumps({**record, "start": {}}))
+    with pytest.raises(InputError, match=r"r.json: not a result; weights and start have other names"):
         TuneResult.load(tmp_path / "r.json")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -37,10 +37,8 @@ def save_record(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def load_record(
-    path: str | os.PathLike[str], kind: str, what: str, made: type[T], build: Callable[[dict[str, Any]], T]
-) -> T:
-    """The dataclass ``made`` in a file, as ``build`` makes it of the fields. Messages call it ``what``."""
+def load_record(path: str | os.PathLike[str], kind: str, what: str, made: type[T]) -> T:
+    """The dataclass ``made`` in a file, with all values of the types of its fields. Messages call it ``what``."""
     file = os.fspath(path)
     with open_bytes(path) as stream:
         data = stream.read()
@@ -55,36 +53,32 @@ def load_record(
     for name in (*(name for name in known if name not in record), *(name for name in record if name not in known)):
         raise InputError(f"{file}: not {what} of this version; {'expected' if name in known else 'got'} {name!r} in it")
     try:
-        result = build(record)
-        _check_fields(result)
-        return result
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return cast(T, _typed(record, made))
+    except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{file}: not {what}; a field has a value of the wrong kind ({error})") from None
 
 
-def _check_fields(record: Any) -> None:
-    """Raise ValueError unless every field of a dataclass, and of those in it, has a value of its type."""
-    hints = get_type_hints(type(record))
-    for name in (field.name for field in dataclasses.fields(record)):
-        if not _is_of(getattr(record, name), hints[name]):
-            raise ValueError(f"{name} is {shown(getattr(record, name))}")
-
-
-def _is_of(value: Any, hint: Any) -> bool:
-    """Whether a value from JSON is of a type: a simple one, or made of others."""
+def _typed(value: Any, hint: Any, name: str = "the record") -> Any:
+    """A value from JSON as one of this type: objects become dataclasses, lists tuples. ValueError, which tells the
+    ``name`` of the field, if it is none.
+    """
     origin, parts = get_origin(hint), get_args(hint)
     if hint is Any:
-        return True
+        return value
     if origin in (Union, UnionType):
-        return any(_is_of(value, part) for part in parts)
-    if hint is float or hint is int:
-        return isinstance(value, (int, float) if hint is float else int) and not isinstance(value, bool)
-    if origin is tuple and parts[-1:] != (...,):
-        return isinstance(value, tuple) and len(value) == len(parts) and all(map(_is_of, value, parts))
-    if origin is not None and issubclass(origin, Mapping):
-        return isinstance(value, Mapping) and all(_is_of(k, parts[0]) and _is_of(v, parts[1]) for k, v in value.items())
-    if origin is not None:
-        return isinstance(value, (tuple, list)) and all(_is_of(each, parts[0]) for each in value)
-    if dataclasses.is_dataclass(hint) and isinstance(value, cast(type, hint)):
-        _check_fields(value)
-    return value is None if hint is None else isinstance(value, hint)
+        if value is None and type(None) in parts:
+            return None
+        return _typed(value, next(part for part in parts if part is not type(None)), name)
+    if dataclasses.is_dataclass(hint) and isinstance(value, dict):
+        hints = get_type_hints(hint)
+        return cast(type, hint)(**{own: _typed(each, hints[own], own) for own, each in value.items()})
+    if origin is not None and issubclass(origin, Mapping) and isinstance(value, dict):
+        return {key: _typed(each, parts[1], name) for key, each in value.items()}
+    if origin is tuple and isinstance(value, list):
+        kinds = [parts[0]] * len(value) if parts[-1] is ... else parts
+        if len(kinds) == len(value):
+            return tuple(_typed(each, kind, name) for each, kind in zip(value, kinds, strict=True))
+    simple = (int, float) if hint is float else hint
+    if origin is None and isinstance(value, simple) and (hint is bool or not isinstance(value, bool)):
+        return value
+    raise ValueError(f"{name} is {shown(value)}")

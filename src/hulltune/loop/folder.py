@@ -64,7 +64,7 @@ class RunFolder:
                 raise InputError(f"{self.path}: neither an empty folder nor that of a run; name another folder")
             return State(settings)
         try:
-            state = load_record(file, FORMAT, "the state of a run", State, _state)
+            state = load_record(file, FORMAT, "the state of a run", State)
         except InputError as error:
             raise InputError(f"{error}; name another folder") from None
         if not state.iterations and self.finished(iteration_name(1)) is None:
@@ -152,12 +152,6 @@ def outputs(folder: Path) -> list[Path]:
 def iteration_name(number: int) -> str:
     """The name of the folder of an iteration."""
     return f"iter-{number:03d}"
-
-
-def _state(data: dict[str, Any]) -> State:
-    iterations = tuple(Iteration(**record) for record in data.pop("iterations"))
-    heldout = {name: (score, empty) for name, (score, empty) in data.pop("heldout").items()}
-    return State(**data, iterations=iterations, heldout=heldout)
 
 
 def _short(value: object) -> str:

@@ -72,7 +72,7 @@ class Cut:
         """The cut of a decoding; None if it was not cut, or the file was not written in full."""
         if not (folder / CUT).exists():
             return None
-        return load_record(folder / CUT, FORMAT, "the pieces of a decoding", Cut, lambda data: Cut(**data))
+        return load_record(folder / CUT, FORMAT, "the pieces of a decoding", Cut)
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ class LoopResult:
     @staticmethod
     def load(path: str | Path) -> LoopResult:
         """Read a result that ``save`` wrote."""
-        return load_record(path, FORMAT, "the result of a loop", LoopResult, _from_dict)
+        return load_record(path, FORMAT, "the result of a loop", LoopResult)
 
 
 @dataclass(frozen=True)
@@ -164,12 +164,6 @@ class LoopProgress:
 def _shares(weights: Mapping[str, float]) -> dict[str, float]:
     total = plain_sum(map(abs, weights.values()))
     return {name: weight / total if total else 0.0 for name, weight in weights.items()}
-
-
-def _from_dict(data: dict[str, Any]) -> LoopResult:
-    heldout = data.pop("heldout")
-    rounds = tuple(Iteration(**record) for record in data.pop("iterations"))
-    return LoopResult(**data, iterations=rounds, heldout=None if heldout is None else HeldOutScores(**heldout))
 
 
 # The result as text for a terminal, and as HTML for a notebook.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 Ends = tuple[float | None, float | None]
 """The two ends of an interval; None for no end."""
@@ -38,9 +37,3 @@ class Certificate:
     def is_optimal(self) -> bool:
         """Whether the value is proven to be the best there is, to the bit; always False for sums that round."""
         return self.gap == 0.0 and self.exact
-
-    @staticmethod
-    def from_dict(data: Mapping[str, Any]) -> Certificate:
-        """A certificate from the dictionary that ``dataclasses.asdict`` made, also after a way through JSON."""
-        ends = {key: {name: tuple(pair) for name, pair in data[key].items()} for key in ("region", "cell")}
-        return Certificate(**{**data, **ends})

@@ -216,49 +216,7 @@ class TuneResult(Drawn):
     @staticmethod
     def load(path: str | Path) -> TuneResult:
         """Read a result that ``save`` wrote."""
-        return load_record(path, FORMAT, "a result", TuneResult, _from_dict)
-
-
-def _from_dict(data: dict[str, Any]) -> TuneResult:
-    if data["weights"].keys() != data["start"].keys():
-        raise ValueError("weights and start have other names")
-    gain, heldout, replicates = data.pop("gain"), data.pop("heldout"), data.pop("replicates")
-    certificate, sensitivity = data.pop("certificate"), data.pop("sensitivity")
-    regularisation = data.pop("regularisation")
-    if regularisation is not None:
-        lists = {key: tuple(value) for key, value in regularisation.items() if isinstance(value, list)}
-        regularisation = Regularisation(**{**regularisation, **lists})
-    if sensitivity is not None:
-        ranges = {name: tuple(ends) for name, ends in sensitivity["ranges"].items()}
-        sensitivity = Sensitivity(**{**sensitivity, "ranges": ranges})
-    if heldout is not None:
-        over_start = heldout["gain_over_start"]
-        heldout = HeldOut(
-            **{
-                **heldout,
-                "gain": Interval(**heldout["gain"]),
-                "gain_over_start": None if over_start is None else Interval(**over_start),
-                "counts": _counts(heldout["counts"]),
-            }
-        )
-    if replicates is not None:
-        lists = {key: tuple(value) for key, value in replicates.items() if isinstance(value, list)}
-        replicates = Replicates(**{**replicates, **lists})
-    return TuneResult(
-        **{
-            **data,
-            "gain": None if gain is None else Interval(**gain),
-            "heldout": heldout,
-            "replicates": replicates,
-            "sensitivity": sensitivity,
-            "regularisation": regularisation,
-            "certificate": None if certificate is None else Certificate.from_dict(certificate),
-            "history": tuple(data["history"]),
-            "others": {name: tuple(pair) for name, pair in data["others"].items()},
-            "counts": _counts(data["counts"]),
-        }
-    )
-
-
-def _counts(data: Mapping[str, Any]) -> dict[str, ErrorCounts]:
-    return {name: ErrorCounts(**counts) for name, counts in data.items()}
+        found = load_record(path, FORMAT, "a result", TuneResult)
+        if found.weights.keys() != found.start.keys():
+            raise InputError(f"{path}: not a result; weights and start have other names")
+        return found
