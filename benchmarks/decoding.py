@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.lists import synthetic
 from benchmarks.timing import interleaved, table, write_json
 from hulltune.metrics import Bleu
-from hulltune.search.shards import HERE
+from hulltune.threads import ALONE
 
 SHAPES = ((1000, 100, 14), (500, 100, 100), (1000, 100, 100))
 """Sentences, hypotheses, features."""
@@ -37,7 +37,7 @@ def measure(sentences: int, hypotheses: int, features: int) -> dict[str, Any]:
         return (rows @ weights).reshape(sentences, hypotheses).argmax(axis=1)
 
     def by_kernel() -> Any:
-        return problem._winners(weights, HERE)
+        return problem._winners(weights, ALONE)
 
     starts = problem.corpus.sentence_edges[:-1]
     assert np.array_equal(by_numpy() + starts, by_kernel()), "the winners differ"

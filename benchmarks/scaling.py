@@ -45,8 +45,7 @@ from hulltune.data.features import DenseFeatures
 from hulltune.data.forest import Forest
 from hulltune.formats import forest_reading
 from hulltune.search.directions import random_directions
-from hulltune.search.shards import runner_of
-from hulltune.threads import available_cpus
+from hulltune.threads import Workers, available_cpus
 from hulltune.tuning.inputs import as_dataset
 
 OUTSIDE = 0.015
@@ -163,7 +162,7 @@ def forest_lines(sizes: Sizes, count: int) -> int:
     problem = Problem.of(forests(sizes.lattices), "bleu")
     lines = np.array(random_directions(16, np.ones(6), np.random.default_rng(1)))
     ends = np.tile([-np.inf, np.inf], (16, 1))
-    found = problem.surfaces(np.ones(6), lines, ends, runner=runner_of(count))
+    found = problem.surfaces(np.ones(6), lines, ends, workers=Workers(count))
     return sum(len(surface.breakpoints) for surface in found)
 
 
@@ -177,7 +176,7 @@ def certify_lists(sizes: Sizes, count: int) -> float:
 def count_statistics(sizes: Sizes, count: int) -> int:
     """The statistics of BLEU of every hypothesis."""
     problem = Problem.of(lists(sizes.sentences), "bleu")
-    return int(problem.rows(np.arange(problem.corpus.edges), runner=runner_of(count)).max())
+    return int(problem.rows(np.arange(problem.corpus.edges), workers=Workers(count)).max())
 
 
 def read_folder(folder: Path, sizes: Sizes, count: int) -> int:
@@ -201,7 +200,7 @@ def arithmetic(count: int) -> None:
         for _ in range(300):
             np.sin(numbers, out=room)
 
-    threads.each(work, range(64), count)
+    threads.Workers(count).map(work, range(64))
 
 
 def memory(count: int) -> None:
@@ -214,7 +213,7 @@ def memory(count: int) -> None:
         np.copyto(target[some], source[some])
 
     for _ in range(4):
-        threads.each(work, range(64), count)
+        threads.Workers(count).map(work, range(64))
 
 
 @cache
@@ -346,7 +345,7 @@ class Meter:
 def metered(meter: Meter) -> Iterator[None]:
     """Do all work in the calling thread, part by part as for many threads, and measure the parts."""
 
-    class Measured(threads._Work[Any, Any]):
+    class Measured(threads.Work[Any, Any]):
         helpers = 0
         begun = False
 
@@ -356,7 +355,7 @@ def metered(meter: Meter) -> Iterator[None]:
                 self._places = meter.parts_of(self._places, self.helpers + own)
             super().help(own=own)
 
-        def is_done(self, seconds: float) -> bool:
+        def is_done(self, seconds: float | None = None) -> bool:
             if not self.begun:  # nobody else would do it
                 self.help()
             return super().is_done(seconds)
@@ -372,8 +371,8 @@ def metered(meter: Meter) -> Iterator[None]:
         def put(self, call: Any) -> None:
             call.__self__.helpers += 1
 
-    kept = threads._Work, threads._pool, forest_reading.PER_PROCESS
-    threads._Work, threads._pool = Measured, Here()  # type: ignore[misc]  # for a while
+    kept = threads.Work, threads._pool, forest_reading.PER_PROCESS
+    threads.Work, threads._pool = Measured, Here()  # type: ignore[misc]  # for a while
     forest_reading.PER_PROCESS = sys.maxsize  # the work of other processes would not be seen
     meter.count()
     meter.job.seconds = 0.0
@@ -381,7 +380,7 @@ def metered(meter: Meter) -> Iterator[None]:
         yield
     finally:
         meter.count()
-        threads._Work, threads._pool, forest_reading.PER_PROCESS = kept  # type: ignore[misc]  # a class is put back
+        threads.Work, threads._pool, forest_reading.PER_PROCESS = kept  # type: ignore[misc]  # a class is put back
 
 
 def outside(job: Job) -> dict[str, Any]:

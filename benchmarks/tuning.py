@@ -43,9 +43,9 @@ from hulltune.search.coordinate import Coordinate
 from hulltune.search.directions import axes, feature_units, random_directions
 from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
-from hulltune.search.shards import HERE
 from hulltune.search.steps import search_lines
 from hulltune.search.strategy import Setting, Strategy
+from hulltune.threads import ALONE
 from hulltune.tuning import Run
 from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.strategies import get_strategy
@@ -98,7 +98,7 @@ class Lines:
 def lines_of_a_climb(problem: Problem, *, places: int = 4) -> Lines:
     """The lines of a default climb from equal weights: all axes and 16 random directions from its first places."""
     setting, rng = Setting.of(problem, Constraints(), None), np.random.default_rng(1)
-    climber = Climber(setting, Policy(), rng, HERE)
+    climber = Climber(setting, Policy(), rng, ALONE)
     first = climber.first_position(setting.first)
     way = islice(chain([first], Climb().climb(climber, first)), places)
     groups, units = setting.constraints.groups, setting.units

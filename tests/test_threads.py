@@ -14,29 +14,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hulltune.threads import Begun, Inbox, each
+from hulltune.threads import Inbox, Workers
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.integers(), max_size=30), st.integers(1, 9))
 def test_answers_come_in_order(parts: list[int], threads: int) -> None:
-    assert each(lambda part: 2 * part, parts, threads) == [2 * part for part in parts]
+    assert Workers(threads).map(lambda part: 2 * part, parts) == [2 * part for part in parts]
 
 
 def test_threads_work_at_once_and_the_calling_one_is_one_of_them() -> None:
     meeting = threading.Barrier(4, timeout=20)
-    names = each(lambda _: (meeting.wait(), threading.current_thread().name)[1], range(4), 4)
+    names = Workers(4).map(lambda _: (meeting.wait(), threading.current_thread().name)[1], range(4))
     assert len(set(names)) == 4
     assert threading.current_thread().name in names
 
 
 def test_one_thread_is_the_calling_one() -> None:
-    assert set(each(lambda _: threading.current_thread().name, range(5), 1)) == {threading.current_thread().name}
+    assert set(Workers(1).map(lambda _: threading.current_thread().name, range(5))) == {threading.current_thread().name}
 
 
 def test_calls_may_be_nested_beyond_the_number_of_threads() -> None:
     def sums(depth: int) -> int:
-        return 1 if depth == 0 else sum(each(sums, [depth - 1] * 4, 4))
+        return 1 if depth == 0 else sum(Workers(4).map(sums, [depth - 1] * 4))
 
     assert sums(4) == 4**4
 
@@ -44,7 +44,7 @@ def test_calls_may_be_nested_beyond_the_number_of_threads() -> None:
 def test_many_threads_may_call_at_once() -> None:
     found: list[int] = []
     asking = [
-        threading.Thread(target=lambda k=k: found.append(sum(each(lambda part: k * part, range(100), 3))))
+        threading.Thread(target=lambda k=k: found.append(sum(Workers(3).map(lambda part: k * part, range(100)))))
         for k in range(8)
     ]
     for thread in asking:
@@ -67,20 +67,20 @@ def test_the_error_of_the_first_part_is_raised_when_nobody_works_any_more() -> N
             raise ValueError(f"part {part}")
 
     with pytest.raises(ValueError, match="part 0"):
-        each(work, range(1000), 4)
+        Workers(4).map(work, range(1000))
     assert not working
     assert len(begun) < 20  # the others are not begun
-    assert each(lambda part: part, range(9), 4) == list(range(9))
+    assert Workers(4).map(lambda part: part, range(9)) == list(range(9))
 
 
 def test_a_work_in_the_background_is_waited_for() -> None:
     going_on = threading.Event()
-    work = Begun(lambda part: going_on.wait(20) and part, range(5), 2)
+    work = Workers(1).begin(lambda part: going_on.wait(20) and part, range(5), 2)
     assert not work.is_done(0.01)
     going_on.set()
     assert work.is_done(20.0)
     assert work.answers() == [0, 1, 2, 3, 4]
-    failing = Begun(lambda part: 1 // part, [1, 0, 1])
+    failing = Workers(1).begin(lambda part: 1 // part, [1, 0, 1])
     assert failing.is_done(20.0)
     with pytest.raises(ZeroDivisionError):
         failing.answers()
@@ -88,8 +88,8 @@ def test_a_work_in_the_background_is_waited_for() -> None:
 
 def test_works_in_the_background_find_threads_beside_busy_ones() -> None:
     done = threading.Event()
-    busy = [Begun(lambda _: done.wait(20), range(2), 2, threads=3) for _ in range(3)]
-    last = Begun(lambda _: done.set(), [None])
+    busy = [Workers(3).begin(lambda _: done.wait(20), range(2), 2) for _ in range(3)]
+    last = Workers(1).begin(lambda _: done.set(), [None])
     assert last.is_done(20.0)
     assert all(work.is_done(20.0) for work in busy)
 
@@ -99,9 +99,9 @@ def test_a_thread_without_a_part_helps_within_the_others() -> None:
     together = threading.Barrier(2)
 
     def work(part: int) -> list[int]:
-        return [] if part == 0 else each(lambda _: together.wait(20), range(2), 2)
+        return [] if part == 0 else Workers(2).map(lambda _: together.wait(20), range(2))
 
-    begun = Begun(work, range(2), 2, threads=2)
+    begun = Workers(2).begin(work, range(2), 2)
     assert begun.is_done(20.0)
     assert sorted(begun.answers()[1]) == [0, 1]
 
@@ -146,28 +146,28 @@ def test_an_item_wakes_the_thread_that_waits_for_it() -> None:
 
 INTERRUPTED = """
 import os, signal, threading, time
-from hulltune.threads import each
+from hulltune.threads import Workers
 def work(part):
     if part == 0:
         os.kill(os.getpid(), signal.SIGINT)
     time.sleep(0.01)
 for _ in range(20):
     try:
-        each(work, range(40), 3)
+        Workers(3).map(work, range(40))
         print("not interrupted")
     except KeyboardInterrupt:
         pass
-assert each(str, range(3), 3) == ["0", "1", "2"]
+assert Workers(3).map(str, range(3)) == ["0", "1", "2"]
 print("alive", threading.active_count())
 """
 
 FORKED = """
 import os
-from hulltune.threads import each
-each(str, range(9), 3)
+from hulltune.threads import Workers
+Workers(3).map(str, range(9))
 child = os.fork()
 if child == 0:
-    os._exit(0 if each(str, range(9), 3) == [*map(str, range(9))] else 1)
+    os._exit(0 if Workers(3).map(str, range(9)) == [*map(str, range(9))] else 1)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 

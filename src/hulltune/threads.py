@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from queue import Empty, SimpleQueue
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from hulltune.arrays import as_whole
 from hulltune.defaults import MOST_THREADS
@@ -24,34 +24,44 @@ _Answer = TypeVar("_Answer")
 _Item = TypeVar("_Item")
 
 
-class Each(Protocol):
-    """A way to call a function with each of some parts: one after the other, or in threads."""
-
-    def __call__(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part], /) -> list[_Answer]:
-        """The answers in order."""
-
-
-def each(call: Callable[[_Part], _Answer], parts: Iterable[_Part], threads: int) -> list[_Answer]:
-    """The answer of ``call`` to each part, in order, from up to so many threads; the calling thread is one of them.
+class Workers:
+    """So many threads that share the parts of a work, by default one for each CPU; the calling thread is one of them.
 
     A thread that is done with a part takes the next one. The calling thread does all parts by itself if no other is
-    free: calls may be nested, and many threads may make them. After an error no further part is begun; the error of the
-    first part that has one is raised once no thread works on any.
+    free: calls may be nested, and many threads may make them.
     """
-    parts = list(parts)
-    helpers = min(threads, len(parts)) - 1
-    if helpers < 1:
-        return one_by_one(call, parts)
-    work = _Work(call, parts)
-    _pool.have(helpers)
-    for _ in range(helpers):
-        _pool.calls.put(work.help)
-    return work.finish()
 
+    def __init__(self, threads: int | None = None) -> None:
+        self.count = check_threads(threads)
 
-def one_by_one(call: Callable[[_Part], _Answer], parts: Sequence[_Part], /) -> list[_Answer]:
-    """The answer of ``call`` to each part, in order, from the calling thread."""
-    return [call(part) for part in parts]
+    def map(self, call: Callable[[_Part], _Answer], parts: Iterable[_Part]) -> list[_Answer]:
+        """The answer of ``call`` to each part, in order.
+
+        After an error no further part is begun; the error of the first part that has one is raised once no thread works
+        on any.
+        """
+        parts = list(parts)
+        helpers = min(self.count, len(parts)) - 1
+        if helpers < 1:
+            return [call(part) for part in parts]
+        work = Work(call, parts)
+        _pool.have(helpers)
+        for _ in range(helpers):
+            _pool.calls.put(work.help)
+        return work.finish()
+
+    def begin(self, call: Callable[[_Part], _Answer], parts: Iterable[_Part], at_once: int = 1) -> Work[_Part, _Answer]:
+        """Begin a work of which other threads do up to ``at_once`` parts at a time, while the calling one waits.
+
+        There are threads for these parts even if other works that were begun keep some busy, and ``count`` of them at
+        least. None of them waits for another one: a thread that finds no part left helps wherever else parts are taken.
+        """
+        work = Work(call, parts, at_once)
+        _pool.have(_pool.busy + max(self.count, work.busy))
+        _pool.busy += work.busy
+        for _ in range(work.busy):
+            _pool.calls.put(work.help)
+        return work
 
 
 def check_threads(threads: int | None) -> int:
@@ -68,6 +78,10 @@ def check_threads(threads: int | None) -> int:
 def available_cpus() -> int:
     """The CPUs this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+ALONE = Workers(1)
+"""The calling thread, without any other."""
 
 
 class Inbox(Generic[_Item]):
@@ -105,47 +119,17 @@ class Inbox(Generic[_Item]):
             self._news.acquire(timeout=left)
 
 
-class Begun(Generic[_Part, _Answer]):
-    """A work that other threads begin at once. None of them waits for another one: a thread that finds no part left
-    helps wherever else parts are taken.
-    """
+class Work(Generic[_Part, _Answer]):
+    """Parts of a work, of which each is taken by one thread. ``busy`` threads of the pool are kept until it is done."""
 
-    def __init__(
-        self, call: Callable[[_Part], _Answer], parts: Iterable[_Part], at_once: int = 1, *, threads: int = 1
-    ) -> None:
-        """Begin to call ``call`` with each of the parts, up to ``at_once`` of them at a time. There are threads for
-        these even if other works that were begun keep some busy, and ``threads`` of them at least.
-        """
-        parts = list(parts)
-        self._work = _Work(call, parts)
-        self._busy = min(at_once, len(parts))
-        _pool.have(_pool.busy + max(threads, self._busy))
-        _pool.busy += self._busy
-        for _ in range(self._busy):
-            _pool.calls.put(self._work.help)
-
-    def is_done(self, seconds: float) -> bool:
-        """Whether all parts have ended; waits for it up to so many seconds after the last one that has."""
-        if not self._work.is_done(seconds):
-            return False
-        _pool.busy, self._busy = _pool.busy - self._busy, 0
-        return True
-
-    def answers(self) -> list[_Answer]:
-        """The answers in order; all parts must have ended. Raises the error of the first part that has one."""
-        return self._work.answers()
-
-
-class _Work(Generic[_Part, _Answer]):
-    """Parts of a work, of which each is taken by one thread."""
-
-    def __init__(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part]) -> None:
-        self._call, self._parts = call, parts
-        self._places = iter(range(len(parts)))  # one step of it is atomic
+    def __init__(self, call: Callable[[_Part], _Answer], parts: Iterable[_Part], at_once: int = 0) -> None:
+        self._call, self._parts = call, list(parts)
+        self._places = iter(range(len(self._parts)))  # one step of it is atomic
         self._answers: dict[int, _Answer] = {}
         self._errors: dict[int, BaseException] = {}
         self._ended: Inbox[None] = Inbox()
-        self._waiting = len(parts)
+        self._waiting = len(self._parts)
+        self.busy = min(at_once, len(self._parts))
 
     def help(self, *, own: bool = False) -> None:
         """Do parts as long as there are any left. Only the thread that waits for all counts its ``own`` ones itself."""
@@ -164,42 +148,39 @@ class _Work(Generic[_Part, _Answer]):
         """Do parts, wait for those that others do, and return all answers."""
         try:
             self.help(own=True)
-            self._wait()
+            self.is_done()
         except BaseException as error:  # an interrupt between two parts, by which one of them may be lost
             self._errors[len(self._parts)] = error
             self.help(own=True)
             self.is_done(PATIENCE)
         return self.answers()
 
-    def is_done(self, seconds: float) -> bool:
-        """Whether all parts have ended; waits for it up to so many seconds."""
+    def is_done(self, seconds: float | None = None) -> bool:
+        """Whether all parts have ended; waits for it, up to so many seconds after the last one that has."""
         try:
             while self._waiting:
                 self._ended.take(seconds)
                 self._waiting -= 1
         except Empty:
             return False
+        if self.busy:
+            _pool.busy, self.busy = _pool.busy - self.busy, 0
         return True
 
     def answers(self) -> list[_Answer]:
-        """All answers; raises the error of the first part that has one."""
+        """The answers in order; all parts must have ended. Raises the error of the first part that has one."""
         if self._errors:
             raise self._errors[min(self._errors)]
         return [self._answers[place] for place in range(len(self._parts))]
-
-    def _wait(self) -> None:
-        while self._waiting:
-            self._ended.take()
-            self._waiting -= 1
 
 
 class _Pool:
     """Threads that call what is put into ``calls``."""
 
     def __init__(self) -> None:
-        self.calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.calls: SimpleQueue[Callable[[], Any]] = SimpleQueue()
         self.busy = 0
-        """About how many threads works keep that were begun and have not been seen to end."""
+        """About how many threads are kept by works that were begun and have not been seen to end."""
         self._count = 0
 
     def have(self, count: int) -> None:

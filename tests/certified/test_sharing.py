@@ -25,7 +25,7 @@ from hulltune.kernels.certify.certify import THINNEST
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Line, Problem
-from hulltune.search.shards import runner_of
+from hulltune.threads import Workers
 from tests.certified.small_problems import certified, small_problem
 
 METRICS = ["wer", "bleu", "chrf", "0.5*chrf - 0.5*ter"]
@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 def space_and_candidates(problem: Problem, threads: int, **constraints: Any) -> tuple[Space, Candidates]:
     compiled = Constraints(**constraints).compile(problem.feature_names)
     space = space_of(compiled, feature_units(problem.corpus))
-    return space, candidates_of(problem, list_pool(problem), space, None, runner_of(threads))
+    return space, candidates_of(problem, list_pool(problem), space, None, Workers(threads))
 
 
 def assert_same(one: Any, other: Any) -> None:
@@ -72,10 +72,10 @@ def test_boxes_do_not_depend_on_the_shares(monkeypatch: pytest.MonkeyPatch, metr
     def boxes_by(least: int, threads: int) -> list[Box]:
         monkeypatch.setattr(evaluate, "FEW", least)
         monkeypatch.setattr(evaluate, "AT_ONCE", max(least, 1 << 8))
-        runner = runner_of(threads)
-        found = [first_boxes(candidates, space.faces, problem.metric, enough, None, runner)]
+        workers = Workers(threads)
+        found = [first_boxes(candidates, space.faces, problem.metric, enough, None, workers)]
         for _ in range(3):
-            found.append(split(candidates, problem.metric, found[-1].boxes, enough, None, runner)[0])
+            found.append(split(candidates, problem.metric, found[-1].boxes, enough, None, workers)[0])
         return [box for children in found for box in children.boxes]
 
     expected = boxes_by(1 << 20, 1)

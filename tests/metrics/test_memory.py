@@ -17,8 +17,7 @@ from hulltune.metrics.given import Given, ScoreTable
 from hulltune.metrics.memory import Memory, TextMemory
 from hulltune.metrics.store import Store
 from hulltune.search.problem import Problem
-from hulltune.search.shards import Threads
-from hulltune.threads import Each
+from hulltune.threads import Workers
 from tests.metrics.fake_metrics import Length, LowerLength
 from tests.tuning.corpora import random_lists
 
@@ -183,7 +182,7 @@ class Numbers:
     def grow(self, count: int) -> None:
         self._count = max(self._count, count)
 
-    def first_equals(self, numbers: NDArray[np.int64], each: Each) -> NDArray[np.int64]:
+    def first_equals(self, numbers: NDArray[np.int64], workers: Workers) -> NDArray[np.int64]:
         return np.where(numbers % 3 == 2, numbers - 1, numbers)
 
     def described(self, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
@@ -234,7 +233,7 @@ def test_large_requests_give_the_rows_of_small_ones(closed: bool, threads: int) 
     few, many = (Memory(Threaded(), [["r"]] * 4, outputs=Spelled(count, closed=closed)) for _ in range(2))
     order = np.random.default_rng(1).permutation(count)
     for some in (order[:40], order[: 2 * AT_ONCE], order):
-        rows = many.rows(some, each=Threads(threads).each)
+        rows = many.rows(some, workers=Workers(threads))
         assert many.table[rows, 0].tolist() == [length_of(number) for number in some.tolist()]
         for part in np.array_split(some, 17):
             few.rows(part)
@@ -248,7 +247,7 @@ def test_a_large_request_that_fails_leaves_what_was_known(threads: int) -> None:
     memory = Memory(Threaded(fails_at=2 * AT_ONCE), [["r"]] * 4, outputs=Spelled(3 * AT_ONCE, closed=True))
     known = memory.rows(np.arange(100)).tolist()
     with pytest.raises(RuntimeError, match="too long"):
-        memory.rows(np.arange(3 * AT_ONCE), each=Threads(threads).each)
+        memory.rows(np.arange(3 * AT_ONCE), workers=Workers(threads))
     assert not memory.complete
     assert memory.rows(np.arange(100)).tolist() == known
     assert (memory.known_rows()[2 * AT_ONCE + 1 :] == -1).all()
@@ -355,7 +354,7 @@ def test_threads_fill_the_table_with_the_same_rows_in_the_same_order(name: str) 
         memory._batch_size = 5
         assert memory.metric.threaded
         order = np.random.default_rng(1).permutation(problem.corpus.edges)
-        rows = [memory.rows(some, each=Threads(threads).each).tolist() for some in np.array_split(order, 4)]
+        rows = [memory.rows(some, workers=Workers(threads)).tolist() for some in np.array_split(order, 4)]
         tables.append((rows, memory.table.dtype, memory.table.tolist()))
     assert all(table == tables[0] for table in tables)
     one_by_one = problem.metric.prepare(problem.references)
@@ -379,6 +378,6 @@ def test_a_metric_of_a_user_is_asked_by_one_thread_and_gets_strings() -> None:
 
     problem = Problem.of(random_lists(5, sentences=12, candidates=9), Seen())
     problem.memory._batch_size = 3
-    problem.rows(np.arange(problem.corpus.edges), runner=Threads(4))
+    problem.rows(np.arange(problem.corpus.edges), workers=Workers(4))
     assert len(asked) > 4
     assert set(asked) == {(threading.current_thread().name, list)}

@@ -16,8 +16,8 @@ from hulltune.metrics import get_metric
 from hulltune.search.penalty import Penalty
 from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
-from hulltune.search.shards import Threads
 from hulltune.search.steps import search_lines
+from hulltune.threads import Workers
 
 Floats = NDArray[np.float64]
 WORDS = ["a", "b", "a b", "a b 1", "c d", "b 1 c d", "a b 0 c", "d", "a b 1 c d"]
@@ -66,7 +66,7 @@ def test_no_point_of_a_grid_is_better_than_the_chosen_one(given_: tuple[int, str
     assert current == pytest.approx(plain.loss(origin) + slow_penalty(penalty, origin))
     directions, points = rng.normal(size=(5, 3)), np.sort(rng.normal(size=(5, 4)), axis=1)
     found = search_lines(
-        problem, origin, current, directions, compiled, Policy(), points=points, runner=Threads(threads)
+        problem, origin, current, directions, compiled, Policy(), points=points, workers=Workers(threads)
     )
     intervals, _ = compiled.intervals(origin, found.directions)
     for line, direction in enumerate(found.directions):

@@ -17,8 +17,7 @@ from hulltune.metrics import get_metric
 from hulltune.search.directions import feature_units
 from hulltune.search.outputs import Outputs, in_order
 from hulltune.search.problem import AT_ONCE, Problem, some_rows
-from hulltune.search.shards import Threads
-from hulltune.threads import each
+from hulltune.threads import Workers
 from tests.oracles import derivations, output_of
 from tests.search.function_metric import hits
 from tests.search.function_metric import problem_of as function_problem
@@ -93,7 +92,7 @@ def test_searches_along_many_directions_are_those_along_each(
 ) -> None:
     lines = np.array(directions)
     together = problem_of(given)
-    found = together.search(np.ones(3), lines, np.tile(WHOLE, (len(lines), 1)), runner=Threads(threads))
+    found = together.search(np.ones(3), lines, np.tile(WHOLE, (len(lines), 1)), workers=Workers(threads))
     whole = envelopes(together.corpus, np.ones(3), lines)
     for number, line in enumerate(lines):
         alone = problem_of(given)
@@ -181,7 +180,7 @@ def test_threads_may_number_outputs_at_once() -> None:
         assert outputs.described(found)[1] == [expected[k] for k in chosen]
         return [(int(number), expected[k]) for number, k in zip(found, chosen, strict=True)]
 
-    pairs = {pair for some in each(number, range(20), 7) for pair in some}
+    pairs = {pair for some in Workers(7).map(number, range(20)) for pair in some}
     assert len(pairs) == len({number for number, _ in pairs}) == len({text for _, text in pairs}) == len(outputs)
 
 
@@ -264,14 +263,14 @@ def test_lists_keep_their_own_first_choice() -> None:
 def test_the_cut_into_shards_changes_nothing(given: list[Forest], directions: list[list[float]], threads: int) -> None:
     lines, ends = np.array(directions), np.tile(WHOLE, (len(directions), 1))
     one, many = problem_of(given), problem_of(given)
-    runner = Threads(threads)
+    workers = Workers(threads)
     for here, there in zip(
-        one.surfaces(np.ones(3), lines, ends), many.surfaces(np.ones(3), lines, ends, runner=runner), strict=True
+        one.surfaces(np.ones(3), lines, ends), many.surfaces(np.ones(3), lines, ends, workers=workers), strict=True
     ):
         assert here.breakpoints.tolist() == there.breakpoints.tolist()
         assert here.statistics.tolist() == there.statistics.tolist()
     weights = lines[0]
-    assert one.picks(weights).statistics.tolist() == many.picks(weights, runner=runner).statistics.tolist()
+    assert one.picks(weights).statistics.tolist() == many.picks(weights, workers=workers).statistics.tolist()
 
 
 @settings(deadline=None, max_examples=40)
@@ -308,6 +307,6 @@ def test_rows_are_copied_in_parts(count: int, dtype: type) -> None:
     rng = np.random.default_rng(count)
     table: NDArray[Any] = rng.integers(-9, 9, (50, 3)).astype(dtype)
     rows = rng.integers(0, 50, count)
-    found = some_rows(table, rows, Threads(3))
+    found = some_rows(table, rows, Workers(3))
     assert found.dtype == table.dtype
     np.testing.assert_array_equal(found, table[rows])

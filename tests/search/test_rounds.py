@@ -22,8 +22,8 @@ from hulltune.names import POLICIES
 from hulltune.search import problem as problem_module
 from hulltune.search.policies import Policy, choose
 from hulltune.search.problem import Problem
-from hulltune.search.shards import Threads
 from hulltune.search.steps import Round, search_lines
+from hulltune.threads import Workers
 from tests.search.function_metric import FunctionMetric
 from tests.strategies import counts, forests, lists, reals, values, vectors
 
@@ -97,7 +97,7 @@ def test_a_round_is_its_lines(
     sampled = np.tile(np.array(sorted(points)), (len(directions), 1))
     found = search_lines(
         problem, start, problem.loss(start), np.array(directions), compiled, policy,
-        points=sampled, runner=Threads(threads),
+        points=sampled, workers=Workers(threads),
     )  # fmt: skip
     assert_as_chosen_slowly(problem_of(corpus, metric), found, policy, sampled, compiled)
     assert [move.loss for move in found] == found.losses.tolist()
@@ -124,9 +124,9 @@ def test_a_round_over_many_lists_is_its_lines(metric: str, policy: str, monkeypa
     compiled = Constraints().compile(problem.feature_names)
     results = [
         search_lines(
-            problem, start, problem.loss(start), directions, compiled, Policy(policy), points=points, runner=runner
+            problem, start, problem.loss(start), directions, compiled, Policy(policy), points=points, workers=workers
         )
-        for runner in (Threads(1), Threads(2), Threads(5))
+        for workers in (Workers(1), Workers(2), Workers(5))
     ]
     assert len(results[0].gains()) > 0
     assert_as_chosen_slowly(problem, results[0], Policy(policy), points, compiled)

@@ -17,8 +17,9 @@ from hulltune.lines.compute import decode
 from hulltune.metrics import get_metric
 from hulltune.metrics.memory import CompactTable
 from hulltune.search.problem import Line, Problem
-from hulltune.search.shards import Shard, Threads, cut
+from hulltune.search.shards import Shard, cut
 from hulltune.surface import ErrorSurface
+from hulltune.threads import Workers
 from tests.search.function_metric import FunctionMetric
 from tests.strategies import counts, lists, values, vectors
 
@@ -58,7 +59,7 @@ def assert_surfaces_agree(problem: Problem, origin: Any, directions: Any, interv
     shard, weights = whole(problem), np.vstack([origin, directions])
     fast = shard._list_lines(weights, intervals)
     general = shard._envelopes(weights, intervals)
-    surfaces = problem.surfaces(origin, directions, intervals, runner=Threads(threads))
+    surfaces = problem.surfaces(origin, directions, intervals, workers=Workers(threads))
     for number, surface in enumerate(surfaces):
         if fast is not None:
             np.testing.assert_array_equal(fast.lefts[number], general.lefts[number])
@@ -197,7 +198,7 @@ def test_threads_copy_the_parts_of_a_large_table(large: int | None) -> None:
     table = np.random.default_rng(1).integers(-1000, 1000, (3 * AT_ONCE + 5, 3))
     if large is not None:
         table[large, 1] = -(2**31)
-    rows = CompactTable(2).of(table, Threads(3).each)
+    rows = CompactTable(2).of(table, Workers(3))
     assert (rows is None) == (large is not None)
     assert rows is None or np.array_equal(rows.reshape(-1, 16)[: len(table), :3], table)
 

@@ -28,9 +28,9 @@ from hulltune.names import SEARCHES
 from hulltune.search import climbing, gradient
 from hulltune.search.climbing import Climber, Climbing
 from hulltune.search.directions import axes
-from hulltune.search.shards import HERE
 from hulltune.search.steps import search_lines
 from hulltune.search.strategy import Setting, Strategy
+from hulltune.threads import ALONE
 from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.strategies import STRATEGIES, get_strategy
 from tests.loop.decoders import START, references, shown
@@ -185,7 +185,7 @@ def searched_lines(strategy: Climbing, monkeypatch: pytest.MonkeyPatch) -> list[
         return search_lines(problem, origin, loss, lines, *rest, **options)
 
     monkeypatch.setattr(climbing, "search_lines", watched)
-    climber = Climber(setting, Policy(), np.random.default_rng(1), HERE)
+    climber = Climber(setting, Policy(), np.random.default_rng(1), ALONE)
     positions = list(strategy.climb(climber, climber.first_position(setting.first)))
     losses = [position.loss for position in positions]
     assert losses == sorted(losses, reverse=True)

@@ -16,7 +16,7 @@ from hulltune.certified.space import Faces, Space
 from hulltune.errors import InputError
 from hulltune.memory import check_memory
 from hulltune.search.problem import Problem
-from hulltune.search.shards import HERE, Runner
+from hulltune.threads import ALONE, Workers
 
 ROUNDING = 2.0**-48
 """A sum of n terms rounds by less than n times this share of the sum of their absolute values."""
@@ -66,7 +66,7 @@ class Candidates:
 
 
 def candidates_of(
-    problem: Problem, pool: Pool, space: Space, clock: Clock | None = None, runner: Runner = HERE
+    problem: Problem, pool: Pool, space: Space, clock: Clock | None = None, workers: Workers = ALONE
 ) -> Candidates:
     """The candidates of a pool; asks the metric for the statistics of those that may win."""
     clock = clock or Clock()
@@ -87,11 +87,11 @@ def candidates_of(
         clock.look()
         return projected.possible(part, space.faces)
 
-    listed = np.concatenate([np.empty(0, dtype=np.int64), *runner.each(possible, parts)])
-    rows = _rows(problem, pool.numbers[listed], clock, runner)
+    listed = np.concatenate([np.empty(0, dtype=np.int64), *workers.map(possible, parts)])
+    rows = _rows(problem, pool.numbers[listed], clock, workers)
     clock.look()
     offsets = np.searchsorted(listed, starts).astype(np.int64)
-    known = _Statistics.of(problem.table, rows, listed, offsets, parts, len(pool.numbers), runner)
+    known = _Statistics.of(problem.table, rows, listed, offsets, parts, len(pool.numbers), workers)
     base = np.zeros(len(known.grids))
     if not filled.all():
         nothing = np.where(filled, pool.numbers[np.minimum(pool.offsets[:-1], len(pool.numbers) - 1)], -1)
@@ -158,15 +158,15 @@ class _Projected:
         return listed[may_win] + begin
 
 
-def _rows(problem: Problem, outputs: Int64s, clock: Clock, runner: Runner) -> Int64s:
+def _rows(problem: Problem, outputs: Int64s, clock: Clock, workers: Workers) -> Int64s:
     """The rows of outputs in the problem's table, some at a time. A metric that waits is asked for all at once."""
     if problem.metric.waits:
         return problem.rows(outputs)
-    at_once = AT_ONCE * runner.parts
+    at_once = AT_ONCE * workers.count
     parts = []
     for first in range(0, len(outputs), at_once):
         clock.look()
-        parts.append(problem.rows(outputs[first : first + at_once], runner=runner))
+        parts.append(problem.rows(outputs[first : first + at_once], workers=workers))
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
 
@@ -263,7 +263,7 @@ class _Statistics:
 
     @staticmethod
     def of(
-        table: Floats, rows: Int64s, listed: Int64s, offsets: Int64s, parts: list[slice], count: int, runner: Runner
+        table: Floats, rows: Int64s, listed: Int64s, offsets: Int64s, parts: list[slice], count: int, workers: Workers
     ) -> _Statistics:
         """The statistics of ``count`` candidates, of which some are listed, with these rows in a table; those of
         sentence s by ``offsets``. Threads share the parts of the sentences.
@@ -275,7 +275,7 @@ class _Statistics:
         def look_up(number: int) -> _Values:
             return _Values.of(table[rows[of_part[number]]], offsets[parts[number]] - of_part[number].start)
 
-        found = runner.each(look_up, range(len(parts)))
+        found = workers.map(look_up, range(len(parts)))
         grids, largest = _grids_for(found, table.shape[1])
         statistics, classes = np.zeros((count, table.shape[1])), np.zeros(count, dtype=np.int32)
 
@@ -288,7 +288,7 @@ class _Statistics:
             classes[here] = choices.first_of_equals(np.ascontiguousarray(snapped.T), starts) + first
             return bool(np.all(snapped * grids == values))
 
-        exact = all(runner.each(fill, range(len(parts))))
+        exact = all(workers.map(fill, range(len(parts))))
         return _Statistics(statistics, classes, grids, largest, exact)
 
 

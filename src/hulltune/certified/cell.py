@@ -10,7 +10,7 @@ from hulltune.arrays import Floats
 from hulltune.certified.clock import Clock
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.problem import Line, Problem
-from hulltune.search.shards import HERE, Runner
+from hulltune.threads import ALONE, Workers
 
 ROUNDS = 3
 HAIR = 2.0**-40
@@ -25,7 +25,7 @@ def middle_of_cell(
     scales: Floats,
     constraints: CompiledConstraints,
     clock: Clock | None = None,
-    runner: Runner = HERE,
+    workers: Workers = ALONE,
 ) -> tuple[Floats, float]:
     """The weights moved to the middle of their cell along one line after the other, a few times over, and their loss.
 
@@ -39,9 +39,9 @@ def middle_of_cell(
         for line in lines:
             if clock is not None and clock.is_over:
                 return weights, loss
-            moved = _centred(problem, weights, line, scales, constraints, runner)
+            moved = _centred(problem, weights, line, scales, constraints, workers)
             if moved is not None and constraints.violation(moved[0]) is None:
-                new_loss = problem.loss(moved[0], runner=runner)
+                new_loss = problem.loss(moved[0], workers=workers)
                 if new_loss <= loss or moved[1]:
                     weights, loss = moved[0], new_loss
         if np.array_equal(before, weights):
@@ -50,13 +50,13 @@ def middle_of_cell(
 
 
 def _centred(
-    problem: Problem, weights: Floats, line: Floats, scales: Floats, constraints: CompiledConstraints, runner: Runner
+    problem: Problem, weights: Floats, line: Floats, scales: Floats, constraints: CompiledConstraints, workers: Workers
 ) -> tuple[Floats, bool] | None:
     """The middle of the cell on a line, and whether the weights were on a tie."""
     interval = constraints.interval(weights, line)
     if interval is None:
         return None
-    (found,) = problem.search(weights, line[None], np.array([interval]), runner=runner)
+    (found,) = problem.search(weights, line[None], np.array([interval]), workers=workers)
     used = scales > 0.0
     size = HAIR * max(float(np.max(np.abs(weights[used]) / scales[used])), math.ulp(0.0))
     ends = _ends_around(found, interval[1], -size, size)
@@ -98,7 +98,7 @@ def extents(
     weights: Floats,
     lines: dict[str, Floats],
     constraints: CompiledConstraints,
-    runner: Runner = HERE,
+    workers: Workers = ALONE,
 ) -> dict[str, tuple[float | None, float | None]]:
     """For each named feature, the ends of the range of its weight in which no output changes; None for no end."""
     found: dict[str, tuple[float | None, float | None]] = {}
@@ -108,7 +108,7 @@ def extents(
         if interval is None:
             found[name] = (float(weights[k]), float(weights[k]))
             continue
-        (on_line,) = problem.search(weights, line[None], np.array([interval]), runner=runner)
+        (on_line,) = problem.search(weights, line[None], np.array([interval]), workers=workers)
         steps = _ends_around(on_line, interval[1], 0.0, 0.0)[-2:]  # a breakpoint at 0 is the end on the left
         ends = [float(weights[k] + step * line[k]) if math.isfinite(step) else None for step in steps]
         found[name] = (ends[0], ends[1])

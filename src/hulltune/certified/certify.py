@@ -18,7 +18,7 @@ from hulltune.interrupts import interrupts_set
 from hulltune.search.certificate import Certificate
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.problem import Problem
-from hulltune.search.shards import Runner, runner_of
+from hulltune.threads import Workers
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,21 +47,21 @@ def certify(
     The time is that of everything here. Ctrl-C, or who else sets ``stop``, ends the search with what is proven by then:
     at first that is the loss of ``start``, and the least loss that the metric can have.
     """
-    clock, runner = Clock(limits.time, stop), runner_of(threads)
+    clock, workers = Clock(limits.time, stop), Workers(threads)
     with interrupts_set(clock.stop):
         space = space_of(constraints, units)
         if is_a_line(space):
-            outcome = best_on_the_line(problem, space, limits, clock, runner)
+            outcome = best_on_the_line(problem, space, limits, clock, workers)
         else:
-            outcome = branch_and_bound(problem, space, limits, clock, start=start, runner=runner, progress=progress)
-        weights = _normalised(problem, outcome, constraints, runner)
-        certificate = replace(_certificate(problem, outcome, weights, space, runner), seconds=clock.seconds)
+            outcome = branch_and_bound(problem, space, limits, clock, start=start, workers=workers, progress=progress)
+        weights = _normalised(problem, outcome, constraints, workers)
+        certificate = replace(_certificate(problem, outcome, weights, space, workers), seconds=clock.seconds)
     if clock.stop.is_set():
         outcome = replace(outcome, stopped="interrupt")
     return Proven(weights, outcome.loss, certificate, outcome)
 
 
-def _certificate(problem: Problem, outcome: Outcome, weights: Floats, space: Space, runner: Runner) -> Certificate:
+def _certificate(problem: Problem, outcome: Outcome, weights: Floats, space: Space, workers: Workers) -> Certificate:
     sign = -1.0 if problem.metric.higher_is_better else 1.0
     names = problem.feature_names
     lines = {names[group[0]]: np.where(np.isin(np.arange(len(names)), group), 1.0, 0.0) for group in space.moving}
@@ -70,7 +70,7 @@ def _certificate(problem: Problem, outcome: Outcome, weights: Floats, space: Spa
         bound=sign * outcome.bound + 0.0,
         gap=outcome.loss - outcome.bound,
         region=space.region(),
-        cell=_cells(problem, weights, lines, space, runner),
+        cell=_cells(problem, weights, lines, space, workers),
         boxes=outcome.boxes,
         seconds=outcome.seconds,
         metric=problem.metric.signature,
@@ -80,16 +80,16 @@ def _certificate(problem: Problem, outcome: Outcome, weights: Floats, space: Spa
 
 
 def _cells(
-    problem: Problem, weights: Floats, lines: dict[str, Floats], space: Space, runner: Runner
+    problem: Problem, weights: Floats, lines: dict[str, Floats], space: Space, workers: Workers
 ) -> dict[str, tuple[float | None, float | None]]:
-    found = extents(problem, weights, lines, space.constraints, runner)
+    found = extents(problem, weights, lines, space.constraints, workers)
     names = problem.feature_names
     return {names[k]: found[names[group[0]]] for group in space.moving for k in group}
 
 
-def _normalised(problem: Problem, outcome: Outcome, constraints: CompiledConstraints, runner: Runner) -> Floats:
+def _normalised(problem: Problem, outcome: Outcome, constraints: CompiledConstraints, workers: Workers) -> Floats:
     """The weights on the scale of the constraints, unless rounding changes the loss there."""
     weights = constraints.normalised(outcome.weights)
-    if constraints.violation(weights) is None and problem.loss(weights, runner=runner) == outcome.loss:
+    if constraints.violation(weights) is None and problem.loss(weights, workers=workers) == outcome.loss:
         return weights
     return outcome.weights

@@ -15,7 +15,7 @@ from hulltune.certified.clock import Clock
 from hulltune.certified.space import Faces
 from hulltune.metrics.base import Metric
 from hulltune.metrics.bounds import SAFETY, LossBound, Ranges, row_products
-from hulltune.search.shards import HERE, Runner
+from hulltune.threads import ALONE, Workers
 
 AT_ONCE = 1 << 15
 """Candidates in the parts of boxes that a thread evaluates between two looks at the clock."""
@@ -60,7 +60,7 @@ def first_boxes(
     metric: Metric,
     enough: float,
     clock: Clock | None = None,
-    runner: Runner = HERE,
+    workers: Workers = ALONE,
 ) -> Children:
     """The faces as boxes with all candidates. Threads share the faces."""
     width = faces.lows.shape[1]
@@ -77,7 +77,7 @@ def first_boxes(
     )
     # Copies of the ends, as parts shrink.
     parts = Parts([whole], np.zeros(len(faces.lows), dtype=np.int64), faces.lows.copy(), faces.highs.copy())
-    return _evaluated(candidates, metric, parts, enough, clock or Clock(), runner)
+    return _evaluated(candidates, metric, parts, enough, clock or Clock(), workers)
 
 
 def split(
@@ -86,7 +86,7 @@ def split(
     parents: Sequence[Box],
     enough: float,
     clock: Clock | None = None,
-    runner: Runner = HERE,
+    workers: Workers = ALONE,
 ) -> tuple[Children, list[Box]]:
     """The parts of every parent, and the parents that are too thin to split.
 
@@ -95,11 +95,11 @@ def split(
     parts = cut(parents)
     divided = set(parts.numbers.tolist())
     thin = [parent for number, parent in enumerate(parents) if number not in divided]
-    return _evaluated(candidates, metric, parts, enough, clock or Clock(), runner), thin
+    return _evaluated(candidates, metric, parts, enough, clock or Clock(), workers), thin
 
 
 def _evaluated(
-    candidates: Candidates, metric: Metric, parts: Parts, enough: float, clock: Clock, runner: Runner
+    candidates: Candidates, metric: Metric, parts: Parts, enough: float, clock: Clock, workers: Workers
 ) -> Children:
     """The parts of some boxes, evaluated some at a time, with a look at the clock before each."""
 
@@ -107,7 +107,7 @@ def _evaluated(
         clock.look()
         return _Batch(candidates, metric, parts[some], enough).children()
 
-    return _together(runner.each(evaluate, list(_shares(parts, runner.parts))))
+    return _together(workers.map(evaluate, list(_shares(parts, workers.count))))
 
 
 def _shares(parts: Parts, threads: int) -> Iterator[slice]:

@@ -11,7 +11,7 @@ from hulltune.certified.clock import Clock
 from hulltune.certified.search import FINEST_GAP, Limits, Outcome
 from hulltune.certified.space import Space
 from hulltune.search.problem import Problem
-from hulltune.search.shards import HERE, Runner
+from hulltune.threads import ALONE, Workers
 
 MOST_TRIED = 64
 """The most cells of the least loss whose middle is decoded, the widest first: rounding may change the loss of some."""
@@ -22,15 +22,15 @@ def is_a_line(space: Space) -> bool:
     return space.fixed and len(space.lines) == 1
 
 
-def best_on_the_line(problem: Problem, space: Space, limits: Limits, clock: Clock, runner: Runner = HERE) -> Outcome:
+def best_on_the_line(problem: Problem, space: Space, limits: Limits, clock: Clock, workers: Workers = ALONE) -> Outcome:
     """The best cell by one line search over the region; of equally good cells the widest.
 
     Cells thinner than HAIR of their own weight do not count, as in every certificate. If decoding in the middle of a
     cell disagrees with the line search, the bound stays that of the line search, and the gap shows the difference.
     """
     low, high = _ends(space)
-    (found,) = problem.search(space.axes[:, 0], space.lines[0][None], np.array([[low, high]]), runner=runner)
-    problem.rows(found.outputs, runner=runner)  # the metric is asked by all threads
+    (found,) = problem.search(space.axes[:, 0], space.lines[0][None], np.array([[low, high]]), workers=workers)
+    problem.rows(found.outputs, workers=workers)  # the metric is asked by all threads
     surface = problem.surface(found)
     places = found.changes
     ends = np.concatenate([[low], places[(places > low) & (places < high)], [high]])
@@ -46,7 +46,7 @@ def best_on_the_line(problem: Problem, space: Space, limits: Limits, clock: Cloc
         if not losses[cell] < loss or (math.isfinite(loss) and clock.is_over):
             break
         middle = space.weights(np.array([1.0, middles[cell]]))
-        decoded = problem.loss(middle, runner=runner)
+        decoded = problem.loss(middle, workers=workers)
         if decoded < loss:
             weights, loss = middle, decoded
     bound = min(bound, loss)

@@ -21,8 +21,8 @@ from hulltune.errors import InputError
 from hulltune.interrupts import is_interrupt
 from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem
-from hulltune.search.shards import HERE, Runner
 from hulltune.search.steps import search_lines
+from hulltune.threads import ALONE, Workers
 
 BATCH = 32
 """Boxes split at a time. It does not depend on the threads, so the result does not either."""
@@ -79,8 +79,8 @@ class Outcome:
 class _Search:
     """The state of one search. Only the kernels run in threads."""
 
-    def __init__(self, problem: Problem, space: Space, clock: Clock, runner: Runner) -> None:
-        self.problem, self.space, self.clock, self.runner = problem, space, clock, runner
+    def __init__(self, problem: Problem, space: Space, clock: Clock, workers: Workers) -> None:
+        self.problem, self.space, self.clock, self.workers = problem, space, clock, workers
         self.reach = space.reach
         self.lines = space.lines
         self.scales = np.abs(space.axes).max(axis=1)
@@ -132,7 +132,7 @@ class _Search:
             self.clock.look()
             moves = search_lines(
                 self.problem, self.weights, self.loss, self.lines, constraints, Policy(),
-                reach=self.reach, runner=self.runner,
+                reach=self.reach, workers=self.workers,
             )  # fmt: skip
             self.line_searches += len(moves)
             before = self.loss
@@ -179,11 +179,11 @@ class _Search:
         self.best = self._centred(*self.best)
 
     def _loss_of(self, weights: Floats) -> float:
-        return self.problem.loss(weights, runner=self.runner)
+        return self.problem.loss(weights, workers=self.workers)
 
     def _centred(self, weights: Floats, loss: float) -> tuple[Floats, float]:
         return middle_of_cell(
-            self.problem, weights, loss, self.lines, self.scales, self.space.constraints, self.clock, self.runner
+            self.problem, weights, loss, self.lines, self.scales, self.space.constraints, self.clock, self.workers
         )
 
     def receive(self, boxes: list[Box], losses: Floats) -> None:
@@ -205,7 +205,7 @@ def branch_and_bound(
     clock: Clock,
     *,
     start: Floats | None = None,
-    runner: Runner = HERE,
+    workers: Workers = ALONE,
     progress: Callable[[State], None] | None = None,
 ) -> Outcome:
     """The best weights of the space to within ``limits.gap``, or as near as the clock allows.
@@ -213,7 +213,7 @@ def branch_and_bound(
     The search begins with the weights ``start``, if they are in the space. An interrupt ends it with what is proven.
     """
     check_free(problem, space)
-    search = _Search(problem, space, clock, runner)
+    search = _Search(problem, space, clock, workers)
     try:
         stopped = _search(search, limits, start, progress)
     except Over as over:
@@ -249,8 +249,8 @@ def _search(
     problem, space, clock, metric = search.problem, search.space, search.clock, search.problem.metric
     if start is not None:
         search.offer_start(start)
-    candidates = candidates_of(problem, pool_of(problem, space, clock), space, clock, search.runner)
-    faces = first_boxes(candidates, space.faces, metric, search.loss, clock, search.runner)
+    candidates = candidates_of(problem, pool_of(problem, space, clock), space, clock, search.workers)
+    faces = first_boxes(candidates, space.faces, metric, search.loss, clock, search.workers)
     search.receive(faces.boxes, faces.losses)
     search.covered = True
     while True:
@@ -261,7 +261,7 @@ def _search(
             break
         clock.look(reserve=search.reserve)
         search.queue.take(BATCH, search.target(limits), into=search.taken)
-        children, thin = split(candidates, metric, search.taken, search.loss, clock, search.runner)
+        children, thin = split(candidates, metric, search.taken, search.loss, clock, search.workers)
         search.receive(children.boxes, children.losses)
         search.closed = min([search.closed, *(box.bound for box in thin)])
         search.taken = []

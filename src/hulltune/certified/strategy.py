@@ -9,8 +9,8 @@ import numpy as np
 
 from hulltune.certified.certify import certify
 from hulltune.certified.search import Limits, State
-from hulltune.search.shards import runner_of
 from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
+from hulltune.threads import Workers
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Certified(Limits, Strategy):
             if report is not None and np.isfinite(state.loss):
                 report(Status(0, 1, state.line_searches, state.loss, state.bound, state.boxes))
 
-        start_loss = problem.loss(setting.first, runner=runner_of(threads))
+        start_loss = problem.loss(setting.first, workers=Workers(threads))
         found = certify(
             problem, setting.constraints, setting.units, self, start=setting.first, threads=threads, progress=show,
             stop=setting.stop,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.arrays import Bools, Int32s, Int64s
-from hulltune.threads import Each
+from hulltune.threads import Workers
 
 AT_ONCE = 1 << 14
 """Numbers that are copied as one part of the work."""
@@ -20,37 +20,37 @@ def parts_of(count: int, width: int = 1) -> list[slice]:
     return [slice(first, min(first + rows, count)) for first in range(0, count, rows)]
 
 
-def filled(count: int, value: int, each: Each) -> Int64s:
+def filled(count: int, value: int, workers: Workers) -> Int64s:
     """An array of ``count`` times the same number."""
     array = np.empty(count, dtype=np.int64)
-    each(lambda part: array[part].fill(value), parts_of(count))
+    workers.map(lambda part: array[part].fill(value), parts_of(count))
     return array
 
 
-def copy_rows(source: NDArray[Any], target: NDArray[Any], each: Each) -> None:
+def copy_rows(source: NDArray[Any], target: NDArray[Any], workers: Workers) -> None:
     """Copy a table to the beginning of a longer one."""
 
     def copy(part: slice) -> None:
         target[part] = source[part]
 
-    each(copy, parts_of(*source.shape))
+    workers.map(copy, parts_of(*source.shape))
 
 
-def taken(array: NDArray[Any], places: Int64s | Int32s, each: Each) -> NDArray[Any]:
+def taken(array: NDArray[Any], places: Int64s | Int32s, workers: Workers) -> NDArray[Any]:
     """``array[places]``, for places of 0 or more that the array has."""
     found = np.empty(len(places), dtype=array.dtype)
 
     def take(part: slice) -> None:
         np.take(array, places[part], out=found[part], mode="clip")  # "raise" would copy into a buffer first
 
-    each(take, parts_of(len(places)))
+    workers.map(take, parts_of(len(places)))
     return found
 
 
-def places_of(marked: Bools, each: Each) -> Int64s:
+def places_of(marked: Bools, workers: Workers) -> Int64s:
     """``np.flatnonzero(marked)``."""
     parts = parts_of(len(marked))
-    counts = each(lambda part: int(np.count_nonzero(marked[part])), parts)
+    counts = workers.map(lambda part: int(np.count_nonzero(marked[part])), parts)
     ends = np.cumsum(counts, dtype=np.int64).tolist()
     places = np.empty(ends[-1] if ends else 0, dtype=np.int64)
 
@@ -58,5 +58,5 @@ def places_of(marked: Bools, each: Each) -> Int64s:
         first, last = ends[number] - counts[number], ends[number]
         np.add(np.flatnonzero(marked[parts[number]]), parts[number].start, out=places[first:last])
 
-    each(write, range(len(parts)))
+    workers.map(write, range(len(parts)))
     return places

@@ -16,7 +16,7 @@ from hulltune.data.features import DenseFeatures, Features, gather_rows, room_fo
 from hulltune.data.forest import Forest, Pruned
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
-from hulltune.threads import each
+from hulltune.threads import Workers
 from hulltune.wording import counted
 
 AT_ONCE = 1 << 18
@@ -96,7 +96,7 @@ class Corpus:
             if isinstance(corpus.features, DenseFeatures):
                 _append([forest.features.values for forest in forests], corpus.features.values, edges[ends])
 
-        each(fill, _shares(edges), threads)
+        Workers(threads).map(fill, _shares(edges))
         return corpus
 
     def __len__(self) -> int:

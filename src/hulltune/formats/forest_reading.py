@@ -29,7 +29,7 @@ from hulltune.formats.packed import open_packed
 from hulltune.formats.registry import reader
 from hulltune.formats.streams import Source
 from hulltune.pipes import own_pipes, pipe, receive, send, start
-from hulltune.threads import each
+from hulltune.threads import Workers
 
 PER_PROCESS = 50 << 20
 """Bytes of files for which a process is worth its start: most of a second of reading."""
@@ -84,7 +84,8 @@ def read_forest_files(
     whatever the number of threads.
     """
     looks = [files[first : first + LOOKED_AT] for first in range(0, len(files), LOOKED_AT)]
-    found_sizes = each(lambda some: [_size(source, form) for source, form in some], looks, threads)
+    workers = Workers(threads)
+    found_sizes = workers.map(lambda some: [_size(source, form) for source, form in some], looks)
     sizes = [size for some in found_sizes for size in some]
     parts = _parts(files, sizes, threads)
     count = min(threads - 1, sum(filter(None, sizes)) // PER_PROCESS, sum(part.for_all for part in parts))
@@ -94,9 +95,9 @@ def read_forest_files(
             batch = helpers.read(part.files, options) if part.for_all else None
             return _read(part.files, options) if batch is None else batch
 
-        found = each(read, parts, threads)
+        found = workers.map(read, parts)
     numberings = [np.array([*vocabulary.ids(batch.vocabulary.tokens), 0], dtype=np.int32) for batch in found]
-    renumbered = each(lambda place: found[place].renumbered(vocabulary, numberings[place]), range(len(found)), threads)
+    renumbered = workers.map(lambda place: found[place].renumbered(vocabulary, numberings[place]), range(len(found)))
     return [forests for batch in renumbered for forests in batch]
 
 

@@ -54,7 +54,7 @@ from hulltune.formats.streams import Problems, Source, names_in, open_bytes, suf
 from hulltune.formats.table import FRAME, frame_columns, is_frame, read_frame
 from hulltune.names import FOREST_FORMATS
 from hulltune.options import Reading, by_keyword
-from hulltune.threads import check_threads, each
+from hulltune.threads import Workers, check_threads
 from hulltune.wording import counted
 
 DataLike: TypeAlias = Any
@@ -243,7 +243,7 @@ class _Files:
             some = range(first, min(first + LOOKED_AT, len(sources)))
             return [_sniff_in_folder(sources[k], keep=k < KEPT_OPEN) for k in some]
 
-        found = each(of_some, range(0, len(sources), LOOKED_AT), self.threads)
+        found = Workers(self.threads).map(of_some, range(0, len(sources), LOOKED_AT))
         return [kind for some in found for kind in some]
 
 

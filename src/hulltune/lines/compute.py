@@ -17,7 +17,7 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.formats.read import DataLike, read
 from hulltune.lines.result import CorpusEnvelopes, Envelope
 from hulltune.lines.scoring import EdgeScorer
-from hulltune.threads import check_threads, each
+from hulltune.threads import Workers
 
 Block: TypeAlias = tuple[int, int]
 """A range of sentences: the first, and the one after the last."""
@@ -118,8 +118,8 @@ def envelopes(
     ]
     weights = np.stack(rows)
     scorer = EdgeScorer(corpus) if scorer is None else scorer
-    threads = check_threads(threads)
-    scorer.prepare(each=lambda call, parts: each(call, parts, threads))
+    workers = Workers(threads)
+    scorer.prepare(workers=workers)
     workplace = threading.local()
 
     def search(block: Block) -> Answer:
@@ -127,8 +127,8 @@ def envelopes(
             workplace.room = room_for_scores()
         return search_block(scorer, block, weights, intervals, workplace.room, method=method, derivations=derivations)
 
-    blocks = blocks_of(corpus, len(weights), threads, by_kind=method == "auto")
-    parts = each(search, blocks, threads)
+    blocks = blocks_of(corpus, len(weights), workers.count, by_kind=method == "auto")
+    parts = workers.map(search, blocks)
     return _gather(corpus, intervals, parts, derivations or bool(np.all(np.diff(corpus.node_offsets) == 1)))
 
 

@@ -16,7 +16,7 @@ from hulltune.formats.read import DataLike
 from hulltune.lines.compute import Block, as_corpus, blocks_of
 from hulltune.lines.derivations import DerivationLists, gather
 from hulltune.lines.scoring import EdgeScorer
-from hulltune.threads import check_threads, each
+from hulltune.threads import Workers, check_threads
 
 PATIENCE = 200_000
 """Duplicates in a sentence after which the search for distinct outputs gives up."""
@@ -86,7 +86,7 @@ def search_derivations(
             ) from None
 
     blocks = blocks_of(corpus, 1, threads, by_kind=False)
-    parts = each(work, blocks, threads)
+    parts = Workers(threads).map(work, blocks)
     return gather(corpus, *zip(*parts, strict=True))
 
 

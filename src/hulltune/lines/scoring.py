@@ -13,7 +13,7 @@ from hulltune.arrays import Bools, Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures
 from hulltune.errors import InputError
-from hulltune.threads import Each, one_by_one
+from hulltune.threads import ALONE, Workers
 
 LARGEST_EXPONENT = 970  # a score has up to 52 bits above the grid's exponent, and 2^1023 is the largest double
 
@@ -31,7 +31,7 @@ class EdgeScorer:
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
         self._lock = threading.Lock()
-        self._each: Each = one_by_one
+        self._workers: Workers = ALONE
 
     def scores(self, first: int, last: int, weights: Floats, room: Floats | None = None) -> tuple[Floats, Int64s]:
         """Grid scores (rows of weights, edges of sentences ``first`` to ``last``) and exponents (rows, sentences).
@@ -87,10 +87,10 @@ class EdgeScorer:
         one_node: Bools = np.diff(self.corpus.node_offsets) == 1
         return one_node
 
-    def prepare(self, *, each: Each = one_by_one) -> None:
-        """Compute the tables now, in parts that ``each`` runs, so that several threads do not compute them at once."""
+    def prepare(self, *, workers: Workers = ALONE) -> None:
+        """Compute the tables now, in parts that workers share: threads would all compute them at once."""
         with self._lock:
-            self._each = each
+            self._workers = workers
             if isinstance(self.corpus.features, DenseFeatures):
                 _ = self._magnitudes
             if np.any(self._is_list):
@@ -113,7 +113,7 @@ class EdgeScorer:
             nodes = corpus.node_offsets[some.start : some.stop + 1]
             return magnitudes.magnitudes(nodes, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, columns)
 
-        bounds: Floats = np.concatenate(self._each(of_some, corpus.parts(AT_ONCE)))
+        bounds: Floats = np.concatenate(self._workers.map(of_some, corpus.parts(AT_ONCE)))
         if not np.all(np.isfinite(bounds)):
             sentence, column = (int(number) for number in np.argwhere(~np.isfinite(bounds))[0])
             raise InputError(
@@ -135,5 +135,5 @@ class EdgeScorer:
                 low, high = (end.reduceat(column, starts[filled]) for end in (np.minimum, np.maximum))
                 ranges[filled, feature] = high - low
 
-        self._each(fill, range(ranges.shape[1] if filled.any() else 0))
+        self._workers.map(fill, range(ranges.shape[1] if filled.any() else 0))
         return np.minimum(ranges, np.finfo(np.float64).max)

@@ -18,7 +18,7 @@ from hulltune.metrics.base import Known, Metric, References, Statistics
 from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions
 from hulltune.metrics.store import Store
 from hulltune.metrics.stored import bind
-from hulltune.threads import Each, one_by_one
+from hulltune.threads import ALONE, Workers
 
 MANY = 1000
 """After a request with more new outputs than this, the memory checks whether all outputs are known."""
@@ -39,10 +39,10 @@ class Numbered(Protocol):
     def closed(self) -> bool:
         """Whether no further outputs will get a number."""
 
-    def first_equals(self, numbers: Int64s, each: Each) -> Int64s:
+    def first_equals(self, numbers: Int64s, workers: Workers) -> Int64s:
         """The number of the first output with the same sentence and the same words, for each output.
 
-        ``each`` says who looks for those of parts of the sentences.
+        ``workers`` look for those of parts of the sentences.
         """
 
     def described(self, numbers: Int64s) -> tuple[Int64s, list[str]]:
@@ -100,22 +100,22 @@ class Memory:
         count = self._count  # first: a table that another thread puts in place meanwhile has these rows, too
         return self._table[:count]
 
-    def compact(self, *, each: Each = one_by_one) -> Int32s | None:
+    def compact(self, *, workers: Workers = ALONE) -> Int32s | None:
         """The table as 32-bit rows that fill whole cache lines, end to end.
 
-        None if a sum over all sentences may not fit into 32 bits. ``each`` says who copies new rows. O(rows since the
+        None if a sum over all sentences may not fit into 32 bits. ``workers`` copy new rows. O(rows since the
         last call).
         """
-        return self._compact.of(self.table, each)
+        return self._compact.of(self.table, workers)
 
-    def rows(self, numbers: Int64s | Int32s, *, each: Each = one_by_one) -> Int64s:
+    def rows(self, numbers: Int64s | Int32s, *, workers: Workers = ALONE) -> Int64s:
         """The row of each output; the metric is asked for the new ones."""
-        return taken(self.row_of(numbers, each=each), numbers, each)
+        return taken(self.row_of(numbers, workers=workers), numbers, workers)
 
-    def row_of(self, numbers: Int64s | Int32s, *, each: Each = one_by_one) -> Int64s:
+    def row_of(self, numbers: Int64s | Int32s, *, workers: Workers = ALONE) -> Int64s:
         """The rows of all outputs by number, −1 where unknown; the metric is asked for those of ``numbers`` first.
 
-        Where the metric may be asked by many threads, ``each`` says who computes the batches. The table gets the same
+        Where the metric may be asked by many threads, ``workers`` compute the batches. The table gets the same
         rows in the same order.
         """
         from hulltune.kernels.surfaces.rows import have_rows
@@ -124,10 +124,10 @@ class Memory:
             return self._rows
         if numbers.max(initial=-1) >= len(self._rows):
             with self._lock:
-                self._grow(each)
+                self._grow(workers)
         asked = np.require(numbers, np.int64, ["C", "W"])
         if not have_rows(asked, self._rows):
-            self.learn(asked, each=each)
+            self.learn(asked, workers=workers)
         return self._rows
 
     @property
@@ -151,49 +151,49 @@ class Memory:
         self._refuse_unanswered(questions)
         return rows
 
-    def learn(self, numbers: Int64s, *, each: Each = one_by_one) -> None:
+    def learn(self, numbers: Int64s, *, workers: Workers = ALONE) -> None:
         """Ask the metric for those of some outputs that have no row; ``known_rows`` has a place for all of them."""
         with self._lock:
-            missing = self._without_row(numbers, each)
+            missing = self._without_row(numbers, workers)
             # Candidates with equal texts differ where the metric reads a number of each.
-            firsts = missing if self.metric.reads else self._outputs.first_equals(missing, each)
-            new = missing if firsts is missing else self._without_row(firsts, each)
-            rows = filled(len(new), -1, each)
+            firsts = missing if self.metric.reads else self._outputs.first_equals(missing, workers)
+            new = missing if firsts is missing else self._without_row(firsts, workers)
+            rows = filled(len(new), -1, workers)
             try:
                 describe = self._outputs.lazily_described if self._is_threaded else self._outputs.described
-                questions = self._ask(new, lambda batch: describe(new[batch]), rows, each)
+                questions = self._ask(new, lambda batch: describe(new[batch]), rows, workers)
             finally:  # keep the answers that came before an error
-                self._give(new, rows, missing, firsts, each)
+                self._give(new, rows, missing, firsts, workers)
             # Only after large requests: the check takes longer than a small request.
             if len(missing) > MANY and self._outputs.closed:
                 self._complete = bool(self._rows.min() >= 0)
         self._refuse_unanswered(questions)
 
-    def _grow(self, each: Each = one_by_one) -> None:
+    def _grow(self, workers: Workers = ALONE) -> None:
         """Make room for all outputs. Other threads see the old array or the new one, never a part of it."""
         known, count = self._rows, len(self._outputs)
         if len(known) < count:
-            grown = filled(count if self._outputs.closed else 2 * count, -1, each)
+            grown = filled(count if self._outputs.closed else 2 * count, -1, workers)
             grown[: len(known)] = known
             self._rows = grown
 
-    def _without_row(self, numbers: Int64s, each: Each) -> Int64s:
+    def _without_row(self, numbers: Int64s, workers: Workers) -> Int64s:
         """The numbers that have no row, in increasing order, once each. Threads share many of them."""
         from hulltune.kernels.surfaces.rows import mark_numbers, without_row
 
         if len(numbers) <= AT_ONCE:
             return without_row(numbers, self._rows)
         marked = np.zeros(len(self._rows), dtype=np.bool_)
-        each(lambda part: mark_numbers(numbers[part], self._rows, marked), parts_of(len(numbers)))
-        return places_of(marked, each)
+        workers.map(lambda part: mark_numbers(numbers[part], self._rows, marked), parts_of(len(numbers)))
+        return places_of(marked, workers)
 
-    def _give(self, new: Int64s, rows: Int64s, missing: Int64s, firsts: Int64s, each: Each) -> None:
+    def _give(self, new: Int64s, rows: Int64s, missing: Int64s, firsts: Int64s, workers: Workers) -> None:
         """Write the rows of the ``new`` outputs; then each that was missing gets the row of the first of its equals."""
         from hulltune.kernels.surfaces.rows import give_rows
 
-        each(lambda part: give_rows(new[part], rows[part], NOTHING, NOTHING, self._rows), parts_of(len(new)))
+        workers.map(lambda part: give_rows(new[part], rows[part], NOTHING, NOTHING, self._rows), parts_of(len(new)))
         if firsts is not missing:
-            each(
+            workers.map(
                 lambda part: give_rows(NOTHING, NOTHING, missing[part], firsts[part], self._rows),
                 parts_of(len(missing)),
             )
@@ -203,7 +203,7 @@ class Memory:
         numbers: Int64s,
         described: Callable[[slice], tuple[Int64s, Sequence[str]]],
         rows: Int64s,
-        each: Each = one_by_one,
+        workers: Workers = ALONE,
     ) -> dict[str, Question]:
         """Write the new row of each text with an answer into ``rows``; return the questions about the others by id.
 
@@ -218,9 +218,9 @@ class Memory:
         if self._is_threaded:  # of few outputs small batches, so that there are some for all threads
             size = min(size, max(len(numbers) // MANY_BATCHES, LEAST_BATCH))
         batches = [slice(start, min(start + size, len(numbers))) for start in range(0, len(numbers), size)]
-        self._make_room(self._count + len(numbers), each=each)
+        self._make_room(self._count + len(numbers), workers=workers)
         if self._is_threaded:
-            self._append_all(statistics_of, batches, rows, each)
+            self._append_all(statistics_of, batches, rows, workers)
             return {}
         questions: dict[str, Question] = {}
         for batch in batches:
@@ -239,7 +239,7 @@ class Memory:
         return questions
 
     def _append_all(
-        self, statistics_of: Callable[[slice], Statistics], batches: Sequence[slice], rows: Int64s, each: Each
+        self, statistics_of: Callable[[slice], Statistics], batches: Sequence[slice], rows: Int64s, workers: Workers
     ) -> None:
         """Append the rows of all batches, which are computed in any order; whole numbers are put in their place at
         once, by the thread that has computed them.
@@ -253,14 +253,14 @@ class Memory:
             table[first + batch.start : first + batch.stop] = statistics
             return None
 
-        found = each(compute, batches)
+        found = workers.map(compute, batches)
         if all(statistics is None for statistics in found):
             self._count = first + len(rows)
 
             def number(part: slice) -> None:
                 rows[part] = np.arange(first + part.start, first + part.stop)
 
-            each(number, parts_of(len(rows)))
+            workers.map(number, parts_of(len(rows)))
             return
         for batch, statistics in zip(batches, found, strict=True):
             in_place = self._table[first + batch.start : first + batch.stop]
@@ -279,13 +279,13 @@ class Memory:
         first, self._count = self._count, end
         return np.arange(first, end)
 
-    def _make_room(self, rows: int, dtype: Any = np.int64, *, each: Each = one_by_one) -> None:
+    def _make_room(self, rows: int, dtype: Any = np.int64, *, workers: Workers = ALONE) -> None:
         """Make the table large enough for so many rows of this type."""
         dtype = np.result_type(self._table.dtype, dtype)
         if rows > len(self._table) or dtype != self._table.dtype:
             size = max(rows, 2 * len(self._table)) if rows > len(self._table) else len(self._table)
             grown = np.empty((size, self._table.shape[1]), dtype=dtype)
-            copy_rows(self._table[: self._count], grown, each)
+            copy_rows(self._table[: self._count], grown, workers)
             self._table = grown
 
     def _refuse_unanswered(self, questions: dict[str, Question]) -> None:
@@ -363,7 +363,7 @@ class _Texts:
             numbers.append(number)
         return numbers
 
-    def first_equals(self, numbers: Int64s, each: Each) -> Int64s:
+    def first_equals(self, numbers: Int64s, workers: Workers) -> Int64s:
         """The numbers themselves: equal texts share one already."""
         return numbers
 
@@ -387,7 +387,7 @@ class CompactTable:
         self._fits = True
         self._lock = threading.Lock()
 
-    def of(self, table: Statistics, each: Each = one_by_one) -> Int32s | None:
+    def of(self, table: Statistics, workers: Workers = ALONE) -> Int32s | None:
         """The rows of ``table``, which may only have grown since the last call; None if a sum may not fit."""
         from hulltune.kernels.simd.simd import LANES
 
@@ -398,10 +398,10 @@ class CompactTable:
                 if len(table) > len(self._rows):
                     width = -(-table.shape[1] // LANES) * LANES
                     rows = np.zeros((2 * len(table), width), dtype=np.int32)
-                    copy_rows(self._rows[: self._done], rows, each)
+                    copy_rows(self._rows[: self._done], rows, workers)
                     self._rows = rows
                 new = table[self._done :]
-                largest = max(each(partial(self._copy, new, self._rows[self._done :]), parts_of(*new.shape)))
+                largest = max(workers.map(partial(self._copy, new, self._rows[self._done :]), parts_of(*new.shape)))
                 self._fits = largest * (self._sentences + 1) <= LARGEST_SUM
                 self._done = len(table)
             return self._rows.reshape(-1) if self._fits else None

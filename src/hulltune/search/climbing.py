@@ -20,11 +20,10 @@ from hulltune.errors import InputError, check_most
 from hulltune.interrupts import interrupts_set
 from hulltune.search.directions import directions_of
 from hulltune.search.policies import Policy, policy_of
-from hulltune.search.shards import Runner, Threads
 from hulltune.search.starts import random_start, start_near
 from hulltune.search.steps import Round, search_lines
 from hulltune.search.strategy import Found, Report, Setting, Status, Strategy
-from hulltune.threads import Begun
+from hulltune.threads import Workers
 
 TOGETHER = 4
 """The number of climbs around the best so far that race each other."""
@@ -93,14 +92,14 @@ Ends: TypeAlias = Callable[[], list[Position]]
 
 @dataclass(frozen=True, eq=False)
 class Climber:
-    """The fixed parts of a climb: the setting, the policy of steps, the random numbers, the runner of shards, and how
+    """The fixed parts of a climb: the setting, the policy of steps, the random numbers, the threads, and how
     far to look around the start at first (see Start).
     """
 
     setting: Setting
     policy: Policy
     rng: Generator
-    runner: Runner
+    workers: Workers
     spread: float | None = None
 
     def axes(self) -> list[Floats]:
@@ -158,7 +157,7 @@ class Climber:
         setting = self.setting
         return search_lines(
             setting.problem, origin, loss, lines, setting.constraints, self.policy,
-            reach=setting.reach, within=within, points=points, runner=self.runner,
+            reach=setting.reach, within=within, points=points, workers=self.workers,
         )  # fmt: skip
 
     def confirmed(self, searched: Round, position: Position) -> Position:
@@ -174,7 +173,7 @@ class Climber:
         return position
 
     def _loss(self, weights: Floats) -> float:
-        return self.setting.problem.loss(weights, runner=self.runner)
+        return self.setting.problem.loss(weights, workers=self.workers)
 
 
 @dataclass(frozen=True)
@@ -278,7 +277,7 @@ class _Race:
     def __init__(self, strategy: Climbing, setting: Setting, threads: int, report: Report | None) -> None:
         self.strategy, self.setting, self.threads, self.report = strategy, setting, threads, report
         self.policy = policy_of(strategy.policy, strategy.smoothing)
-        self.runner = Threads(threads)
+        self.workers = Workers(threads)
         self.paths: dict[int, list[Position]] = {}
         self.finished = 0
         self.stop = setting.stop
@@ -343,7 +342,7 @@ class _Race:
         begun.append(new)
 
     def _positions(self, start: Start) -> Iterator[Position]:
-        climber = Climber(self.setting, self.policy, start.rng, self.runner, start.spread)
+        climber = Climber(self.setting, self.policy, start.rng, self.workers, start.spread)
         first = climber.first_position(start.weights)
         yield first
         if first.loss > self.setting.least_loss:
@@ -354,8 +353,8 @@ class _Race:
 
     def _in_threads(self, tasks: list[Callable[[], None]]) -> None:
         """Do climbs in threads. This one reports on them: an interrupt, which is raised here, must not end a climb."""
-        climbs, self.runner.parts = shares(self.threads, len(tasks), self.setting.problem.corpus.edges)
-        work = Begun(self._do, tasks, climbs, threads=self.threads)
+        climbs, self.workers.count = shares(self.threads, len(tasks), self.setting.problem.corpus.edges)
+        work = Workers(self.threads).begin(self._do, tasks, climbs)
         while True:
             try:
                 if work.is_done(0.2):

@@ -13,7 +13,7 @@ from hulltune.arrays import Floats, Int64s
 from hulltune.data.corpus import Corpus
 from hulltune.data.features import DenseFeatures, SparseFeatures
 from hulltune.errors import InputError
-from hulltune.threads import Each, one_by_one
+from hulltune.threads import ALONE, Workers
 
 DUST = 2.0**-40
 """A range below this share of the feature's largest counts as 0: it is what rounding leaves of equal sums."""
@@ -25,13 +25,13 @@ MOST_AXES = 256
 """The most axes of a round where not all must be searched: with very many features, others have their turn later."""
 
 
-def feature_units(corpus: Corpus, *, each: Each = one_by_one) -> Floats:
+def feature_units(corpus: Corpus, *, workers: Workers = ALONE) -> Floats:
     """The unit of each feature: a typical difference between candidates of a sentence.
 
     It is the mean, over the sentences in which the feature differs, of its range over the hypotheses of a list or the
     derivations of a forest. It is 0 for a feature that never differs within a sentence: its weight changes nothing.
     Duplicates do not change it, nor does the order of sentences, nor sentences without the feature.
-    ``each`` says who looks at the features of a matrix, or at the sentences of forests. O(edges × features).
+    ``workers`` look at the features of a matrix, or at the sentences of forests. O(edges × features).
     """
     width = len(corpus.feature_names)
     edges = corpus.sentence_edges
@@ -39,7 +39,7 @@ def feature_units(corpus: Corpus, *, each: Each = one_by_one) -> Floats:
     if not len(starts):
         return np.zeros(width)
     if corpus.nodes > len(corpus):
-        return np.array([_mean_of_positive(column) for column in _forest_ranges(corpus, each).T])
+        return np.array([_mean_of_positive(column) for column in _forest_ranges(corpus, workers).T])
     if isinstance(corpus.features, SparseFeatures):
         return _units_of_rows(corpus, corpus.features.tidy())
     values = corpus.features.values
@@ -50,7 +50,7 @@ def feature_units(corpus: Corpus, *, each: Each = one_by_one) -> Floats:
             ranges = np.maximum.reduceat(column, starts) - np.minimum.reduceat(column, starts)
         return _mean_of_positive(ranges)
 
-    return np.array(each(unit, range(width)))
+    return np.array(workers.map(unit, range(width)))
 
 
 def _units_of_rows(corpus: Corpus, rows: SparseFeatures) -> Floats:
@@ -90,7 +90,7 @@ def _mean_of_positive(ranges: Floats) -> float:
         return math.inf
 
 
-def _forest_ranges(corpus: Corpus, each: Each) -> Floats:
+def _forest_ranges(corpus: Corpus, workers: Workers) -> Floats:
     """For each sentence and feature, the range over derivations: (sentences, features).
 
     Sparse rows are unpacked a sentence at a time, and only for the features that it has.
@@ -114,7 +114,7 @@ def _forest_ranges(corpus: Corpus, each: Each) -> Floats:
         np.add.at(columns, (place, edges), rows.values)
         ranges[some, present] = feature_ranges(*graph, some.start, some.stop, columns)
 
-    each(fill, corpus.parts(AT_ONCE if isinstance(features, DenseFeatures) else 1))
+    workers.map(fill, corpus.parts(AT_ONCE if isinstance(features, DenseFeatures) else 1))
     return ranges
 
 

@@ -18,8 +18,8 @@ from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.search.policies import Policy, choose, policy_of
 from hulltune.search.problem import Problem
-from hulltune.search.shards import runner_of
 from hulltune.surface import ErrorSurface
+from hulltune.threads import Workers
 from hulltune.wording import counted
 
 
@@ -82,11 +82,11 @@ def line_search(
     ends = check_intervals(interval, 1)
     if not problem.corpus.edges:
         raise InputError("corpus: no sentence has a derivation, so there is nothing to tune")
-    runner = runner_of(threads)
-    (surface,) = problem.surfaces(start, along[None, :], ends, runner=runner)
+    workers = Workers(threads)
+    (surface,) = problem.surfaces(start, along[None, :], ends, workers=workers)
     losses = surface.losses(problem.metric.loss)
     low, high = ends[0].tolist()
-    current_loss = problem.loss(start, runner=runner) if low <= 0.0 <= high else None
+    current_loss = problem.loss(start, workers=workers) if low <= 0.0 <= high else None
     size = float(np.linalg.norm(along))
     scale = float(np.linalg.norm(start)) / size if size > 0.0 and np.any(start) else 1.0
     closed = np.zeros(len(losses), dtype=bool)
@@ -100,7 +100,7 @@ def line_search(
             step = replace(step, eta=_beside_zero(step.left, step.right, scale))
         weights = start + step.eta * along
         # Decoding decides: near a breakpoint, rounding may put the weights on its other side.
-        loss = step.loss if step.eta == 0.0 else problem.loss(weights, runner=runner)
+        loss = step.loss if step.eta == 0.0 else problem.loss(weights, workers=workers)
         if loss <= step.loss:
             break
         closed[int(np.searchsorted(surface.breakpoints, step.eta, side="right"))] = True

@@ -15,7 +15,7 @@ from hulltune.data.features import gather_rows, ranges
 from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
 from hulltune.memory import LEAST_LEFT, memory_left, size_text
-from hulltune.threads import Each, one_by_one
+from hulltune.threads import ALONE, Workers
 
 FIRST_SLOTS = 1 << 12
 AT_ONCE = 1 << 15
@@ -120,18 +120,18 @@ class Outputs:
         """The text of an output; nothing for −1."""
         return self.described(np.array([number]))[1][0] if number >= 0 else ""
 
-    def first_equals(self, numbers: Int64s, each: Each = one_by_one) -> Int64s:
+    def first_equals(self, numbers: Int64s, workers: Workers = ALONE) -> Int64s:
         """For each output, the first of its sentence with the same words; the array itself if that is known of all."""
         if self.closed:
-            return taken(self._first_of_equal_edges(each), numbers, each)
+            return taken(self._first_of_equal_edges(workers), numbers, workers)
         listed = numbers < self._first_met
         firsts: Int64s = numbers
         if listed.any():
             firsts = numbers.copy()
-            firsts[listed] = self._first_of_equal_edges(each)[numbers[listed]]
+            firsts[listed] = self._first_of_equal_edges(workers)[numbers[listed]]
         return firsts
 
-    def _first_of_equal_edges(self, each: Each) -> Int64s:
+    def _first_of_equal_edges(self, workers: Workers) -> Int64s:
         """For each edge, the first of its sentence with the same labels; meant for lists. O(labels), once."""
         from hulltune.kernels.outputs import texts
 
@@ -150,7 +150,7 @@ class Outputs:
             firsts[first:last] = texts.first_equals(as_bytes, offsets, nothing, hashes, ends - first)
             firsts[first:last] += first
 
-        each(fill, corpus.parts(AT_ONCE))
+        workers.map(fill, corpus.parts(AT_ONCE))
         self._firsts = firsts
         return firsts
 

@@ -29,20 +29,9 @@ from hulltune.metrics.store import Store
 from hulltune.search.directions import some_axes
 from hulltune.search.outputs import Outputs
 from hulltune.search.penalty import Penalty
-from hulltune.search.shards import (
-    HERE,
-    WHOLE_LINE,
-    Changes,
-    Derivations,
-    Room,
-    Runner,
-    Sentences,
-    Shard,
-    cut,
-    joined,
-    lines_in_parts,
-)
+from hulltune.search.shards import WHOLE_LINE, Changes, Derivations, Room, Sentences, Shard, cut, joined, lines_in_parts
 from hulltune.surface import ErrorSurface
+from hulltune.threads import ALONE, Workers
 from hulltune.wording import counted
 
 AT_ONCE = 1 << 14
@@ -111,7 +100,7 @@ class Problem:
 
     Outputs are named by numbers (see Outputs). The metric is asked for statistics once per distinct output of a
     sentence, when it first wins somewhere (see Memory). A sentence with nothing to choose from counts as an empty
-    output. Results do not depend on the runner of the shards, nor on their number.
+    output. Results do not depend on the workers of the shards, nor on their number.
 
     >>> from hulltune import Problem, line_search
     >>> from hulltune.simulate import simulated_task
@@ -214,9 +203,9 @@ class Problem:
         """The statistics of all outputs met, one row each; see ``rows``."""
         return self.memory.table
 
-    def rows(self, outputs: Int64s | Int32s, *, runner: Runner = HERE) -> Int64s:
+    def rows(self, outputs: Int64s | Int32s, *, workers: Workers = ALONE) -> Int64s:
         """The row of ``table`` for each output; asks the metric for statistics that are not known yet."""
-        return self.memory.rows(outputs, each=runner.each)
+        return self.memory.rows(outputs, workers=workers)
 
     @property
     def empty_rows(self) -> Int64s:
@@ -228,44 +217,44 @@ class Problem:
         """The text of an output; empty for −1."""
         return self.outputs.text(output)
 
-    def picks(self, weights: Weights, *, runner: Runner = HERE) -> Picks:
+    def picks(self, weights: Weights, *, workers: Workers = ALONE) -> Picks:
         """The winners under ``weights``: the output with the highest score, of equals the first."""
-        return self.picked(self._winners(weights, runner), runner=runner)
+        return self.picked(self._winners(weights, workers), workers=workers)
 
-    def picked(self, outputs: Int64s, *, runner: Runner = HERE) -> Picks:
+    def picked(self, outputs: Int64s, *, workers: Workers = ALONE) -> Picks:
         """Outputs with their statistics, as Picks."""
         rows = self._empty_rows.copy()
         chosen = outputs >= 0
-        rows[chosen] = self.rows(outputs[chosen], runner=runner)
+        rows[chosen] = self.rows(outputs[chosen], workers=workers)
         return Picks(outputs, self.table[rows])
 
-    def total(self, weights: Weights, *, runner: Runner = HERE) -> NDArray[Any]:
+    def total(self, weights: Weights, *, workers: Workers = ALONE) -> NDArray[Any]:
         """The summed statistics of the winners under ``weights``."""
         from hulltune.kernels.surfaces.surface import total_of_rows
 
-        outputs = self._winners(weights, runner)
-        row_of = self.memory.row_of(outputs[outputs >= 0], each=runner.each)
+        outputs = self._winners(weights, workers)
+        row_of = self.memory.row_of(outputs[outputs >= 0], workers=workers)
         table = self.table  # after the rows were asked for: it may have grown
         if table.dtype != np.int64:
             return self.picked(outputs).total
-        size = max(-(-len(outputs) // runner.parts), LEAST_SUMMED)
+        size = max(-(-len(outputs) // workers.count), LEAST_SUMMED)
         some = [slice(first, first + size) for first in range(0, max(len(outputs), 1), size)]
-        sums = runner.each(lambda part: total_of_rows(outputs[part], row_of, self._empty_rows[part], table), some)
+        sums = workers.map(lambda part: total_of_rows(outputs[part], row_of, self._empty_rows[part], table), some)
         total: NDArray[Any] = np.sum(sums, axis=0)
         return total
 
-    def _winners(self, weights: Weights, runner: Runner) -> Int64s:
+    def _winners(self, weights: Weights, workers: Workers) -> Int64s:
         vector = feature_vector(weights, self.feature_names, "weights")
-        return np.concatenate(runner.ask(self._cut(runner), "winners", vector))
+        return np.concatenate(workers.map(lambda shard: shard.winners(vector), self._cut(workers)))
 
-    def score(self, weights: Weights, *, runner: Runner = HERE) -> float:
+    def score(self, weights: Weights, *, workers: Workers = ALONE) -> float:
         """The metric of the winners under ``weights``."""
-        return float(self.metric.score(self.total(weights, runner=runner)))
+        return float(self.metric.score(self.total(weights, workers=workers)))
 
-    def loss(self, weights: Weights, *, runner: Runner = HERE) -> float:
+    def loss(self, weights: Weights, *, workers: Workers = ALONE) -> float:
         """The loss of the winners under ``weights``, with the penalty of these weights if there is one."""
         vector = feature_vector(weights, self.feature_names, "weights")
-        loss = float(self.metric.loss(self.total(vector, runner=runner)))
+        loss = float(self.metric.loss(self.total(vector, workers=workers)))
         return loss if self.penalty is None else loss + self.penalty(vector)
 
     def penalised(self, penalty: Penalty) -> Problem:
@@ -276,10 +265,10 @@ class Problem:
 
     # Lines.
 
-    def search(self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE) -> list[Line]:
+    def search(self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE) -> list[Line]:
         """The winning outputs along several directions, each within its interval."""
-        found = runner.ask(self._cut(runner), "changes", np.vstack([origin, directions]), intervals)
-        return _lines(joined(found, runner, []), intervals)
+        found = workers.map(lambda shard: shard.changes(np.vstack([origin, directions]), intervals), self._cut(workers))
+        return _lines(joined(found, workers, []), intervals)
 
     def surface(self, line: Line) -> ErrorSurface:
         """The error surface along a line: the statistics of the corpus on every interval of it."""
@@ -289,22 +278,22 @@ class Problem:
         return ErrorSurface.along(line.low, line.lefts, line.outputs, row_of, others, self.table, compact)
 
     def surfaces(
-        self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE
+        self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE
     ) -> list[ErrorSurface]:
         """The error surfaces along several directions, each within its interval; see ``changes``."""
-        with self.changes(origin, directions, intervals, runner=runner) as changes:
-            self.learn(changes, runner)
-            self.memory.compact(each=runner.each)  # before the lines, each of which needs it
-            return runner.each(self.surface, _lines(changes, intervals))
+        with self.changes(origin, directions, intervals, workers=workers) as changes:
+            self.learn(changes, workers)
+            self.memory.compact(workers=workers)  # before the lines, each of which needs it
+            return workers.map(self.surface, _lines(changes, intervals))
 
     @contextmanager
     def changes(
-        self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE
+        self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE
     ) -> Iterator[Changes]:
         """The winning outputs along several directions, as packed arrays, whose memory is used again afterwards."""
-        shards = self._cut(runner)
-        found = runner.ask(shards, "changes", np.vstack([origin, directions]), intervals)
-        whole = joined(found, runner, self._line_rooms)
+        shards = self._cut(workers)
+        found = workers.map(lambda shard: shard.changes(np.vstack([origin, directions]), intervals), shards)
+        whole = joined(found, workers, self._line_rooms)
         yield whole
         for shard, changes in zip(shards, found, strict=True):
             shard.release(changes)
@@ -319,7 +308,7 @@ class Problem:
         *,
         only_best: bool = True,
         points: Floats | None = None,
-        runner: Runner = HERE,
+        workers: Workers = ALONE,
     ) -> Minima | None:
         """The intervals of all lines that may have the smallest loss, if it is not above that of ``below`` for the
         line, with their losses (unless ``only_best``, all intervals whose losses are not above it);
@@ -329,8 +318,8 @@ class Problem:
         """
         from hulltune.kernels.surfaces.line_minima import line_minima
 
-        row_of = self.learn(changes, runner)
-        compact = self.memory.compact(each=runner.each)  # after the rows were asked for: the table may have grown
+        row_of = self.learn(changes, workers)
+        compact = self.memory.compact(workers=workers)  # after the rows were asked for: the table may have grown
         if compact is None:
             return None
         lines, width, rough = len(intervals), self.table.shape[1], self.metric.rough
@@ -352,8 +341,8 @@ class Problem:
             )  # fmt: skip
             return np.diff(offsets), numbers, self.metric.losses(statistics) if many else statistics
 
-        parts = lines_in_parts(sizes, runner.parts, MOST_ROWS if rough.kind == UNKNOWN else None)
-        found = zip(*runner.each(minima_of, parts), strict=True)
+        parts = lines_in_parts(sizes, workers.count, MOST_ROWS if rough.kind == UNKNOWN else None)
+        found = zip(*workers.map(minima_of, parts), strict=True)
         sizes, numbers, values = map(np.concatenate, found)
         at_points = sampled.reshape(-1, width)
         losses = self.metric.losses(at_points if many else np.concatenate([values, at_points]))
@@ -379,7 +368,7 @@ class Problem:
         fits = room.shape[0] >= lines and room.shape[1] >= most
         return room if fits else np.empty((max(lines, room.shape[0]), max(most + most // 8, room.shape[1])))
 
-    def learn(self, changes: Changes, runner: Runner = HERE) -> Int64s:
+    def learn(self, changes: Changes, workers: Workers = ALONE) -> Int64s:
         """The rows of all outputs, after the metric was asked for those that win somewhere on the lines."""
         from hulltune.kernels.surfaces.rows import mark_without_row
 
@@ -393,17 +382,19 @@ class Problem:
             def mark(lines: slice) -> None:
                 mark_without_row(changes.all_outputs, changes.begins[lines], changes.ends[lines], rows, marked)
 
-            runner.each(mark, lines_in_parts(changes.ends - changes.begins, runner.parts))
+            workers.map(mark, lines_in_parts(changes.ends - changes.begins, workers.count))
             unknown = np.flatnonzero(marked)
             if len(unknown):
-                self.memory.learn(unknown, each=runner.each)
+                self.memory.learn(unknown, workers=workers)
         return self.memory.known_rows()
 
     def derivations(
-        self, origin: Floats, directions: Floats, intervals: Floats, *, runner: Runner = HERE
+        self, origin: Floats, directions: Floats, intervals: Floats, *, workers: Workers = ALONE
     ) -> Derivations:
         """The derivations that win somewhere along the directions, with the sums of their features."""
-        found = runner.ask(self._cut(runner), "derivations", np.vstack([origin, directions]), intervals)
+        found = workers.map(
+            lambda shard: shard.derivations(np.vstack([origin, directions]), intervals), self._cut(workers)
+        )
         return Derivations(
             outputs=np.concatenate([each.outputs for each in found]),
             sentences=np.concatenate([each.sentences for each in found]),
@@ -448,7 +439,7 @@ class Problem:
         offsets = np.concatenate([[0], np.cumsum(np.bincount(sentences, minlength=len(places)))]).astype(np.int64)
         return offsets, outputs[np.argsort(sentences, kind="stable")].astype(np.int64)
 
-    def rivals(self, weights: Floats, units: Floats, *, runner: Runner = HERE) -> tuple[Int64s, Int64s, Features]:
+    def rivals(self, weights: Floats, units: Floats, *, workers: Workers = ALONE) -> tuple[Int64s, Int64s, Features]:
         """Outputs to compare around ``weights``: offsets by sentence, the outputs, and their features.
 
         For lists these are all hypotheses. For forests they are the outputs that win on a line through the weights
@@ -457,7 +448,7 @@ class Problem:
         if self.is_lists:
             return *self.choices(), self.corpus.features
         lines = np.array(some_axes(units))
-        found = self.derivations(weights, lines, np.repeat(WHOLE_LINE, len(lines), axis=0), runner=runner)
+        found = self.derivations(weights, lines, np.repeat(WHOLE_LINE, len(lines), axis=0), workers=workers)
         order = np.lexsort((-row_sums(found.sums, weights), found.outputs, found.sentences))
         best = order[np.append(True, np.diff(found.outputs[order]) != 0)[: len(order)]]
         # The numbers of outputs depend on the threads; the order of sentences and derivations does not.
@@ -478,17 +469,17 @@ class Problem:
         """Whether some sentence is a list."""
         return bool(np.any(self._first_choices >= 0))
 
-    def baseline(self, weights: Floats | None = None, *, runner: Runner = HERE) -> Picks:
+    def baseline(self, weights: Floats | None = None, *, workers: Workers = ALONE) -> Picks:
         """The picks before tuning: the first choice of a list, and the best output of a forest under ``weights``."""
         if weights is None and not self.has_own_choice:
             raise InputError("a forest has no first choice of its own: give weights to compare with")
         lists = np.flatnonzero(self._first_choices >= 0)
         outputs = np.full(len(self.corpus), -1, dtype=np.int64)
         if weights is not None and not self.has_own_choice:
-            outputs = self._winners(weights, runner)
+            outputs = self._winners(weights, workers)
         edges = self.corpus.sentence_edges[:-1][lists] + self._first_choices[lists]
         outputs[lists] = self._sentences.outputs_of_edges(edges)
-        return self.picked(outputs, runner=runner)
+        return self.picked(outputs, workers=workers)
 
     def subset(self, sentences: Int64s) -> Problem:
         """The problem of some sentences, in the order given; outputs and statistics are shared with this one."""
@@ -504,10 +495,10 @@ class Problem:
         part.penalty = None  # it depends on the units of the features, which are those of the sentences
         return part
 
-    def _cut(self, runner: Runner) -> list[Shard]:
-        parts = runner.parts if runner.parts == 1 or self.is_lists else CUTS * runner.parts
+    def _cut(self, workers: Workers) -> list[Shard]:
+        parts = workers.count if workers.count == 1 or self.is_lists else CUTS * workers.count
         if parts not in self._shards:
-            self.scorer.prepare(each=runner.each)
+            self.scorer.prepare(workers=workers)
             self._shards[parts] = cut(self._sentences, parts)
         return self._shards[parts]
 
@@ -542,7 +533,7 @@ def row_sums(matrix: NDArray[Any], weights: Floats) -> Floats:
     return sums
 
 
-def some_rows(table: NDArray[Any], rows: Int64s, runner: Runner) -> NDArray[Any]:
+def some_rows(table: NDArray[Any], rows: Int64s, workers: Workers) -> NDArray[Any]:
     """``table[rows]``, copied in parts: fresh memory takes longer than the copy."""
     found = np.empty((len(rows), table.shape[1]), dtype=table.dtype)
 
@@ -550,7 +541,7 @@ def some_rows(table: NDArray[Any], rows: Int64s, runner: Runner) -> NDArray[Any]
         part = slice(first, first + AT_ONCE)
         np.take(table, rows[part], axis=0, out=found[part], mode="clip")  # without a buffer: all rows exist
 
-    runner.each(fill, range(0, len(rows), AT_ONCE))
+    workers.map(fill, range(0, len(rows), AT_ONCE))
     return found
 
 

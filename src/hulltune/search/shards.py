@@ -1,4 +1,4 @@
-"""Shards: parts of a problem that are searched independently, and the runners that search them in threads.
+"""Shards: parts of a problem that are searched independently.
 
 A shard answers three questions: where its outputs change along some directions (``changes``), which outputs win under
 some weights (``winners``), and which derivations win along lines (``derivations``). Only this module chooses the kernel
@@ -8,10 +8,9 @@ by the kind of sentence.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -21,10 +20,7 @@ from hulltune.errors import InputError
 from hulltune.lines.compute import Answer, Block, blocks_of, room_for_scores, search_block
 from hulltune.lines.scoring import EdgeScorer
 from hulltune.search.outputs import Outputs, in_order
-from hulltune.threads import check_threads, each
-
-_Part = TypeVar("_Part")
-_Answer = TypeVar("_Answer")
+from hulltune.threads import Workers
 
 MOST_SCORES = 1 << 24
 """The most edge scores of one sentence at a time: 128 MB."""
@@ -320,25 +316,11 @@ def cut(sentences: Sentences, parts: int) -> list[Shard]:
     return [Shard(sentences, first, last) for first, last in itertools.pairwise(ends)]
 
 
-class Runner(Protocol):
-    """A runner of shards: it puts one question to all of them and returns their answers in order."""
-
-    @property
-    def parts(self) -> int:
-        """The number of shards that can run at one time."""
-
-    def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
-        """The answer of each shard's method ``question`` to these arguments."""
-
-    def each(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part]) -> list[_Answer]:
-        """The answer of ``call`` to each of some parts of a work, in order."""
-
-
 Room = tuple[Floats, Int32s]
 """Memory for the left ends and the outputs of segments."""
 
 
-def joined(found: Sequence[Changes], runner: Runner | None = None, rooms: list[Room] | None = None) -> Changes:
+def joined(found: Sequence[Changes], workers: Workers, rooms: list[Room] | None = None) -> Changes:
     """The changes of all shards together, sentence by sentence in the order of the shards.
 
     They are copied into one of ``rooms`` that is large enough, or into fresh memory; those of each shard by themselves.
@@ -347,7 +329,6 @@ def joined(found: Sequence[Changes], runner: Runner | None = None, rooms: list[R
         return found[0]
     from hulltune.kernels.surfaces.joining import copy_segments
 
-    runner = HERE if runner is None else runner
     sizes = np.array([part.ends for part in found]) - np.array([part.begins for part in found])
     after = np.cumsum(sizes, axis=0)
     ends = np.cumsum(after[-1])
@@ -362,7 +343,7 @@ def joined(found: Sequence[Changes], runner: Runner | None = None, rooms: list[R
         part = found[shard]
         copy_segments(part.all_lefts, part.all_outputs, part.begins, part.ends, places[shard], *room)
 
-    runner.each(copy, range(len(found)))
+    workers.map(copy, range(len(found)))
     return Changes(*room, begins, ends, room)
 
 
@@ -381,41 +362,3 @@ def lines_in_parts(sizes: Int64s, count: int, most: int | None = None) -> list[s
     cuts = np.unique(np.searchsorted(ends, np.linspace(0, int(ends[-1]), min(count, lines) + 1)[1:-1]) + 1)
     cuts = cuts[cuts < lines].tolist()
     return [slice(first, last) for first, last in itertools.pairwise([0, *cuts, lines])]
-
-
-class CallingThread:
-    """Runs the shards one after the other, in the thread that asks."""
-
-    parts = 1
-
-    def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
-        """The answer of each shard."""
-        return each(lambda shard: getattr(shard, question)(*arguments), shards, 1)
-
-    def each(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part]) -> list[_Answer]:
-        """The answer to each part."""
-        return each(call, parts, 1)
-
-
-class Threads:
-    """Runs the shards in threads (see hulltune.threads), of which the one that asks is one."""
-
-    def __init__(self, parts: int) -> None:
-        self.parts = parts
-
-    def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
-        """The answer of each shard."""
-        return each(lambda shard: getattr(shard, question)(*arguments), shards, self.parts)
-
-    def each(self, call: Callable[[_Part], _Answer], parts: Sequence[_Part]) -> list[_Answer]:
-        """The answer to each part."""
-        return each(call, parts, self.parts)
-
-
-HERE = CallingThread()
-
-
-def runner_of(threads: int | None) -> Runner:
-    """A runner with so many threads, by default one for each CPU."""
-    parts = check_threads(threads)
-    return HERE if parts == 1 else Threads(parts)

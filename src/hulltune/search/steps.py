@@ -16,7 +16,8 @@ from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.penalty import Penalty
 from hulltune.search.policies import Policy, choose
 from hulltune.search.problem import Line, Problem
-from hulltune.search.shards import HERE, Changes, Runner
+from hulltune.search.shards import Changes
+from hulltune.threads import ALONE, Workers
 
 AT_ONCE = 1 << 22
 """The most weights in the directions of one pass: tables over them take a few times 32 MB."""
@@ -86,7 +87,7 @@ def search_lines(
     reach: Floats | None = None,
     within: float = math.inf,
     points: Floats | None = None,
-    runner: Runner = HERE,
+    workers: Workers = ALONE,
 ) -> Round:
     """The best step along each direction within the constraints; all share one pass over the features.
 
@@ -95,7 +96,7 @@ def search_lines(
     each direction, in increasing order: they are read off the error surface and cost next to nothing.
     """
     at_once = max(AT_ONCE // len(origin), LEAST_AT_ONCE)
-    search = partial(_search_some, problem, origin, current_loss, constraints, policy, reach, within, runner)
+    search = partial(_search_some, problem, origin, current_loss, constraints, policy, reach, within, workers)
     points = np.empty((len(directions), 0)) if points is None else np.asarray(points, dtype=np.float64)
     if 0 < len(directions) <= at_once:
         return search(np.array(directions), points)
@@ -123,7 +124,7 @@ def _search_some(
     policy: Policy,
     reach: Floats | None,
     within: float,
-    runner: Runner,
+    workers: Workers,
     directions: Floats,
     points: Floats,
 ) -> Round:
@@ -136,13 +137,13 @@ def _search_some(
     if not len(lines):
         return Round(origin, current_loss, numbers, lines, np.empty(0), np.empty(0), points)
     scales = _sizes_beside(origin, lines)
-    with problem.changes(origin, lines, intervals, runner=runner) as changes:
+    with problem.changes(origin, lines, intervals, workers=workers) as changes:
         if problem.penalty is None:
-            steps = _steps(problem, changes, intervals, current_loss, policy, scales, points, runner)
+            steps = _steps(problem, changes, intervals, current_loss, policy, scales, points, workers)
         else:
             rows = problem.penalty.along(origin, lines)
             steps = _penalised_steps(
-                problem, problem.penalty, changes, intervals, current_loss, rows, scales, points, runner
+                problem, problem.penalty, changes, intervals, current_loss, rows, scales, points, workers
             )
     etas, losses, sampled = steps
     sampled[(points < intervals[:, :1]) | (points > intervals[:, 1:])] = np.nan
@@ -181,7 +182,7 @@ def _steps(
     policy: Policy,
     scales: Floats,
     points: Floats,
-    runner: Runner,
+    workers: Workers,
 ) -> tuple[Floats, Floats, Floats]:
     """The step to the best point of each line and the loss there (0 and the current loss if nothing is better), and
     the losses at the points of each line, which increase.
@@ -196,7 +197,7 @@ def _steps(
     sure = np.zeros(lines, dtype=np.bool_)
     minima = None
     if policy.smoothing == "none":
-        minima = problem.minima(changes, intervals, np.full(lines, current_loss), points=points, runner=runner)
+        minima = problem.minima(changes, intervals, np.full(lines, current_loss), points=points, workers=workers)
     if minima is not None:
         etas, losses, sure = choose_steps(
             minima.breakpoints, minima.counts, minima.offsets, minima.numbers, minima.losses,
@@ -231,7 +232,7 @@ def _penalised_steps(
     rows: Floats,
     scales: Floats,
     points: Floats,
-    runner: Runner,
+    workers: Workers,
 ) -> tuple[Floats, Floats, Floats]:
     """The step to the smallest sum of loss and penalty on each line, that sum, and the sums at the points of each line.
 
@@ -241,7 +242,7 @@ def _penalised_steps(
     from hulltune.kernels.surfaces.steps import choose_penalised
 
     below = current_loss - penalty.least(rows)
-    minima = problem.minima(changes, intervals, below, only_best=False, points=points, runner=runner)
+    minima = problem.minima(changes, intervals, below, only_best=False, points=points, workers=workers)
     if minima is not None:
         etas, sums = choose_penalised(
             minima.breakpoints, minima.counts, minima.offsets, minima.numbers, minima.losses,

@@ -18,8 +18,8 @@ from hulltune.search.certificate import Certificate
 from hulltune.search.constraints import FARTHEST_WEIGHT, CompiledConstraints, Constraints
 from hulltune.search.directions import Axis, axes_of, check_units, feature_units, inverse_units
 from hulltune.search.problem import Problem
-from hulltune.search.shards import HERE, Runner
 from hulltune.search.whitening import Whitening
+from hulltune.threads import ALONE, Workers
 
 Start = Mapping[str, float] | Sequence[float] | None
 
@@ -36,8 +36,8 @@ class Setting:
     """The weights of the decoder itself, if they are known and no start was given."""
     stop: threading.Event = field(default_factory=threading.Event)
     """Set to end the search with the best weights so far; Ctrl-C sets it."""
-    runner: Runner = HERE
-    """The runner of shards for what comes before the search."""
+    workers: Workers = ALONE
+    """The threads for what comes before the search."""
     least_loss: float = -np.inf
     """A loss that no weights are below: a climb that reaches it ends, and with it the search."""
 
@@ -62,8 +62,8 @@ class Setting:
         """The way to draw random directions; over forests, from the outputs that win around the first weights."""
         if not Whitening.is_worthwhile(self.axes):
             return Whitening(self.axes, len(self.units))
-        offsets, _, features = self.problem.rivals(self.first, self.units, runner=self.runner)
-        return Whitening.of(self.axes, len(self.units), offsets, features, each=self.runner.each)
+        offsets, _, features = self.problem.rivals(self.first, self.units, workers=self.workers)
+        return Whitening.of(self.axes, len(self.units), offsets, features, workers=self.workers)
 
     @staticmethod
     def of(
@@ -72,18 +72,18 @@ class Setting:
         start: Start,
         model: Mapping[str, float] | None = None,
         *,
-        runner: Runner = HERE,
+        workers: Workers = ALONE,
     ) -> Setting:
         """The setting of a problem with constraints, a start if there is one, and the decoder's weights if known."""
         compiled = constraints.holding(problem.feature_names, start).compile(problem.feature_names)
-        units = feature_units(problem.corpus, each=runner.each)
+        units = feature_units(problem.corpus, workers=workers)
         check_units(units, problem.feature_names)
         own = None
         if model is not None and start is None:
             own = np.array([model.get(name, 0.0) for name in problem.feature_names])
         first = _first_weights(problem, compiled, units, start)
         least = float(problem.metric.least_loss)
-        return Setting(problem, compiled, units, first, own, runner=runner, least_loss=least)
+        return Setting(problem, compiled, units, first, own, workers=workers, least_loss=least)
 
 
 def _first_weights(problem: Problem, constraints: CompiledConstraints, units: Floats, start: Start) -> Floats:

@@ -18,7 +18,7 @@ from hulltune.arrays import Floats, Int64s
 from hulltune.data.features import Features
 from hulltune.search.directions import Axis
 from hulltune.search.matrices import inverse_of_lower, lower_factor, product, rounded, square_sum
-from hulltune.threads import Each, one_by_one
+from hulltune.threads import ALONE, Workers
 
 MOST_WHITENED = 256
 """The most free weights that are whitened: of more, the covariance and its factor take longer than they save."""
@@ -54,13 +54,13 @@ class Whitening:
 
     @staticmethod
     def of(
-        axes: Sequence[Axis], width: int, offsets: Int64s, features: Features, *, each: Each = one_by_one
+        axes: Sequence[Axis], width: int, offsets: Int64s, features: Features, *, workers: Workers = ALONE
     ) -> Whitening:
         """The whitening by candidates' features: those of sentence i are rows ``offsets[i]`` up to ``offsets[i + 1]``.
 
-        ``each`` says who works on the parts of the sentences. O(rows × axes²), at most MOST_PRODUCTS, and O(axes³).
+        ``workers`` share the parts of the sentences. O(rows × axes²), at most MOST_PRODUCTS, and O(axes³).
         """
-        covariance = _covariance(axes, offsets, features, each)
+        covariance = _covariance(axes, offsets, features, workers)
         mean = math.fsum(np.diag(covariance).tolist()) / len(axes)
         factor = lower_factor(covariance / mean + RIDGE * np.eye(len(axes))) if mean > 0.0 else None
         if factor is None:
@@ -95,7 +95,7 @@ class Whitening:
         return made
 
 
-def _covariance(axes: Sequence[Axis], offsets: Int64s, features: Features, each: Each) -> Floats:
+def _covariance(axes: Sequence[Axis], offsets: Int64s, features: Features, workers: Workers) -> Floats:
     """The covariance of the axes' features within sentences, times a number, as a matrix of exact sums.
 
     Features are rounded to a grid, and so are their means over a sentence: products and sums are then whole numbers,
@@ -124,4 +124,4 @@ def _covariance(axes: Sequence[Axis], offsets: Int64s, features: Features, each:
         return own
 
     parts = [used[first : first + at_once] for first in range(0, len(used), at_once)]
-    return sum(each(products, parts), np.zeros((len(axes), len(axes))))
+    return sum(workers.map(products, parts), np.zeros((len(axes), len(axes))))

@@ -16,7 +16,7 @@ from hulltune.metrics.base import Metric
 from hulltune.metrics.bounds import SAFETY, Ranges, Ratio
 from hulltune.search.gradient import loss_gradient
 from hulltune.search.problem import LEAST_SUMMED, exact_sum, row_sums
-from hulltune.search.shards import HERE, Runner
+from hulltune.threads import ALONE, Workers
 
 ROUNDS = 30
 """The most rounds in which all sentences change their candidate at once, and the most rounds of single changes."""
@@ -45,7 +45,7 @@ class Choice:
 
 
 def best_choice(
-    metric: Metric, statistics: NDArray[Any], offsets: Int64s, others: NDArray[Any], *, runner: Runner = HERE
+    metric: Metric, statistics: NDArray[Any], offsets: Int64s, others: NDArray[Any], *, workers: Workers = ALONE
 ) -> Choice:
     """The choice of one row of ``statistics`` for each sentence with the smallest loss that is found.
 
@@ -55,7 +55,7 @@ def best_choice(
     from the metric (see Metric.loss_bound): it meets the loss for ratios such as WER, TER, F and accuracy.
     O(rows × statistics) a round.
     """
-    search = _Search(metric, statistics, offsets, others, runner)
+    search = _Search(metric, statistics, offsets, others, workers)
     search.climb()
     first, first_loss = search.chosen, search.loss
     search.start_from_own_best()
@@ -89,9 +89,9 @@ class _Search:
     """The best choice so far."""
 
     def __init__(
-        self, metric: Metric, statistics: NDArray[Any], offsets: Int64s, others: NDArray[Any], runner: Runner
+        self, metric: Metric, statistics: NDArray[Any], offsets: Int64s, others: NDArray[Any], workers: Workers
     ) -> None:
-        self.metric, self.statistics, self.others, self.runner = metric, statistics, others, runner
+        self.metric, self.statistics, self.others, self.workers = metric, statistics, others, workers
         cuts = np.searchsorted(offsets[:-1], np.arange(0, len(statistics), AT_ONCE))
         cuts = np.unique(np.append(cuts, len(offsets) - 1))
         self.parts = [_Part(slice(first, last), offsets) for first, last in pairwise(cuts.tolist())]
@@ -207,7 +207,7 @@ class _Search:
             least, most = (end.reduceat(own, part.starts, axis=0) for end in (np.minimum, np.maximum))
             return least, most, np.maximum.reduceat(np.abs(own), part.starts, axis=0)
 
-        columns = zip(*self.runner.each(ends, self.parts), strict=True)
+        columns = zip(*self.workers.map(ends, self.parts), strict=True)
         low, high, sizes = (np.concatenate(column).sum(axis=0) for column in columns)
         low, high, sizes = low + others, high + others, sizes + np.abs(others)
         whole = rows.dtype.kind in "biu" and float(sizes.max(initial=0.0)) < _EXACT
@@ -230,7 +230,7 @@ class _Search:
             first = part.first_lowest(own)
             return first + part.rows.start, own[first]
 
-        found = self.runner.each(lowest, self.parts)
+        found = self.workers.map(lowest, self.parts)
         return np.concatenate([rows for rows, _ in found]), np.concatenate([least for _, least in found])
 
     def _first_lowest(self, values: Floats) -> Int64s:
@@ -248,9 +248,9 @@ class _Search:
     def _total(self, chosen: Int64s) -> NDArray[Any]:
         if self.statistics.dtype.kind not in "biu":
             return exact_sum(np.concatenate([self.statistics[chosen], self.others[None]]))
-        size = max(-(-len(chosen) // self.runner.parts), LEAST_SUMMED)
+        size = max(-(-len(chosen) // self.workers.count), LEAST_SUMMED)
         some = [chosen[first : first + size] for first in range(0, len(chosen), size)]
-        sums = self.runner.each(lambda rows: exact_sum(self.statistics[rows]), some)
+        sums = self.workers.map(lambda rows: exact_sum(self.statistics[rows]), some)
         return exact_sum(np.array([*sums, self.others]))
 
     def _loss(self, chosen: Int64s) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hulltune.arrays import Floats, plain_sum
 from hulltune.metrics.base import Metric
 from hulltune.search.problem import Problem
-from hulltune.search.shards import HERE, Runner
+from hulltune.threads import ALONE, Workers
 
 BLOCK = 1 << 20
 """The counts of sentences in the samples of one block. Each block has random numbers of its own, so threads may share
@@ -45,10 +45,10 @@ def paired_bootstrap(
     *,
     samples: int = 1000,
     seed: int = 1,
-    runner: Runner = HERE,
+    workers: Workers = ALONE,
 ) -> Interval:
     """The 95% interval of the gain of ``tuned`` over ``baseline`` for resampled sentences (Koehn 2004), see _gains."""
-    gains = _gains(metric, baseline, tuned, samples, seed, runner)
+    gains = _gains(metric, baseline, tuned, samples, seed, workers)
     return Interval(_percentile(gains, 0.025), _percentile(gains, 0.975), samples, seed)
 
 
@@ -56,13 +56,13 @@ def standard_error(
     metric: Metric, baseline: NDArray[Any], tuned: NDArray[Any], *, samples: int = 1000, seed: int = 1
 ) -> float:
     """The standard error of the gain of ``tuned`` over ``baseline``: the deviation over resampled sentences."""
-    gains = _gains(metric, baseline, tuned, samples, seed, HERE)
+    gains = _gains(metric, baseline, tuned, samples, seed, ALONE)
     mean = plain_sum(gains) / samples
     return math.sqrt(plain_sum((gain - mean) ** 2 for gain in gains) / (samples - 1))
 
 
 def _gains(
-    metric: Metric, baseline: NDArray[Any], tuned: NDArray[Any], samples: int, seed: int, runner: Runner
+    metric: Metric, baseline: NDArray[Any], tuned: NDArray[Any], samples: int, seed: int, workers: Workers
 ) -> list[float]:
     """The gain of ``tuned`` over ``baseline`` in each sample of the sentences: the difference of their scores, positive
     where ``tuned`` is better, whatever the direction of the metric.
@@ -83,7 +83,7 @@ def _gains(
         found: list[float] = (metric.loss(_sums(counts, baseline)) - metric.loss(_sums(counts, tuned))).tolist()
         return found
 
-    return [gain for some in runner.each(gains_of, range(0, samples, block)) for gain in some]
+    return [gain for some in workers.map(gains_of, range(0, samples, block)) for gain in some]
 
 
 def _sums(counts: NDArray[np.int64], statistics: NDArray[Any]) -> NDArray[Any]:
@@ -113,18 +113,18 @@ def baseline_kind(problem: Problem, *, by_model: bool = False) -> str:
 
 
 def without_each_feature(
-    problem: Problem, weights: Floats, units: Floats, *, runner: Runner = HERE
+    problem: Problem, weights: Floats, units: Floats, *, workers: Workers = ALONE
 ) -> dict[str, float]:
     """The gain, positive where the score is better, when the weight of one feature is set to 0 and all others stay.
     Each is a decoding of the corpus, so of more than MOST_REMOVED features it is done for those with the largest
     weights over scaled features.
     """
-    full = problem.loss(weights, runner=runner)
+    full = problem.loss(weights, workers=workers)
     gains = {}
     chosen = np.argsort(-np.abs(weights * units), kind="stable")[: _most_removed(len(weights))]
     for k in np.sort(chosen).tolist():
         name = problem.feature_names[k]
         reduced = weights.copy()
         reduced[k] = 0.0
-        gains[name] = full - problem.loss(reduced, runner=runner) if weights[k] != 0.0 else 0.0
+        gains[name] = full - problem.loss(reduced, workers=workers) if weights[k] != 0.0 else 0.0
     return gains

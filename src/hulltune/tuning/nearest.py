@@ -11,7 +11,7 @@ from hulltune.data.corpus import Corpus
 from hulltune.data.forest import Forest
 from hulltune.lines.output import derivation_tokens
 from hulltune.metrics.wer import PreparedEditRate
-from hulltune.threads import check_threads, each
+from hulltune.threads import Workers
 
 MOST_CELLS = 1 << 27
 """The most cells of a table of edits: half a gigabyte."""
@@ -83,7 +83,7 @@ def nearest_outputs(
             found.append(Nearest(text, int(edits), len(reference)))
         return tuple(found)
 
-    found = dict(zip(sentences.tolist(), each(search, sentences.tolist(), check_threads(threads)), strict=True))
+    found = dict(zip(sentences.tolist(), Workers(threads).map(search, sentences.tolist()), strict=True))
     return [found.get(sentence, ()) for sentence in range(len(corpus))]
 
 

@@ -21,8 +21,8 @@ from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units, some_axes
 from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem, exact_sum, some_rows
-from hulltune.search.shards import runner_of
 from hulltune.search.steps import search_lines
+from hulltune.threads import Workers
 from hulltune.tuning.choices import best_choice
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, as_weights
 from hulltune.tuning.nearest import Nearest, nearest_outputs
@@ -97,8 +97,8 @@ def oracle_of(problem: Problem, *, weights: Any = None, k: int = NBEST, threads:
     starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])
     empty = np.where(filled, pool.outputs[np.minimum(pool.offsets[:-1], len(pool.outputs) - 1)], -1)
     others = exact_sum(problem.picked(empty).statistics[~filled])
-    runner = runner_of(threads)
-    choice = best_choice(problem.metric, some_rows(problem.table, pool.rows, runner), starts, others, runner=runner)
+    workers = Workers(threads)
+    choice = best_choice(problem.metric, some_rows(problem.table, pool.rows, workers), starts, others, workers=workers)
     texts = np.full(len(filled), "", dtype=object)
     texts[filled] = pool.some_texts(problem, choice.candidates)
     complete = problem.is_lists
@@ -130,7 +130,7 @@ class _Pool:
         """
         if problem.is_lists:
             offsets, outputs = problem.choices()
-            return _Pool(offsets, problem.rows(outputs, runner=runner_of(threads)), outputs, [], "all candidates")
+            return _Pool(offsets, problem.rows(outputs, workers=Workers(threads)), outputs, [], "all candidates")
         met: Int64s = np.empty(0, dtype=np.int64)
         among = f"the {k} best"
         if weights is None:
@@ -143,7 +143,7 @@ class _Pool:
         firsts = np.sort(np.unique(outputs, return_index=True)[1])
         outputs, places = outputs[firsts], places[firsts]
         near, texts = _near(problem, threads)
-        rows = np.concatenate([problem.rows(outputs, runner=runner_of(threads)), problem.memory.ask(near, texts)])
+        rows = np.concatenate([problem.rows(outputs, workers=Workers(threads)), problem.memory.ask(near, texts)])
         places = np.concatenate([places, near])
         order = np.argsort(places, kind="stable")
         sizes = np.bincount(places, minlength=len(offsets) - 1)
@@ -168,22 +168,22 @@ def _short_search(problem: Problem, threads: int | None) -> tuple[Int64s, Floats
     """The outputs that win somewhere along the axes, from equal weights over scaled features and from the best of some
     steps on; and the last weights. Nothing of it is random, and no constraints or starts of a run matter.
     """
-    runner = runner_of(threads)
-    units = feature_units(problem.corpus, each=runner.each)
+    workers = Workers(threads)
+    units = feature_units(problem.corpus, workers=workers)
     free = Constraints().compile(problem.feature_names)
     weights = free.start(units)
     axes = some_axes(units)
     lines = axes[:: -(-len(axes) // AXES)] if axes else []
     met: list[Int64s] = [np.empty(0, dtype=np.int64)]
-    loss = problem.loss(weights, runner=runner)
+    loss = problem.loss(weights, workers=workers)
     for _ in range(STEPS if lines else 0):
-        found = problem.search(weights, np.array(lines), np.tile([-np.inf, np.inf], (len(lines), 1)), runner=runner)
+        found = problem.search(weights, np.array(lines), np.tile([-np.inf, np.inf], (len(lines), 1)), workers=workers)
         met += [line.outputs.astype(np.int64) for line in found]
-        moves = search_lines(problem, weights, loss, lines, free, Policy(), runner=runner)
+        moves = search_lines(problem, weights, loss, lines, free, Policy(), workers=workers)
         best = min(moves, key=lambda move: move.loss, default=None)
         if best is None or not best.loss < loss:
             break
-        weights, loss = best.weights, problem.loss(best.weights, runner=runner)
+        weights, loss = best.weights, problem.loss(best.weights, workers=workers)
     return np.concatenate(met), weights
 
 

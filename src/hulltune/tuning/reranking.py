@@ -19,7 +19,7 @@ from hulltune.lines.kbest import kbest
 from hulltune.metrics.base import Metric
 from hulltune.metrics.counts import ErrorCounts, error_counts
 from hulltune.metrics.store import Store, opened
-from hulltune.search.shards import runner_of
+from hulltune.threads import Workers
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, as_weights, weight_vector
 from hulltune.tuning.picks import Reranked
 
@@ -79,7 +79,7 @@ def count_errors(
     """
     problem = as_problem(data, references, metric)
     vector = weight_vector(problem, weights)
-    found = error_counts(problem.metric, problem.picks(vector, runner=runner_of(threads)).statistics)
+    found = error_counts(problem.metric, problem.picks(vector, workers=Workers(threads)).statistics)
     if found is None:
         raise InputError(f"metric: {problem.metric.name} counts no errors; expected wer, cer, mer or ter")
     return found
@@ -107,4 +107,4 @@ def score(
     """
     with opened(store) as kept:
         problem = as_problem(data, references, metric, kept)
-        return problem.score(weight_vector(problem, weights), runner=runner_of(threads))
+        return problem.score(weight_vector(problem, weights), workers=Workers(threads))

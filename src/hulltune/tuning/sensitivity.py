@@ -15,9 +15,9 @@ from hulltune.arrays import Bools, Floats, Int64s, as_number
 from hulltune.errors import InputError
 from hulltune.search.constraints import CompiledConstraints
 from hulltune.search.problem import Problem
-from hulltune.search.shards import HERE, Runner
 from hulltune.search.steps import AT_ONCE, LEAST_AT_ONCE
 from hulltune.surface import SLIVER, ErrorSurface
+from hulltune.threads import ALONE, Workers
 from hulltune.tuning.blocks import Table, short
 from hulltune.wording import counted
 
@@ -66,14 +66,14 @@ def sensitivity(
     *,
     constraints: CompiledConstraints | None = None,
     groups: Sequence[Int64s] | None = None,
-    runner: Runner = HERE,
+    workers: Workers = ALONE,
 ) -> Sensitivity:
     """The range of each weight around ``weights`` in which the score stays within ``tolerance`` of theirs.
 
     ``groups`` are the weights that move together, by default the free ones of the constraints, or every weight by
     itself. One line search for each group; outputs that win on these lines are asked for.
     """
-    score = problem.score(weights, runner=runner)
+    score = problem.score(weights, workers=workers)
     allowed = usual_tolerance(score) if tolerance is None else checked_tolerance(tolerance)
     names = problem.feature_names
     if groups is None:
@@ -89,7 +89,7 @@ def sensitivity(
             if constraints is not None:
                 ends[number] = constraints.lower[group[0]], constraints.upper[group[0]]
         here = np.array([weights[group[0]] for group in some])
-        found = problem.surfaces(weights, lines, ends - here[:, None], runner=runner)
+        found = problem.surfaces(weights, lines, ends - here[:, None], workers=workers)
 
         def range_along(line: tuple[ErrorSurface, float, list[float]]) -> Range:
             surface, weight, bounds = line
@@ -97,7 +97,7 @@ def sensitivity(
             worse = score - scores if problem.metric.higher_is_better else scores - score
             return _around(surface, weight, worse <= allowed + ROUNDING * abs(score), bounds)
 
-        along = runner.each(range_along, list(zip(found, here.tolist(), ends.tolist(), strict=True)))
+        along = workers.map(range_along, list(zip(found, here.tolist(), ends.tolist(), strict=True)))
         for group, around in zip(some, along, strict=True):
             ranges.update({names[k]: around for k in group.tolist()})
     return Sensitivity(allowed, {name: ranges[name] for name in names if name in ranges})

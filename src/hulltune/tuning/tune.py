@@ -26,9 +26,8 @@ from hulltune.options import Tuning, by_keyword
 from hulltune.search.constraints import Constraints
 from hulltune.search.outputs import Outputs
 from hulltune.search.problem import Picks, Problem
-from hulltune.search.shards import Runner, runner_of
 from hulltune.search.strategy import Found, Report, Setting, Start, Status, Strategy
-from hulltune.threads import check_threads, each
+from hulltune.threads import Workers, check_threads
 from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
 from hulltune.tuning.inputs import DataLike, ReferencesLike, as_references, as_weights, judged, like
 from hulltune.tuning.oracle import Oracle, oracle_of
@@ -153,12 +152,12 @@ def _problems(
         return Problem.of(dataset, metrics[place], outputs=outputs, store=store, questions=asked)
 
     beside = store is None and all(metric.threaded for metric in metrics)
-    return each(problem_of, range(len(metrics)), threads if beside else 1)
+    return Workers(threads if beside else 1).map(problem_of, range(len(metrics)))
 
 
 def _checked_outputs(dataset: Dataset, problem: Problem, result: TuneResult, threads: int) -> Reranked:
     """The data reranked anew with the weights of the result: the outputs must be those of the search."""
-    picks = problem.picks(np.array(list(result.weights.values())), runner=runner_of(threads)).outputs
+    picks = problem.picks(np.array(list(result.weights.values())), workers=Workers(threads)).outputs
     outputs = rerank(dataset, result.weights, threads=threads)
     # The texts of hypotheses at the same place of a list need no look.
     sentences = np.flatnonzero(~_at_the_same_places(problem, picks, outputs.indices))
@@ -210,13 +209,13 @@ class Run:
             object.__setattr__(self, "tolerance", checked_tolerance(self.tolerance))
 
     @property
-    def runner(self) -> Runner:
-        """The runner of shards for all that is no search."""
-        return runner_of(self.threads)
+    def workers(self) -> Workers:
+        """The threads of all that is no search."""
+        return Workers(self.threads)
 
     def setting(self, problem: Problem, start: Start, model: Any = None) -> Setting:
         """The setting in which the strategy searches a problem."""
-        return Setting.of(problem, self.constraints, start, model, runner=self.runner)
+        return Setting.of(problem, self.constraints, start, model, workers=self.workers)
 
     def find(
         self, setting: Setting, report: Report | None = None, *, start: Start = None
@@ -259,7 +258,7 @@ class Run:
             setting = replace(self.setting(problem, start, model), stop=stop)
             if best is not None and best.bound is not None:
                 setting = replace(setting, least_loss=problem.metric.score_of(best.bound))
-            baseline = problem.baseline(setting.compared, runner=self.runner)
+            baseline = problem.baseline(setting.compared, workers=self.workers)
             report = _reporter(problem.metric, baseline, progress, began)
             found, regularisation = self.find(setting, report, start=start)
             tuned, result = self._result(setting, start, baseline, found)
@@ -327,13 +326,13 @@ class Run:
     def _result(self, setting: Setting, start: Start, baseline: Picks, found: Found) -> tuple[Picks, TuneResult]:
         """The picks of the weights, and the result without its description."""
         problem = setting.problem
-        tuned = problem.picks(found.weights, runner=self.runner)
+        tuned = problem.picks(found.weights, workers=self.workers)
         score = float(problem.metric.score(tuned.total))
         if float(problem.metric.loss(tuned.total)) != found.loss:  # every search must report the loss of decoding
             raise AssertionError(f"reranking scores {score}, but the search saw {found.loss}")
         names = problem.feature_names
         is_rate = error_counts(problem.metric, tuned.statistics) is not None
-        started = problem.picks(found.start, runner=self.runner).statistics if is_rate else None
+        started = problem.picks(found.start, workers=self.workers).statistics if is_rate else None
         return tuned, TuneResult(
             weights=dict(zip(names, found.weights.tolist(), strict=True)),
             start=dict(zip(names, found.start.tolist(), strict=True)),
@@ -367,17 +366,17 @@ class Run:
         others: Sequence[Problem],
     ) -> TuneResult:
         """The result with its description. A metric that waits for answers is not asked for more outputs."""
-        problem, weights, runner = setting.problem, np.array(list(result.weights.values())), self.runner
+        problem, weights, workers = setting.problem, np.array(list(result.weights.values())), self.workers
         without, ranges = dict[str, float](), None
         if not problem.metric.waits:
-            without = without_each_feature(problem, weights, setting.units, runner=runner)
+            without = without_each_feature(problem, weights, setting.units, workers=workers)
             groups = [
                 group for group in setting.constraints.free_groups if problem.feature_names[int(group[0])] in without
             ]
             usual = usual_tolerance(result.score, result.baseline)
             tolerance = usual if self.tolerance is None else self.tolerance
             ranges = sensitivity(
-                problem, weights, tolerance, constraints=setting.constraints, groups=groups, runner=runner
+                problem, weights, tolerance, constraints=setting.constraints, groups=groups, workers=workers
             )
         return replace(
             result,
@@ -387,14 +386,14 @@ class Run:
                 tuned.statistics,
                 samples=self.samples,
                 seed=self.seed,
-                runner=runner,
+                workers=workers,
             ),
             without=without,
             sensitivity=ranges,
             others={
                 other.metric.signature: (
-                    float(other.metric.score(other.picked(baseline.outputs, runner=runner).total)),
-                    float(other.metric.score(other.picked(tuned.outputs, runner=runner).total)),
+                    float(other.metric.score(other.picked(baseline.outputs, workers=workers).total)),
+                    float(other.metric.score(other.picked(tuned.outputs, workers=workers).total)),
                 )
                 for other in others
             },

@@ -92,7 +92,7 @@ def score(
     assert weights is not None
     from hulltune.metrics import Store
     from hulltune.search.problem import Problem
-    from hulltune.search.shards import runner_of
+    from hulltune.threads import Workers
 
     if metric.waits and store is None:
         store = ANSWERS
@@ -100,7 +100,7 @@ def score(
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if store else None
         problem = Problem.of(dataset, metric, store=kept, questions=QUESTIONS if metric.waits else None)
-        tuned = problem.picks(vector, runner=runner_of(data.threads))
+        tuned = problem.picks(vector, workers=Workers(data.threads))
         baseline = problem.baseline() if problem.has_own_choice else None
         others = [Problem.of(dataset, other, outputs=problem.outputs, store=kept) for other in also or []]
         found = _Scored.of(problem.metric, tuned.statistics)

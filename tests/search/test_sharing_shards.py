@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any
 
@@ -20,7 +20,6 @@ from hulltune import (
     Corpus,
     Forest,
     GradientClimb,
-    InputError,
     LineCma,
     Policy,
     Powell,
@@ -29,59 +28,32 @@ from hulltune import (
 from hulltune.metrics import get_metric
 from hulltune.search import climbing
 from hulltune.search.climbing import Climber, Climbing, shares
-from hulltune.search.shards import (
-    HERE,
-    CallingThread,
-    Runner,
-    Shard,
-    Threads,
-    cut,
-    lines_in_parts,
-    runner_of,
-)
+from hulltune.search.shards import cut, lines_in_parts
 from hulltune.search.strategy import Setting
 from hulltune.surface import ErrorSurface
+from hulltune.threads import ALONE, Workers
 from tests.search.test_problem import corpora, problem_of, tame
 from tests.tuning.corpora import random_forests, random_lists
 
 Floats = NDArray[np.float64]
 
 
-class Shuffled:
-    """A runner that runs the shards in another order each time, and gives the answers in the right order."""
+class Shuffled(Workers):
+    """Workers that do the parts in another order each time, and give the answers in the right order."""
 
-    def __init__(self, parts: int, seed: int = 1) -> None:
-        self.parts = parts
+    def __init__(self, count: int, seed: int = 1) -> None:
+        super().__init__(count)
         self._random = Random(seed)
 
-    def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
-        order = list(range(len(shards)))
-        self._random.shuffle(order)
-        answers = {number: getattr(shards[number], question)(*arguments) for number in order}
-        return [answers[number] for number in range(len(shards))]
-
-    def each(self, call: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
-        return [call(part) for part in reversed(parts)][::-1]
+    def map(self, call: Callable[[Any], Any], parts: Iterable[Any]) -> list[Any]:
+        parts = list(parts)
+        order = self._random.sample(range(len(parts)), len(parts))
+        answers = {number: call(parts[number]) for number in order}
+        return [answers[number] for number in range(len(parts))]
 
 
-class Recording:
-    """A runner that records the questions and the number of shards."""
-
-    parts = 2
-
-    def __init__(self) -> None:
-        self.questions: list[tuple[str, int]] = []
-
-    def ask(self, shards: Sequence[Shard], question: str, *arguments: Any) -> list[Any]:
-        self.questions.append((question, len(shards)))
-        return HERE.ask(shards, question, *arguments)
-
-    def each(self, call: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
-        return HERE.each(call, parts)
-
-
-def unlike() -> list[Callable[[], Runner]]:
-    return [lambda: Shuffled(1), lambda: Shuffled(4), lambda: Shuffled(50), Recording, lambda: Threads(3)]
+def unlike() -> list[Callable[[], Workers]]:
+    return [lambda: Shuffled(1), lambda: Shuffled(4), lambda: Shuffled(50), lambda: Workers(3)]
 
 
 def mixed(seed: int = 3) -> Problem:
@@ -122,21 +94,21 @@ def texts_along(problem: Problem, found: Sequence[Any]) -> list[tuple[list[float
 
 
 @pytest.mark.parametrize("make", PROBLEMS)
-@pytest.mark.parametrize("runner", unlike())
+@pytest.mark.parametrize("workers", unlike())
 def test_answers_do_not_depend_on_who_runs_the_shards(
-    make: Callable[[], Problem], runner: Callable[[], Runner]
+    make: Callable[[], Problem], workers: Callable[[], Workers]
 ) -> None:
-    here, there, asked = make(), make(), runner()
+    here, there, asked = make(), make(), workers()
     asking = lines(7)
-    assert told(there.surfaces(*asking, runner=asked)) == told(here.surfaces(*asking))
-    assert texts_along(there, there.search(*asking, runner=asked)) == texts_along(here, here.search(*asking))
+    assert told(there.surfaces(*asking, workers=asked)) == told(here.surfaces(*asking))
+    assert texts_along(there, there.search(*asking, workers=asked)) == texts_along(here, here.search(*asking))
     for weights in asking[1]:
-        mine, other = here.picks(weights), there.picks(weights, runner=asked)
+        mine, other = here.picks(weights), there.picks(weights, workers=asked)
         assert mine.statistics.tolist() == other.statistics.tolist()
         assert [here.text(number) for number in mine.outputs] == [there.text(number) for number in other.outputs]
-        assert here.loss(weights) == there.loss(weights, runner=asked)
-        assert here.score(weights) == there.score(weights, runner=asked)
-    one, other_one = here.derivations(*asking), there.derivations(*asking, runner=asked)
+        assert here.loss(weights) == there.loss(weights, workers=asked)
+        assert here.score(weights) == there.score(weights, workers=asked)
+    one, other_one = here.derivations(*asking), there.derivations(*asking, workers=asked)
     for sentence in range(len(here.corpus)):  # shards keep the order within a sentence
         first, second = one.sentences == sentence, other_one.sentences == sentence
         assert one.sums[first].tolist() == other_one.sums[second].tolist()
@@ -147,40 +119,24 @@ def test_answers_do_not_depend_on_who_runs_the_shards(
 def test_no_forests_are_an_exception(given: list[Forest], directions: list[list[float]], seed: int) -> None:
     asking = np.ones(3), np.array(directions), np.tile([-np.inf, np.inf], (len(directions), 1))
     expected = told(problem_of(given).surfaces(*asking))
-    for runner in (Shuffled(1 + seed, seed), Recording()):
-        assert told(problem_of(given).surfaces(*asking, runner=runner)) == expected
+    workers = Shuffled(1 + seed, seed)
+    assert told(problem_of(given).surfaces(*asking, workers=workers)) == expected
 
 
 @pytest.mark.parametrize("make", PROBLEMS)
 @pytest.mark.parametrize("strategy", [Climb(), Coordinate(), Powell(), GradientClimb()])
-@pytest.mark.parametrize("runner", unlike())
+@pytest.mark.parametrize("workers", unlike())
 def test_climbs_do_not_depend_on_who_runs_the_shards(
-    make: Callable[[], Problem], strategy: Climbing, runner: Callable[[], Runner]
+    make: Callable[[], Problem], strategy: Climbing, workers: Callable[[], Workers]
 ) -> None:
     paths = []
-    for asked in (HERE, runner()):
+    for asked in (ALONE, workers()):
         setting = Setting.of(make(), Constraints(), None)
         climber = Climber(setting, Policy(), np.random.default_rng(1), asked)
         way = list(strategy.climb(climber, climber.first_position(setting.first)))
         paths.append([(place.weights.tolist(), place.loss, place.line_searches) for place in way])
     assert len(paths[0]) > 1
     assert paths[0] == paths[1]
-
-
-@pytest.mark.parametrize("make", PROBLEMS)
-def test_three_questions_are_all_there_are(make: Callable[[], Problem]) -> None:
-    runner, problem = Recording(), make()
-    problem.surfaces(*lines(2), runner=runner)
-    problem.search(*lines(2), runner=runner)
-    problem.loss(np.ones(3), runner=runner)
-    problem.derivations(*lines(2), runner=runner)
-    assert [question for question, _ in runner.questions] == ["changes", "changes", "winners", "derivations"]
-    setting = Setting.of(problem, Constraints(), None)
-    climber = Climber(setting, Policy(), np.random.default_rng(1), runner)
-    list(Climb().climb(climber, climber.first_position(setting.first)))
-    assert {question for question, _ in runner.questions} == {"changes", "winners", "derivations"}
-    assert len({count for _, count in runner.questions}) == 1  # cut once, and asked again
-    assert runner.questions[0][1] >= runner.parts
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 8, 100])
@@ -195,16 +151,6 @@ def test_shards_are_all_sentences_once_and_of_one_kind(make: Callable[[], Proble
         assert set(sentences.is_list[shard.first : shard.last].tolist()) == {shard.are_lists}
     if parts < len(sentences.corpus) / 4:
         assert len(shards) >= parts
-
-
-def test_who_runs_the_shards_by_the_number_of_threads() -> None:
-    assert runner_of(1) is HERE
-    runner = runner_of(3)
-    assert isinstance(runner, Threads)
-    assert runner.parts == 3
-    assert isinstance(HERE, CallingThread)
-    with pytest.raises(InputError, match="threads: expected a positive number, got 0"):
-        runner_of(0)
 
 
 @pytest.mark.parametrize(
@@ -263,18 +209,18 @@ def test_parts_of_lines_are_all_lines_in_order(sizes: list[int], count: int, mos
 
 
 @pytest.mark.parametrize("make", PROBLEMS)
-@pytest.mark.parametrize("runner", [CallingThread, lambda: Threads(2)])
-def test_memory_that_is_used_again_changes_no_answer(make: Callable[[], Problem], runner: Callable[[], Runner]) -> None:
+@pytest.mark.parametrize("workers", [Workers(1), Workers(2)])
+def test_memory_that_is_used_again_changes_no_answer(make: Callable[[], Problem], workers: Workers) -> None:
     """Lines over lists reuse the arrays of earlier answers; that may change neither of them."""
-    problem, asked = make(), runner()
+    problem, asked = make(), workers
     batches = [lines(count, seed) for seed, count in enumerate((3, 16, 1, 33, 17, 2, 33))]
     fresh = [told(make().surfaces(*batch)) for batch in batches]
-    lasting = problem.search(*batches[1], runner=asked)  # not released: it is the caller's
+    lasting = problem.search(*batches[1], workers=asked)  # not released: it is the caller's
     before = texts_along(problem, lasting)
     kept = []
     for _ in range(2):
         for batch, expected in zip(batches, fresh, strict=True):
-            surfaces = problem.surfaces(*batch, runner=asked)
+            surfaces = problem.surfaces(*batch, workers=asked)
             assert told(surfaces) == expected
             kept.append((surfaces, expected))
     for surfaces, expected in kept:
@@ -295,13 +241,13 @@ def test_an_answer_of_a_part_of_the_sentences_is_nobody_elses_memory() -> None:
 
 
 @pytest.mark.parametrize("make", PROBLEMS)
-@pytest.mark.parametrize("shared", [CallingThread, lambda: Threads(3)])
-def test_threads_may_ask_at_once(make: Callable[[], Problem], shared: Callable[[], Runner]) -> None:
+@pytest.mark.parametrize("workers", [Workers(1), Workers(3)])
+def test_threads_may_ask_at_once(make: Callable[[], Problem], workers: Workers) -> None:
     batches = [lines(9, seed) for seed in range(12)]
     alone = make()
     expected = [told(alone.surfaces(*batch)) for batch in batches]
     losses = [alone.loss(batch[0]) for batch in batches]
-    problem, runner = make(), shared()
+    problem = make()
     failures: list[BaseException] = []
     together = threading.Barrier(4)
 
@@ -309,8 +255,8 @@ def test_threads_may_ask_at_once(make: Callable[[], Problem], shared: Callable[[
         try:
             together.wait()
             for number in np.random.default_rng(first).permutation(len(batches)).tolist():
-                assert told(problem.surfaces(*batches[number], runner=runner)) == expected[number]
-                assert problem.loss(batches[number][0], runner=runner) == losses[number]
+                assert told(problem.surfaces(*batches[number], workers=workers)) == expected[number]
+                assert problem.loss(batches[number][0], workers=workers) == losses[number]
         except BaseException as error:
             failures.append(error)
 
@@ -321,10 +267,3 @@ def test_threads_may_ask_at_once(make: Callable[[], Problem], shared: Callable[[
         thread.join()
     assert not failures
     assert len(problem.memory) == len(alone.memory)
-
-
-def test_an_error_of_a_shard_reaches_who_asked() -> None:
-    problem = lists()
-    for runner in (HERE, Threads(3)):
-        with pytest.raises(AttributeError, match="'Shard' object has no attribute 'guess'"):
-            runner.ask(cut(problem._sentences, 5), "guess")
