@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         sample,
     )
     from hulltune.loop import CommandDecoder, DecoderError, Jobs, LoopProgress, LoopResult, tune_loop
-    from hulltune.options import Reading, Tuning
+    from hulltune.options import Looping, Reading, Tuning
     from hulltune.search import (
         Certificate,
         Climb,
@@ -100,7 +100,7 @@ _ROOMS = {
         "prune",
     ),
     "hulltune.surface": ("ErrorSurface",),
-    "hulltune.options": ("Reading", "Tuning"),
+    "hulltune.options": ("Looping", "Reading", "Tuning"),
     "hulltune.formats": ("read", "read_references", "read_weights", "write", "write_weights"),
     "hulltune.loop": ("CommandDecoder", "DecoderError", "Jobs", "LoopProgress", "LoopResult", "tune_loop"),
     "hulltune.report.html": ("inline_report", "write_report"),
@@ -152,6 +152,7 @@ __all__ = [
     "LineSearch",
     "LoopProgress",
     "LoopResult",
+    "Looping",
     "MetricPlane",
     "MetricSurface",
     "Pick",

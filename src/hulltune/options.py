@@ -1,9 +1,9 @@
-"""The options of reading and of tuning, each told once: its name, type, default, help, and spelling for the shell.
+"""The options of reading, of tuning and of a loop, each told once: name, type, default, help, spelling for the shell.
 
-They are the fields of two dataclasses, ``Reading`` and ``Tuning``. A function such as ``tune`` takes an object of one
-of them and is decorated with ``by_keyword``: it is then called with the fields as keywords, which type checkers,
-editors and ``help`` know. The command line makes its options of the same fields. Nothing heavy is imported here, as
-the help of a command must appear at once.
+They are the fields of three dataclasses, ``Reading``, ``Tuning`` and ``Looping``. A function such as ``tune`` takes an
+object of one of them and is decorated with ``by_keyword``: it is then called with the fields as keywords, which type
+checkers, editors and ``help`` know. The command line makes its options of the same fields. Nothing heavy is imported
+here, as the help of a command must appear at once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import functools
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hulltune.formats.read import DataLike
+    from hulltune.formats.references import ReferencesLike
+    from hulltune.loop import Jobs, LoopProgress
+    from hulltune.loop.decoding import Decoder
     from hulltune.metrics.base import Metric
     from hulltune.metrics.store import Store
     from hulltune.search.constraints import Constraints
@@ -422,3 +425,43 @@ class Tuning(SearchOptions):
         super().__post_init__()
         if self.heldout is not None and self.folds:
             raise InputError("heldout, folds: give one of them; held-out data are not tuned on anyway")
+
+
+@with_options_described
+@dataclass(frozen=True, kw_only=True)
+class Looping(SearchOptions):
+    """How a decoder is tuned in the loop: the options of ``tune_loop``. ``start`` is needed, with weights by name."""
+
+    iterations: int = option(10, "Decode and tune at most N times.", "--iterations N", SEARCH, least=1, most=MOST_RUNS)
+    least_gain: float = option(
+        0.0, "Stop when tuning gains no more than G over the weights of the decoding.", "--gain G", SEARCH, least=0
+    )
+    folder: str | os.PathLike[str] | None = option(
+        None,
+        "The folder for all outputs. To continue an interrupted run, give the same command again.",
+        "--run FOLDER",
+        unless="a temporary one in Python, loop on the command line",
+    )
+    heldout: Decoder | None = option(
+        None,
+        "A decoder of sentences that are decoded with the first and the best weights, but not tuned on.",
+    )
+    heldout_references: ReferencesLike = option(None, "The references of the held-out sentences.")
+    reading: Reading | None = option(None, "How the output of a decoder that is a command is read.")
+    jobs: int | Jobs = option(
+        1,
+        "Cut the input into pieces, and run N decoders at once. The result does not depend on N.",
+        "--jobs N",
+        DATA,
+    )
+    inputs: Sequence[Any] | None = option(None, "What a decoder that is a function gets, one for each reference.")
+    heldout_inputs: Sequence[Any] | None = option(None, "What the decoder of held-out sentences gets.")
+    settings: Mapping[str, Any] | None = option(None, "Further values that must be equal when a run is continued.")
+    progress: Callable[[LoopProgress], None] | None = option(
+        None, "A function that is called with the LoopProgress of every step."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.heldout is None) != (self.heldout_references is None):
+            raise InputError("heldout, heldout_references: give both or none of them")

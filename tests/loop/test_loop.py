@@ -294,8 +294,8 @@ def test_files_that_a_function_names_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"iterations": 0}, "iterations: expected at least 1, got 0"),
-        ({"least_gain": -1.0}, "least_gain: expected 0 or more"),
+        ({"iterations": 0}, "iterations: expected a whole number of at least 1, got 0"),
+        ({"least_gain": -1.0}, "least_gain: expected a number of at least 0, got -1.0"),
         ({"start": [1.0, 2.0]}, "start: expected weights by name"),
         ({"heldout": shown}, "give both or none"),
         ({"metric": "bleux"}, "unknown metric"),

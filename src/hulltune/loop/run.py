@@ -19,8 +19,7 @@ from hulltune.arrays import Floats
 from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
 from hulltune.data.matching import matched_aloud
-from hulltune.defaults import DEFAULT_SEARCH, MOST_RUNS
-from hulltune.errors import InputError, check_most
+from hulltune.errors import InputError
 from hulltune.formats.reading import Part
 from hulltune.interrupts import is_interrupt
 from hulltune.loop.decoding import Decoder, Decodings, DecodingTask
@@ -41,42 +40,19 @@ from hulltune.loop.result import (
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store, opened
-from hulltune.options import Reading
+from hulltune.options import Looping, Reading, by_keyword
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import check_units, feature_units
 from hulltune.search.problem import Problem
-from hulltune.search.strategy import Strategy
-from hulltune.tuning.inputs import ReferencesLike, WeightsLike, as_references, as_weights
+from hulltune.tuning.inputs import ReferencesLike, as_references, as_weights
 from hulltune.tuning.regularising import checked_strength
 from hulltune.tuning.strategies import get_strategy
 from hulltune.tuning.tune import Progress, tune
 from hulltune.wording import counted
 
 
-def tune_loop(
-    decoder: Decoder,
-    references: ReferencesLike,
-    *,
-    start: WeightsLike,
-    metric: str | Metric = "bleu",
-    iterations: int = 10,
-    least_gain: float = 0.0,
-    folder: str | os.PathLike[str] | None = None,
-    heldout: Decoder | None = None,
-    heldout_references: ReferencesLike = None,
-    reading: Reading | None = None,
-    search: str | Strategy = DEFAULT_SEARCH,
-    constraints: Constraints | None = None,
-    regularise: float | str | None = None,
-    seed: int = 1,
-    threads: int | None = None,
-    store: Store | str | Path | None = None,
-    inputs: Sequence[Any] | None = None,
-    heldout_inputs: Sequence[Any] | None = None,
-    jobs: int | Jobs = 1,
-    settings: Mapping[str, Any] | None = None,
-    progress: Callable[[LoopProgress], None] | None = None,
-) -> LoopResult:
+@by_keyword(Looping)
+def tune_loop(decoder: Decoder, references: ReferencesLike, looping: Looping) -> LoopResult:
     """Tune the weights of a decoder with the decoder in the loop.
 
     Each iteration decodes with the weights (at first ``start``), adds the hypotheses to all found before, and tunes on
@@ -86,15 +62,12 @@ def tune_loop(
     output scored best.
 
     With a ``folder``, a run can be stopped at any point; started again with the same arguments, it goes on from there.
-    ``settings`` are further values that must then be equal. ``heldout`` decodes sentences that are not tuned on, with
-    the first and with the best weights. ``reading`` has the options for reading the output of a command; a function
-    reads its own, for example with ``read``. ``regularise`` keeps each tuning near the weights of the last decoding,
-    where the hypotheses come from. All other options are those of ``tune``. A decoder that fails raises
-    DecoderError, and everything found before is kept. Ctrl-C ends the loop with the best so far.
+    A decoder that fails raises DecoderError, and everything found before is kept. Ctrl-C ends the loop with the best
+    so far. A decoder that is a function reads its own output, for example with ``read``.
 
     With ``jobs``, so many decoders share the input (see Jobs). A command gets some lines of its input each time. A
-    function needs ``inputs``, one for each reference: it is called with the weights and some of them, in their order,
-    by several threads at once, and numbers their outputs from 0.
+    function is called with the weights and some of its ``inputs``, in their order, by several threads at once, and
+    numbers their outputs from 0.
 
     >>> from hulltune import tune_loop
     >>> def decode(weights):                                      # any function from weights to lists or forests
@@ -104,65 +77,56 @@ def tune_loop(
     >>> result.start_score, result.score
     (1.0, 0.0)
     """
-    _check_limits(iterations, least_gain)
-    if (heldout is None) != (heldout_references is None):
-        raise InputError("heldout, heldout_references: give both or none of them")
-    first = as_weights(start)
-    if not isinstance(first, Mapping):
+    first = {} if looping.start is None else as_weights(looping.start)
+    if not isinstance(first, Mapping) or looping.start is None:
         raise InputError("start: expected weights by name, so that the decoder knows which is which")
-    task = _task("inputs", decoder, references, inputs)
-    unseen = None if heldout is None else _task("heldout_inputs", heldout, heldout_references, heldout_inputs)
-    strategy = get_strategy(search)
-    regularise = checked_strength(regularise, strategy)
-    constraints = constraints or Constraints()
-    chosen = get_metric(metric)
-    if chosen.reads:
+    task = _task("inputs", decoder, references, looping.inputs)
+    unseen = None
+    if looping.heldout is not None:
+        unseen = _task("heldout_inputs", looping.heldout, looping.heldout_references, looping.heldout_inputs)
+    strategy = get_strategy(looping.search)
+    regularise = checked_strength(looping.regularise, strategy)
+    constraints, reading = looping.constraints or Constraints(), looping.reading or Reading()
+    metric = get_metric(looping.metric)
+    if metric.reads:
         raise InputError(
-            f"metric: reads the column {chosen.reads[0]!r} of candidates, which new ones of a decoder lack; "
+            f"metric: reads the column {metric.reads[0]!r} of candidates, which new ones of a decoder lack; "
             "use a metric of texts, or ask"
         )
-    reading = reading or Reading()
     same = {
-        "metric": chosen.signature,
-        "seed": seed,
+        "metric": metric.signature,
+        "seed": looping.seed,
         "start": {name: float(weight) for name, weight in first.items()},
         "references": hashlib.sha256("\n".join("\t".join(each) for each in task.references).encode()).hexdigest(),
         "search": repr(strategy),
         "constraints": repr(constraints),
         "reading": _meaning(reading),
         **({} if regularise is None else {"regularise": regularise}),
-        **(settings or {}),
+        **(looping.settings or {}),
     }
     with ExitStack() as stack:
-        kept = stack.enter_context(opened(store))
+        kept = stack.enter_context(opened(looping.store))
+        folder = looping.folder
         if folder is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         run_folder = RunFolder(Path(folder))
         stack.enter_context(run_folder.alone())
+        jobs = looping.jobs if isinstance(looping.jobs, Jobs) else Jobs(looping.jobs)
         loop = _Loop(
             task=task,
             heldout=unseen,
-            metric=chosen,
-            iterations=iterations,
-            least_gain=least_gain,
-            decodings=Decodings(run_folder, reading, jobs if isinstance(jobs, Jobs) else Jobs(jobs)),
+            metric=metric,
+            iterations=looping.iterations,
+            least_gain=looping.least_gain,
+            decodings=Decodings(run_folder, reading, jobs),
             constraints=constraints,
-            tuning={"search": strategy, "regularise": regularise, "threads": threads},
+            tuning={"search": strategy, "regularise": regularise, "threads": looping.threads},
             store=kept,
-            seed=seed,
-            progress=progress,
+            seed=looping.seed,
+            progress=looping.progress,
             state=run_folder.load(same),
         )
         return loop.run()
-
-
-def _check_limits(iterations: int, least_gain: float) -> None:
-    """Refuse limits of a loop that make no sense."""
-    if iterations < 1:
-        raise InputError(f"iterations: expected at least 1, got {iterations}")
-    check_most("iterations", iterations, MOST_RUNS)
-    if not least_gain >= 0.0:
-        raise InputError(f"least_gain: expected 0 or more, got {least_gain}")
 
 
 def _task(name: str, decoder: Decoder, references: ReferencesLike, inputs: Sequence[Any] | None) -> DecodingTask:
