@@ -1,16 +1,19 @@
-"""Metrics by name: built-in ones, registered classes, entry points of other packages, dotted paths."""
+"""Metrics by name (built-in ones, registered classes, entry points of other packages, dotted paths) and their options."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import types
+import typing
 from collections.abc import Mapping
-from typing import Any, TypeGuard, TypeVar, get_origin
+from pathlib import Path
+from typing import Any, TypeGuard, TypeVar, cast, get_origin
 
 from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import Metric
-from hulltune.metrics.expression import names_in, parse_metric
-from hulltune.metrics.options import convert_option, option_parameters
+from hulltune.metrics.combination import Combination
+from hulltune.metrics.expression import parsed
 from hulltune.names import METRICS
 
 MetricClass = TypeVar("MetricClass", bound=type[Metric])
@@ -21,7 +24,7 @@ _registered: dict[str, type[Metric]] = {}
 
 
 def get_metric(metric: str | Metric | type[Metric], /, **options: Any) -> Metric:
-    """The metric of a name, an expression (see ``hulltune.metrics.expression``), a class or an object.
+    """The metric of a name, an expression (``hulltune.metrics.expression``), a class or an object.
 
     ``options`` go to a single name or class. In an expression, options are text and are converted by the
     annotations of the class.
@@ -75,18 +78,23 @@ def register_metric(cls: MetricClass, *, name: str | None = None) -> MetricClass
 
 
 def _from_text(text: str, options: Mapping[str, Any]) -> Metric:
-    if options and len(names_in(text)) > 1:
+    constant, terms = parsed(text)
+    if options and len(terms) > 1:
         raise InputError(
             f"the options {sorted(options)} could be of any metric in {text!r}; write them there as name:option=value"
         )
+    weighted = [(weight, _named(name, written, options)) for weight, name, written in terms]
+    if constant == 0 and len(weighted) == 1 and weighted[0][0] == 1:
+        return weighted[0][1]
+    return Combination(weighted, constant=constant)
 
-    def make(name: str, written: Mapping[str, str]) -> Metric:
-        name = _known_name(name)
-        cls, implied = _find(name)
-        converted = {key: convert_option(name, cls, key, value) for key, value in written.items()}
-        return _make(name, cls, {**implied, **converted, **options})
 
-    return parse_metric(text, make)
+def _named(name: str, written: Mapping[str, str], options: Mapping[str, Any]) -> Metric:
+    """The metric of a name, with options that are written as text and others that are values already."""
+    name = _known_name(name)
+    cls, implied = _find(name)
+    converted = {key: _converted(name, cls, key, value) for key, value in written.items()}
+    return _make(name, cls, {**implied, **converted, **options})
 
 
 def _known_name(name: str) -> str:
@@ -153,7 +161,7 @@ def _checked_class(cls: object, where: str) -> type[Metric]:
 
 
 def _make(name: str, cls: type[Metric], options: Mapping[str, Any]) -> Metric:
-    known, any_other = option_parameters(cls)
+    known, any_other = _parameters(cls)
     for option in options:
         if option not in known and not any_other:
             raise unknown_name(f"option of {name}", option, known)
@@ -161,3 +169,97 @@ def _make(name: str, cls: type[Metric], options: Mapping[str, Any]) -> Metric:
         if parameter.default is parameter.empty and option not in options:
             raise InputError(f"{name} needs the option {option}")
     return cls(**options)
+
+
+def _parameters(cls: type[Metric]) -> tuple[dict[str, inspect.Parameter], bool]:
+    """The options of a class, and whether it also takes others (``**options``)."""
+    parameters = inspect.signature(cls).parameters
+    named = {
+        name: parameter
+        for name, parameter in parameters.items()
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    }
+    return named, any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+
+
+def _converted(name: str, cls: type[Metric], option: str, text: str) -> Any:
+    """The value of an option that was written as text, by the annotation of its parameter."""
+    known, any_other = _parameters(cls)
+    if option not in known:
+        if any_other:
+            return text
+        raise unknown_name(f"option of {name}", option, known)
+    try:
+        hint = typing.get_type_hints(cls.__init__).get(option, Any)
+    except NameError:  # an annotation that exists only for type checkers
+        hint = Any
+    for kind in _alternatives(hint):
+        try:
+            return _as_kind(kind, text)
+        except ValueError:
+            continue
+    expected = " or ".join(dict.fromkeys(_described(kind) for kind in _alternatives(hint)))
+    advice = "; put a space before + - * /" if any(sign in text for sign in "+-*/") else ""
+    raise InputError(f"option {option} of {name} is {text!r}; expected {expected}{advice}")
+
+
+_ORDER = (types.NoneType, bool, int, float, tuple, Path, str)
+
+
+def _alternatives(hint: Any) -> list[Any]:
+    """The types that a hint allows, narrow ones first, because every text is a valid str."""
+    arguments: list[Any] = [hint]
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        arguments = list(typing.get_args(hint))
+    if Any in arguments:
+        return [types.NoneType, bool, int, float, str]
+
+    def rank(kind: Any) -> int:
+        plain = tuple if _is_sequence(kind) else kind
+        return _ORDER.index(plain) if plain in _ORDER else -1
+
+    if str in arguments:  # a str that may also be a Path or a sequence is left as it is written
+        arguments = [kind for kind in arguments if kind in (types.NoneType, bool, int, float, str)]
+    return sorted(arguments, key=rank)
+
+
+def _is_sequence(kind: Any) -> bool:
+    origin = typing.get_origin(kind) or kind
+    return inspect.isclass(origin) and origin in (tuple, list, set, frozenset, *_ABSTRACT_SEQUENCES)
+
+
+_ABSTRACT_SEQUENCES = tuple(
+    typing.get_origin(kind) for kind in (typing.Sequence[str], typing.Collection[str], typing.Iterable[str])
+)
+
+
+def _as_kind(kind: Any, text: str) -> Any:
+    """``text`` as a value of ``kind``; raises ValueError if it is none."""
+    if kind is types.NoneType:
+        return _one_of({"none": None}, text)
+    if kind is bool:
+        return _one_of({"true": True, "yes": True, "false": False, "no": False}, text)
+    if typing.get_origin(kind) is typing.Literal:
+        return _one_of({str(value): value for value in typing.get_args(kind)}, text)
+    if _is_sequence(kind):
+        items = [item for item in text.split("+") if item]
+        origin = typing.get_origin(kind) or kind
+        return cast(type, origin)(items) if origin in (list, set, frozenset) else tuple(items)
+    if kind in (int, float, Path, str):
+        return kind(text)
+    raise ValueError(kind)
+
+
+def _one_of(values: Mapping[str, Any], text: str) -> Any:
+    if text not in values and text.lower() not in values:
+        raise ValueError(text)
+    return values[text if text in values else text.lower()]
+
+
+def _described(kind: Any) -> str:
+    if typing.get_origin(kind) is typing.Literal:
+        return " or ".join(str(value) for value in typing.get_args(kind))
+    if _is_sequence(kind):
+        return "items separated by +"
+    names = {types.NoneType: "none", bool: "true or false", int: "a whole number", float: "a number"}
+    return names.get(kind, "a text")
