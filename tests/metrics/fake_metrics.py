@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
-from hulltune.metrics.pending import NotYet
+from hulltune.metrics.questions import NotYet
 
 
 class Length(Metric):

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hulltune.errors import InputError
-from hulltune.metrics.fmeasure import FMeasure
-from hulltune.metrics.items import read_bio, read_brackets, read_pairs, read_words
+from hulltune.metrics.fmeasure import FMeasure, read_bio, read_brackets, read_pairs, read_words
 
 words = st.lists(st.sampled_from("abcd"), max_size=6)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hulltune.errors import InputError
 from hulltune.metrics import _common
-from hulltune.metrics._common import checked_references
+from hulltune.metrics.checks import checked_references
 
 texts = st.text(max_size=3)
 odd = st.sampled_from([None, 3, "text", b"bytes", (), [], {}, [None], ["a", 2], ("a",), {"a": 1}, ["a", "b"]])

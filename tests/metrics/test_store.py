@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hulltune.errors import InputError
 from hulltune.metrics.memory import TextMemory
-from hulltune.metrics.pending import Question
+from hulltune.metrics.questions import Question
 from hulltune.metrics.store import Store, output_ids, sentence_key
 from tests.metrics.fake_metrics import Length
 

@@ -31,7 +31,7 @@ from hulltune.loop.result import LoopResult
 from hulltune.metrics import Store, import_answers
 from hulltune.metrics.given import ScoreTable
 from hulltune.metrics.meteor import read_synonyms
-from hulltune.metrics.pending import Question
+from hulltune.metrics.questions import Question
 from hulltune.metrics.store import output_ids
 from hulltune.names import FORMATS, LIST_FORMATS
 from tests.results.files import write_all

@@ -183,7 +183,7 @@ def _usage_fault(error: click.ClickException) -> str:
 
 
 def _unexpected(error: BaseException, debug: bool) -> int:
-    from hulltune.metrics.pending import Unanswered
+    from hulltune.metrics.questions import Unanswered
 
     if isinstance(error, Unanswered):
         return _complain(str(error), error.exit_code)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from hulltune.metrics.memory import Memory as Memory
     from hulltune.metrics.memory import TextMemory as TextMemory
     from hulltune.metrics.meteor import Meteor as Meteor
-    from hulltune.metrics.pending import NotYet as NotYet
-    from hulltune.metrics.pending import Question as Question
-    from hulltune.metrics.pending import Unanswered as Unanswered
-    from hulltune.metrics.pending import export_questions as export_questions
-    from hulltune.metrics.pending import import_answers as import_answers
+    from hulltune.metrics.questions import NotYet as NotYet
+    from hulltune.metrics.questions import Question as Question
+    from hulltune.metrics.questions import Unanswered as Unanswered
+    from hulltune.metrics.questions import export_questions as export_questions
+    from hulltune.metrics.questions import import_answers as import_answers
     from hulltune.metrics.registry import get_metric as get_metric
     from hulltune.metrics.registry import metric_names as metric_names
     from hulltune.metrics.registry import register_metric as register_metric
@@ -51,17 +51,17 @@ _MODULES = {
     "Mer": "wer",
     "Meteor": "meteor",
     "Metric": "base",
-    "NotYet": "pending",
+    "NotYet": "questions",
     "PreparedMetric": "base",
-    "Question": "pending",
+    "Question": "questions",
     "ScoreTable": "given",
     "Store": "store",
     "Ter": "ter",
-    "Unanswered": "pending",
+    "Unanswered": "questions",
     "Wer": "wer",
-    "export_questions": "pending",
+    "export_questions": "questions",
     "get_metric": "registry",
-    "import_answers": "pending",
+    "import_answers": "questions",
     "metric_names": "registry",
     "register_metric": "registry",
 }

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from hulltune.arrays import Int32s, Int64s, as_whole
 from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
-from hulltune.metrics._common import checked_references, checked_statistics
 from hulltune.metrics.base import Metric, References, Statistics
+from hulltune.metrics.checks import checked_references, checked_statistics
 
 if TYPE_CHECKING:
     from hulltune.kernels.metrics.tokens import Vocabulary

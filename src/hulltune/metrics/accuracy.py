@@ -13,7 +13,10 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
-from hulltune.metrics._common import (
+from hulltune.metrics.base import Known, Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.bounds import Ratio
+from hulltune.metrics.checks import (
+    VERSION,
     check_choice,
     checked_references,
     checked_sentences,
@@ -21,8 +24,6 @@ from hulltune.metrics._common import (
     ratio,
     signature,
 )
-from hulltune.metrics.base import Known, Metric, PreparedMetric, References, Statistics
-from hulltune.metrics.bounds import Ratio
 from hulltune.metrics.given import ByCandidate, quality
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -95,6 +96,7 @@ class Accuracy(Metric):
     """
 
     name: ClassVar[str] = "accuracy"
+    version = VERSION
     higher_is_better = True
     columns = ("correct", "count")
 

@@ -11,7 +11,10 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
-from hulltune.metrics._common import (
+from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.bounds import Ratio
+from hulltune.metrics.checks import (
+    VERSION,
     check_number,
     checked_references,
     checked_sentences,
@@ -19,8 +22,6 @@ from hulltune.metrics._common import (
     ratio,
     signature,
 )
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
-from hulltune.metrics.bounds import Ratio
 
 Link = tuple[int, int]
 
@@ -59,6 +60,7 @@ class Aer(Metric):
     """
 
     name: ClassVar[str] = "aer"
+    version = VERSION
     higher_is_better = False
     columns = ("sure_matches", "possible_matches", "links", "sure_links")
 

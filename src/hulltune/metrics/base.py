@@ -77,12 +77,21 @@ class PreparedMetric(ABC):
 class Metric(ABC):
     """Options, statistics and score of one metric."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A version is not inherited: the code of a subclass is other code."""
+        super().__init_subclass__(**options)
+        if "version" not in vars(cls):
+            cls.version = None
+
     name: ClassVar[str]
     higher_is_better: bool
     columns: tuple[str, ...]
     """The names of the statistics."""
-    storable: ClassVar[bool] = True
-    """Whether references, source and output determine the statistics, so that a store may keep them."""
+    version: str | None = None
+    """What tells the code behind the statistics from earlier code, such as "1". A store keeps no answers without it.
+
+    Whoever changes the code of a metric, or a model that it uses, changes the version.
+    """
     monotone: tuple[int, ...] | None = None
     """+1 for a statistic that can only raise the score when it alone grows, −1 for one that can only lower it.
 
@@ -103,6 +112,18 @@ class Metric(ABC):
     @abstractmethod
     def signature(self) -> str:
         """Everything needed to reproduce a score: name, parameters, tokenisation, version."""
+
+    @property
+    def stored_as(self) -> str | None:
+        """The name under which a store keeps the answers: the signature with the version; None if it keeps none.
+
+        References, source and output must determine the statistics. Answers that come from outside, for a metric that
+        ``waits``, depend on no code.
+        """
+        if self.reads or (self.version is None and not self.waits):
+            return None
+        ending = "" if self.version is None else f"|version:{self.version}"
+        return self.signature if self.signature.endswith(ending) else self.signature + ending
 
     @abstractmethod
     def prepare(self, references: References, sources: Sequence[str] | None = None) -> PreparedMetric:

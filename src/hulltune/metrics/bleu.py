@@ -13,9 +13,9 @@ from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
 from hulltune.kernels.surfaces.rough_kinds import BLEU
 from hulltune.metrics import _text
-from hulltune.metrics._common import check_choice, check_flags, checked_numbers, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Rough, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, LossBound, Ranges, log_above, log_below, row_products
+from hulltune.metrics.checks import VERSION, check_choice, check_flags, checked_numbers, signature
 
 if TYPE_CHECKING:
     from hulltune.kernels.metrics.ngrams import Tries
@@ -54,6 +54,7 @@ class Bleu(Metric):
     """
 
     name: ClassVar[str] = "bleu"
+    version = VERSION
     higher_is_better = True
 
     max_ngram_order: int = 4

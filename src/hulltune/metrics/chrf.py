@@ -11,9 +11,9 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.features import gather_rows
 from hulltune.metrics import _text
-from hulltune.metrics._common import check_flags, check_number, checked_numbers, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, Ranges, Ratio
+from hulltune.metrics.checks import VERSION, check_flags, check_number, checked_numbers, signature
 
 if TYPE_CHECKING:
     from hulltune.kernels.metrics.ngrams import Tries
@@ -29,6 +29,7 @@ class ChrF(Metric):
     """
 
     name: ClassVar[str] = "chrf"
+    version = VERSION
     higher_is_better = True
     threaded = True
 
@@ -126,6 +127,7 @@ class ChrFPlusPlus(ChrF):
     """chrF++: chrF with word unigrams and bigrams."""
 
     name: ClassVar[str] = "chrf++"
+    version = VERSION
     word_order: int = 2
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +13,6 @@ from hulltune.arrays import Floats, Int64s, plain_sum
 from hulltune.errors import InputError
 from hulltune.metrics.base import Known, Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, Ranges
-from hulltune.metrics.pending import NotYet, Question
 
 
 class Combination(Metric):
@@ -150,33 +148,15 @@ def _numbered(names: list[str]) -> list[str]:
 
 
 class PreparedCombination(PreparedMetric):
-    """The statistics of several prepared metrics side by side; "not yet" if any of them says so."""
+    """The statistics of several prepared metrics side by side."""
 
     def __init__(self, parts: Sequence[PreparedMetric]) -> None:
         self._parts = list(parts)
 
     def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         """The statistics of all parts, (n, columns); float64 if those of any part are."""
-        return self._joined([partial(part.statistics, sentences, outputs) for part in self._parts])
+        return np.concatenate([part.statistics(sentences, outputs) for part in self._parts], axis=1)
 
     def statistics_of(self, candidates: Int64s, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
         """The statistics of candidates by all parts."""
-        return self._joined([partial(part.statistics_of, candidates, sentences, outputs) for part in self._parts])
-
-    def _joined(self, asked: Sequence[Callable[[], Statistics]]) -> Statistics:
-        blocks: list[Statistics] = []
-        unanswered: set[int] = set()
-        questions: list[Question] = []
-        for ask in asked:
-            try:
-                blocks.append(ask())
-            except NotYet as answer:
-                if answer.unanswered is None or answer.statistics is None:
-                    raise
-                unanswered.update(answer.unanswered)
-                questions.extend(answer.questions)
-                blocks.append(answer.statistics)
-        statistics = np.concatenate(blocks, axis=1)
-        if unanswered:
-            raise NotYet(sorted(unanswered), statistics, questions=questions)
-        return statistics
+        return np.concatenate([part.statistics_of(candidates, sentences, outputs) for part in self._parts], axis=1)

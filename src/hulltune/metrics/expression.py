@@ -1,8 +1,8 @@
 """The language of metrics: ``bleu``, ``bleu:tokenize=intl,lowercase=true``, ``0.5*bleu - 0.5*ter``.
 
 A metric is ``name`` or ``dotted.module:Class``, with options after a colon: ``key=value,key=value``. A value is quoted,
-or anything up to a comma, a blank or a parenthesis. The signs between metrics and numbers are Python's, read by ``ast``.
-Nothing is evaluated: all but sums of metrics with constant weights is refused.
+or anything up to a comma, a blank or a parenthesis. What stands between metrics and numbers is read by ``ast``, as
+Python. Nothing is evaluated: all but sums of metrics with constant weights is refused.
 """
 
 from __future__ import annotations

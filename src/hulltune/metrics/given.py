@@ -15,16 +15,18 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.formats.numbers import sentence_id
-from hulltune.metrics._common import (
+from hulltune.metrics.base import Known, Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.bounds import Ratio
+from hulltune.metrics.checks import (
     check_choice,
     check_flags,
     checked_references,
     checked_sentences,
+    checked_statistics,
     parsed_json,
+    ratio,
     signature,
 )
-from hulltune.metrics.base import Known, PreparedMetric, References, Statistics
-from hulltune.metrics.mean import MeanMetric
 from hulltune.wording import counted
 
 WEIGHTS = ("sentence", "tokens", "reference_tokens")
@@ -112,6 +114,22 @@ def _parse_tsv(where: str, line: str) -> tuple[int | str, str, float]:
         raise InputError(f"{where}: expected sentence, score and output between tabs, got {line[:80]!r}") from None
 
 
+class MeanMetric(Metric):
+    """The weighted mean of a number for each output: Σ total / Σ weight; 0 where all weights are 0."""
+
+    columns = ("total", "weight")
+
+    def score(self, statistics: Statistics) -> Floats:
+        """The weighted mean."""
+        sums = checked_statistics(statistics, self)
+        return ratio(sums[..., 0], sums[..., 1], empty=0.0)
+
+    @property
+    def as_ratio(self) -> Ratio:
+        """The mean, turned so that smaller is better."""
+        return Ratio(np.array([-1.0 if self.higher_is_better else 1.0, 0.0]), np.array([0.0, 1.0]), best=-np.inf)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Given(MeanMetric):
     """The weighted mean of given scores: Σ weight · score / Σ weight; 0 where all weights are 0.
@@ -122,8 +140,7 @@ class Given(MeanMetric):
     """
 
     name: ClassVar[str] = "given"
-    # The scores belong to ids of sentences: two sentences with the same text may differ.
-    storable: ClassVar[bool] = False
+    # No version, so nothing is stored: two sentences with the same text may have different scores.
 
     scores: ScoreTable | str | Path | None = None
     column: str | None = None

@@ -13,11 +13,11 @@ import numpy as np
 from hulltune.arrays import Int32s, Int64s
 from hulltune.data.copies import AT_ONCE, copy_rows, filled, parts_of, places_of, taken
 from hulltune.errors import InputError
-from hulltune.metrics._common import checked_sentences
+from hulltune.metrics.asked import AskedMetric
 from hulltune.metrics.base import Known, Metric, References, Statistics
-from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions
+from hulltune.metrics.checks import checked_sentences
+from hulltune.metrics.questions import Question, Unanswered, export_questions
 from hulltune.metrics.store import Store
-from hulltune.metrics.stored import bind
 from hulltune.threads import ALONE, Workers
 
 MANY = 1000
@@ -79,13 +79,17 @@ class Memory:
             raise InputError(f"batch_size is {batch_size}; expected at least 1")
         self.metric = metric
         self._outputs = outputs
-        self._prepared = bind(metric, references, sources, store=store, known=known)
+        self._asked = AskedMetric(metric, references, sources, store=store, known=known)
         self._store = store
         self._questions_path = questions
         self._batch_size = batch_size or metric.batch_size
         self._rows = np.full(1, -1, dtype=np.int64)
         self._complete = False
+        # Many threads may ask only a metric that keeps nothing; with a store each batch is kept before the next one.
+        self._threaded = metric.threaded and store is None
         self._table: Statistics = np.empty((0, len(metric.columns)), dtype=np.int64)
+        if self._threaded:  # threads write into the table, so its type has to be known before
+            self._table = self._asked.answers(NOTHING, NOTHING, [])[0]
         self._count = 0
         self._lock = threading.Lock()
         self._compact = CompactTable(len(references))
@@ -160,7 +164,7 @@ class Memory:
             new = missing if firsts is missing else self._without_row(firsts, workers)
             rows = filled(len(new), -1, workers)
             try:
-                describe = self._outputs.lazily_described if self._is_threaded else self._outputs.described
+                describe = self._outputs.lazily_described if self._threaded else self._outputs.described
                 questions = self._ask(new, lambda batch: describe(new[batch]), rows, workers)
             finally:  # keep the answers that came before an error
                 self._give(new, rows, missing, firsts, workers)
@@ -210,78 +214,47 @@ class Memory:
         ``numbers`` are those of the outputs, −1 where a text has none; ``described`` tells the sentences and texts of
         some of them. Equal questions come once.
         """
-
-        def statistics_of(batch: slice) -> Statistics:
-            return self._prepared.statistics_of(numbers[batch], *described(batch))
-
         size = self._batch_size
-        if self._is_threaded:  # of few outputs small batches, so that there are some for all threads
+        if self._threaded:  # of few outputs small batches, so that there are some for all threads
             size = min(size, max(len(numbers) // MANY_BATCHES, LEAST_BATCH))
         batches = [slice(start, min(start + size, len(numbers))) for start in range(0, len(numbers), size)]
-        self._make_room(self._count + len(numbers), workers=workers)
-        if self._is_threaded:
-            self._append_all(statistics_of, batches, rows, workers)
+        self._make_room(self._count + len(numbers), self._table.dtype, workers)
+        if self._threaded:
+            self._fill(numbers, described, batches, workers)
+            rows[:] = np.arange(self._count, self._count + len(rows))
+            self._count += len(rows)
             return {}
         questions: dict[str, Question] = {}
         for batch in batches:
-            answered: Int64s = np.arange(batch.start, batch.stop)
-            try:
-                statistics = statistics_of(batch)
-            except NotYet as answer:
-                still_open = np.arange(len(answered)) if answer.unanswered is None else answer.unanswered
-                statistics = np.asarray(answer.statistics)
-                closed = np.ones(len(answered), dtype=np.bool_)
-                closed[still_open] = False
-                answered, statistics = answered[closed], statistics[closed]
-                for question in answer.questions:
-                    questions.setdefault(question.id, question)
-            rows[answered] = self._append(statistics)
+            statistics, answered, asked = self._asked.answers(numbers[batch], *described(batch))
+            new = statistics[answered]
+            self._make_room(self._count + len(new), np.result_type(self._table, new))
+            self._table[self._count : self._count + len(new)] = new
+            rows[batch][answered] = np.arange(self._count, self._count + len(new))
+            self._count += len(new)
+            for question in asked:
+                questions.setdefault(question.id, question)
         return questions
 
-    def _append_all(
-        self, statistics_of: Callable[[slice], Statistics], batches: Sequence[slice], rows: Int64s, workers: Workers
+    def _fill(
+        self,
+        numbers: Int64s,
+        described: Callable[[slice], tuple[Int64s, Sequence[str]]],
+        batches: Sequence[slice],
+        workers: Workers,
     ) -> None:
-        """Append the rows of all batches, which are computed in any order; whole numbers are put in their place at
-        once, by the thread that has computed them.
-        """
+        """Write the statistics of all batches into the table, in which there is room; threads share the batches."""
         table, first = self._table, self._count
 
-        def compute(batch: slice) -> Statistics | None:
-            statistics = statistics_of(batch)
-            if statistics.dtype != table.dtype:
-                return statistics
+        def compute(batch: slice) -> None:
+            statistics, _, _ = self._asked.answers(numbers[batch], *described(batch))
+            assert statistics.dtype == table.dtype, "a threaded metric answers with numbers of one type"
             table[first + batch.start : first + batch.stop] = statistics
-            return None
 
-        found = workers.map(compute, batches)
-        if all(statistics is None for statistics in found):
-            self._count = first + len(rows)
+        workers.map(compute, batches)
 
-            def number(part: slice) -> None:
-                rows[part] = np.arange(first + part.start, first + part.stop)
-
-            workers.map(number, parts_of(len(rows)))
-            return
-        for batch, statistics in zip(batches, found, strict=True):
-            in_place = self._table[first + batch.start : first + batch.stop]
-            rows[batch] = self._append(in_place if statistics is None else statistics)
-
-    @property
-    def _is_threaded(self) -> bool:
-        """Whether many threads may ask the metric. With a store each batch is kept before the next one is asked for."""
-        return self.metric.threaded and self._store is None
-
-    def _append(self, statistics: Statistics) -> Int64s:
-        """Append rows to the table, which doubles when it is full; return their numbers."""
-        end = self._count + len(statistics)
-        self._make_room(end, statistics.dtype)
-        self._table[self._count : end] = statistics
-        first, self._count = self._count, end
-        return np.arange(first, end)
-
-    def _make_room(self, rows: int, dtype: Any = np.int64, *, workers: Workers = ALONE) -> None:
-        """Make the table large enough for so many rows of this type."""
-        dtype = np.result_type(self._table.dtype, dtype)
+    def _make_room(self, rows: int, dtype: Any, workers: Workers = ALONE) -> None:
+        """Make the table large enough for so many rows of this type; a larger one is twice as large."""
         if rows > len(self._table) or dtype != self._table.dtype:
             size = max(rows, 2 * len(self._table)) if rows > len(self._table) else len(self._table)
             grown = np.empty((size, self._table.shape[1]), dtype=dtype)
@@ -346,22 +319,14 @@ class _Texts:
 
     def numbers(self, sentences: Sequence[int], texts: Sequence[str]) -> Int64s:
         """The number of each text; new texts get the next numbers."""
-        pairs = list(zip(sentences, texts, strict=True))
-        numbers = [self._numbers.get(pair, -1) for pair in pairs]
-        if -1 in numbers:
-            with self._lock:
-                numbers = self._numbers_of_all(pairs)
-        return np.array(numbers, dtype=np.int64)
-
-    def _numbers_of_all(self, pairs: Sequence[tuple[int, str]]) -> list[int]:
-        """The number of each pair, while the lock is held."""
         numbers = []
-        for pair in pairs:
-            number = self._numbers.setdefault(pair, len(self._pairs))
-            if number == len(self._pairs):
-                self._pairs.append(pair)
-            numbers.append(number)
-        return numbers
+        with self._lock:
+            for pair in zip(sentences, texts, strict=True):
+                number = self._numbers.setdefault(pair, len(self._pairs))
+                if number == len(self._pairs):
+                    self._pairs.append(pair)
+                numbers.append(number)
+        return np.array(numbers, dtype=np.int64)
 
     def first_equals(self, numbers: Int64s, workers: Workers) -> Int64s:
         """The numbers themselves: equal texts share one already."""

@@ -15,7 +15,9 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError, unknown_name
-from hulltune.metrics._common import (
+from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.checks import (
+    VERSION,
     check_choice,
     check_flags,
     check_number,
@@ -25,7 +27,6 @@ from hulltune.metrics._common import (
     ratio,
     signature,
 )
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.meteor_alignment import Options, align
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Meteor(Metric):
     """
 
     name: ClassVar[str] = "meteor"
+    version = VERSION
     higher_is_better = True
     columns = ("exact", "stem", "synonym", "chunks", "output_words", "reference_words")
     monotone = (1, 1, 1, -1, -1, -1)

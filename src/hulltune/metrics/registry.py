@@ -1,4 +1,4 @@
-"""Metrics by name (built-in ones, registered classes, entry points of other packages, dotted paths) and their options."""
+"""Metrics by name: built-in ones, registered classes, entry points of packages, dotted paths; options as text."""
 
 from __future__ import annotations
 

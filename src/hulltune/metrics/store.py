@@ -13,22 +13,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
 from hulltune.arrays import Int64s
 from hulltune.errors import InputError
 from hulltune.metrics.base import Statistics
-from hulltune.metrics.pending import Question
+from hulltune.metrics.questions import Question
 
 _APPLICATION_ID = 0x68756C6C  # "hull" in ASCII: marks an SQLite file as a store
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 _KEYS_PER_QUERY = 500
 _SCHEMA = """
-CREATE TABLE metrics (number INTEGER PRIMARY KEY, signature TEXT NOT NULL UNIQUE, columns TEXT NOT NULL);
+CREATE TABLE metrics (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, columns TEXT NOT NULL);
 CREATE TABLE statistics (
-    id BLOB PRIMARY KEY, metric INTEGER NOT NULL, is_float INTEGER NOT NULL, numbers BLOB NOT NULL
+    id BLOB PRIMARY KEY, metric INTEGER NOT NULL, numbers TEXT NOT NULL, checksum INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE questions (id BLOB PRIMARY KEY, metric INTEGER NOT NULL, line TEXT NOT NULL) WITHOUT ROWID;
 """
@@ -49,9 +48,9 @@ def sentence_key(references: Sequence[str], source: str | None, name: int | str 
     return content.digest()
 
 
-def output_ids(signature: str, keys: Sequence[bytes], outputs: Sequence[str]) -> list[bytes]:
-    """A digest of (metric signature, sentence key, output) for each output."""
-    start = hashlib.blake2b(signature.encode(), digest_size=16)
+def output_ids(metric: str, keys: Sequence[bytes], outputs: Sequence[str]) -> list[bytes]:
+    """A digest of (name of the metric, sentence key, output) for each output."""
+    start = hashlib.blake2b(metric.encode(), digest_size=16)
     start.update(b"\0")
     ids = []
     for key, output in zip(keys, outputs, strict=True):
@@ -75,9 +74,9 @@ def opened(store: Store | str | Path | None) -> Iterator[Store | None]:
 class Store:
     """A file of statistics that several processes and threads may use at once.
 
-    Each ``put`` is one transaction: a killed process loses at most the batch that it had not put yet. The
-    file is in write-ahead mode, so readers and the writer do not wait for each other; writers wait up to
-    ``timeout`` seconds.
+    Each ``put`` is one transaction: a killed process loses at most the batch that it had not put yet. The file is in
+    write-ahead mode, so readers and the writer do not wait for each other; writers wait up to ``timeout`` seconds.
+    Statistics are kept as JSON, which gives whole and real numbers back to the bit, each row with a checksum.
     """
 
     def __init__(self, path: str | Path, *, timeout: float = 60.0) -> None:
@@ -90,48 +89,29 @@ class Store:
 
     def get(self, ids: Sequence[bytes], columns: int) -> tuple[Int64s, Statistics]:
         """The positions of the known ids, and their statistics; O(log size) for each id."""
-        found: dict[bytes, tuple[int, bytes]] = {}
+        found: dict[bytes, tuple[str, int]] = {}
         with self._connected() as connection:
             for start in range(0, len(ids), _KEYS_PER_QUERY):
                 part = ids[start : start + _KEYS_PER_QUERY]
                 marks = ",".join("?" * len(part))
-                query = f"SELECT id, is_float, numbers FROM statistics WHERE id IN ({marks})"
-                found.update((key, (kind, numbers)) for key, kind, numbers in connection.execute(query, part))
-        positions = [position for position, key in enumerate(ids) if key in found]
-        keys = [ids[position] for position in positions]
-        return np.array(positions, dtype=np.int64), self._decode(keys, [found[key] for key in keys], columns)
-
-    def _decode(self, keys: list[bytes], rows: list[tuple[int, Any]], columns: int) -> Statistics:
-        width = 8 * columns
-        for key, (kind, numbers) in zip(keys, rows, strict=True):
-            # Rows of earlier releases have no checksum.
-            if not isinstance(numbers, bytes) or len(numbers) not in (width, width + 4):
-                raise InputError(f"{self.path}: a row does not have {columns} statistics: the store is damaged")
-            if len(numbers) > width and numbers != _with_checksum(key, kind, numbers[:width]):
+                query = f"SELECT id, numbers, checksum FROM statistics WHERE id IN ({marks})"
+                found.update((key, (numbers, checksum)) for key, numbers, checksum in connection.execute(query, part))
+        for key, (numbers, checksum) in found.items():
+            if not isinstance(numbers, str) or checksum != _checksum(key, numbers):
                 raise InputError(f"{self.path}: the checksum of a row does not match: the store is damaged")
-        integers = np.frombuffer(b"".join(numbers[:width] for _, numbers in rows), dtype="<i8").reshape(-1, columns)
-        is_float = np.array([kind for kind, _ in rows], dtype=bool)
-        if not is_float.any():
-            return integers.astype(np.int64)
-        result = integers.view("<f8").astype(np.float64)
-        result[~is_float] = integers[~is_float]
-        return result
+        positions = [position for position, key in enumerate(ids) if key in found]
+        rows = json.loads(f"[{','.join(found[ids[position]][0] for position in positions)}]")
+        if any(len(row) != columns for row in rows):
+            raise InputError(f"{self.path}: a row does not have {columns} statistics: the store is damaged")
+        table = np.array(rows) if rows else np.empty((0, columns), dtype=np.int64)
+        return np.array(positions, dtype=np.int64), table
 
-    def put(self, signature: str, columns: Sequence[str], ids: Sequence[bytes], statistics: Statistics) -> None:
+    def put(self, metric: str, columns: Sequence[str], ids: Sequence[bytes], statistics: Statistics) -> None:
         """Keep the statistics of the ids, and close their questions, in one transaction."""
-        if not len(ids):
-            return
-        is_float = int(statistics.dtype.kind == "f")
-        encoded = np.ascontiguousarray(statistics, dtype="<f8" if is_float else "<i8").tobytes()
-        width = 8 * len(columns)
-        rows = [_with_checksum(key, is_float, encoded[k * width : (k + 1) * width]) for k, key in enumerate(ids)]
-        with self._transaction() as connection:
-            metric = self._metric_number(connection, signature, columns)
-            connection.executemany(
-                "INSERT OR REPLACE INTO statistics VALUES (?, ?, ?, ?)",
-                ((key, metric, is_float, row) for key, row in zip(ids, rows, strict=True)),
-            )
-            connection.executemany("DELETE FROM questions WHERE id = ?", ((key,) for key in ids))
+        if len(ids):
+            with self._transaction() as connection:
+                number = self._metric_number(connection, metric, columns)
+                _keep(connection, number, ids, statistics.tolist())
 
     def ask(self, columns: Sequence[str], questions: Sequence[Question]) -> None:
         """Keep questions of one metric, so that their answers can be imported."""
@@ -157,12 +137,9 @@ class Store:
         with self._transaction() as connection:
             for name, row in rows:
                 key = bytes.fromhex(name)
-                is_float = int(any(isinstance(value, float) for value in row))
-                numbers = np.array(row, dtype="<f8" if is_float else "<i8").tobytes()
                 metric = self._metric_of(connection, key)
-                values = (key, metric, is_float, _with_checksum(key, is_float, numbers))
-                connection.execute("INSERT OR REPLACE INTO statistics VALUES (?, ?, ?, ?)", values)
-                connection.execute("DELETE FROM questions WHERE id = ?", (key,))
+                assert metric is not None  # whoever imports answers has asked for their columns
+                _keep(connection, metric, [key], [row])
 
     def has(self, name: str) -> bool:
         """Whether the id (hexadecimal, as in a question) has statistics."""
@@ -182,20 +159,11 @@ class Store:
         except (TypeError, ValueError, RecursionError):
             raise InputError(f"{self.path}: the statistics of a metric have no names: the store is damaged") from None
 
-    def count(self, signature: str | None = None, *, but: str = "") -> int:
-        """The number of outputs that have statistics: of all metrics, or of one whatever its code (see code_version).
-
-        ``but`` is a signature with the version of the code after it, whose outputs are not counted.
-        """
-        query = "SELECT count(*) FROM statistics"
-        values: tuple[str | int, ...] = ()
-        if signature is not None:
-            start = f"{signature}|code:"
-            query += (
-                " WHERE metric IN (SELECT number FROM metrics "
-                "WHERE signature != ? AND (signature = ? OR substr(signature, 1, ?) = ?))"
-            )
-            values = (but, signature, len(start), start)
+    def count(self, metric: str | None = None) -> int:
+        """The number of outputs that have statistics: of all metrics, or of one by the name under which it is kept."""
+        query, values = "SELECT count(*) FROM statistics", ()
+        if metric is not None:
+            query, values = f"{query} WHERE metric IN (SELECT number FROM metrics WHERE name = ?)", (metric,)
         with self._connected() as connection:
             return int(connection.execute(query, values).fetchone()[0])
 
@@ -225,16 +193,16 @@ class Store:
     def __repr__(self) -> str:
         return f"Store({str(self.path)!r})"
 
-    def _metric_number(self, connection: sqlite3.Connection, signature: str, columns: Sequence[str]) -> int:
+    def _metric_number(self, connection: sqlite3.Connection, metric: str, columns: Sequence[str]) -> int:
         names = json.dumps(list(columns))
-        connection.execute("INSERT OR IGNORE INTO metrics (signature, columns) VALUES (?, ?)", (signature, names))
-        row = connection.execute("SELECT number, columns FROM metrics WHERE signature = ?", (signature,)).fetchone()
+        connection.execute("INSERT OR IGNORE INTO metrics (name, columns) VALUES (?, ?)", (metric, names))
+        row = connection.execute("SELECT number, columns FROM metrics WHERE name = ?", (metric,)).fetchone()
         if row is None or not isinstance(row[0], int):
             raise InputError(f"{self.path}: a metric has no number: the store is damaged")
         if row[1] != names:
             raise InputError(
-                f"the store has the metric {signature!r} with the statistics {str(row[1])[:200]}, now it has {names}; "
-                "a metric that changes must change its signature"
+                f"the store has the metric {metric!r} with the statistics {str(row[1])[:200]}, now it has {names}; "
+                "a metric that changes must change its version"
             )
         return row[0]
 
@@ -327,9 +295,19 @@ class Store:
                 time.sleep(0.01)
 
 
-def _with_checksum(key: bytes, is_float: int, numbers: bytes) -> bytes:
-    """The bytes of a row's numbers with a checksum after them: SQLite has none of its own."""
-    return numbers + zlib.crc32(numbers, zlib.crc32(key + b"%d" % bool(is_float))).to_bytes(4, "little")
+def _keep(connection: sqlite3.Connection, metric: int, ids: Sequence[bytes], rows: Sequence[Sequence[float]]) -> None:
+    """Write rows of one metric, and remove the questions that they answer."""
+    texts = [json.dumps(row) for row in rows]
+    connection.executemany(
+        "INSERT OR REPLACE INTO statistics VALUES (?, ?, ?, ?)",
+        [(key, metric, text, _checksum(key, text)) for key, text in zip(ids, texts, strict=True)],
+    )
+    connection.executemany("DELETE FROM questions WHERE id = ?", [(key,) for key in ids])
+
+
+def _checksum(key: bytes, numbers: str) -> int:
+    """The checksum of a row: SQLite has none of its own."""
+    return zlib.crc32(numbers.encode("utf-8", "surrogatepass"), zlib.crc32(key))
 
 
 def _id_from_hex(name: str) -> bytes:

@@ -11,9 +11,9 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics import _text
-from hulltune.metrics._common import check_flags, checked_numbers, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import Ratio
+from hulltune.metrics.checks import VERSION, check_flags, checked_numbers, signature
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +26,7 @@ class Ter(Metric):
     """
 
     name: ClassVar[str] = "ter"
+    version = VERSION
     higher_is_better = False
     threaded = True
     columns = ("edits", "reference_length")

@@ -15,9 +15,9 @@ import numpy as np
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics import _text
-from hulltune.metrics._common import check_choice, check_flags, checked_numbers, signature
 from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
 from hulltune.metrics.bounds import Ratio
+from hulltune.metrics.checks import VERSION, check_choice, check_flags, checked_numbers, signature
 
 NORMALIZATIONS = ("none", "lower", "lower-nopunct")
 """The normalisations of references and outputs before they are compared.
@@ -89,6 +89,7 @@ class Wer(EditRate):
     """Word error rate: (substitutions + deletions + insertions) / words of the reference."""
 
     name: ClassVar[str] = "wer"
+    version = VERSION
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +97,7 @@ class Mer(EditRate):
     """Match error rate: edits / (hits + edits), never above 1 (Morris, Maier and Green, 2004)."""
 
     name: ClassVar[str] = "mer"
+    version = VERSION
     insertions_count: ClassVar[bool] = True
 
 
@@ -104,6 +106,7 @@ class Cer(EditRate):
     """Character error rate: WER over characters, with inner blanks, without outer white space."""
 
     name: ClassVar[str] = "cer"
+    version = VERSION
     unit: ClassVar[str] = "character"
 
 

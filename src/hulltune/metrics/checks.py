@@ -18,8 +18,11 @@ from hulltune.errors import InputError, unknown_name
 from hulltune.metrics.base import Metric, References, Statistics
 from hulltune.wording import counted
 
+VERSION = f"hulltune-{__version__}"
+"""The version of the metrics of this package."""
 
-def signature(name: str, parameters: Mapping[str, object], *, version: str = f"hulltune-{__version__}") -> str:
+
+def signature(name: str, parameters: Mapping[str, object], *, version: str = VERSION) -> str:
     """``name|key:value|…|version:…`` with the parameters in the order given: the style of sacrebleu."""
     fields = [name]
     for key, value in parameters.items():

@@ -13,7 +13,7 @@ from hulltune.metrics.base import PreparedMetric, Statistics
 from hulltune.metrics.combination import Combination
 from hulltune.metrics.given import ScoreTable
 from hulltune.metrics.memory import TextMemory
-from hulltune.metrics.pending import NotYet, Question, Unanswered, export_questions, import_answers
+from hulltune.metrics.questions import NotYet, Question, Unanswered, export_questions, import_answers
 from hulltune.metrics.store import Store
 from tests.metrics.fake_metrics import Length
 

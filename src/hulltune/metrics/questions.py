@@ -1,9 +1,8 @@
 """The answer "not yet": outputs whose statistics have to come from outside, as JSON lines out and in.
 
-A metric that cannot answer raises NotYet. The run then collects every such output as a Question, writes the
-questions to a file, and stops with Unanswered (exit code 3). Answers are written into the file and imported
-into the store. The same run, started again, finds them there, along with all that it had computed before, so
-it goes on where it stopped.
+A metric that cannot answer raises NotYet. The run then collects every such output as a Question, writes the questions to
+a file, and stops with Unanswered (exit code 3). Answers are written into the file and imported into the store. The same
+run, started again, finds them there, along with all that it had computed before, so it goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from hulltune.arrays import as_number
 from hulltune.errors import InputError
 from hulltune.formats.streams import written_atomically
-from hulltune.metrics._common import parsed_json
 from hulltune.metrics.base import Statistics
+from hulltune.metrics.checks import parsed_json
 
 if TYPE_CHECKING:
     from hulltune.metrics.store import Store
@@ -62,7 +61,8 @@ class NotYet(Exception):  # noqa: N818  # an answer, not an error
     """Raised by ``PreparedMetric.statistics`` when some outputs of the batch cannot be answered yet.
 
     ``unanswered`` are their positions in the batch (all by default). ``statistics`` has a row for each output of
-    the batch, so that those with an answer are not asked for again; rows at ``unanswered`` are ignored.
+    the batch, so that those with an answer are not asked for again; rows at ``unanswered`` are ignored. With a
+    ``failure``, the run ends with this message once these answers are stored.
     """
 
     def __init__(
@@ -70,14 +70,14 @@ class NotYet(Exception):  # noqa: N818  # an answer, not an error
         unanswered: Sequence[int] | None = None,
         statistics: Statistics | None = None,
         *,
-        questions: Sequence[Question] = (),
+        failure: str | None = None,
     ) -> None:
-        super().__init__("some outputs have no answer yet")
+        super().__init__(failure or "some outputs have no answer yet")
         if unanswered is not None and statistics is None:
             raise InputError("NotYet for a part of a batch needs the statistics of the rest; got None")
         self.unanswered = unanswered
         self.statistics = statistics
-        self.questions = tuple(questions)
+        self.failure = failure
 
 
 class Unanswered(Exception):  # noqa: N818  # the run is not wrong, it waits
