@@ -16,6 +16,7 @@ class Length(Metric):
     """The mean number of characters, times ``scale``; ``asked`` has every batch that reached the metric."""
 
     name: ClassVar[str] = "length"
+    version = "1"
     higher_is_better = True
     columns = ("characters", "count")
 
@@ -56,6 +57,7 @@ class LowerLength(Length):
     """The metric Length, but shorter is better."""
 
     name: ClassVar[str] = "lower_length"
+    version = "1"
     higher_is_better = False
 
     @property

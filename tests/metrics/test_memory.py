@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hulltune.data.copies import AT_ONCE
-from hulltune.errors import InputError
+from hulltune.errors import InputError, Note
 from hulltune.metrics.base import Metric, PreparedMetric, Statistics
 from hulltune.metrics.combination import Combination
 from hulltune.metrics.given import Given, ScoreTable
@@ -139,7 +139,8 @@ def test_given_scores_are_never_stored(tmp_path: object) -> None:
     # The two sentences have the same content, but not the same score.
     store = Store(f"{tmp_path}/store.sqlite")
     metric: Metric = Given(scores=ScoreTable([0, 1], ["out", "out"], [1.0, 2.0]))
-    memory = TextMemory(metric, [["r"], ["r"]], store=store)
+    with pytest.warns(Note, match="given: its answers are not kept in the store"):
+        memory = TextMemory(metric, [["r"], ["r"]], store=store)
     assert memory.statistics(np.array([0, 1]), ["out", "out"])[:, 0].tolist() == [1.0, 2.0]
     assert store.count() == 0
 

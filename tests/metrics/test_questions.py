@@ -257,7 +257,7 @@ def test_not_yet_with_positions_that_do_not_exist() -> None:
 
             return Prepared()
 
-    with pytest.raises(InputError, match=r"length: NotYet names the positions \[5\] of a batch of 1 outputs"):
+    with pytest.raises(InputError, match=r"length: NotYet names the positions \[5\] of a batch of 1 output"):
         TextMemory(Wrong(), REFERENCES).rows_of(np.array([0]), ["out"])
 
 

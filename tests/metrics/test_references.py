@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hulltune.errors import InputError
-from hulltune.metrics import _common
+from hulltune.metrics import checks
 from hulltune.metrics.checks import checked_references
 
 texts = st.text(max_size=3)
@@ -34,7 +34,7 @@ def test_passes_over_all_decide_as_a_look_at_one_after_the_other(
             return str(error)
 
     quick = found()
-    with mock.patch.object(_common, "_are_plain", return_value=False):
+    with mock.patch.object(checks, "_are_plain", return_value=False):
         assert quick == found()
 
 

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hulltune.errors import InputError
+from hulltune.metrics.fmeasure import FMeasure
 from hulltune.metrics.memory import TextMemory
 from hulltune.metrics.questions import Question
 from hulltune.metrics.store import Store, output_ids, sentence_key
@@ -77,6 +79,33 @@ def test_the_key_is_the_content_and_not_the_number(tmp_path: Path) -> None:
     assert other_options.asked == [[(0, "out")]]
 
 
+def test_a_store_keeps_nothing_of_a_metric_without_a_version(tmp_path: Path) -> None:
+    """The code of a user's metric may change from one run to the next; a version says that it has not."""
+
+    class Unknown(Length):  # no version of its own: it is other code than Length
+        pass
+
+    class Waiting(Unknown):
+        waits = True  # the answers come from outside, whatever its code
+
+    store = Store(tmp_path / "store.sqlite")
+    for kind, kept in ((Unknown, 0), (Waiting, 1)):
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always")
+            TextMemory(kind(), [["r"]], store=store).rows_of(np.array([0]), ["out"])
+        assert [str(note.message) for note in notes] == [
+            "length: its answers are not kept in the store, because the metric says no version"
+        ] * (1 - kept)
+        assert store.count() == kept
+    for version, asked in (("2", 1), ("2", 0), ("3", 1)):
+        metric = Length()
+        metric.version = version
+        TextMemory(metric, [["r"]], store=store).rows_of(np.array([0]), ["out"])
+        assert len(metric.asked) == asked
+    items = FMeasure(items=lambda text: list(text))
+    assert (items.stored_as, FMeasure().stored_as) == (None, FMeasure().signature)
+
+
 def test_integers_stay_integers_across_runs(tmp_path: Path) -> None:
     for _ in range(2):
         with Store(tmp_path / "store.sqlite") as store:
@@ -110,7 +139,7 @@ def test_a_store_of_a_later_version(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(InputError, match="is a store of version 99; expected version 1"):
+    with pytest.raises(InputError, match="is a store of version 99; expected version 2"):
         Store(path)
 
 
@@ -138,30 +167,15 @@ def test_a_row_that_was_changed_is_noticed_by_its_checksum(tmp_path: Path) -> No
     (key, other) = ids("x", "y")
     with Store(path) as store:
         store.put("s", ("a",), [key, other], np.array([[1], [2]]))
-    connection = sqlite3.connect(path)
-    (numbers,) = connection.execute("SELECT numbers FROM statistics WHERE id = ?", (key,)).fetchone()
-    connection.close()
-    for column, value in (("numbers", bytes([numbers[0] ^ 1]) + numbers[1:]), ("is_float", 1), ("id", b"0" * 16)):
-        changed(path, f"UPDATE statistics SET {column} = ? WHERE id = ?", value, key)
-        with Store(path) as store:
-            if column == "id":  # a row of nobody: its statistics are asked for again
-                assert store.get([key, other], 1)[0].tolist() == [1]
-                with pytest.raises(InputError, match="checksum of a row does not match"):
-                    store.get([b"0" * 16], 1)
-            else:
-                with pytest.raises(InputError, match="checksum of a row does not match"):
-                    store.get([key, other], 1)
-        changed(path, "UPDATE statistics SET numbers = ?, is_float = 0 WHERE id = ?", numbers, key)
-
-
-def test_rows_of_earlier_releases_have_no_checksum(tmp_path: Path) -> None:
-    path = tmp_path / "store.sqlite"
-    (key,) = ids("x")
-    with Store(path) as store:
-        store.put("s", ("a",), [key], np.array([[7]]))
-    changed(path, "UPDATE statistics SET numbers = ?", (7).to_bytes(8, "little"))
-    with Store(path) as store:
-        assert store.get([key], 1)[1].tolist() == [[7]]
+    for value in ("[7]", "[1.0]", b"[1]", ""):
+        changed(path, "UPDATE statistics SET numbers = ? WHERE id = ?", value, key)
+        with Store(path) as store, pytest.raises(InputError, match="checksum of a row does not match"):
+            store.get([key, other], 1)
+    changed(path, "UPDATE statistics SET numbers = '[1]', id = ? WHERE id = ?", b"0" * 16, key)
+    with Store(path) as store:  # a row of nobody: its statistics are asked for again
+        assert store.get([key, other], 1)[0].tolist() == [1]
+        with pytest.raises(InputError, match="checksum of a row does not match"):
+            store.get([b"0" * 16], 1)
 
 
 @pytest.mark.parametrize("line", [None, "", "{", "[]", "{}", '{"id": 1}', "[" * 100_000, 5])
@@ -189,7 +203,7 @@ def test_a_metric_without_a_number(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     Store(path).close()
     changed(path, "DROP TABLE metrics")
-    changed(path, "CREATE TABLE metrics (number, signature TEXT UNIQUE, columns TEXT)")
+    changed(path, "CREATE TABLE metrics (number, name TEXT UNIQUE, columns TEXT)")
     with Store(path) as store, pytest.raises(InputError, match=r"store.sqlite: a metric has no number"):
         store.put("s", ("a",), ids("x"), np.array([[1]]))
 
@@ -212,10 +226,10 @@ def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
         Store(tmp_path / "nowhere" / "store.sqlite")
 
 
-def test_a_metric_that_changes_must_change_its_signature(tmp_path: Path) -> None:
+def test_a_metric_that_changes_must_change_its_version(tmp_path: Path) -> None:
     store = Store(tmp_path / "store.sqlite")
     store.put("s", ("a",), ids("x"), np.array([[1]]))
-    with pytest.raises(InputError, match="must change its signature"):
+    with pytest.raises(InputError, match="must change its version"):
         store.put("s", ("a", "b"), ids("y"), np.array([[1, 2]]))
     with pytest.raises(InputError, match="a row does not have 2 statistics"):
         store.get(ids("x"), 2)
@@ -256,6 +270,15 @@ def test_threads_share_a_store(tmp_path: Path) -> None:
     assert store.count() == 125
 
 
+def test_numbers_come_back_to_the_bit(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(1).standard_normal((50, 3)) * 10.0 ** np.arange(-300, 300, 4)[:150].reshape(50, 3)
+    names = ids(*map(str, range(50)))
+    with Store(tmp_path / "store.sqlite") as store:
+        store.put("s", ("a", "b", "c"), names, numbers)
+        found = store.get(names, 3)[1]
+    assert found.tobytes() == numbers.tobytes()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_process_opens_the_store_for_itself(tmp_path: Path) -> None:
     store = Store(tmp_path / "store.sqlite")
@@ -286,6 +309,8 @@ class Slow(_PreparedLength):
         return super().statistics(sentences, outputs)
 
 class SlowLength(Length):
+    version = "1"
+
     def prepare(self, references, sources=None):
         return Slow(self)
 

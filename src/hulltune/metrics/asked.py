@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -44,11 +45,7 @@ class AskedMetric:
         if len(found) == 1:
             return found[0]
         statistics, answered, questions = zip(*found, strict=True)
-        return (
-            np.concatenate(statistics, axis=1),
-            np.all(answered, axis=0),
-            [each for some in questions for each in some],
-        )
+        return np.concatenate(statistics, axis=1), np.all(answered, axis=0), list(chain.from_iterable(questions))
 
 
 class _Part:
@@ -68,8 +65,7 @@ class _Part:
         self._store = None if metric.stored_as is None else store
         if self._store is not store and not metric.reads:
             warnings.warn(
-                f"{metric.name}: its answers are not kept in the store, because it has no version; "
-                "give its class version = '1', and another one whenever its code changes",
+                f"{metric.name}: its answers are not kept in the store, because the metric says no version",
                 Note,
                 stacklevel=2,
             )
@@ -105,8 +101,10 @@ class _Part:
     ) -> tuple[Statistics, Bools, str | None]:
         """The metric's rows, whether each is an answer, and what has failed."""
         answered = np.ones(len(outputs), dtype=np.bool_)
+        rows: Statistics | None
+        failure: str | None = None
         try:
-            rows, failure = self._prepared.statistics_of(candidates, sentences, outputs), None
+            rows = self._prepared.statistics_of(candidates, sentences, outputs)
         except NotYet as answer:
             places = range(len(outputs)) if answer.unanswered is None else sorted(set(answer.unanswered))
             if places and not 0 <= places[0] <= places[-1] < len(outputs):

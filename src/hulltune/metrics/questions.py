@@ -1,8 +1,8 @@
 """The answer "not yet": outputs whose statistics have to come from outside, as JSON lines out and in.
 
-A metric that cannot answer raises NotYet. The run then collects every such output as a Question, writes the questions to
-a file, and stops with Unanswered (exit code 3). Answers are written into the file and imported into the store. The same
-run, started again, finds them there, along with all that it had computed before, so it goes on where it stopped.
+A metric that cannot answer raises NotYet. The run then collects every such output as a Question, writes the questions
+to a file, and stops with Unanswered (exit code 3). Answers are written into the file and imported into the store. The
+same run, started again, finds them there, along with all that it had computed before, so it goes on where it stopped.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -89,7 +90,7 @@ class Store:
 
     def get(self, ids: Sequence[bytes], columns: int) -> tuple[Int64s, Statistics]:
         """The positions of the known ids, and their statistics; O(log size) for each id."""
-        found: dict[bytes, tuple[str, int]] = {}
+        found: dict[bytes, tuple[Any, int]] = {}
         with self._connected() as connection:
             for start in range(0, len(ids), _KEYS_PER_QUERY):
                 part = ids[start : start + _KEYS_PER_QUERY]
@@ -161,7 +162,8 @@ class Store:
 
     def count(self, metric: str | None = None) -> int:
         """The number of outputs that have statistics: of all metrics, or of one by the name under which it is kept."""
-        query, values = "SELECT count(*) FROM statistics", ()
+        query = "SELECT count(*) FROM statistics"
+        values: tuple[str, ...] = ()
         if metric is not None:
             query, values = f"{query} WHERE metric IN (SELECT number FROM metrics WHERE name = ?)", (metric,)
         with self._connected() as connection:

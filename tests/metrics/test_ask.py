@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from hulltune import InputError, tune
-from hulltune.errors import Note
-from hulltune.metrics import Ask, Store, Unanswered, get_metric, judge
+from hulltune.metrics import Ask, Store, Unanswered, ask, get_metric
 from hulltune.metrics.memory import TextMemory
 from tests.cli.running import run, run_json
 
@@ -31,7 +30,7 @@ LISTS = [
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge, "FIRST_WAIT", 0.0)
+    monkeypatch.setattr(ask, "FIRST_WAIT", 0.0)
 
 
 def length(questions: list[dict[str, Any]]) -> list[int]:
@@ -132,17 +131,14 @@ def test_answers_are_remembered_by_question_and_judge(tmp_path: Path) -> None:
         assert len(flaky.asked) == 3
 
 
-def test_a_function_of_other_code_is_asked_again(tmp_path: Path) -> None:
-    def made(more: int) -> Any:
-        def rate(questions: list[dict[str, Any]]) -> list[int]:
-            return [number + more for number in length(questions)]
-
-        return rate
-
+def test_another_version_is_asked_again(tmp_path: Path) -> None:
+    flaky = Flaky()
+    flaky.broken = False
     with Store(tmp_path / "s.sqlite") as store:
-        assert ratings(Ask(judge=made(0)), store=store)[0] == [1, 1]
-        with pytest.warns(Note, match="3 answers of ask came from other code than it has now"):
-            assert ratings(Ask(judge=made(5)), store=store)[0] == [6, 1]
+        for metric, asked in ((Ask(judge=flaky), 3), (Ask(judge=flaky), 0), (Ask(judge=flaky, version="2"), 3)):
+            ratings(metric, store=store)
+            assert len(flaky.asked) == asked
+            flaky.asked.clear()
 
 
 @pytest.mark.parametrize(
@@ -189,7 +185,7 @@ def test_a_command_gets_parts_of_a_question_as_arguments(tmp_path: Path) -> None
     metric = Ask(command=f"{command} {{question}} {{output}}!")
     found = TextMemory(metric, REFERENCES, SOURCES).statistics(np.array([0, 1]), odd)
     assert found.tolist() == [[len(odd[0]), 1], [len(odd[1]), 1]]
-    filled = judge._filled(["{source}-{reference}", "{sentence}", "{question", "{x}", "{output}"], {
+    filled = ask._filled(["{source}-{reference}", "{sentence}", "{question", "{x}", "{output}"], {
         "source": "{output}", "references": [], "sentence": "q1", "output": "o", "question": "?"})  # fmt: skip
     assert filled == ["{output}-", "q1", "{question", "{x}", "o"]
 
@@ -236,18 +232,18 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
 
 
 def test_a_judge_beside_other_metrics_is_asked_in_small_batches() -> None:
-    metric = get_metric("0.5*ask:judge=tests.metrics.test_judge:length,batch=2,parallel=1 + 0.5*accuracy")
+    metric = get_metric("0.5*ask:judge=tests.metrics.test_ask:length,batch=2,parallel=1 + 0.5*accuracy")
     assert metric.batch_size == 8
     memory = TextMemory(metric, [["a"], ["b"]])
     assert memory.statistics(np.array([0, 1]), ["a", "bb"]).tolist() == [[1, 1, 1, 1], [2, 1, 0, 1]]
 
 
 def test_the_name_of_a_function() -> None:
-    metric = get_metric("ask:judge=tests.metrics.test_judge:length,batch=3")
+    metric = get_metric("ask:judge=tests.metrics.test_ask:length,batch=3")
     assert isinstance(metric, Ask)
     assert metric.judge is length
     assert metric.signature == (
-        "ask|question:how good is the output?|higher_is_better:yes|judge:tests.metrics.test_judge.length|version:1"
+        "ask|question:how good is the output?|higher_is_better:yes|judge:tests.metrics.test_ask.length|version:1"
     )
 
 
