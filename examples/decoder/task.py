@@ -11,7 +11,7 @@ from decoder.grammar import made_grammar
 from decoder.language_model import LanguageModel
 from decoder.translation import Translator
 from hulltune.errors import InputError
-from hulltune.formats.streams import written_atomically
+from hulltune.formats.writing import written_atomically
 
 ORDER = 3
 _TEXT, _PAIRS, _SENTENCES = 1, 2, 3

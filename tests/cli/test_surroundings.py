@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hulltune.cli import main
-from hulltune.formats.streams import written_atomically
+from hulltune.formats.writing import written_atomically
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
 

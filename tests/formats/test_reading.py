@@ -19,7 +19,8 @@ from hulltune import Dataset, InputError, envelopes, read
 from hulltune.errors import Note
 from hulltune.formats import FORMATS, add_builtin_features, pack, read_references, sniff
 from hulltune.formats.read import KEPT_OPEN
-from hulltune.formats.streams import folder_written_atomically, open_bytes, written_atomically
+from hulltune.formats.streams import open_bytes
+from hulltune.formats.writing import folder_written_atomically, written_atomically
 from tests.lists import all_texts, hypothesis
 
 MOSES = "0 ||| a b ||| x= 1 ||| 3\n0 ||| c ||| x= 2 ||| 2\n0 ||| a b ||| x= 1 ||| 1\n1 ||| d e f ||| x= 5 ||| 0\n"

@@ -92,7 +92,7 @@ def write_lines(lines: Iterable[str], path: str | Path | None) -> None:
         for line in lines:
             sys.stdout.write(f"{line}\n")
         return
-    from hulltune.formats.streams import written_atomically
+    from hulltune.formats.writing import written_atomically
 
     with written_atomically(path) as file:
         for line in lines:

@@ -11,8 +11,8 @@ What is where:
 - formats of forests: forest_text (also Joshua's), cdec_json, travatar, moses_graph, plf
 - formats of lattices: openfst, kaldi, slf, k2; parts of the first two: fst_binary, fst_text, symbols
 - beside them: packed (packed files), references, weights, result_files
-- what readers share: streams, numbers; for JSON: json_lines, json_text; for forests: forest_building, lattice_writing,
-  word_rules
+- what readers share: streams (files), numbers; for JSON: json_lines, json_text; for forests: forest_building,
+  lattice_writing, word_rules; what writers share: writing (files that appear whole)
 """
 
 from __future__ import annotations

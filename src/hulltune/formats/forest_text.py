@@ -39,7 +39,8 @@ from hulltune.errors import InputError
 from hulltune.formats.forest_building import FileEdges
 from hulltune.formats.forest_files import HUGE, ForestOptions, NamedForest, Path, SourceText, whole_number
 from hulltune.formats.numbers import LONE_SURROGATE, shown
-from hulltune.formats.streams import not_utf8, written_atomically
+from hulltune.formats.streams import not_utf8
+from hulltune.formats.writing import written_atomically
 from hulltune.wording import counted
 
 _HEADER = re.compile(rb"[ \t\r]*(\d{1,18})[ \t\r]+(\d{1,18})[ \t\r]*")

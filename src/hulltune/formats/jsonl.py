@@ -29,7 +29,8 @@ from hulltune.formats.columns import Columns, RowReader, cell_number
 from hulltune.formats.json_lines import record_keys, records
 from hulltune.formats.numbers import json_id, shown
 from hulltune.formats.rows import RowCollector, written_features
-from hulltune.formats.streams import Problems, written_atomically
+from hulltune.formats.streams import Problems
+from hulltune.formats.writing import written_atomically
 
 EXPECTED = 'an object with "id" and "candidates"'
 RECORDS = "records"

@@ -14,7 +14,7 @@ from hulltune.data.features import SparseFeatures
 from hulltune.data.forest import Forest
 from hulltune.errors import InputError
 from hulltune.formats.forest_files import NamedForest
-from hulltune.formats.streams import folder_written_atomically, written_atomically
+from hulltune.formats.writing import folder_written_atomically, written_atomically
 from hulltune.wording import counted
 
 

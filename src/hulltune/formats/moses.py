@@ -24,7 +24,8 @@ from hulltune.data.features import SparseFeatures
 from hulltune.errors import InputError
 from hulltune.formats.numbers import plain_number, sentence_id, shown
 from hulltune.formats.rows import Rows, written_features
-from hulltune.formats.streams import Problems, blocks, first_line, not_utf8, open_bytes, written_atomically
+from hulltune.formats.streams import Problems, blocks, first_line, not_utf8, open_bytes
+from hulltune.formats.writing import written_atomically
 from hulltune.wording import counted
 
 EXPECTED = "expected 'id ||| text ||| features ||| score'"

@@ -7,7 +7,8 @@ from contextlib import closing
 
 from hulltune.data.dataset import Dataset
 from hulltune.data.packed import VERSION, Packed, packed_kind, write_packed
-from hulltune.formats.streams import Source, written_atomically
+from hulltune.formats.streams import Source
+from hulltune.formats.writing import written_atomically
 
 __all__ = ["VERSION", "looks_like", "open_packed", "pack", "verify_packed"]
 

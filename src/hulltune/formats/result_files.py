@@ -12,7 +12,8 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 
 from hulltune.errors import InputError
 from hulltune.formats.numbers import shown
-from hulltune.formats.streams import open_bytes, written_atomically
+from hulltune.formats.streams import open_bytes
+from hulltune.formats.writing import written_atomically
 
 T = TypeVar("T")
 

@@ -1,22 +1,17 @@
-"""Files as bytes and as numbered lines, plain or compressed; faults become one-line messages."""
+"""Files to read, as bytes and as numbered lines, plain or compressed; faults become one-line messages."""
 
 from __future__ import annotations
 
 import bz2
-import errno
 import gzip
 import importlib
 import io
 import lzma
 import os
-import secrets
-import shutil
-import stat
 import sys
-import tempfile
 import zlib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -30,12 +25,8 @@ PIECE = 1 << 24
 """The number of bytes after which a reader looks at the memory that is left."""
 HEAD = 1 << 16
 """The number of bytes at the start of a file by which its format is recognised."""
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""The errors of a disk that is full, of a quota that is used up, and of a file that may not grow."""
 SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-DRAFT = ".unfinished"  # the end of the names of files that are being written
-_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 
 
 class Source(os.PathLike[str]):
@@ -48,11 +39,13 @@ class Source(os.PathLike[str]):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
         self._files = ExitStack()
-        self._stream: _Stream | None = None
-        self._raw: IO[bytes] | None = None
-        """The file itself, if it is not compressed."""
-        self._head = b""
-        self._is_whole = False
+        self._stream: io.BufferedReader | None = None
+        self._stored: IO[bytes] | None = None
+        """The file as it is stored, if it is neither compressed nor a pipe."""
+        self._whole: bytes | None = None
+        """The content of a small file, which is closed once all of it has been looked at."""
+        self._seen = 0
+        """The number of bytes that can be looked at."""
         self._is_pipe = False
         self._was_read = False
 
@@ -63,14 +56,14 @@ class Source(os.PathLike[str]):
         return f"Source({self.name!r})"
 
     def head(self, size: int = HEAD) -> bytes:
-        """The first bytes of the file, without a byte order mark."""
-        if len(self._head) < size and not self._is_whole:
-            more = self._opened().read(size - len(self._head))
-            self._is_whole = len(self._head) + len(more) < size
-            self._head += more
-            if self._is_whole:  # nothing is left to be read
+        """The first bytes of the file, without a byte order mark. A later look sees no more than the first one."""
+        data = self._whole
+        if data is None:
+            data = self._opened(size).peek(size)
+            if len(data) < min(size, self._seen):
+                self._whole = data
                 self.close()
-        return self._head[:size].removeprefix(BYTE_ORDER_MARK)
+        return data[:size].removeprefix(BYTE_ORDER_MARK)
 
     def let_go(self) -> None:
         """Close a file that can be opened again: a process may have only so many open."""
@@ -83,62 +76,95 @@ class Source(os.PathLike[str]):
         if self._was_read and self._is_pipe:
             raise InputError(f"{self.name}: a pipe can be read only once")
         self._was_read = True
-        if self._is_whole:
-            yield io.BytesIO(self._head)
+        if self._whole is not None:
+            yield io.BytesIO(self._whole)
             return
-        if self._stream is None:
-            self._head = b""  # the new stream begins at the start
-        stream = self._opened()
-        stream.put_back(self._head)
-        self._head = b""
         try:
-            yield cast(IO[bytes], stream)
+            yield self._opened()
         finally:
             self.close()
 
     def content(self) -> Content:
         """The bytes of the file in any order: read when they are asked for, or now if it is a pipe or compressed."""
-        self.head()
-        if self._raw is not None and not self._is_pipe:
+        if self._whole is None:
+            self._opened()
+        if self._stored is not None:
             with _faults(self.name):
-                return Content(self.name, os.dup(self._raw.fileno()))
+                return Content(self.name, os.dup(self._stored.fileno()))
         with self.opened() as stream:
             return Content(self.name, stream.read())
 
-    def _opened(self) -> _Stream:
+    def _opened(self, size: int = HEAD) -> io.BufferedReader:
+        """The unpacked bytes, of which ``size`` can be looked at; the file stays open until ``close``."""
         if self._stream is None:
             try:
                 with _faults(self.name):
-                    self._stream = self._open()
+                    self._stream = self._open(size)
             except InputError:
                 self.close()
                 raise
         return self._stream
 
-    def _open(self) -> _Stream:
-        """The unpacked bytes; the file stays open until ``close``."""
-        if self.name == "-":
-            file: IO[bytes] = sys.stdin.buffer
-            self._is_pipe = True
-        else:
-            file = self._files.enter_context(open(self.name, "rb"))  # noqa: SIM115  # see close
-            self._is_pipe = not file.seekable()
-        start = file.read(6)
-        kind = next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), "plain")
-        if not self._is_pipe:
-            file.seek(0)
-        elif kind != "plain":
-            file = cast(IO[bytes], _Stream(self.name, file, start))
-        if kind == "plain":
-            self._raw = file
-            return _Stream(self.name, file, start if self._is_pipe else b"")
-        unpacked = self._files.enter_context(_unpacked(file, kind, self.name))
-        return _Stream(self.name, unpacked)
+    def _open(self, size: int) -> io.BufferedReader:
+        file: Any = sys.stdin.buffer if self.name == "-" else open(self.name, "rb", buffering=0)  # noqa: SIM115
+        if self.name != "-":
+            self._files.enter_context(file)  # closed with the Source
+        self._seen = size
+        self._is_pipe = self.name == "-" or not file.seekable()
+        stream: io.BufferedReader = io.BufferedReader(_Bytes(self.name, file), size)
+        start = stream.peek()
+        unpacker = next((unpacker for magic, unpacker in _UNPACKERS.items() if start.startswith(magic)), None)
+        if unpacker is None:
+            self._stored = None if self._is_pipe else file
+            return stream
+        return io.BufferedReader(_Bytes(self.name, self._files.enter_context(unpacker(stream, self.name))), size)
 
     def close(self) -> None:
         """Close the file, whatever is left in it."""
         self._files.close()
-        self._stream = self._raw = None
+        self._stream = self._stored = None
+
+
+class _Bytes(io.RawIOBase):
+    """The bytes of a file, of which each read gives as many as are asked for, until the end.
+
+    Faults of the file become one-line messages; faults of the code that uses the bytes do not.
+    """
+
+    def __init__(self, name: str, file: Any) -> None:
+        super().__init__()
+        self._name, self._file, self._count = name, file, 0
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, memory: Any) -> int:
+        """Fill the memory, but for the end of the file."""
+        filled = 0
+        with _faults(self._name):
+            while filled < len(memory) and (count := self._file.readinto(memoryview(memory)[filled:])):
+                filled += count
+        self._took(filled)
+        return filled
+
+    def readall(self) -> bytes:
+        """All the rest, piece by piece: a small file may unpack to more than fits into memory."""
+        whole = io.BytesIO()
+        while piece := self.read(PIECE):
+            whole.write(piece)
+        return whole.getvalue()
+
+    def _took(self, count: int) -> None:
+        """Count bytes, and stop now and then if the memory is nearly used up."""
+        before, self._count = self._count, self._count + count
+        if self._count // PIECE > before // PIECE:
+            left = memory_left()
+            if left is not None and left < LEAST_LEFT:
+                raise InputError(
+                    f"{self._name}: too large for the memory: {size_text(self._count)} of it (unpacked) are read, and "
+                    f"{size_text(left)} is left; use a part of it, or more memory"
+                )
 
 
 class Content:
@@ -179,56 +205,6 @@ def _read_at(file: int, start: int, memory: memoryview) -> int:
     return len(data)
 
 
-class _Stream:
-    """A stream to which bytes can be put back. Faults of the file become one-line messages; faults of the code that
-    uses the bytes do not.
-    """
-
-    def __init__(self, name: str, file: IO[bytes], start: bytes = b"") -> None:
-        self._name, self._file, self._start = name, file, start
-        self._count = 0
-
-    def put_back(self, data: bytes) -> None:
-        """Put bytes in front, to be read again."""
-        self._start = data + self._start
-
-    def read(self, size: int = -1) -> bytes:
-        """The next ``size`` bytes, fewer only at the end; all the rest for −1."""
-        start, self._start = self._start, b""
-        if 0 <= size <= len(start):
-            self._start = start[size:]
-            return start[:size]
-        if size < 0:
-            return self._all(start)
-        with _faults(self._name):
-            rest = self._file.read(size - len(start))
-        self._took(len(rest))
-        return start + rest if start else rest
-
-    def _all(self, start: bytes) -> bytes:
-        """All the rest, piece by piece: a small file may unpack to more than fits into memory."""
-        whole = io.BytesIO()
-        whole.write(start)
-        while True:
-            with _faults(self._name):
-                piece = self._file.read(PIECE)
-            if not piece:
-                return whole.getvalue()
-            self._took(len(piece))
-            whole.write(piece)
-
-    def _took(self, count: int) -> None:
-        """Count bytes, and stop now and then if the memory is nearly used up."""
-        before, self._count = self._count, self._count + count
-        if self._count // PIECE > before // PIECE:
-            left = memory_left()
-            if left is not None and left < LEAST_LEFT:
-                raise InputError(
-                    f"{self._name}: too large for the memory: {size_text(self._count)} of it (unpacked) are read, and "
-                    f"{size_text(left)} is left; use a part of it, or more memory"
-                )
-
-
 @contextmanager
 def _faults(name: str) -> Iterator[None]:
     """Turn the faults of a file into messages."""
@@ -259,73 +235,62 @@ def open_bytes_at(path: str | os.PathLike[str], offset: int) -> Iterator[IO[byte
     name = os.fspath(path)
     with ExitStack() as files:
         with _faults(name):
-            file = files.enter_context(open(path, "rb"))
+            file = files.enter_context(open(path, "rb", buffering=0))
             size = file.seek(0, os.SEEK_END)
             file.seek(offset)
         if offset >= size:
             raise InputError(f"{name}: byte {offset} is asked for, but the file has {size}; is it cut off?")
-        yield cast(IO[bytes], _Stream(name, file))
+        yield io.BufferedReader(_Bytes(name, file))
 
 
-def _unpacked(file: IO[bytes], kind: str, name: str) -> IO[bytes]:
-    if kind == "gz":
-        return cast(IO[bytes], gzip.GzipFile(fileobj=file))
-    if kind == "bz2":
-        return cast(IO[bytes], bz2.BZ2File(file))
-    if kind == "xz":
-        return cast(IO[bytes], lzma.LZMAFile(file))
-    if kind == "zst":
-        return _zstandard(file, name)
-    return file
-
-
-def _zstandard(file: IO[bytes], name: str) -> IO[bytes]:
+def _zstandard(file: IO[bytes], name: str) -> Any:
     """The unpacked stream, by Python's own module (3.14 and later) or by the package zstandard."""
     for module_name in ("compression.zstd", "zstandard"):
         try:
             module: Any = importlib.import_module(module_name)
         except ImportError:
             continue
-        if module_name == "zstandard":
-            return cast(IO[bytes], _CheckedZstandard(module, file))
-        return cast(IO[bytes], module.ZstdFile(file))
+        return _CheckedZstandard(module, file) if module_name == "zstandard" else module.ZstdFile(file)
     raise InputError(f"{name}: is compressed with zstd: pip install zstandard, or unpack it first")
 
 
 class _CheckedZstandard(io.RawIOBase):
-    """A zstd stream that raises EOFError if the file is cut off; the package would just end."""
+    """A zstd stream that raises EOFError if the file is cut off; the reader of the package would just end."""
 
     def __init__(self, module: Any, file: IO[bytes]) -> None:
         super().__init__()
-        self._error = module.ZstdError
-        self._decompressor = module.ZstdDecompressor()
-        self._file = file
-        self._object = self._decompressor.decompressobj()
-        self._ready = b""
-        self._inside = False
+        self._module, self._file = module, file
+        self._frame: Any = None
+        self._ready = memoryview(b"")
 
-    def read(self, size: int = -1) -> bytes:
-        """Up to ``size`` bytes; all the rest for −1."""
-        parts = [self._ready]
-        length = len(self._ready)
-        while size < 0 or length < size:
-            packed = self._object.unused_data if self._object.eof else b""
-            if self._object.eof:
-                self._object, self._inside = self._decompressor.decompressobj(), False
-            packed = packed or self._file.read(BLOCK)
+    def readinto(self, memory: Any) -> int:
+        """Some of the next bytes, at least one; 0 at the end."""
+        while not self._ready:
+            is_between = self._frame is None or self._frame.eof
+            left = self._frame.unused_data if self._frame is not None and self._frame.eof else b""
+            packed = left or self._file.read(BLOCK)
             if not packed:
-                if self._inside:
-                    raise EOFError("ends within a frame")
-                break
-            self._inside = True
+                if is_between:
+                    return 0
+                raise EOFError("ends within a frame")
+            if is_between:
+                self._frame = self._module.ZstdDecompressor().decompressobj()
             try:
-                parts.append(self._object.decompress(packed))
-            except self._error as error:
+                self._ready = memoryview(self._frame.decompress(packed))
+            except self._module.ZstdError as error:
                 raise EOFError(str(error)) from None
-            length += len(parts[-1])
-        data = b"".join(parts)
-        self._ready = data[size:] if size >= 0 else b""
-        return data[:size] if size >= 0 else data
+        count = min(len(memory), len(self._ready))
+        memory[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
+
+
+_UNPACKERS: dict[bytes, Callable[[Any, str], Any]] = {
+    b"\x1f\x8b": lambda file, _: gzip.GzipFile(fileobj=file),
+    b"BZh": lambda file, _: bz2.BZ2File(file),
+    b"\xfd7zXZ\x00": lambda file, _: lzma.LZMAFile(file),  # noqa: SIM115  # closed with the Source
+    b"\x28\xb5\x2f\xfd": _zstandard,
+}
+"""What unpacks files that begin with these bytes."""
 
 
 def blocks(stream: IO[bytes]) -> Iterator[bytes]:
@@ -440,116 +405,3 @@ def names_in(folder: Path) -> tuple[list[str], list[str]]:
                 elif entry.is_dir():
                     folders.append(entry.name)
     return files, folders
-
-
-@contextmanager
-def written_atomically(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of ``path`` only when it is complete; nobody sees a half-written one.
-
-    A link stays, and its target is replaced. A pipe, a terminal or a device (/dev/stdout) is written to, as replacing
-    it would take it from everybody. ``-`` is the standard output.
-    """
-    target = Path(path)
-    if target.is_dir():
-        raise InputError(f"{target}: is a folder; expected the name of a file to write")
-    to_output = os.fspath(path) == "-"
-    with _no_room(target):
-        if to_output or (target.exists() and not target.is_file()):
-            with tempfile.TemporaryFile() as file:
-                yield file
-                file.seek(0)
-                with nullcontext(sys.stdout.buffer) if to_output else open(target, "wb") as special:
-                    shutil.copyfileobj(file, special)
-                    special.flush()
-            return
-        target = Path(os.path.realpath(target)) if target.is_symlink() else target
-        try:
-            handle, unfinished = _new_file(target)
-        except OSError as error:
-            raise InputError(f"{target}: cannot be written ({error.strerror})") from None
-        try:
-            with os.fdopen(handle, "wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(unfinished, target)
-            sync_folder(target.parent)
-        finally:
-            unfinished.unlink(missing_ok=True)
-
-
-@contextmanager
-def folder_written_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write into. A new one gets the name ``path`` only when it is complete.
-
-    In a folder that exists already, files are replaced one after the other.
-    """
-    target = Path(path)
-    if target.exists():
-        yield target
-        return
-    unfinished = _draft_of(target)
-    try:
-        unfinished.mkdir(parents=True)
-    except OSError as error:
-        raise InputError(f"{target}: cannot be made a folder ({error.strerror})") from None
-    try:
-        with _no_room(target):
-            yield unfinished
-            sync_folder(unfinished)
-            try:
-                os.replace(unfinished, target)
-            except OSError:
-                if not target.is_dir():
-                    raise
-                raise InputError(
-                    f"{target}: another run has made this folder in the meantime; run it again to replace its files"
-                ) from None
-            sync_folder(target.parent)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-
-
-@contextmanager
-def _no_room(target: Path) -> Iterator[None]:
-    """Turn the errors of a full disk into a message."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in FULL:
-            raise
-        raise InputError(f"{target}: cannot be written ({error.strerror}); make room, and run it again") from None
-
-
-def _draft_of(target: Path) -> Path:
-    """A name for what will take the place of ``target``."""
-    return target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}{DRAFT}")
-
-
-def is_draft(path: Path) -> bool:
-    """Whether a name is that of a file that was being written when its process was killed."""
-    return path.name.startswith(".") and path.name.endswith(DRAFT)
-
-
-def _new_file(target: Path) -> tuple[int, Path]:
-    """An open file beside ``target``, which will take its place: with its mode, or with what the umask leaves."""
-    while True:
-        name = _draft_of(target)
-        try:
-            handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
-        except FileExistsError:
-            continue
-        if target.exists():
-            with suppress(OSError):
-                os.chmod(name, stat.S_IMODE(target.stat().st_mode) & 0o777)
-        return handle, name
-
-
-def sync_folder(folder: Path) -> None:
-    """Have the system write the names of a folder to the disk, so that a power cut does not undo a renaming."""
-    with suppress(OSError):  # some systems cannot open folders, and some disks cannot sync them: they do so anyway
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -13,7 +13,8 @@ from typing import Any
 from hulltune.arrays import as_number
 from hulltune.errors import InputError, unknown_name
 from hulltune.formats.numbers import plain_number, shown
-from hulltune.formats.streams import BYTE_ORDER_MARK, not_utf8, open_bytes, written_atomically
+from hulltune.formats.streams import BYTE_ORDER_MARK, not_utf8, open_bytes
+from hulltune.formats.writing import written_atomically
 from hulltune.names import WEIGHT_FORMATS
 
 _SECTION = re.compile(r"\s*\[([^\]]*)\]\s*")

@@ -23,7 +23,7 @@ from typing import Any
 
 from hulltune.errors import InputError
 from hulltune.formats.result_files import as_record, load_record, save_record
-from hulltune.formats.streams import is_draft, sync_folder
+from hulltune.formats.writing import is_draft, sync_folder
 from hulltune.loop.processes import is_at_work
 from hulltune.loop.result import Iteration
 

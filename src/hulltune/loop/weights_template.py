@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hulltune.errors import InputError, unknown_name
-from hulltune.formats.streams import open_bytes, written_atomically
+from hulltune.formats.streams import open_bytes
 from hulltune.formats.weights import write_weights
+from hulltune.formats.writing import written_atomically
 from hulltune.names import WEIGHT_FORMATS
 
 HOLE = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hulltune.arrays import as_number
 from hulltune.errors import InputError
-from hulltune.formats.streams import written_atomically
+from hulltune.formats.writing import written_atomically
 from hulltune.metrics.base import Statistics
 from hulltune.metrics.checks import parsed_json
 

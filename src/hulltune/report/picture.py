@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hulltune.errors import InputError
-from hulltune.formats.streams import written_atomically
+from hulltune.formats.writing import written_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

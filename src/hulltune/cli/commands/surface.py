@@ -182,7 +182,7 @@ def _give_ranges(problem: Problem, weights: Floats, tolerance: float | None, out
 
 
 def _write(text: str, path: Path) -> None:
-    from hulltune.formats.streams import written_atomically
+    from hulltune.formats.writing import written_atomically
 
     with written_atomically(path) as file:
         file.write(text.encode())

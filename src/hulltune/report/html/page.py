@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from hulltune.arrays import Floats, as_number
 from hulltune.defaults import MEGABYTES
 from hulltune.errors import InputError, unknown_name
-from hulltune.formats.streams import written_atomically
 from hulltune.formats.weights import weights_text
+from hulltune.formats.writing import written_atomically
 from hulltune.metrics.base import Metric
 from hulltune.report.figures import colour_range
 from hulltune.report.html.encoding import encoded
