@@ -13,9 +13,8 @@ import pytest
 from hulltune import Progress, TuneResult
 from hulltune.cli.progress import line, plain_lines, shown_progress
 from hulltune.metrics.counts import ErrorCounts
-from hulltune.tuning.blocks import WIDTH
-from hulltune.tuning.evaluation import Interval
-from hulltune.tuning.result import HeldOut, Replicates
+from hulltune.tuning.result import HeldOut, Interval, Replicates
+from hulltune.tuning.text_tables import WIDTH
 
 RESULT = TuneResult(
     weights={"lm": 0.25, "tm": -0.75},

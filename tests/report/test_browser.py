@@ -20,7 +20,7 @@ from hulltune.report.html.lines import PageLine, page_line
 from hulltune.report.html.winners import Searched
 from hulltune.search.problem import Problem
 from hulltune.simulate import simulated_task
-from hulltune.tuning.marks import marked
+from hulltune.tuning.comparison_text import marked
 from tests.report.browser import Opened, browser, executable
 from tests.report.subjects import large_lists
 

@@ -14,8 +14,7 @@ from hulltune import Constraints, TuneResult, count_errors, rerank, score, tune
 from hulltune.errors import InputError
 from hulltune.metrics import Wer, get_metric
 from hulltune.search.problem import Problem, exact_sum
-from hulltune.tuning.evaluation import paired_bootstrap
-from hulltune.tuning.validation import _by_content
+from hulltune.tuning.evaluation import _by_content, paired_bootstrap
 from tests.tuning.corpora import QUICK, random_forests, random_lists, random_records
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune.tuning.marks import columns, marked, wrapped
+from hulltune.tuning.comparison_text import columns, marked, wrapped
 
 texts = st.lists(st.sampled_from(["a", "b", "c", "dd", "eee"]), max_size=12).map(" ".join)
 

@@ -16,7 +16,7 @@ from hulltune.kernels.outputs.nearest_output import tails_put_out
 from hulltune.metrics.bleu import Bleu
 from hulltune.metrics.chrf import ChrF
 from hulltune.metrics.wer import Cer, Wer
-from hulltune.tuning.nearest import nearest_outputs
+from hulltune.tuning.nearest_outputs import nearest_outputs
 from hulltune.tuning.oracle import Oracle, best_reachable
 from tests.oracles import derivations, output_of
 from tests.strategies import counts, forests

@@ -9,7 +9,7 @@ from typing import Any
 
 from hulltune.arrays import plain_sum
 from hulltune.formats.result_files import as_record, load_record, save_record
-from hulltune.tuning.blocks import Block, Table, as_html, as_text
+from hulltune.tuning.text_tables import Block, Table, as_html, as_text
 from hulltune.tuning.tune import Progress
 from hulltune.wording import counted, score_text
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -27,11 +25,11 @@ from hulltune.metrics.registry import get_metric
 from hulltune.metrics.store import Store, opened
 from hulltune.names import CHANGE_ORDERS
 from hulltune.search.problem import Problem, exact_sum
-from hulltune.tuning.evaluation import Interval, paired_bootstrap
+from hulltune.tuning.evaluation import counts_by_name, paired_bootstrap
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_dataset, as_weights
 from hulltune.tuning.picks import Pick, Reranked
-from hulltune.tuning.result import TuneResult
-from hulltune.tuning.validation import counts_by_name
+from hulltune.tuning.result import Interval, TuneResult
+from hulltune.tuning.text_tables import csv_text
 from hulltune.wording import counted, score_text
 
 BASELINE = "baseline"
@@ -134,19 +132,14 @@ class Comparison:
 
     def tsv(self) -> str:
         """The changes as a table, a sentence a line, with headings; fields with tabs or quotes are quoted."""
-        text = io.StringIO()
-        table = csv.writer(text, delimiter="\t", lineterminator="\n")
-        table.writerow(COLUMNS)
+        rows = []
         for change in self.changes:
+            old, new = change.old, change.new
             errors = (None, None) if change.errors is None else change.errors
-            table.writerow(
-                [
-                    change.id, change.gain, *errors, change.old.index, change.new.index, change.old.score,
-                    change.new.score, change.old.text, change.new.text, " ||| ".join(change.references),
-                    " ".join(f"{name}={_reason(*shares)}" for name, shares in change.reasons.items()),
-                ]
-            )  # fmt: skip
-        return text.getvalue()
+            reasons = " ".join(f"{name}={_reason(*shares)}" for name, shares in change.reasons.items())
+            picks = (old.index, new.index, old.score, new.score, old.text, new.text)
+            rows.append([change.id, change.gain, *errors, *picks, " ||| ".join(change.references), reasons])
+        return csv_text([COLUMNS, *rows], "\t")
 
 
 COLUMNS = (

@@ -1,16 +1,18 @@
-"""A comparison as text for a terminal, with marked differences, and as HTML for a notebook."""
+"""A comparison as text for a terminal, with the words that differ marked, and as HTML for a notebook."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from hulltune.metrics.counts import percent_of
-from hulltune.tuning.blocks import WIDTH, Block, Table, as_html, as_text
-from hulltune.tuning.marks import marked, wrapped
 from hulltune.tuning.summary import count_table
+from hulltune.tuning.text_tables import WIDTH, Block, Table, as_html, as_text
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 MOST_REASONS = 4
 MARGIN = 6
 """The columns before the texts of a change, for what they are."""
-SIGNS = "[-only in the old text-] {+only in the new text+}"
+LEGEND = "[-only in the old text-] {+only in the new text+}"
 REASONS = (
     "why: the features that speak more for the new text than before, each with its share of the difference of the "
     "model scores under the old and under the new weights; negative shares speak for the old text"
@@ -27,6 +29,11 @@ REASONS = (
 REASONS_ALONE = (
     "why: the features that speak for the new text, each with its share of the difference of the model scores"
 )
+SAME, OLD, NEW = "same", "old", "new"
+WORD_SIGNS = {SAME: ("", ""), OLD: ("[-", "-]"), NEW: ("{+", "+}")}
+"""The signs around words that only the old or only the new text has, as in ``git diff --word-diff``."""
+_COLOURS = {SAME: ("", ""), OLD: ("\x1b[31m", "\x1b[0m"), NEW: ("\x1b[32m", "\x1b[0m")}
+_TAGS = {SAME: ("", ""), OLD: ("<del>", "</del>"), NEW: ("<ins>", "</ins>")}
 
 
 def summary(comparison: Comparison, *, most: int | None, colour: bool) -> str:
@@ -69,7 +76,7 @@ def _explained(changes: Sequence[Change]) -> list[str]:
     """The explanation of signs and, if there are any, of reasons."""
     shares = [pair for change in changes if _why(change) for pair in change.reasons.values()]
     reasons = [REASONS_ALONE if shares[0][0] is None else REASONS] if shares else []
-    return [SIGNS, *reasons] if changes else []
+    return [LEGEND, *reasons] if changes else []
 
 
 def _head(comparison: Comparison) -> list[Block]:
@@ -159,3 +166,79 @@ def _why(change: Change) -> str:
 def _percent(share: float) -> str:
     number = round(100 * share)
     return f"{number:+d} %" if number else "0 %"
+
+
+# Two texts with the words that differ marked.
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A text in pieces: words in a row that both texts have (SAME), or that only this one has (OLD or NEW)."""
+
+    pieces: tuple[tuple[str, tuple[str, ...]], ...]
+    space: str
+    """What stands between words; nothing where the words are characters."""
+
+    def __str__(self) -> str:
+        return self.space.join(
+            WORD_SIGNS[kind][0] + self.space.join(words) + WORD_SIGNS[kind][1] for kind, words in self.pieces
+        )
+
+    def html(self) -> str:
+        """The text in HTML, with the tags ``del`` and ``ins``."""
+        return self.space.join(
+            _TAGS[kind][0] + escape(str(Marked(((kind, words),), self.space))) + _TAGS[kind][1]
+            for kind, words in self.pieces
+        )
+
+    def lines(self, width: int, *, colour: bool = False) -> list[str]:
+        """The text in lines of at most ``width`` columns, signs included; a longer word has a line of its own."""
+        lines: list[str] = []
+        line, used = "", 0
+        for kind, words in self.pieces:
+            for place, word in enumerate(words):
+                before, after = WORD_SIGNS[kind]
+                shown = (before if place == 0 else "") + word + (after if place == len(words) - 1 else "")
+                gap = self.space if used else ""
+                if used and used + len(gap) + columns(shown) > width:
+                    lines.append(line)
+                    line, used, gap = "", 0, ""
+                on, off = _COLOURS[kind] if colour else ("", "")
+                line += f"{gap}{on}{shown}{off}"
+                used += len(gap) + columns(shown)
+        return [*lines, line]
+
+
+def columns(text: str) -> int:
+    """The columns of a terminal that a text takes: two for a wide character of East Asian scripts, none for a mark that
+    is combined with the character before it.
+    """
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
+
+
+def marked(old: str, new: str) -> tuple[Marked, Marked]:
+    """Two texts with their differences marked: by words, or by characters where no text has a space inside.
+
+    O(words²) at worst.
+    """
+    by_words = len(old.split()) > 1 or len(new.split()) > 1
+    space = " " if by_words else ""
+    before, after = (text.split() if by_words else list(text.strip()) for text in (old, new))
+    pieces: tuple[list[tuple[str, tuple[str, ...]]], ...] = ([], [])
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    for tag, first, last, begin, end in matcher.get_opcodes():
+        for found, kind, words in ((pieces[0], OLD, before[first:last]), (pieces[1], NEW, after[begin:end])):
+            if words:
+                found.append((SAME if tag == "equal" else kind, tuple(words)))
+    return Marked(tuple(pieces[0]), space), Marked(tuple(pieces[1]), space)
+
+
+def wrapped(text: str, width: int) -> Sequence[str]:
+    """A text without marks, in lines of at most ``width`` columns."""
+    words = text.split()
+    by_words = len(words) > 1
+    pieces = ((SAME, tuple(words if by_words else text.strip())),) if text.strip() else ()
+    return Marked(pieces, " " if by_words else "").lines(width)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,6 +18,7 @@ from hulltune.formats.moses import LINE_BREAK, moses_line
 from hulltune.formats.rows import Rows, to_dataset
 from hulltune.lines.derivations import DerivationLists
 from hulltune.search.pruning import Pruning, prune
+from hulltune.tuning.text_tables import csv_text
 
 
 def derivation_lines(
@@ -82,9 +81,7 @@ def _table(ids: Sequence[SentenceId], found: DerivationLists, *, unique: bool) -
 
 def _fields(row: Sequence[Any]) -> str:
     """A line of a table."""
-    text = io.StringIO()
-    csv.writer(text, delimiter="\t", lineterminator="").writerow(row)
-    return text.getvalue()
+    return csv_text([row], "\t").rstrip("\n")
 
 
 def _index(found: DerivationLists, sentence: int, derivation: int) -> int | None:

@@ -23,9 +23,9 @@ from hulltune.search.policies import Policy
 from hulltune.search.problem import Problem, exact_sum, some_rows
 from hulltune.search.steps import search_lines
 from hulltune.threads import Workers
-from hulltune.tuning.choices import best_choice
+from hulltune.tuning.best_choice import best_choice
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, as_weights
-from hulltune.tuning.nearest import Nearest, nearest_outputs
+from hulltune.tuning.nearest_outputs import Nearest, nearest_outputs
 from hulltune.wording import counted
 
 NBEST = 100
@@ -92,7 +92,7 @@ def oracle_of(problem: Problem, *, weights: Any = None, k: int = NBEST, threads:
         raise InputError("corpus: no sentence has a derivation, so there is nothing to choose from")
     if isinstance(problem.metric, (Wer, Cer)) and not problem.is_lists:
         return _error_rate(problem, weights, k, threads)
-    pool = _Pool.of(problem, weights, k, threads)
+    pool = _OraclePool.of(problem, weights, k, threads)
     filled = np.diff(pool.offsets) > 0
     starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])
     empty = np.where(filled, pool.outputs[np.minimum(pool.offsets[:-1], len(pool.outputs) - 1)], -1)
@@ -113,7 +113,7 @@ def oracle_of(problem: Problem, *, weights: Any = None, k: int = NBEST, threads:
 
 
 @dataclass(frozen=True, eq=False)
-class _Pool:
+class _OraclePool:
     """Outputs to choose from: their offsets by sentence, their rows in the problem's table, and a description."""
 
     offsets: Int64s
@@ -124,13 +124,13 @@ class _Pool:
     kind: str
 
     @staticmethod
-    def of(problem: Problem, weights: Any, k: int, threads: int | None) -> _Pool:
+    def of(problem: Problem, weights: Any, k: int, threads: int | None) -> _OraclePool:
         """Every hypothesis of a list. Of a forest, the outputs nearest to its references, and the k best distinct ones
         under the weights; without weights, the outputs of a short search, and the k best under its last weights.
         """
         if problem.is_lists:
             offsets, outputs = problem.choices()
-            return _Pool(offsets, problem.rows(outputs, workers=Workers(threads)), outputs, [], "all candidates")
+            return _OraclePool(offsets, problem.rows(outputs, workers=Workers(threads)), outputs, [], "all candidates")
         met: Int64s = np.empty(0, dtype=np.int64)
         among = f"the {k} best"
         if weights is None:
@@ -147,7 +147,7 @@ class _Pool:
         places = np.concatenate([places, near])
         order = np.argsort(places, kind="stable")
         sizes = np.bincount(places, minlength=len(offsets) - 1)
-        return _Pool(
+        return _OraclePool(
             offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
             rows=rows[order],
             outputs=np.concatenate([outputs, -1 - np.arange(len(texts))])[order],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,8 @@ from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
 from hulltune.threads import check_threads
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, weight_vector
-from hulltune.tuning.surfaces import along_feature, checked_view, drawn
+from hulltune.tuning.surfaces import along_feature, checked_view, picture_of
+from hulltune.tuning.text_tables import csv_text
 
 if TYPE_CHECKING:
     from hulltune.report.picture import Picture
@@ -68,18 +68,15 @@ class MetricPlane:
         the first feature's weight, and the score in between.
         """
         left, right = self.view[:2]
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([self.axes[1], f"{self.axes[0]} from", f"{self.axes[0]} to", "score"])
+        rows: list[Iterable[str]] = [(self.axes[1], f"{self.axes[0]} from", f"{self.axes[0]} to", "score")]
         for height, breakpoints, scores in zip(self.heights.tolist(), self.breakpoints, self.scores, strict=True):
             ends = [left, *breakpoints.tolist(), right]
-            for start, end, score in zip(ends[:-1], ends[1:], scores.tolist(), strict=True):
-                writer.writerow([repr(height), repr(start), repr(end), repr(score)])
-        return text.getvalue()
+            rows += (map(repr, (height, *each)) for each in zip(ends[:-1], ends[1:], scores.tolist(), strict=True))
+        return csv_text(rows)
 
     def plot(self) -> Picture:
         """A picture of the plane, which notebooks show: better is lighter, with the optimum and the weights now."""
-        return drawn("plot_plane", self)
+        return picture_of("plot_plane", self)
 
     @property
     def best_of_grid(self) -> tuple[float, float, float] | None:
@@ -123,40 +120,24 @@ def metric_plane(
         left, right, low, high = checked_view(view, axes=2)
         view = (left, right, low, high)
     problem = as_problem(data, references, metric)
-    return _plane(
-        problem, weight_vector(problem, weights), features,
-        view=view, rows=rows, grid=grid, limits=limits, threads=check_threads(threads),
-    )  # fmt: skip
-
-
-def _plane(
-    problem: Problem,
-    weights: Floats,
-    features: tuple[str, str],
-    *,
-    view: View | None,
-    rows: int,
-    grid: tuple[int, int] | None,
-    limits: Limits | None,
-    threads: int,
-) -> MetricPlane:
+    here = weight_vector(problem, weights)
     columns = [_column(problem, name) for name in features]
     if columns[0] == columns[1]:
         raise InputError(f"plane: expected two different features, got {features[0]!r} twice")
-    held = {name: float(weights[k]) for k, name in enumerate(problem.feature_names) if k not in columns}
+    held = {name: float(here[k]) for k, name in enumerate(problem.feature_names) if k not in columns}
     constraints = Constraints(fix=held, scale="none").compile(problem.feature_names)
     found = certify(
         problem, constraints, feature_units(problem.corpus), limits or Limits(gap=0.0, time=120.0),
-        start=weights if np.any(weights) else None, threads=threads,
+        start=here if np.any(here) else None, threads=check_threads(threads),
     )  # fmt: skip
     best = (float(found.weights[columns[0]]), float(found.weights[columns[1]]))
-    now = (float(weights[columns[0]]), float(weights[columns[1]]))
+    now = (float(here[columns[0]]), float(here[columns[1]]))
     if not any(held.values()):  # only the direction matters, so the optimum is shown at the size of the weights
         size = max(map(abs, now)) / max(map(abs, best)) if any(now) else 1.0
         best = (best[0] * size, best[1] * size)
-    shown = view or _view_around(problem, weights, columns, now, best)
+    shown = view or _view_around(problem, here, columns, now, best)
     heights = shown[2] + (np.arange(rows) + 0.5) * (shown[3] - shown[2]) / rows
-    lines = [_row(problem, weights, columns, float(height), shown) for height in heights]
+    lines = [_row(problem, here, columns, float(height), shown) for height in heights]
     points = _grid_points(shown, grid)
     return MetricPlane(
         axes=features,
@@ -165,12 +146,12 @@ def _plane(
         breakpoints=tuple(breakpoints for breakpoints, _ in lines),
         scores=tuple(scores for _, scores in lines),
         now=now,
-        now_score=problem.score(weights),
+        now_score=problem.score(here),
         best=best,
         certificate=found.certificate,
         higher_is_better=problem.metric.higher_is_better,
         grid=points,
-        grid_scores=np.array([problem.score(_at(weights, columns, point)) for point in points]),
+        grid_scores=np.array([problem.score(_at(here, columns, point)) for point in points]),
     )
 
 

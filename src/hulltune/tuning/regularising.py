@@ -22,9 +22,8 @@ from hulltune.search.penalty import Penalty
 from hulltune.search.policies import policy_of
 from hulltune.search.problem import exact_sum
 from hulltune.search.strategy import Found, Report, Setting, Start, Strategy
-from hulltune.tuning.evaluation import standard_error
+from hulltune.tuning.evaluation import folds_of, standard_error
 from hulltune.tuning.result import Regularisation
-from hulltune.tuning.validation import folds_of
 
 if TYPE_CHECKING:
     from hulltune.tuning.tune import Run

@@ -14,9 +14,8 @@ from hulltune.errors import InputError
 from hulltune.formats.result_files import NOT_SAVED, as_record, load_record, save_record
 from hulltune.metrics.counts import ErrorCounts
 from hulltune.search.certificate import Certificate
-from hulltune.tuning.drawn import Drawn
-from hulltune.tuning.evaluation import Interval
 from hulltune.tuning.picks import Pick, Reranked
+from hulltune.tuning.plotting import Plotting
 from hulltune.tuning.sensitivity import Sensitivity
 from hulltune.wording import counted, score_text
 
@@ -28,6 +27,16 @@ if TYPE_CHECKING:
 FORMAT = "hulltune result 1"
 MOST_INLINE = 2_000_000
 """The most candidates or edges of data that a notebook searches again to show a result."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A 95% interval of a gain, positive where the score is better, from ``samples`` bootstrap samples."""
+
+    low: float
+    high: float
+    samples: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,7 @@ class Regularisation:
 
 
 @dataclass(frozen=True, repr=False)
-class TuneResult(Drawn):
+class TuneResult(Plotting):
     """Tuned weights, their scores and their history.
 
     Scores are in the metric's own unit and direction; gains are positive where the score is better, whatever the

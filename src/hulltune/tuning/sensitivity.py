@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from hulltune.search.problem import Problem
 from hulltune.search.steps import AT_ONCE, LEAST_AT_ONCE
 from hulltune.surface import SLIVER, ErrorSurface
 from hulltune.threads import ALONE, Workers
-from hulltune.tuning.blocks import Table, short
+from hulltune.tuning.text_tables import Table, csv_text, short
 from hulltune.wording import counted
 
 Range = tuple[float | None, float | None]
@@ -139,13 +137,11 @@ def range_table(found: Sensitivity, weights: Mapping[str, float], most: int) -> 
 
 def range_csv(found: Sensitivity, weights: Mapping[str, float]) -> str:
     """The ranges as CSV lines ``weight,from,now,to``; −inf and inf where a range has no end."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["weight", "from", "now", "to"])
-    for name, (low, high) in found.ranges.items():
-        ends = -math.inf if low is None else low, weights[name], math.inf if high is None else high
-        writer.writerow([name, *map(repr, ends)])
-    return text.getvalue()
+    rows = [
+        (name, repr(-math.inf if low is None else low), repr(weights[name]), repr(math.inf if high is None else high))
+        for name, (low, high) in found.ranges.items()
+    ]
+    return csv_text([("weight", "from", "now", "to"), *rows])
 
 
 def _width(ends: Range) -> float:

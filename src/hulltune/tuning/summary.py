@@ -7,10 +7,9 @@ from statistics import mean, stdev
 from textwrap import wrap
 
 from hulltune.metrics.counts import ErrorCounts, percent_of
-from hulltune.tuning.blocks import WIDTH, Block, Table, as_html, as_text, short
-from hulltune.tuning.evaluation import Interval
-from hulltune.tuning.result import HeldOut, TuneResult
+from hulltune.tuning.result import HeldOut, Interval, TuneResult
 from hulltune.tuning.sensitivity import range_table
+from hulltune.tuning.text_tables import WIDTH, Block, Table, as_html, as_text, short
 from hulltune.wording import counted
 
 MOST_FEATURES = 30

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from hulltune.metrics.base import Metric
 from hulltune.search.problem import Problem
 from hulltune.surface import SLIVER
 from hulltune.tuning.inputs import DataLike, ReferencesLike, WeightsLike, as_problem, weight_vector
+from hulltune.tuning.text_tables import csv_text
 
 if TYPE_CHECKING:
     from hulltune.report.picture import Picture
@@ -41,7 +40,7 @@ def checked_view(ends: Any, *, axes: int = 1) -> tuple[float, ...]:
     return floats
 
 
-def drawn(name: str, *arguments: Any, **options: Any) -> Picture:
+def picture_of(name: str, *arguments: Any, **options: Any) -> Picture:
     """The picture that a public function draws. Drawing is a later room, so the way there is by the front door."""
     picture: Picture = getattr(import_module("hulltune"), name)(*arguments, **options)
     return picture
@@ -113,17 +112,13 @@ class MetricSurface:
 
     def plot(self, *, view: tuple[float, float] | None = None) -> Picture:
         """A picture of the surface, which notebooks show; ``view`` are the ends of the part to draw."""
-        return drawn("plot_surface", self, view=view)
+        return picture_of("plot_surface", self, view=view)
 
     def to_csv(self) -> str:
         """The intervals as CSV lines ``from,to,score``, from left to right."""
         ends = [-math.inf, *self.breakpoints.tolist(), math.inf]
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["from", "to", "score"])
-        for left, right, score in zip(ends[:-1], ends[1:], self.scores.tolist(), strict=True):
-            writer.writerow([repr(left), repr(right), repr(score)])
-        return text.getvalue()
+        rows = zip(ends[:-1], ends[1:], self.scores.tolist(), strict=True)
+        return csv_text([("from", "to", "score"), *(map(repr, row) for row in rows)])
 
 
 def metric_surface(

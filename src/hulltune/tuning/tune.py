@@ -28,7 +28,15 @@ from hulltune.search.outputs import Outputs
 from hulltune.search.problem import Picks, Problem
 from hulltune.search.strategy import Found, Report, Setting, Start, Status, Strategy
 from hulltune.threads import Workers, check_threads
-from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
+from hulltune.tuning.evaluation import (
+    baseline_kind,
+    check_folds,
+    counts_by_name,
+    cross_validate,
+    held_out,
+    paired_bootstrap,
+    without_each_feature,
+)
 from hulltune.tuning.inputs import DataLike, ReferencesLike, as_references, as_weights, judged, like
 from hulltune.tuning.oracle import Oracle, oracle_of
 from hulltune.tuning.picks import Reranked
@@ -37,7 +45,6 @@ from hulltune.tuning.reranking import rerank
 from hulltune.tuning.result import Regularisation, Replicates, TuneResult
 from hulltune.tuning.sensitivity import checked_tolerance, sensitivity, usual_tolerance
 from hulltune.tuning.strategies import get_strategy
-from hulltune.tuning.validation import check_folds, counts_by_name, cross_validate, held_out
 
 TEXT_METRICS = ("bleu", "chrf", "ter", "wer")
 """Metrics that are shown beside each other: tuning for one of them may harm the rest."""

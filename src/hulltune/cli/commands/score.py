@@ -144,7 +144,7 @@ class _Scored:
     def show(self, after: str = "", *, before: str = "") -> None:
         """Print the score, in percent, too, where it is a fraction, and the counts below."""
         from hulltune.metrics.counts import percent_of
-        from hulltune.tuning.blocks import WIDTH
+        from hulltune.tuning.text_tables import WIDTH
 
         percent = percent_of(self.metric, self.score)
         in_percent = "" if percent is None else f" = {percent:.2f} %"

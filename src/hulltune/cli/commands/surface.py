@@ -161,7 +161,7 @@ def _give_plane(plane: MetricPlane, out: Path | None, as_json: bool, quiet: bool
 def _give_ranges(problem: Problem, weights: Floats, tolerance: float | None, out: Path | None, as_json: bool) -> int:
     """Print the range of each weight as a table or JSON; draw them, or write them as CSV."""
     from hulltune.report.figures import plot_sensitivity
-    from hulltune.tuning.drawn import MOST_PANELS
+    from hulltune.tuning.plotting import MOST_PANELS
     from hulltune.tuning.sensitivity import range_csv, range_table, sensitivity
     from hulltune.tuning.surfaces import along_feature
 

@@ -13,12 +13,11 @@ from hulltune.errors import InputError
 from hulltune.metrics.base import Metric
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
-from hulltune.tuning.evaluation import baseline_kind, paired_bootstrap, without_each_feature
+from hulltune.tuning.evaluation import baseline_kind, counts_by_name, paired_bootstrap, without_each_feature
 from hulltune.tuning.inputs import WeightsLike, weight_vector
 from hulltune.tuning.result import TuneResult
 from hulltune.tuning.sensitivity import sensitivity, usual_tolerance
 from hulltune.tuning.tune import other_metrics
-from hulltune.tuning.validation import counts_by_name
 
 MOST_LINES = 64
 """The most weights that a page has a line for: those that are worth most."""

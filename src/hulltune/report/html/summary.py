@@ -12,10 +12,9 @@ from html import escape
 
 from hulltune.metrics.counts import percent_of
 from hulltune.report.html.subject import Subject
-from hulltune.tuning.blocks import Table
-from hulltune.tuning.evaluation import Interval
-from hulltune.tuning.result import TuneResult
+from hulltune.tuning.result import Interval, TuneResult
 from hulltune.tuning.summary import count_table, gain_of
+from hulltune.tuning.text_tables import Table
 from hulltune.wording import counted, listed
 
 MOST_WEIGHTS = 60

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 12
 """The most weights in a picture of the sensitivity."""
-D = TypeVar("D", bound="Drawn")
+D = TypeVar("D", bound="Plotting")
 
 
-class Drawn:
+class Plotting:
     """A result that can draw the metric around its weights.
 
     It remembers the problem that it was tuned on as long as it lives in memory; files and pickles do not keep it. Then,
@@ -93,14 +93,14 @@ class Drawn:
         """A picture of the metric along each free weight, around the range in which it is hardly worse; of more than
         MOST_PANELS weights, those with the narrowest ranges.
         """
-        from hulltune.tuning.surfaces import drawn
+        from hulltune.tuning.surfaces import picture_of
 
         if self.sensitivity is None or not self.sensitivity.ranges:
             raise InputError("sensitivity: this result has no ranges of weights to draw")
         problem = self.problem_of(data, references, metric)
         names = self.sensitivity.narrowest(MOST_PANELS)
         surfaces = [self.surface(name, data=problem) for name in names]
-        return drawn("plot_sensitivity", surfaces, self.sensitivity, names)
+        return picture_of("plot_sensitivity", surfaces, self.sensitivity, names)
 
     def problem_of(self, data: Any, references: ReferencesLike, metric: str | Metric | None) -> Problem:
         """The problem to look at: that of the data given, or the one that was tuned on."""

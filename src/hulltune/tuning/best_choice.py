@@ -24,7 +24,7 @@ MOST_SINGLE = 1 << 25
 """The most candidates that are tried as single changes, in all rounds together; three rounds are always done."""
 ROUNDING = 2.0**-40
 """A bound that is less than this share of the loss below it is the loss: bounds are moved outward by their rounding."""
-AT_ONCE = 1 << 15
+ROWS_AT_ONCE = 1 << 15
 """Candidates that are looked at together: few enough for the caches, and enough parts for threads."""
 _EXACT = 2.0**52
 _PART = 2.0**-10
@@ -55,7 +55,7 @@ def best_choice(
     from the metric (see Metric.loss_bound): it meets the loss for ratios such as WER, TER, F and accuracy.
     O(rows × statistics) a round.
     """
-    search = _Search(metric, statistics, offsets, others, workers)
+    search = _ChoiceSearch(metric, statistics, offsets, others, workers)
     search.climb()
     first, first_loss = search.chosen, search.loss
     search.start_from_own_best()
@@ -69,7 +69,7 @@ def best_choice(
     return Choice(search.chosen, search.loss, bound)
 
 
-class _Part:
+class _SomeSentences:
     """Some sentences, and their rows."""
 
     def __init__(self, sentences: slice, offsets: Int64s) -> None:
@@ -85,16 +85,16 @@ class _Part:
         return firsts
 
 
-class _Search:
+class _ChoiceSearch:
     """The best choice so far."""
 
     def __init__(
         self, metric: Metric, statistics: NDArray[Any], offsets: Int64s, others: NDArray[Any], workers: Workers
     ) -> None:
         self.metric, self.statistics, self.others, self.workers = metric, statistics, others, workers
-        cuts = np.searchsorted(offsets[:-1], np.arange(0, len(statistics), AT_ONCE))
+        cuts = np.searchsorted(offsets[:-1], np.arange(0, len(statistics), ROWS_AT_ONCE))
         cuts = np.unique(np.append(cuts, len(offsets) - 1))
-        self.parts = [_Part(slice(first, last), offsets) for first, last in pairwise(cuts.tolist())]
+        self.parts = [_SomeSentences(slice(first, last), offsets) for first, last in pairwise(cuts.tolist())]
         self.starts = offsets[:-1]
         self.chosen: Int64s = self.starts.copy()
         self.loss = self._loss(self.chosen)
@@ -102,7 +102,7 @@ class _Search:
     def start_from_own_best(self) -> None:
         """Give every sentence the row with the smallest loss of its own: another start, and another local optimum."""
 
-        def losses(part: _Part) -> Floats:
+        def losses(part: _SomeSentences) -> Floats:
             own = np.asarray(self.metric.loss(self.statistics[part.rows]), dtype=np.float64)
             return np.where(np.isnan(own), np.inf, own)
 
@@ -126,7 +126,7 @@ class _Search:
         for _ in range(max(3, min(ROUNDS, MOST_SINGLE // max(len(self.statistics), 1)))):
             total, chosen = self._total(self.chosen), self.chosen
 
-            def losses(part: _Part, total: NDArray[Any] = total, chosen: Int64s = chosen) -> Floats:
+            def losses(part: _SomeSentences, total: NDArray[Any] = total, chosen: Int64s = chosen) -> Floats:
                 own = np.repeat(self.statistics[chosen[part.sentences]], part.sizes, axis=0)
                 return np.asarray(self.metric.loss(total + (self.statistics[part.rows] - own)), dtype=np.float64)
 
@@ -202,7 +202,7 @@ class _Search:
         rows = self.statistics
         others = np.asarray(self.others, dtype=np.float64)
 
-        def ends(part: _Part) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        def ends(part: _SomeSentences) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
             own = rows[part.rows]
             least, most = (end.reduceat(own, part.starts, axis=0) for end in (np.minimum, np.maximum))
             return least, most, np.maximum.reduceat(np.abs(own), part.starts, axis=0)
@@ -222,10 +222,10 @@ class _Search:
     def _lowest(self, slopes: Floats) -> Int64s:
         return self._lowest_by(lambda part: row_sums(self.statistics[part.rows], slopes))[0]
 
-    def _lowest_by(self, values: Callable[[_Part], Floats]) -> tuple[Int64s, Floats]:
+    def _lowest_by(self, values: Callable[[_SomeSentences], Floats]) -> tuple[Int64s, Floats]:
         """The first row of each sentence with the least value, and that value; parts are valued one by one."""
 
-        def lowest(part: _Part) -> tuple[Int64s, Floats]:
+        def lowest(part: _SomeSentences) -> tuple[Int64s, Floats]:
             own = values(part)
             first = part.first_lowest(own)
             return first + part.rows.start, own[first]

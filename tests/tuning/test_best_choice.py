@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hulltune.metrics.base import Metric
 from hulltune.metrics.registry import get_metric
-from hulltune.tuning.choices import best_choice
+from hulltune.tuning.best_choice import best_choice
 
 WORDS = ("a", "b", "c", "d", "e")
 lines = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)

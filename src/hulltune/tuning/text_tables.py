@@ -1,12 +1,15 @@
-"""Blocks of a summary, lines of text and tables, for a terminal as text and for a notebook as HTML."""
+"""Tables and lines of text: for a terminal as text, for a notebook as HTML, for other programs as CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import chain
 from textwrap import wrap
+from typing import Any
 
 WIDTH = 100
 """The most columns of a line of text."""
@@ -66,3 +69,12 @@ def as_html(blocks: Sequence[Block]) -> str:
 def short(text: str, width: int) -> str:
     """The text, cut off with "…" after ``width`` characters."""
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def csv_text(rows: Iterable[Iterable[Any]], delimiter: str = ",") -> str:
+    """Rows as lines of fields with commas between them, or tabs; fields that have these, quotes or line breaks inside
+    are quoted, as spreadsheets and pandas do.
+    """
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    return text.getvalue()
