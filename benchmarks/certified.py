@@ -27,7 +27,7 @@ from benchmarks.lists import synthetic
 from benchmarks.timing import table, verdict, write_json
 from hulltune import Dataset, read
 from hulltune.certified.certify import Proven, certify
-from hulltune.certified.search import Limits
+from hulltune.certified.limits import Limits
 from hulltune.defaults import DEFAULT_SEARCH
 from hulltune.formats import read_weights
 from hulltune.metrics import get_metric

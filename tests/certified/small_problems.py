@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hulltune.certified.certify import Proven, certify
-from hulltune.certified.search import Limits
+from hulltune.certified.limits import Limits
 from hulltune.metrics.base import Metric
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units

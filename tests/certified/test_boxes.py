@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hulltune.certified.boxes import Box, Queue
+from hulltune.certified.boxes import Box, Queue, cut, evaluated, first_parts
 from hulltune.certified.candidates import Candidates, candidates_of
-from hulltune.certified.evaluate import first_boxes, split
 from hulltune.certified.pools import list_pool
 from hulltune.certified.space import Space, space_of
 from hulltune.kernels.certify import choices
+from hulltune.kernels.certify.winners import Contestants, Undecided
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
@@ -44,7 +44,7 @@ def test_random_boxes_are_sound(metric: str, seed: int, fix: bool) -> None:
     rng = np.random.default_rng(seed)
     problem = small_problem(seed, metric, sentences=6, candidates=7, features=4, whole=bool(seed % 2), length=7)
     space, candidates = prepared(problem, {"f0": 1.0} if fix else {})
-    boxes = first_boxes(candidates, space.faces, problem.metric, np.inf).boxes
+    boxes = evaluated(candidates, problem.metric, first_parts(candidates, space.faces), np.inf).boxes
     for _ in range(5):
         chosen = [boxes[int(k)] for k in rng.choice(len(boxes), min(3, len(boxes)), replace=False)]
         for box in chosen:
@@ -52,7 +52,7 @@ def test_random_boxes_are_sound(metric: str, seed: int, fix: bool) -> None:
             losses, clear = losses_at(problem, points @ space.axes.T)
             assert np.all(losses[clear] >= box.bound)
             _assert_no_winner_is_missing(problem, space, candidates, box, points, clear)
-        children, _ = split(candidates, problem.metric, chosen, np.inf)
+        children = evaluated(candidates, problem.metric, cut(chosen), np.inf)
         boxes = children.boxes or boxes
 
 
@@ -67,7 +67,7 @@ def _assert_no_winner_is_missing(
         first, last = edges[sentence], edges[sentence + 1]
         winners = first + np.argmax(points[clear] @ space.axes.T @ features[first:last].T, axis=1)
         left = box.candidates[box.offsets[place] : box.offsets[place + 1]]
-        assert set(candidates.classes[winners].tolist()) <= set(candidates.classes[left].tolist())
+        assert set(candidates.known.classes[winners].tolist()) <= set(candidates.known.classes[left].tolist())
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -78,12 +78,14 @@ def test_what_boxes_shrink_by_is_not_better_than_enough(metric: str, seed: int) 
     rng = np.random.default_rng(seed)
     problem = small_problem(seed, metric, sentences=6, candidates=7, features=4, whole=bool(seed % 2), length=7)
     space, candidates = prepared(problem, {"f0": 1.0})
-    boxes = first_boxes(candidates, space.faces, problem.metric, np.inf).boxes
+    boxes = evaluated(candidates, problem.metric, first_parts(candidates, space.faces), np.inf).boxes
     points = np.concatenate([points_in(box, rng, 200) for box in boxes])
     losses, clear = losses_at(problem, points @ space.axes.T)
     enough = float(np.quantile(losses, 0.2))
     for _ in range(6):
-        children, thin = split(candidates, problem.metric, boxes, enough)
+        parts = cut(boxes)
+        thin = [box for number, box in enumerate(boxes) if number not in parts.numbers]
+        children = evaluated(candidates, problem.metric, parts, enough)
         boxes = [box for box in children.boxes if box.bound < enough] + thin
         better = points[clear & (losses < enough)]
         # A part may be an outer face: then it holds a point of the same ray, which is as good.
@@ -131,18 +133,18 @@ def test_sums_of_choices_are_those_of_enumeration(seed: int) -> None:
     base, slopes = rng.integers(0, 9, (1, 2)).astype(float), rng.integers(-3, 4, (1, 2)).astype(float)
     rows = [statistics[first:last] for first, last in pairwise(offsets.tolist())]
     every = np.array([base[0] + np.sum(choice, axis=0) for choice in product(*rows)])
-    sentence_offsets, chosen = np.array([0, len(sizes)]), np.zeros(1, dtype=np.int64)
-    features, hopes = np.zeros((len(statistics), 1)) + candidates[:, None], np.zeros((1, 1))
-    best = choices.minimisers(
-        statistics, sentence_offsets, offsets, candidates, base, slopes, chosen, features, np.ones((1, 1)), hopes
-    )
+    chosen, hopes = np.zeros(1, dtype=np.int64), np.zeros((1, 1))
+    features = np.zeros((len(statistics), 1)) + candidates[:, None]
+    known = Contestants(features, np.zeros((len(sizes), 1)), np.ones(len(sizes), dtype=np.bool_), statistics, classes)
+    left = Undecided(np.array([0, len(sizes)]), np.arange(len(sizes), dtype=np.int32), offsets, candidates, base)
+    best = choices.minimisers(known, left, slopes, chosen, np.ones((1, 1)), hopes)
     assert float(best[0] @ slopes[0]) == float((every @ slopes[0]).min())
     firsts = base[0] + statistics[offsets[:-1]].sum(axis=0)
     assert hopes[0, 0] == pytest.approx(float((firsts - best[0]) @ slopes[0]))
-    ends, sums = choices.all_choices(statistics, classes, sentence_offsets, offsets, candidates, base, chosen, 81)
+    ends, sums = choices.all_choices(known, left, chosen, 81)
     assert ends.tolist() == [0, len(sums)]
     assert {tuple(row) for row in sums.tolist()} == {tuple(row) for row in every.tolist()}
-    few, none = choices.all_choices(statistics, classes, sentence_offsets, offsets, candidates, base, chosen, 1)
+    few, none = choices.all_choices(known, left, chosen, 1)
     distinct = int(np.prod([len(np.unique(part, axis=0)) for part in rows]))
     assert (few.tolist(), len(none)) == (([0, 1], 1) if distinct == 1 else ([0, 0], 0))
 

@@ -16,11 +16,10 @@ import pytest
 
 import hulltune
 from hulltune import Certified, Constraints, read
+from hulltune.certified import boxes as boxes_module
 from hulltune.certified import candidates as candidates_module
-from hulltune.certified import evaluate as evaluate_module
 from hulltune.certified.certify import Proven, certify
-from hulltune.certified.clock import Clock, Over
-from hulltune.certified.search import Limits
+from hulltune.certified.limits import Clock, Limits, Over
 from hulltune.metrics import get_metric
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Problem
@@ -34,7 +33,7 @@ DATA = Path(__file__).parents[3] / "../shared/data"
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many looks at the clock, also in small problems."""
     monkeypatch.setattr(candidates_module, "AT_ONCE", 20)
-    monkeypatch.setattr(evaluate_module, "AT_ONCE", 40)
+    monkeypatch.setattr(boxes_module, "AT_ONCE", 40)
 
 
 def lattices() -> Problem:
@@ -102,7 +101,7 @@ def test_the_number_of_looks_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
         many: list[Any] = []
         for found, size in ((many, 20), (few, 1 << 20)):
             monkeypatch.setattr(candidates_module, "AT_ONCE", size)
-            monkeypatch.setattr(evaluate_module, "AT_ONCE", size)
+            monkeypatch.setattr(boxes_module, "AT_ONCE", size)
             for threads in (1, 3):
                 proven = certified(PROBLEMS[kind](), threads=threads)
                 found.append((proven.weights.tolist(), proven.loss, proven.outcome.bound, proven.outcome.boxes))

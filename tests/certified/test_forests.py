@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from hulltune import Corpus, Forest, ForestBuilder, read
 from hulltune.certified.certify import certify
+from hulltune.certified.limits import Limits
 from hulltune.certified.pools import forest_pool
-from hulltune.certified.search import Limits
 from hulltune.certified.space import space_of
 from hulltune.errors import InputError
 from hulltune.metrics import get_metric

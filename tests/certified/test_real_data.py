@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hulltune.certified.certify import Proven, certify
-from hulltune.certified.search import Limits
+from hulltune.certified.limits import Limits
 from hulltune.formats import read_weights
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import hulltune
 from hulltune import Certified
+from hulltune.certified.branch_and_bound import State
 from hulltune.certified.certify import certify
-from hulltune.certified.search import Limits, State
+from hulltune.certified.limits import Limits
 from hulltune.errors import InputError
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units

@@ -13,15 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from hulltune.certified import boxes as boxes_module
 from hulltune.certified import candidates as candidates_module
-from hulltune.certified import evaluate
-from hulltune.certified.boxes import Box, cut
+from hulltune.certified.boxes import Box, cut, evaluated, first_parts
 from hulltune.certified.candidates import Candidates, candidates_of
-from hulltune.certified.cell import _ends_around
-from hulltune.certified.evaluate import first_boxes, split
+from hulltune.certified.cells import ends_around
 from hulltune.certified.pools import list_pool
 from hulltune.certified.space import Space, space_of
-from hulltune.kernels.certify.certify import THINNEST
+from hulltune.kernels.certify.winners import THINNEST
 from hulltune.search.constraints import Constraints
 from hulltune.search.directions import feature_units
 from hulltune.search.problem import Line, Problem
@@ -41,10 +40,11 @@ def space_and_candidates(problem: Problem, threads: int, **constraints: Any) -> 
 def assert_same(one: Any, other: Any) -> None:
     """Check that all fields of two records are the same to the bit."""
     for field in fields(one):
-        left, right = np.asarray(getattr(one, field.name)), np.asarray(getattr(other, field.name))
-        assert left.dtype == right.dtype, field.name
-        assert left.shape == right.shape, field.name
-        assert left.tobytes() == right.tobytes(), field.name
+        pair = getattr(one, field.name), getattr(other, field.name)
+        for left, right in zip(*pair, strict=True) if isinstance(pair[0], tuple) else [pair]:
+            left, right = np.asarray(left), np.asarray(right)
+            assert (left.dtype, left.shape) == (right.dtype, right.shape), field.name
+            assert left.tobytes() == right.tobytes(), field.name
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -67,15 +67,16 @@ def test_candidates_do_not_depend_on_the_parts(
 def test_boxes_do_not_depend_on_the_shares(monkeypatch: pytest.MonkeyPatch, metric: str) -> None:
     problem = small_problem(8, metric, sentences=15, candidates=9, features=3, whole=False, length=9)
     space, candidates = space_and_candidates(problem, 1)
-    enough = float(np.quantile(first_boxes(candidates, space.faces, problem.metric, np.inf).losses, 0.3))
+    whole = evaluated(candidates, problem.metric, first_parts(candidates, space.faces), np.inf)
+    enough = float(np.quantile(whole.losses, 0.3))
 
     def boxes_by(least: int, threads: int) -> list[Box]:
-        monkeypatch.setattr(evaluate, "FEW", least)
-        monkeypatch.setattr(evaluate, "AT_ONCE", max(least, 1 << 8))
+        monkeypatch.setattr(boxes_module, "FEW", least)
+        monkeypatch.setattr(boxes_module, "AT_ONCE", max(least, 1 << 8))
         workers = Workers(threads)
-        found = [first_boxes(candidates, space.faces, problem.metric, enough, None, workers)]
+        found = [evaluated(candidates, problem.metric, first_parts(candidates, space.faces), enough, None, workers)]
         for _ in range(3):
-            found.append(split(candidates, problem.metric, found[-1].boxes, enough, None, workers)[0])
+            found.append(evaluated(candidates, problem.metric, cut(found[-1].boxes), enough, None, workers))
         return [box for children in found for box in children.boxes]
 
     expected = boxes_by(1 << 20, 1)
@@ -97,7 +98,7 @@ def test_certificates_do_not_depend_on_threads_and_shares(monkeypatch: pytest.Mo
                 proven.certificate.cell]  # fmt: skip
 
     expected = found(1)
-    monkeypatch.setattr(evaluate, "FEW", 100)
+    monkeypatch.setattr(boxes_module, "FEW", 100)
     monkeypatch.setattr(candidates_module, "AT_ONCE", 30)
     for threads in (1, 3):
         assert found(threads) == expected
@@ -181,7 +182,7 @@ def test_the_ends_around_a_place_are_those_of_all(lefts: list[float], low: float
     line = Line(low, np.array([low, *lefts]), np.zeros(len(lefts) + 1, dtype=np.int32))
     all_ends = np.concatenate([[low], line.changes[line.changes > low], [high]])
     line = Line(low, np.maximum(line.lefts, low), line.outputs)
-    found = _ends_around(line, high, -size, size).tolist()
+    found = ends_around(line, high, -size, size).tolist()
     pairs = list(zip(all_ends[:-1].tolist(), all_ends[1:].tolist(), strict=True))
     expected = [pair for pair in pairs if pair[0] <= size and pair[1] >= -size]
     got = list(pairwise(found))

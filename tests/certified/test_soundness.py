@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import hulltune
 from hulltune import read
-from hulltune.certified import search as search_module
-from hulltune.certified.cell import extents
+from hulltune.certified import branch_and_bound as search_module
+from hulltune.certified.cells import extents
 from hulltune.certified.certify import certify
-from hulltune.certified.search import Limits
+from hulltune.certified.limits import Limits
 from hulltune.metrics import Given, Meteor, ScoreTable
 from hulltune.metrics.bounds import Ranges
 from hulltune.search.constraints import Constraints
@@ -98,7 +98,7 @@ def test_an_interrupt_at_any_time_leaves_a_bound_that_holds(
 ) -> None:
     problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
     best = certified(problem).loss
-    whole, calls = getattr(search_module._Search, method), [0]
+    whole, calls = getattr(search_module._BranchAndBound, method), [0]
 
     def interrupted(self: Any, *arguments: Any) -> Any:
         calls[0] += 1
@@ -108,7 +108,7 @@ def test_an_interrupt_at_any_time_leaves_a_bound_that_holds(
         if calls[0] > call:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(search_module._Search, method, interrupted)
+    monkeypatch.setattr(search_module._BranchAndBound, method, interrupted)
     compiled, units = Constraints().compile(problem.feature_names), feature_units(problem.corpus)
     start = np.array([-1.0, 0.0, 0.3])
     found = certify(problem, compiled, units, Limits(gap=0.0), start=start)

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from hulltune import Constraints, Dataset, InputError, memory, read, rerank, score, tune, write
-from hulltune.certified import candidates, space
-from hulltune.certified.strategy import Certified
+from hulltune.certified import Certified, candidates, space
 from hulltune.cli.commands.info import describe
 from hulltune.cli.main import main
 from hulltune.data.features import DenseFeatures, SparseFeatures, as_sparse

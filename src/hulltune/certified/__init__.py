@@ -1,6 +1,11 @@
-"""Certified search: the best weights that exist within constraints, with a proof."""
+"""Certified search: the best weights that exist within constraints, with a proof.
 
-from hulltune.certified.certify import certify
-from hulltune.certified.strategy import Certified
+``certify`` is the way in. ``space`` makes a cube of the weights, ``pools`` finds the candidates that can win in it and
+``candidates`` their statistics; ``branch_and_bound`` takes ``boxes`` of weights from a queue and splits them;
+``cells`` moves the best weights to the middle of their cell. All of them look at the clock of ``limits``.
+"""
 
-__all__ = ["Certified", "certify"]
+from hulltune.certified.certify import Certified, certify
+from hulltune.certified.limits import Limits
+
+__all__ = ["Certified", "Limits", "certify"]

@@ -1,15 +1,42 @@
-"""Boxes of weights: the candidates that may still win in each, splitting, and the queue of boxes."""
+"""Boxes of weights: the candidates that may still win in each, a bound of its losses, and the queue of boxes.
+
+A box is cut into parts. In each part, a kernel finds the candidates that may win somewhere, and the metric bounds the
+loss of all choices among them; then the part shrinks to where a loss below the best one so far is possible.
+"""
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hulltune.arrays import Floats, Int32s, Int64s
+from hulltune.arrays import Bools, Floats, Int32s, Int64s
+from hulltune.certified.candidates import Candidates
+from hulltune.certified.limits import Clock
+from hulltune.certified.space import Faces
+from hulltune.metrics.base import Metric
+from hulltune.metrics.bounds import SAFETY, LossBound, Ranges, row_products
+from hulltune.threads import ALONE, Workers
+
+if TYPE_CHECKING:
+    from hulltune.kernels.certify.winners import Undecided
+
+AT_ONCE = 1 << 15
+"""Candidates in the parts of boxes that a thread evaluates between two looks at the clock."""
+FEW = 1 << 12
+"""The least candidates that a thread evaluates at a time, if there are enough for all: fewer take longer."""
+BESIDE = 64
+"""What a part of a box costs beside its candidates, in candidates."""
+SHARES = 4
+"""Shares of the parts of boxes for each thread: they differ in work."""
+TOUCHES = 3
+"""A bound is computed up to this often, each time at the minimiser of the last: exact minima of ratios need 2 or 3."""
+MOST_CHOICES = 64
+"""In boxes with at most this many choices of candidates, all choices are tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +59,7 @@ class Box:
     @property
     def centre(self) -> Floats:
         """The point near the middle at which the kernels decode."""
-        from hulltune.kernels.certify.certify import OFF_CENTRE
+        from hulltune.kernels.certify.winners import OFF_CENTRE
 
         return self.low + (self.high - self.low) * np.resize(OFF_CENTRE, len(self.low))
 
@@ -59,6 +86,32 @@ class Parts:
         return Parts(self.parents[first : last + 1], numbers - first, self.lows[some], self.highs[some])
 
 
+@dataclass(frozen=True, eq=False)
+class Children:
+    """Boxes with their bounds, and the losses at their centres as the kernels compute them."""
+
+    boxes: list[Box]
+    losses: Floats
+
+
+def first_parts(candidates: Candidates, faces: Faces) -> Parts:
+    """The faces, as parts of a box with all candidates."""
+    width = faces.lows.shape[1]
+    whole = Box(
+        low=faces.lows[0],
+        high=faces.highs[0],
+        bound=-math.inf,
+        base=candidates.base,
+        sentences=np.arange(candidates.sentences, dtype=np.int32),
+        offsets=candidates.offsets,
+        candidates=candidates.listed,
+        spreads=np.ones(width),
+        hopes=np.zeros(width),
+    )
+    # Copies of the ends, as parts shrink.
+    return Parts([whole], np.zeros(len(faces.lows), dtype=np.int64), faces.lows.copy(), faces.highs.copy())
+
+
 def cut(boxes: Sequence[Box]) -> Parts:
     """Smaller boxes that cover all outputs of these; none of a box that is too thin to split.
 
@@ -66,13 +119,173 @@ def cut(boxes: Sequence[Box]) -> Parts:
     coordinate of the face, only the direction of the other coordinates matters, and the outer faces of the box have
     all directions.
     """
-    from hulltune.kernels.certify import certify
+    from hulltune.kernels.certify import winners
 
     if not boxes:
         return Parts(boxes, np.empty(0, dtype=np.int64), np.empty((0, 0)), np.empty((0, 0)))
     lows, highs = np.array([box.low for box in boxes]), np.array([box.high for box in boxes])
     spreads, hopes = np.array([box.spreads for box in boxes]), np.array([box.hopes for box in boxes])
-    return Parts(boxes, *certify.cut(lows, highs, spreads, hopes))
+    return Parts(boxes, *winners.cut(lows, highs, spreads, hopes))
+
+
+def evaluated(
+    candidates: Candidates,
+    metric: Metric,
+    parts: Parts,
+    enough: float,
+    clock: Clock | None = None,
+    workers: Workers = ALONE,
+) -> Children:
+    """The parts of some boxes with their bounds, none improved beyond ``enough``.
+
+    Threads share the parts, with a look at the clock before each share. The result does not depend on their number.
+    """
+
+    def evaluate(some: slice) -> Children:
+        if clock is not None:
+            clock.look()
+        return _Batch(candidates, metric, parts[some], enough).children()
+
+    shares = workers.map(evaluate, list(_shares(parts, workers.count)))
+    losses = np.concatenate([np.empty(0), *(share.losses for share in shares)])
+    return Children([box for share in shares for box in share.boxes], losses)
+
+
+def _shares(parts: Parts, threads: int) -> Iterator[slice]:
+    """The parts of boxes in shares of about equal work: enough of them for all threads, but not too small."""
+    sizes = [len(parent.candidates) + BESIDE for parent in parts.parents]
+    work = [sizes[number] for number in parts.numbers.tolist()]
+    most = max(FEW, min(AT_ONCE, sum(work) // (SHARES * threads))) if threads > 1 else AT_ONCE
+    first, held = 0, 0
+    for place, one in enumerate(work):
+        if held and held + one > most:
+            yield slice(first, place)
+            first, held = place, 0
+        held += one
+    if held:
+        yield slice(first, len(parts))
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Parts of boxes. Each shrinks to the part of it in which a loss below ``enough`` is possible."""
+
+    candidates: Candidates
+    metric: Metric
+    parts: Parts
+    enough: float
+
+    def children(self) -> Children:
+        """A box for each part."""
+        left, least, greatest, at, spreads = self._undecided()
+        data = self.candidates
+        ranges = Ranges(
+            low=least * data.grids,
+            high=greatest * data.grids,
+            at=at * data.grids,
+            sizes=data.sizes,
+            exact=data.exact,
+            whole=data.whole,
+        )
+        losses = self.metric.loss(ranges.at)
+        hopes = np.zeros_like(self.parts.lows)
+        bounds = self._bounds(left, ranges, losses, hopes)
+        boxes = []
+        for c in range(len(self.parts)):
+            first, last = int(left.ends[c]), int(left.ends[c + 1])
+            begin, end = int(left.offsets[first]), int(left.offsets[last])
+            boxes.append(
+                Box(
+                    low=self.parts.lows[c],
+                    high=self.parts.highs[c],
+                    bound=float(bounds[c]),
+                    base=left.bases[c],
+                    sentences=left.sentences[first:last].copy(),
+                    offsets=left.offsets[first : last + 1] - begin,
+                    candidates=left.candidates[begin:end].copy(),
+                    spreads=spreads[c],
+                    hopes=hopes[c],
+                )
+            )
+        return Children(boxes, losses)
+
+    def _undecided(self) -> tuple[Undecided, Floats, Floats, Floats, Floats]:
+        """The candidates that are left in each part, with sums of their statistics (see the kernel)."""
+        from hulltune.kernels.certify import winners
+
+        parents = self.parts.parents
+        firsts = np.cumsum([0, *(len(parent.candidates) for parent in parents)])
+        ends = [parent.offsets[1:] + first for parent, first in zip(parents, firsts, strict=False)]
+        before = winners.Undecided(
+            ends=np.cumsum([0, *(len(parent.sentences) for parent in parents)]),
+            sentences=np.concatenate([parent.sentences for parent in parents]),
+            offsets=np.concatenate([[0], *ends]),
+            candidates=np.concatenate([parent.candidates for parent in parents]),
+            bases=np.array([parent.base for parent in parents]),
+        )
+        parts = self.parts
+        return winners.branch(self.candidates.known, before, parts.numbers, parts.lows, parts.highs)
+
+    def _bounds(self, left: Undecided, ranges: Ranges, losses: Floats, hopes: Floats) -> Floats:
+        """A bound for each box: at least that of its parent. A box in which all is resolved has a single loss."""
+        resolved = np.diff(left.ends) == 0
+        inherited = np.array([parent.bound for parent in self.parts.parents])[self.parts.numbers]
+        bounds = np.where(resolved, losses, inherited)
+        at = ranges.at.copy()
+        chosen = np.flatnonzero(~resolved)
+        for touch in range(TOUCHES):
+            if not len(chosen):
+                break
+            bound = self.metric.loss_bound(replace(ranges[chosen], at=at[chosen]))
+            at[chosen] = self._minimisers(left, bound, chosen, hopes)
+            bounds[chosen] = np.maximum(bounds[chosen], bound.proven(at[chosen]))
+            settled = np.ones(len(chosen), dtype=bool) if bound.settled is None else bound.settled
+            promising = bounds[chosen] < self.enough
+            done = promising & (settled | (touch == TOUCHES - 1))
+            if np.any(done) and math.isfinite(self.enough):
+                emptied = self._contract(left, bound, chosen, done, at[chosen])
+                bounds[emptied] = self.enough
+            chosen = chosen[promising & ~settled]
+        self._enumerate(left, bounds, np.flatnonzero(~resolved & (bounds < self.enough)))
+        return bounds
+
+    def _enumerate(self, left: Undecided, bounds: Floats, chosen: Int64s) -> None:
+        """Set exact bounds where few choices are left, however curved the metric is there."""
+        from hulltune.kernels.certify import choices
+
+        data = self.candidates
+        chosen = chosen[np.diff(left.ends)[chosen] <= MOST_CHOICES.bit_length() - 1]
+        if not len(chosen):
+            return
+        offsets, sums = choices.all_choices(data.known, left, chosen, MOST_CHOICES)
+        some = np.diff(offsets) > 0
+        if np.any(some):
+            losses = self.metric.loss(sums * data.grids)
+            least = np.minimum.reduceat(losses, offsets[:-1][some])
+            bounds[chosen[some]] = np.maximum(
+                bounds[chosen[some]], least - (0.0 if data.exact else SAFETY) * np.abs(least)
+            )
+
+    def _minimisers(self, left: Undecided, bound: LossBound, chosen: Int64s, hopes: Floats) -> Floats:
+        from hulltune.kernels.certify import choices
+
+        # Slopes are per unit of a statistic; the kernel counts in units of the grid.
+        slopes = np.ascontiguousarray(bound.slopes * self.candidates.grids)
+        widths = self.parts.highs - self.parts.lows
+        sums = choices.minimisers(self.candidates.known, left, slopes, chosen, widths, hopes)
+        return sums * self.candidates.grids
+
+    def _contract(self, left: Undecided, bound: LossBound, chosen: Int64s, done: Bools, sums: Floats) -> Int64s:
+        """Shrink the boxes that are done; returns the numbers of those that become empty."""
+        from hulltune.kernels.certify import winners
+
+        data = self.candidates
+        slacks = (bound.level(self.enough) - row_products(bound.slopes, sums))[done]
+        slacks += SAFETY * row_products(np.abs(bound.slopes[done]), data.sizes)
+        boxes = chosen[done]
+        slopes = np.ascontiguousarray(bound.slopes[done] * data.grids)
+        empty = winners.contract(data.known, left, slopes, slacks, boxes, self.parts.lows, self.parts.highs)
+        return boxes[empty]
 
 
 class Queue:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hulltune.arrays import Bools, Floats, Int32s, Int64s, decimals
-from hulltune.certified.clock import Clock
+from hulltune.certified.limits import Clock
 from hulltune.certified.pools import Pool
-from hulltune.certified.space import Faces, Space
+from hulltune.certified.space import Space
 from hulltune.errors import InputError
 from hulltune.memory import check_memory
 from hulltune.search.problem import Problem
 from hulltune.threads import ALONE, Workers
+
+if TYPE_CHECKING:
+    from hulltune.kernels.certify.winners import Contestants
 
 ROUNDING = 2.0**-48
 """A sum of n terms rounds by less than n times this share of the sum of their absolute values."""
@@ -32,21 +35,14 @@ HALVINGS = 5
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Arrays for the kernels. Rows are candidates, sentence by sentence.
+    """What is known of candidates. Statistics are multiples of ``grids``, exactly (``exact``) or rounded once.
 
-    ``listed`` has only those that may win somewhere, and of candidates that tie all over the space only the first,
-    which is the one that decoding picks. ``statistics`` are whole multiples of ``grids``: a column's values are
-    ``statistics · grid``, exactly (``exact``) or rounded once.
+    ``listed`` has only the candidates that may win somewhere, and of those that tie all over the space only the first,
+    which is the one that decoding picks.
     """
 
-    features: Floats
-    magnitudes: Floats
-    """(sentences, coordinates): the largest sum of absolute terms, times the rounding error of the pool."""
-    certain: Bools
-    """For each sentence, whether every difference of two features has the sign that exact arithmetic gives it."""
-    statistics: Floats
-    classes: Int32s
-    """Equal numbers for candidates of a sentence with equal statistics."""
+    known: Contestants
+    """Features, statistics in multiples of the grids, and more; a row for each candidate, sentence by sentence."""
     offsets: Int64s
     listed: Int32s
     """The candidates of each sentence that may win, by ``offsets``."""
@@ -68,7 +64,9 @@ class Candidates:
 def candidates_of(
     problem: Problem, pool: Pool, space: Space, clock: Clock | None = None, workers: Workers = ALONE
 ) -> Candidates:
-    """The candidates of a pool; asks the metric for the statistics of those that may win."""
+    """The candidates of a pool; asks the metric for the statistics of those that may win. Threads share sentences."""
+    from hulltune.kernels.certify.winners import Contestants
+
     clock = clock or Clock()
     filled = np.diff(pool.offsets) > 0
     starts = np.append(pool.offsets[:-1][filled], pool.offsets[-1])  # sentences without candidates own no rows
@@ -80,35 +78,34 @@ def candidates_of(
             f"certify: a matrix of {len(pool.numbers):,} candidates and {len(active):,} features (those not held at 0)",
             "hold more weights at 0 (fix), or use a part of the data",
         )
-    projected = _Projected.of(pool, space.axes[active], active, starts)
     parts = _parts(starts)
 
-    def possible(part: slice) -> Int64s:
+    def project(part: slice) -> _Projected:
         clock.look()
-        return projected.possible(part, space.faces)
+        return _Projected.of(pool, space, active, starts[part.start : part.stop + 1])
 
-    listed = np.concatenate([np.empty(0, dtype=np.int64), *workers.map(possible, parts)])
+    found = workers.map(project, parts)
+    nothing = _Projected.none(space.axes.shape[1])
+    features, magnitudes, certain, listed = map(np.concatenate, zip(nothing, *found, strict=True))
     rows = _rows(problem, pool.numbers[listed], clock, workers)
     clock.look()
     offsets = np.searchsorted(listed, starts).astype(np.int64)
-    known = _Statistics.of(problem.table, rows, listed, offsets, parts, len(pool.numbers), workers)
-    base = np.zeros(len(known.grids))
+    values = _Values.of(problem.table, rows, offsets, parts, workers)
+    statistics, classes = np.zeros((len(pool.numbers), len(values.grids))), np.zeros(len(pool.numbers), dtype=np.int32)
+    statistics[listed], classes[listed] = values.multiples, values.firsts
+    base = np.zeros(len(values.grids))
     if not filled.all():
-        nothing = np.where(filled, pool.numbers[np.minimum(pool.offsets[:-1], len(pool.numbers) - 1)], -1)
-        empty = problem.picked(nothing).statistics[~filled]
-        base = np.rint(np.asarray(empty, dtype=np.float64).sum(axis=0) / known.grids)
+        outputs = np.where(filled, pool.numbers[np.minimum(pool.offsets[:-1], len(pool.numbers) - 1)], -1)
+        empty = problem.picked(outputs).statistics[~filled]
+        base = np.rint(np.asarray(empty, dtype=np.float64).sum(axis=0) / values.grids)
     return Candidates(
-        features=projected.features,
-        magnitudes=projected.magnitudes,
-        certain=projected.certain,
-        statistics=known.statistics,
-        classes=known.classes,
+        known=Contestants(features, magnitudes, certain, statistics, classes),
         offsets=offsets,
         listed=listed.astype(np.int32),
-        grids=known.grids,
-        exact=known.exact,
-        whole=bool(np.all(known.grids == 1.0)),
-        sizes=(known.largest + np.abs(base)) * known.grids,
+        grids=values.grids,
+        exact=values.exact,
+        whole=bool(np.all(values.grids == 1.0)),
+        sizes=(values.largest + np.abs(base)) * values.grids,
         base=base,
     )
 
@@ -119,43 +116,39 @@ def _parts(starts: Int64s) -> list[slice]:
     return [slice(first, last) for first, last in pairwise(np.unique([*cuts, len(starts) - 1]).tolist())]
 
 
-@dataclass(frozen=True, eq=False)
-class _Projected:
-    """The candidates of a pool over the coordinates of a space; arrays are filled part by part, by ``possible``."""
+class _Projected(NamedTuple):
+    """The candidates of some sentences over the coordinates of a space (see Contestants), and those that may win
+    somewhere on its faces; of those that tie, the first.
+    """
 
-    pool: Pool
-    axes: Floats
-    """The amount of each active feature in each coordinate."""
-    active: Int64s
-    starts: Int64s
     features: Floats
     magnitudes: Floats
     certain: Bools
+    listed: Int64s
 
     @staticmethod
-    def of(pool: Pool, axes: Floats, active: Int64s, starts: Int64s) -> _Projected:
-        """Arrays with room for all candidates."""
-        sentences, width = len(starts) - 1, axes.shape[1]
-        room = np.empty((len(pool.numbers), width)), np.empty((sentences, width)), np.empty(sentences, dtype=bool)
-        return _Projected(pool, axes, active, starts, *room)
+    def of(pool: Pool, space: Space, active: Int64s, starts: Int64s) -> _Projected:
+        """The candidates from ``starts[0]`` up to ``starts[-1]``; ``active`` features are in some coordinate."""
+        from hulltune.kernels.certify import winners
 
-    def possible(self, part: slice, faces: Faces) -> Int64s:
-        """The candidates of some sentences that may win somewhere on the faces; of those that tie, the first."""
-        from hulltune.kernels.certify import certify
-
-        begin, end = int(self.starts[part.start]), int(self.starts[part.stop])
-        starts = self.starts[part.start : part.stop + 1] - begin
-        columns = self.pool.features.rows(begin, end).some_columns(self.active)
-        features, magnitudes, certain = _projected(columns, self.axes, starts)
-        firsts = _first_of_ties(columns, features, magnitudes, self.axes, starts)
-        magnitudes *= self.pool.rounding * max(1.0, len(self.active) / 32)  # longer sums round more
+        begin, starts = int(starts[0]), starts - starts[0]
+        columns, axes = pool.features.rows(begin, begin + int(starts[-1])).some_columns(active), space.axes[active]
+        features, magnitudes, certain = _projected(columns, axes, starts)
+        firsts = _first_of_ties(columns, features, magnitudes, axes, starts)
+        magnitudes *= pool.rounding * max(1.0, len(active) / 32)  # longer sums round more
         listed = np.flatnonzero(firsts == np.arange(len(features)))
-        may_win = certify.possible_winners(
+        may_win = winners.possible_winners(
             features, magnitudes, certain, np.searchsorted(listed, starts).astype(np.int64), listed.astype(np.int32),
-            faces.lows, faces.highs, HALVINGS,
+            space.faces.lows, space.faces.highs, HALVINGS,
         )  # fmt: skip
-        self.features[begin:end], self.magnitudes[part], self.certain[part] = features, magnitudes, certain
-        return listed[may_win] + begin
+        return _Projected(features, magnitudes, certain, listed[may_win] + begin)
+
+    @staticmethod
+    def none(width: int) -> _Projected:
+        """No candidates, over so many coordinates."""
+        return _Projected(
+            np.empty((0, width)), np.empty((0, width)), np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.int64)
+        )
 
 
 def _rows(problem: Problem, outputs: Int64s, clock: Clock, workers: Workers) -> Int64s:
@@ -251,72 +244,38 @@ class _ExactSums:
 
 
 @dataclass(frozen=True, eq=False)
-class _Statistics:
-    """The statistics of the listed candidates on grids; see Candidates."""
+class _Values:
+    """The statistics of the listed candidates, as multiples of grids so coarse that all their sums are exact."""
 
-    statistics: Floats
-    classes: Int32s
+    multiples: Floats
+    firsts: Int64s
+    """For each listed candidate, the place of the first one of its sentence with equal statistics."""
     grids: Floats
+    """A power of two for each statistic."""
     largest: Floats
     """For each statistic, the sum over sentences of its largest absolute value, in multiples of the grid."""
     exact: bool
 
     @staticmethod
-    def of(
-        table: Floats, rows: Int64s, listed: Int64s, offsets: Int64s, parts: list[slice], count: int, workers: Workers
-    ) -> _Statistics:
-        """The statistics of ``count`` candidates, of which some are listed, with these rows in a table; those of
-        sentence s by ``offsets``. Threads share the parts of the sentences.
-        """
+    def of(table: Floats, rows: Int64s, offsets: Int64s, parts: list[slice], workers: Workers) -> _Values:
+        """The statistics in these rows of a table; those of sentence s from ``offsets[s]`` on."""
         from hulltune.kernels.certify import choices
 
-        of_part = [slice(int(offsets[part.start]), int(offsets[part.stop])) for part in parts]
-
-        def look_up(number: int) -> _Values:
-            return _Values.of(table[rows[of_part[number]]], offsets[parts[number]] - of_part[number].start)
-
-        found = workers.map(look_up, range(len(parts)))
-        grids, largest = _grids_for(found, table.shape[1])
-        statistics, classes = np.zeros((count, table.shape[1])), np.zeros(count, dtype=np.int32)
-
-        def fill(number: int) -> bool:
-            part, first, values = parts[number], of_part[number].start, found[number].values
-            here = listed[of_part[number]]
-            snapped = np.rint(values / grids)
-            statistics[here] = snapped
-            starts = offsets[part.start : part.stop + 1] - first
-            classes[here] = choices.first_of_equals(np.ascontiguousarray(snapped.T), starts) + first
-            return bool(np.all(snapped * grids == values))
-
-        exact = all(workers.map(fill, range(len(parts))))
-        return _Statistics(statistics, classes, grids, largest, exact)
-
-
-class _Values(NamedTuple):
-    """The statistics of the listed candidates of some sentences."""
-
-    values: Floats
-    largest: Floats
-    """The largest absolute values in each sentence."""
-    are_whole: Bools
-    """For each statistic, whether all its values are whole numbers."""
-
-    @staticmethod
-    def of(values: Floats, starts: Int64s) -> _Values:
-        """The statistics, a row for each candidate, of sentences that begin at ``starts``."""
-        values = np.asarray(values, dtype=np.float64)
+        values = np.asarray(table[rows], dtype=np.float64)
         if not np.all(np.isfinite(values)):
             raise InputError("statistics: expected finite numbers")
-        largest = np.maximum.reduceat(np.abs(values), starts, axis=0)
-        return _Values(values, largest, np.all(values == np.rint(values), axis=0))
+        largest = np.maximum.reduceat(np.abs(values), offsets[:-1], axis=0) if len(values) else values
+        totals = largest.sum(axis=0)
+        whole = np.all(values == np.rint(values), axis=0) & (totals < 2.0**51)
+        grids = np.where(whole, 1.0, np.ldexp(1.0, np.maximum(np.frexp(totals)[1] - 51, -1074)))
+        multiples = np.rint(values / grids)
 
+        def first_of_equals(part: slice) -> Int64s:
+            begin, end = offsets[part.start], offsets[part.stop]
+            starts = offsets[part.start : part.stop + 1] - begin
+            found: Int64s = choices.first_of_equals(np.ascontiguousarray(multiples[begin:end].T), starts) + begin
+            return found
 
-def _grids_for(found: list[_Values], columns: int) -> tuple[Floats, Floats]:
-    """A power of two for each statistic, so small that all sums of its multiples are exact; and the sum over sentences
-    of its largest absolute value in multiples of it.
-    """
-    largest = np.concatenate([np.empty((0, columns)), *(some.largest for some in found)])
-    totals = largest.sum(axis=0)
-    whole = np.all([np.ones(columns, dtype=bool), *(some.are_whole for some in found)], axis=0) & (totals < 2.0**51)
-    grids = np.where(whole, 1.0, np.ldexp(1.0, np.maximum(np.frexp(totals)[1] - 51, -1074)))
-    return grids, np.rint(largest / grids).sum(axis=0)
+        firsts = np.concatenate([np.empty(0, dtype=np.int64), *workers.map(first_of_equals, parts)])
+        exact = bool(np.all(multiples * grids == values))
+        return _Values(multiples, firsts, grids, np.rint(largest / grids).sum(axis=0), exact)

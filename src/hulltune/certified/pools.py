@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from hulltune.arrays import Floats, Int64s
-from hulltune.certified.clock import Clock
+from hulltune.certified.limits import Clock
 from hulltune.certified.space import Faces, Space
 from hulltune.data.features import DenseFeatures, Features
 from hulltune.errors import InputError

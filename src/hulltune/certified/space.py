@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -58,16 +59,26 @@ class Space:
         return weights
 
     @property
+    def is_a_line(self) -> bool:
+        """Whether a single weight (or group of tied weights) moves beside fixed ones."""
+        return self.fixed and len(self.lines) == 1
+
+    @cached_property
     def lines(self) -> list[Floats]:
         """The directions in which weights can move."""
         return [self.axes[:, k].copy() for k in range(int(self.fixed), self.axes.shape[1])]
 
-    @property
+    @cached_property
+    def scales(self) -> Floats:
+        """The amount of each weight that is one unit of the lines; 0 for a weight that does not move."""
+        sizes: Floats = np.abs(self.axes).max(axis=1)
+        return sizes
+
+    @cached_property
     def reach(self) -> Floats:
         """For each weight, the limit of the search where no constraint bounds it."""
         if not self.fixed:
-            farthest: Floats = REACH * np.abs(self.axes).max(axis=1)
-            return farthest
+            return REACH * self.scales
         ends = np.maximum(np.abs(self.faces.lows), np.abs(self.faces.highs)) / self.faces.lows[:, :1]
         beyond: Floats = (np.abs(self.axes) * np.maximum(ends.max(axis=0), REACH)).max(axis=1)
         return beyond

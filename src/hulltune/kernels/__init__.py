@@ -13,7 +13,7 @@ What is where:
 - outputs/: output, nearest_output, texts (of candidates)
 - surfaces/: from envelopes to the next step: joining, surface, line_surface, rows, line_minima, bins, rough_kinds,
   steps, step_limits
-- certify/: certified search: certify, choices
+- certify/: certified search: choices, winners
 - metrics/: tokens, ngrams, edits, ter, scores
 - reading/: lists: moses; lattices: fst_binary, fst_text, slf; what readers share:
   decimals, blanks, interning

@@ -10,7 +10,7 @@ import numpy as np
 
 from hulltune.arrays import Floats
 from hulltune.certified.certify import certify
-from hulltune.certified.search import Limits
+from hulltune.certified.limits import Limits
 from hulltune.errors import InputError, check_most, unknown_name
 from hulltune.metrics.base import Metric
 from hulltune.search.certificate import Certificate

@@ -17,7 +17,7 @@ _PLACES = {
     "coordinate": "search.coordinate.Coordinate",
     "powell": "search.powell.Powell",
     "gradient": "search.gradient.GradientClimb",
-    "certified": "certified.strategy.Certified",
+    "certified": "certified.certify.Certified",
 }
 assert set(SEARCHES) <= set(_PLACES), "hulltune.names lists the searches for the command line"
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Bools, Floats, Int32s, Int64s
+from hulltune.arrays import Bools, Floats, Int64s
+from hulltune.kernels.certify.winners import Contestants, Undecided
 from hulltune.kernels.load.jit import kernel
 
 
@@ -51,16 +52,7 @@ def clearly_apart(sums: Floats, errors: Floats, columns: NDArray[Any], offsets: 
 
 @kernel
 def minimisers(
-    statistics: Floats,
-    sentence_offsets: Int64s,
-    candidate_offsets: Int64s,
-    candidates: Int32s,
-    bases: Floats,
-    slopes: Floats,
-    chosen: Int64s,
-    features: Floats,
-    widths: Floats,
-    hopes: Floats,
+    known: Contestants, left: Undecided, slopes: Floats, chosen: Int64s, widths: Floats, hopes: Floats
 ) -> Floats:
     """The summed statistics x of one candidate per sentence with the least slopes · x, in each chosen box.
 
@@ -69,20 +61,21 @@ def minimisers(
     the coordinates by how much each lets the two candidates differ within the box (``widths`` are its sides).
     Candidates that differ in no coordinate that can still be split add nothing.
     """
+    features, statistics = known.features, known.statistics
     columns = statistics.shape[1]
     sums = np.empty((chosen.size, columns))
     for c in range(chosen.size):
         box = chosen[c]
         hopes[box] = 0.0
-        sums[c] = bases[box]
-        for place in range(sentence_offsets[box], sentence_offsets[box + 1]):
-            winner = candidates[candidate_offsets[place]]
+        sums[c] = left.bases[box]
+        for place in range(left.ends[box], left.ends[box + 1]):
+            winner = left.candidates[left.offsets[place]]
             at_winner = 0.0
             for k in range(columns):
                 at_winner += slopes[c, k] * statistics[winner, k]
             best, least = winner, at_winner
-            for n in range(candidate_offsets[place] + 1, candidate_offsets[place + 1]):
-                candidate = candidates[n]
+            for n in range(left.offsets[place] + 1, left.offsets[place + 1]):
+                candidate = left.candidates[n]
                 value = 0.0
                 for k in range(columns):
                     value += slopes[c, k] * statistics[candidate, k]
@@ -103,24 +96,16 @@ def minimisers(
 
 
 @kernel
-def all_choices(
-    statistics: Floats,
-    classes: Int32s,
-    sentence_offsets: Int64s,
-    candidate_offsets: Int64s,
-    candidates: Int32s,
-    bases: Floats,
-    chosen: Int64s,
-    most: int,
-) -> tuple[Int64s, Floats]:
+def all_choices(known: Contestants, left: Undecided, chosen: Int64s, most: int) -> tuple[Int64s, Floats]:
     """The summed statistics of all choices of one candidate per sentence, in each chosen box.
 
     Returns the offsets of the boxes in the sums, and the sums. A box with more than ``most`` choices has none.
     """
+    statistics, classes = known.statistics, known.classes
     columns = statistics.shape[1]
     longest = 1
-    for place in range(candidate_offsets.size - 1):
-        longest = max(longest, candidate_offsets[place + 1] - candidate_offsets[place])
+    for place in range(left.offsets.size - 1):
+        longest = max(longest, left.offsets[place + 1] - left.offsets[place])
     distinct = np.empty(longest, np.int32)
     offsets = np.zeros(chosen.size + 1, np.int64)
     sums = np.empty((chosen.size * most, columns))
@@ -128,16 +113,16 @@ def all_choices(
     for c in range(chosen.size):
         box = chosen[c]
         offsets[c + 1] = total
-        sums[total] = bases[box]
+        sums[total] = left.bases[box]
         count = 1
-        for place in range(sentence_offsets[box], sentence_offsets[box + 1]):
+        for place in range(left.ends[box], left.ends[box + 1]):
             kinds = 0
-            for n in range(candidate_offsets[place], candidate_offsets[place + 1]):
-                known = False
+            for n in range(left.offsets[place], left.offsets[place + 1]):
+                seen = False
                 for m in range(kinds):
-                    known = known or classes[distinct[m]] == classes[candidates[n]]
-                if not known:
-                    distinct[kinds] = candidates[n]
+                    seen = seen or classes[distinct[m]] == classes[left.candidates[n]]
+                if not seen:
+                    distinct[kinds] = left.candidates[n]
                     kinds += 1
             if count * kinds > most:
                 count = 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hulltune.arrays import Floats
-from hulltune.certified.search import Limits
+from hulltune.certified.limits import Limits
 from hulltune.report.html.winners import Searched, Winners
 from hulltune.search.problem import Problem
 from hulltune.tuning.planes import MetricPlane, metric_plane

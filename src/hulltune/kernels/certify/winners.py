@@ -1,13 +1,12 @@
 """Loops of certified search: the candidates that may win in a box of weights, and the part of a box worth a search.
 
-Candidates are rows of ``features`` over the coordinates of the search (a few), with their statistics as doubles that
-hold whole numbers of a grid, so that all sums are exact. A box is ``low`` to ``high`` in each coordinate.
+A box is ``low`` to ``high`` in each coordinate of the search.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +26,35 @@ OFF_CENTRE = np.array([0.49382, 0.51317, 0.48921, 0.50763, 0.51618, 0.48377, 0.5
 """The point of a box at which scores are compared, in shares of its sides: near the middle, but away from round
 numbers, where ties lie.
 """
+
+
+class Contestants(NamedTuple):
+    """The candidates of all sentences, a row for each."""
+
+    features: Floats
+    """Features over the coordinates of the search, of which there are few."""
+    magnitudes: Floats
+    """(sentences, coordinates): the largest sum of absolute terms, which limits how much scores round."""
+    certain: Bools
+    """For each sentence, whether every difference of two features has the sign that exact arithmetic gives it."""
+    statistics: Floats
+    """Whole multiples of a grid, so that all sums are exact."""
+    classes: Int32s
+    """Equal numbers for candidates of a sentence with equal statistics."""
+
+
+class Undecided(NamedTuple):
+    """The candidates that may win in each of some boxes, in the sentences where it matters which one does."""
+
+    ends: Int64s
+    """The sentences of box b have the places from ``ends[b]`` up to ``ends[b + 1]``."""
+    sentences: Int32s
+    """The sentence of each place."""
+    offsets: Int64s
+    """The candidates of a place are ``candidates`` from ``offsets[place]`` on, the best at the centre first."""
+    candidates: Int32s
+    bases: Floats
+    """For each box, the summed statistics of all other sentences."""
 
 
 @kernel
@@ -172,91 +200,78 @@ def possible_winners(
 
 
 @kernel
-def branch(
-    features: Floats,
-    magnitudes: Floats,
-    exact: Bools,
-    statistics: Floats,
-    classes: Int32s,
-    parents: Int64s,
-    parent_bases: Floats,
-    sentence_offsets: Int64s,
-    sentences: Int32s,
-    candidate_offsets: Int64s,
-    candidates: Int32s,
-    lows: Floats,
-    highs: Floats,
-) -> tuple[Int64s, Int32s, Int64s, Int32s, Floats, Floats, Floats, Floats, Floats]:
-    """The candidates that are left in each child box.
+def _extend(values: Floats, kept: Int32s, count: int, least: Floats, greatest: Floats) -> None:
+    """Add the smallest and the largest value in each column of the kept rows."""
+    for k in range(values.shape[1]):
+        smallest = largest = values[kept[0], k]
+        for n in range(1, count):
+            smallest = min(smallest, values[kept[n], k])
+            largest = max(largest, values[kept[n], k])
+        least[k] += smallest
+        greatest[k] += largest
 
-    Child c is the box ``lows[c]`` to ``highs[c]`` within parent ``parents[c]``. The unresolved sentences of parent p
-    are ``sentences`` from ``sentence_offsets[p]`` on; the candidates of the sentence at place i are ``candidates`` from
-    ``candidate_offsets[i]`` on. Returns these four arrays for the children; the summed statistics of their resolved
-    sentences; the least and the greatest sum of each statistic; the statistics at the centre; and for each coordinate
-    the spread of the candidates of a sentence in it, summed over sentences.
+
+@kernel
+def branch(
+    known: Contestants, parents: Undecided, numbers: Int64s, lows: Floats, highs: Floats
+) -> tuple[Undecided, Floats, Floats, Floats, Floats]:
+    """The candidates that are left in child boxes: child c is ``lows[c]`` to ``highs[c]`` within parent ``numbers[c]``.
+
+    Returns them; the least and the greatest sum of each statistic; the statistics at the centre; and for each
+    coordinate the spread of the candidates of a sentence in it, summed over sentences.
     """
-    children, width, columns = lows.shape[0], lows.shape[1], statistics.shape[1]
+    children, width, columns = lows.shape[0], lows.shape[1], known.statistics.shape[1]
     most_sentences, most_candidates, longest = 0, 0, 1
     for c in range(children):
-        first, last = sentence_offsets[parents[c]], sentence_offsets[parents[c] + 1]
+        first, last = parents.ends[numbers[c]], parents.ends[numbers[c] + 1]
         most_sentences += last - first
-        most_candidates += candidate_offsets[last] - candidate_offsets[first]
+        most_candidates += parents.offsets[last] - parents.offsets[first]
         for place in range(first, last):
-            longest = max(longest, candidate_offsets[place + 1] - candidate_offsets[place])
-    out_sentence_offsets = np.zeros(children + 1, np.int64)
-    out_sentences = np.empty(most_sentences, np.int32)
-    out_candidate_offsets = np.zeros(most_sentences + 1, np.int64)
-    out_candidates = np.empty(most_candidates, np.int32)
+            longest = max(longest, parents.offsets[place + 1] - parents.offsets[place])
+    ends, sentences = np.zeros(children + 1, np.int64), np.empty(most_sentences, np.int32)
+    offsets, candidates = np.zeros(most_sentences + 1, np.int64), np.empty(most_candidates, np.int32)
     bases, least = np.empty((children, columns)), np.zeros((children, columns))
     greatest, at = np.zeros((children, columns)), np.zeros((children, columns))
-    spreads = np.zeros((children, width))
+    spreads, lowest, highest = np.zeros((children, width)), np.empty(width), np.empty(width)
     scores, kept = np.empty(longest + 1), np.empty(longest + 1, np.int32)
     sizes = np.empty(width)
     places, total = 0, 0
     for c in range(children):
-        parent = parents[c]
-        bases[c] = parent_bases[parent]
+        parent = numbers[c]
+        bases[c] = parents.bases[parent]
         low, high = lows[c], highs[c]
         for k in range(width):
             sizes[k] = max(abs(low[k]), abs(high[k])) * MARGIN
-        for place in range(sentence_offsets[parent], sentence_offsets[parent + 1]):
-            s = sentences[place]
+        for place in range(parents.ends[parent], parents.ends[parent + 1]):
+            s = parents.sentences[place]
             margin = 0.0
             for k in range(width):
-                margin += sizes[k] * magnitudes[s, k]
-            listed = candidates[candidate_offsets[place] : candidate_offsets[place + 1]]
-            count = _survivors(features, listed, low, high, margin, exact[s], scores, kept)
+                margin += sizes[k] * known.magnitudes[s, k]
+            listed = parents.candidates[parents.offsets[place] : parents.offsets[place + 1]]
+            count = _survivors(known.features, listed, low, high, margin, known.certain[s], scores, kept)
             same = True
             for n in range(1, count):
-                same = same and classes[kept[n]] == classes[kept[0]]
+                same = same and known.classes[kept[n]] == known.classes[kept[0]]
             if same:
                 for k in range(columns):
-                    bases[c, k] += statistics[kept[0], k]
+                    bases[c, k] += known.statistics[kept[0], k]
                 continue
             for k in range(columns):
-                smallest = largest = statistics[kept[0], k]
-                at[c, k] += smallest
-                for n in range(1, count):
-                    smallest = min(smallest, statistics[kept[n], k])
-                    largest = max(largest, statistics[kept[n], k])
-                least[c, k] += smallest
-                greatest[c, k] += largest
+                at[c, k] += known.statistics[kept[0], k]
+            _extend(known.statistics, kept, count, least[c], greatest[c])
+            lowest[:], highest[:] = 0.0, 0.0
+            _extend(known.features, kept, count, lowest, highest)
             for k in range(width):
-                smallest = largest = features[kept[0], k]
-                for n in range(1, count):
-                    smallest = min(smallest, features[kept[n], k])
-                    largest = max(largest, features[kept[n], k])
-                spreads[c, k] += largest - smallest if exact[s] else max(largest - smallest, TINY)
-            out_candidates[total : total + count] = kept[:count]
+                spread = highest[k] - lowest[k]
+                spreads[c, k] += spread if known.certain[s] else max(spread, TINY)
+            candidates[total : total + count] = kept[:count]
             total += count
-            out_sentences[places] = s
+            sentences[places] = s
             places += 1
-            out_candidate_offsets[places] = total
-        out_sentence_offsets[c + 1] = places
-    return (
-        out_sentence_offsets, out_sentences[:places], out_candidate_offsets[: places + 1], out_candidates[:total],
-        bases, least + bases, greatest + bases, at + bases, spreads,
-    )  # fmt: skip
+            offsets[places] = total
+        ends[c + 1] = places
+    left = Undecided(ends, sentences[:places], offsets[: places + 1], candidates[:total], bases)
+    return left, least + bases, greatest + bases, at + bases, spreads
 
 
 @kernel
@@ -280,18 +295,7 @@ def _contract_to(features: Floats, i: Any, j: Any, margin: float, low: Floats, h
 
 @kernel
 def contract(
-    features: Floats,
-    magnitudes: Floats,
-    statistics: Floats,
-    sentence_offsets: Int64s,
-    sentences: Int32s,
-    candidate_offsets: Int64s,
-    candidates: Int32s,
-    slopes: Floats,
-    slacks: Floats,
-    chosen: Int64s,
-    lows: Floats,
-    highs: Floats,
+    known: Contestants, left: Undecided, slopes: Floats, slacks: Floats, chosen: Int64s, lows: Floats, highs: Floats
 ) -> Bools:
     """Shrink the ``chosen`` boxes to where slopes · x may be within a slack of its minimum; returns which are empty.
 
@@ -299,44 +303,43 @@ def contract(
     enough must win against all that are not. Each of these leaves a box within the box. The smallest box that contains
     them all is kept.
     """
-    columns, width = statistics.shape[1], features.shape[1]
+    columns, width = known.statistics.shape[1], known.features.shape[1]
     empty = np.zeros(chosen.size, np.bool_)
     longest = 1
-    for place in range(sentences.size):
-        longest = max(longest, candidate_offsets[place + 1] - candidate_offsets[place])
+    for place in range(left.sentences.size):
+        longest = max(longest, left.offsets[place + 1] - left.offsets[place])
     values = np.empty(longest)
     hull_low, hull_high = np.empty(width), np.empty(width)
     part_low, part_high = np.empty(width), np.empty(width)
     for c in range(chosen.size):
         box = chosen[c]
         low, high = lows[box], highs[box]
-        for place in range(sentence_offsets[box], sentence_offsets[box + 1]):
-            first, last = candidate_offsets[place], candidate_offsets[place + 1]
-            least = np.inf
-            for n in range(first, last):
+        for place in range(left.ends[box], left.ends[box + 1]):
+            candidates = left.candidates[left.offsets[place] : left.offsets[place + 1]]
+            least, worst = np.inf, -np.inf
+            for n in range(candidates.size):
                 value = 0.0
                 for k in range(columns):
-                    value += slopes[c, k] * statistics[candidates[n], k]
-                values[n - first] = value
-                least = min(least, value)
+                    value += slopes[c, k] * known.statistics[candidates[n], k]
+                values[n] = value
+                least, worst = min(least, value), max(worst, value)
             enough = least + slacks[c]
-            worst = least
-            for n in range(first, last):
-                worst = max(worst, values[n - first])
             if not worst > enough:
                 continue
             margin = 0.0
             for k in range(width):
-                margin += max(abs(low[k]), abs(high[k])) * MARGIN * magnitudes[sentences[place], k]
+                margin += max(abs(low[k]), abs(high[k])) * MARGIN * known.magnitudes[left.sentences[place], k]
             hull_low[:], hull_high[:] = np.inf, -np.inf
-            for n in range(first, last):
-                if values[n - first] > enough:
+            for n in range(candidates.size):
+                if values[n] > enough:
                     continue
                 part_low[:], part_high[:] = low, high
                 possible = True
-                for m in range(first, last):
-                    if possible and values[m - first] > enough:
-                        possible = _contract_to(features, candidates[n], candidates[m], margin, part_low, part_high)
+                for m in range(candidates.size):
+                    if possible and values[m] > enough:
+                        possible = _contract_to(
+                            known.features, candidates[n], candidates[m], margin, part_low, part_high
+                        )
                 if possible:
                     for k in range(width):
                         hull_low[k] = min(hull_low[k], part_low[k])

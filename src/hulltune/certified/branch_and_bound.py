@@ -8,15 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hulltune.arrays import Floats, take_plain_numbers
-from hulltune.certified.boxes import Box, Queue
-from hulltune.certified.candidates import candidates_of
-from hulltune.certified.cell import middle_of_cell
-from hulltune.certified.clock import Clock, Over
-from hulltune.certified.evaluate import first_boxes, split
+from hulltune.arrays import Floats
+from hulltune.certified.boxes import Box, Children, Parts, Queue, cut, evaluated, first_parts
+from hulltune.certified.candidates import Candidates, candidates_of
+from hulltune.certified.cells import middle_of_cell
+from hulltune.certified.limits import FINEST_GAP, Clock, Limits, Over
 from hulltune.certified.pools import check_free, pool_of
 from hulltune.certified.space import Space
-from hulltune.defaults import GAP
 from hulltune.errors import InputError
 from hulltune.interrupts import is_interrupt
 from hulltune.search.policies import Policy
@@ -29,25 +27,6 @@ BATCH = 32
 MOST_HELD = 1 << 28
 """The most candidates in all waiting boxes, about 1 GB. Beyond that the search ends with what is proven."""
 ROUNDS = 20
-FINEST_GAP = 2.0**-40
-"""The least gap, as a share of the loss, that inexact bounds have to reach: they are moved outward by less."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The limits of a search: the gap between value and bound (in the unit of the metric), and the time in seconds."""
-
-    gap: float = GAP
-    """The gap between value and bound at which the search ends, in the unit of the metric."""
-    time: float = math.inf
-    """The seconds after which it ends with what is proven by then."""
-
-    def __post_init__(self) -> None:
-        take_plain_numbers(self)
-        if not 0.0 <= self.gap < math.inf:
-            raise InputError(f"gap: expected a number of at least 0, got {self.gap}")
-        if not self.time > 0.0:
-            raise InputError(f"time: expected a positive number of seconds, got {self.time}")
 
 
 @dataclass(frozen=True)
@@ -76,14 +55,11 @@ class Outcome:
     """Every improvement: boxes and line searches spent so far, and the loss."""
 
 
-class _Search:
+class _BranchAndBound:
     """The state of one search. Only the kernels run in threads."""
 
-    def __init__(self, problem: Problem, space: Space, clock: Clock, workers: Workers) -> None:
-        self.problem, self.space, self.clock, self.workers = problem, space, clock, workers
-        self.reach = space.reach
-        self.lines = space.lines
-        self.scales = np.abs(space.axes).max(axis=1)
+    def __init__(self, problem: Problem, space: Space, limits: Limits, clock: Clock, workers: Workers) -> None:
+        self.problem, self.space, self.limits, self.clock, self.workers = problem, space, limits, clock, workers
         self.queue = Queue()
         self.best: tuple[Floats, float] = np.empty(0), math.inf  # one object: an interrupt never sees half a change
         self.first: tuple[Floats, float] = np.empty(0), math.inf  # the answer if there is no time for a better one
@@ -93,6 +69,40 @@ class _Search:
         self.taken: list[Box] = []
         self.covered = False  # whether the boxes cover the space: an interrupt may come before that
         self.history: list[tuple[int, int, float]] = []
+
+    def run(self, start: Floats | None, progress: Callable[[State], None] | None) -> str:
+        """Search until the gap is closed, or as far as rounding and memory allow; returns the reason to stop."""
+        problem, space, clock = self.problem, self.space, self.clock
+        if start is not None:
+            self.offer_start(start)
+        candidates = candidates_of(problem, pool_of(problem, space, clock), space, clock, self.workers)
+        self.receive(self._evaluated(candidates, first_parts(candidates, space.faces)))
+        self.covered = True
+        while True:
+            if progress is not None:
+                progress(State(self.loss, self.bound, self.boxes, self.line_searches))
+            if self.bound >= self.target:
+                reason = "gap"
+                break
+            if not self.queue.bound < self.target:  # what is left is too thin to be split
+                reason = "rounding"
+                break
+            if self.queue.held > MOST_HELD:
+                reason = "memory"
+                break
+            clock.look(reserve=self.reserve)
+            self.queue.take(BATCH, self.target, into=self.taken)
+            parts = cut(self.taken)
+            self.receive(self._evaluated(candidates, parts))
+            divided = set(parts.numbers.tolist())
+            thin = [box.bound for number, box in enumerate(self.taken) if number not in divided]
+            self.closed = min([self.closed, *thin])
+            self.taken = []
+        self.settle()
+        return "rounding" if reason == "gap" and self.bound < self.target else reason
+
+    def _evaluated(self, candidates: Candidates, parts: Parts) -> Children:
+        return evaluated(candidates, self.problem.metric, parts, self.loss, self.clock, self.workers)
 
     @property
     def weights(self) -> Floats:
@@ -115,9 +125,10 @@ class _Search:
         taken = min((box.bound for box in self.taken), default=math.inf)
         return min(self.loss, self.queue.bound, self.closed, taken)
 
-    def target(self, limits: Limits) -> float:
+    @property
+    def target(self) -> float:
         """The loss that bounds have to reach for the search to end; no nearer to the best than rounding allows."""
-        return self.loss - max(limits.gap, FINEST_GAP * abs(self.loss)) if math.isfinite(self.loss) else math.inf
+        return self.loss - max(self.limits.gap, FINEST_GAP * abs(self.loss)) if math.isfinite(self.loss) else math.inf
 
     def offer(self, weights: Floats) -> None:
         """Take the weights if decoding gives a smaller loss, and climb from there along the axes."""
@@ -131,8 +142,8 @@ class _Search:
         for _ in range(ROUNDS):
             self.clock.look()
             moves = search_lines(
-                self.problem, self.weights, self.loss, self.lines, constraints, Policy(),
-                reach=self.reach, workers=self.workers,
+                self.problem, self.weights, self.loss, self.space.lines, constraints, Policy(),
+                reach=self.space.reach, workers=self.workers,
             )  # fmt: skip
             self.line_searches += len(moves)
             before = self.loss
@@ -182,18 +193,16 @@ class _Search:
         return self.problem.loss(weights, workers=self.workers)
 
     def _centred(self, weights: Floats, loss: float) -> tuple[Floats, float]:
-        return middle_of_cell(
-            self.problem, weights, loss, self.lines, self.scales, self.space.constraints, self.clock, self.workers
-        )
+        return middle_of_cell(self.problem, weights, loss, self.space, self.clock, self.workers)
 
-    def receive(self, boxes: list[Box], losses: Floats) -> None:
+    def receive(self, children: Children) -> None:
         """Queue the boxes that may be better than the best weights so far, and offer the best of their centres."""
-        self.boxes += len(boxes)
-        if len(boxes):
-            best = int(np.argmin(losses))
-            if losses[best] < self.loss:
-                self.offer(self.space.weights(boxes[best].centre))
-        for box in boxes:
+        self.boxes += len(children.boxes)
+        if len(children.boxes):
+            best = int(np.argmin(children.losses))
+            if children.losses[best] < self.loss:
+                self.offer(self.space.weights(children.boxes[best].centre))
+        for box in children.boxes:
             if box.bound < self.loss:
                 self.queue.put(box)
 
@@ -213,9 +222,9 @@ def branch_and_bound(
     The search begins with the weights ``start``, if they are in the space. An interrupt ends it with what is proven.
     """
     check_free(problem, space)
-    search = _Search(problem, space, clock, workers)
+    search = _BranchAndBound(problem, space, limits, clock, workers)
     try:
-        stopped = _search(search, limits, start, progress)
+        stopped = search.run(start, progress)
     except Over as over:
         stopped = over.reason
     except (KeyboardInterrupt, SystemError) as error:  # repeated, or raised by who is told of the progress
@@ -237,42 +246,3 @@ def branch_and_bound(
         stopped=stopped,
         history=tuple(search.history) or ((search.boxes, search.line_searches, loss),),
     )
-
-
-def _search(
-    search: _Search,
-    limits: Limits,
-    start: Floats | None,
-    progress: Callable[[State], None] | None,
-) -> str:
-    """Search until the gap is closed, or as far as rounding and memory allow; returns the reason to stop."""
-    problem, space, clock, metric = search.problem, search.space, search.clock, search.problem.metric
-    if start is not None:
-        search.offer_start(start)
-    candidates = candidates_of(problem, pool_of(problem, space, clock), space, clock, search.workers)
-    faces = first_boxes(candidates, space.faces, metric, search.loss, clock, search.workers)
-    search.receive(faces.boxes, faces.losses)
-    search.covered = True
-    while True:
-        if progress is not None:
-            progress(State(search.loss, search.bound, search.boxes, search.line_searches))
-        reason = _reason(search, limits)
-        if reason is not None:
-            break
-        clock.look(reserve=search.reserve)
-        search.queue.take(BATCH, search.target(limits), into=search.taken)
-        children, thin = split(candidates, metric, search.taken, search.loss, clock, search.workers)
-        search.receive(children.boxes, children.losses)
-        search.closed = min([search.closed, *(box.bound for box in thin)])
-        search.taken = []
-    search.settle()
-    return "rounding" if reason == "gap" and search.bound < search.target(limits) else reason
-
-
-def _reason(search: _Search, limits: Limits) -> str | None:
-    """The reason to stop now, if there is one."""
-    if search.bound >= search.target(limits):
-        return "gap"
-    if not search.queue.bound < search.target(limits):
-        return "rounding"
-    return "memory" if search.queue.held > MOST_HELD else None
