@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import hulltune
 from hulltune import read
-from hulltune.certified import branch_and_bound as search_module
+from hulltune.certified import branch_and_bound
 from hulltune.certified.cells import extents
 from hulltune.certified.certify import certify
 from hulltune.certified.limits import Limits
@@ -60,7 +60,9 @@ def test_the_middle_of_a_cell_is_found_whatever_the_units(size: float) -> None:
 def test_weights_that_must_leave_a_tie_keep_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Boxes have been dropped for the loss on the tie: that is all that is proven."""
     problem = problem_of(*two_sentences(1.0))
-    monkeypatch.setattr(search_module, "middle_of_cell", lambda problem, weights, loss, *rest: (weights, loss + 0.25))
+    monkeypatch.setattr(
+        branch_and_bound, "middle_of_cell", lambda problem, weights, loss, *rest: (weights, loss + 0.25)
+    )
     found = certified(problem)
     assert (found.loss, found.outcome.bound, found.certificate.gap) == (0.25, 0.0, 0.25)
     assert not found.certificate.is_optimal
@@ -75,7 +77,7 @@ def test_an_interrupt_before_the_first_boxes_proves_what_the_metric_does(monkeyp
     problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
     compiled, units = Constraints().compile(problem.feature_names), feature_units(problem.corpus)
     start = np.array([1.0, 0.0, 0.3])
-    monkeypatch.setattr(search_module, "first_boxes", interrupt)
+    monkeypatch.setattr(branch_and_bound, "first_parts", interrupt)
     found = certify(problem, compiled, units, Limits(gap=0.0), start=start)
     assert found.outcome.stopped == "interrupt"
     assert 100.0 <= found.certificate.bound < 100.0 + 1e-9
@@ -98,7 +100,7 @@ def test_an_interrupt_at_any_time_leaves_a_bound_that_holds(
 ) -> None:
     problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
     best = certified(problem).loss
-    whole, calls = getattr(search_module._BranchAndBound, method), [0]
+    whole, calls = getattr(branch_and_bound._BranchAndBound, method), [0]
 
     def interrupted(self: Any, *arguments: Any) -> Any:
         calls[0] += 1
@@ -108,7 +110,7 @@ def test_an_interrupt_at_any_time_leaves_a_bound_that_holds(
         if calls[0] > call:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(search_module._BranchAndBound, method, interrupted)
+    monkeypatch.setattr(branch_and_bound._BranchAndBound, method, interrupted)
     compiled, units = Constraints().compile(problem.feature_names), feature_units(problem.corpus)
     start = np.array([-1.0, 0.0, 0.3])
     found = certify(problem, compiled, units, Limits(gap=0.0), start=start)
@@ -136,7 +138,7 @@ def test_an_interrupt_after_the_proof_keeps_it(monkeypatch: pytest.MonkeyPatch) 
 def test_no_box_is_lost_between_the_queue_and_who_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = small_problem(11, "bleu", sentences=12, candidates=8, whole=False)
     best = certified(problem).loss
-    monkeypatch.setattr(search_module, "split", interrupt)
+    monkeypatch.setattr(branch_and_bound, "cut", interrupt)
     found = certified(problem)
     assert found.outcome.stopped == "interrupt"
     assert found.outcome.bound <= best
