@@ -110,7 +110,7 @@ def test_names_of_features_are_texts(name: Any) -> None:
     if isinstance(name, str):
         assert hulltune.read(made).feature_names == ("x", "y")
     else:
-        with pytest.raises(InputError, match=r"record 0, candidate 0: .*name"):
+        with pytest.raises(InputError, match=r"records:0: candidate 0: .*name"):
             hulltune.read(made)
 
 

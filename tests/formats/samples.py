@@ -117,7 +117,7 @@ LISTS = [
         broken=(
             Broken('"text": "it"', '"text": 3', '"text" is 3; expected a string'),
             Broken('{"lm": -4}', "[]", '"features" is .*; expected an object'),
-            Broken('{"id": 1, ', "{", "no id, unlike the lines before"),
+            Broken('{"id": 1, ', "{", "no id, unlike those before"),
             Broken('"score": 1}]}', '"score": 1}]', "no JSON"),
         ),
     ),

@@ -83,16 +83,16 @@ def test_lists_from_records_and_from_files(tmp_path: Path) -> None:
     expected = tune(lists, **QUICK)
     for given in (records, str(tmp_path / "lists.jsonl"), [tmp_path / "lists.jsonl"]):
         assert tune(given, **QUICK).weights == expected.weights
-    with pytest.raises(InputError, match="record 12: got 'x'; expected a mapping"):
+    with pytest.raises(InputError, match="records:12: got 'x'; expected a mapping"):
         hulltune.read([*records, "x"])
     for record, complaint in (
-        ({"candidates": 3}, 'record 0: "candidates" is 3'),
-        ({"candidates": [{"text": 1}]}, 'record 0, candidate 0: "text" is 1'),
-        ({"candidates": [{"text": "a", "features": {"x": float("nan")}}]}, "record 0, candidate 0: feature 'x'"),
+        ({"candidates": 3}, 'records:0: "candidates" is 3'),
+        ({"candidates": [{"text": 1}]}, 'records:0: candidate 0: "text" is 1'),
+        ({"candidates": [{"text": "a", "features": {"x": float("nan")}}]}, "records:0: candidate 0: feature 'x'"),
     ):
         with pytest.raises(InputError, match=complaint):
             hulltune.read([record])
-    with pytest.raises(InputError, match="record 1: got 'x'; expected a mapping"):
+    with pytest.raises(InputError, match="records:1: got 'x'; expected a mapping"):
         hulltune.read([*records[:1], "x"])
     with pytest.raises(InputError, match="expected at least one file, got none"):
         hulltune.read([])

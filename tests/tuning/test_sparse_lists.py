@@ -319,7 +319,7 @@ def test_records_say_that_their_features_are_sparse() -> None:
     with pytest.raises(InputError, match="lacks feature 'x'"):
         read([{"candidates": candidates}])
     assert read([{"candidates": candidates, "sparse": True}]).corpus.features.toarray().tolist() == [[1, 0], [0, 2]]
-    with pytest.raises(InputError, match='record 0: "sparse" is 1; expected true or false'):
+    with pytest.raises(InputError, match='records:0: "sparse" is 1; expected true or false'):
         read([{"candidates": candidates, "sparse": 1}])
 
 

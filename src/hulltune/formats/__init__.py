@@ -4,14 +4,14 @@ What is where:
 
 - any format: read (the way in), reading (its options), write (the way out), registry (which formats there are), sniff
   (which one a file is in)
-- on the way to a dataset: rows (lists), columns (what columns of tables mean), forest_files
+- on the way to a dataset: rows (lists), records (names with values), forest_files
   (what every reader of forests takes and gives), forest_reading (many such files by threads and processes)
 - formats of lists: moses, jsonl (also records from memory), table, fairseq, nemo, sockeye, srilm, score_folder; further
   scores: extra_scores, builtin_features
 - formats of forests: forest_text (also Joshua's), cdec_json, travatar, moses_graph, plf
 - formats of lattices: openfst, kaldi, slf, k2; parts of the first two: fst_binary, fst_text, symbols
 - beside them: packed (packed files), references, weights, result_files
-- what readers share: streams (files), numbers; for JSON: json_lines, json_text; for forests: forest_building,
+- what readers share: streams (files), numbers; for JSON: json_text; for forests: forest_building,
   lattice_writing, word_rules; what writers share: writing (files that appear whole)
 """
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from hulltune.arrays import as_number
 from hulltune.errors import InputError
-from hulltune.formats.json_lines import record_keys, records
+from hulltune.formats.jsonl import record_keys, records
 from hulltune.formats.numbers import plain_number, shown
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import Problems, first_line, head, numbered_lines

@@ -25,7 +25,6 @@ from hulltune.data.packed import LISTS, packed_kind
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError, Note, unknown_name
 from hulltune.formats.builtin_features import add_builtin_features
-from hulltune.formats.columns import Columns
 from hulltune.formats.extra_scores import read_column
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
 from hulltune.formats.forest_reading import read_forest_files
@@ -46,12 +45,13 @@ from hulltune.formats.reading import (
     forest_options_of,
     sizes_told,
 )
+from hulltune.formats.records import Columns
 from hulltune.formats.references import ReferencesLike, as_references
 from hulltune.formats.registry import ENOUGH, SUMMED, reader, recognised_forests
 from hulltune.formats.rows import RowCollector, Rows, to_dataset
 from hulltune.formats.sniff import sniff, sniff_folder
 from hulltune.formats.streams import Problems, Source, names_in, open_bytes, suffix_of, without_suffix
-from hulltune.formats.table import FRAME, frame_columns, is_frame, read_frame
+from hulltune.formats.table import FRAME, is_frame, read_frame
 from hulltune.names import FOREST_FORMATS
 from hulltune.options import Reading, by_keyword
 from hulltune.threads import Workers, check_threads
@@ -115,11 +115,7 @@ def _read(reading: Reading, source: Any) -> Dataset:
     if is_frame(source):
         check_for_memory(reading, "a data frame", "missing", "on_error", "add", "features", "dtype", *COLUMNS)
         problems, collector = Problems(reading.on_error), collector_of(reading)
-        names, columns = frame_columns(source)
-        if "candidates" in names:
-            read_records([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)], collector)
-        else:
-            read_frame(names, columns, collector, problems)
+        read_frame(source, collector, problems)
         return _lists(reading, collector.rows(), [Provenance(FRAME, FRAME)], problems)
     if isinstance(source, (str, os.PathLike)):
         source = [source]
@@ -130,10 +126,10 @@ def _read(reading: Reading, source: Any) -> Dataset:
     if isinstance(first, Forest) or (isinstance(first, (list, tuple)) and isinstance(first[0], Forest)):
         return _from_memory(reading, items)
     if isinstance(first, Mapping):
-        check_for_memory(reading, "records", "missing", "add", "features", "dtype", *COLUMNS)
-        collector = collector_of(reading)
-        read_records(items, collector)
-        return _lists(reading, collector.rows(), [Provenance(RECORDS, RECORDS)], Problems())
+        check_for_memory(reading, "records", "missing", "on_error", "add", "features", "dtype", *COLUMNS)
+        problems, collector = Problems(reading.on_error), collector_of(reading)
+        read_records(items, collector, problems)
+        return _lists(reading, collector.rows(), [Provenance(RECORDS, RECORDS)], problems)
     for item in items:
         if not isinstance(item, (str, os.PathLike)):
             raise InputError(f"paths: got {item!r}; expected the name of a file, or a data frame")

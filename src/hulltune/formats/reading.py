@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hulltune.errors import InputError
-from hulltune.formats.columns import Columns
 from hulltune.formats.forest_files import ForestOptions, Path
+from hulltune.formats.records import Columns
 from hulltune.formats.rows import RowCollector
 from hulltune.memory import memory_left, size_text
 from hulltune.names import FOREST_FEATURES

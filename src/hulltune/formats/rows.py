@@ -19,7 +19,7 @@ from hulltune.formats.numbers import LONE_SURROGATE, is_text
 from hulltune.memory import check_memory
 
 if TYPE_CHECKING:
-    from hulltune.formats.columns import Columns
+    from hulltune.formats.records import Columns
 
 Fill: TypeAlias = Callable[[NDArray[Any], Int64s], None]
 """A function that writes the features of all rows into a matrix of zeros, row r at ``destination[r]``."""
@@ -270,7 +270,7 @@ class RowCollector:
     """A collector of hypotheses, one by one, for the formats that are read in Python."""
 
     def __init__(self, *, missing: float | None = None, columns: Columns | None = None) -> None:
-        from hulltune.formats.columns import Columns
+        from hulltune.formats.records import Columns
 
         self.columns = columns or Columns()
         self.first = 0

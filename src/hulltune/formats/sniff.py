@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hulltune.errors import InputError
-from hulltune.formats.columns import Columns
 from hulltune.formats.kaldi import LIST_SUFFIX, looks_like_list
+from hulltune.formats.records import Columns
 from hulltune.formats.registry import by_suffix, recognised, recognised_forests
 from hulltune.formats.score_folder import NBEST
 from hulltune.formats.streams import SUFFIXES, Source, first_line, head, names_in, suffix_of, without_suffix

@@ -12,7 +12,7 @@ import os
 from typing import Any
 
 from hulltune.arrays import as_number
-from hulltune.formats.json_lines import record_keys, records
+from hulltune.formats.jsonl import record_keys, records
 from hulltune.formats.numbers import shown
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import Problems

@@ -11,11 +11,11 @@ import importlib
 import os
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hulltune.errors import InputError
-from hulltune.formats.columns import Columns, RowReader
+from hulltune.formats.records import Columns, RecordReader
 from hulltune.formats.rows import RowCollector
 from hulltune.formats.streams import Problems, first_line, numbered_lines, open_bytes
 
@@ -54,32 +54,35 @@ def _has_header(head: bytes, delimiter: str, columns: Columns) -> bool:
 
 def read_csv(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
     """Take all rows of a CSV file with a header."""
-    rows = csv.reader(_line_ends(path, problems), delimiter=",", strict=True)
-    table: _Table | None = None
+    table = RecordReader(os.fspath(path), collector, problems, what="column")
+    rows = csv.reader((text + "\n" for _, text in numbered_lines(path, problems)), strict=True)
+    is_header = True
     while True:
-        before = rows.line_num + 1
+        line = rows.line_num + 1
         try:
-            row = next(rows, None)
+            row = next(rows)
+        except StopIteration:
+            return
         except csv.Error as error:
             collector.skip_many()
-            problems.report(os.fspath(path), before, f"no table row ({error})")
+            problems.report(os.fspath(path), line, f"no table row ({error})")
             continue
-        if row is None:
-            return
-        if table is None:
-            table = _Table(os.fspath(path), [name.strip() for name in row], collector, problems)
+        if is_header:
+            table.take_header([name.strip() for name in row])
         else:
-            table.add(before, row)
+            table.take_row(line, row)
+        is_header = False
 
 
 def read_tsv(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
     """Take all rows of a TSV file with a header. Cells may be quoted as pandas and others do (see tsv_rows)."""
-    table: _Table | None = None
-    for line, row in tsv_rows(numbered_lines(path, problems)):
-        if table is None:
-            table = _Table(os.fspath(path), [name.strip() for name in row], collector, problems)
-        else:
-            table.add(line, row if row != [""] else [])
+    table = RecordReader(os.fspath(path), collector, problems, what="column")
+    rows = tsv_rows(numbered_lines(path, problems))
+    _, header = next(rows, (1, []))
+    if header:
+        table.take_header([name.strip() for name in header])
+    for line, row in rows:
+        table.take_row(line, row if row != [""] else [])
 
 
 def tsv_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
@@ -163,11 +166,6 @@ class _Lines:
         return None
 
 
-def _line_ends(path: str | os.PathLike[str], problems: Problems) -> Iterator[str]:
-    for _, text in numbered_lines(path, problems):
-        yield text + "\n"
-
-
 def read_parquet(path: str | os.PathLike[str], collector: RowCollector, problems: Problems) -> None:
     """Take all rows of a Parquet file."""
     try:
@@ -181,9 +179,10 @@ def read_parquet(path: str | os.PathLike[str], collector: RowCollector, problems
         columns = parquet.read_table(arrow.BufferReader(data))
     except (OSError, ValueError) as error:
         raise InputError(f"{os.fspath(path)}: no readable Parquet file ({error})") from None
-    table = _Table(os.fspath(path), list(columns.column_names), collector, problems)
-    for batch in columns.to_batches(max_chunksize=1 << 16):
-        table.add_all(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    table = RecordReader(os.fspath(path), collector, problems, what="column")
+    table.take_header(columns.column_names)
+    batches = columns.to_batches(max_chunksize=1 << 16)
+    table.take_rows(row for batch in batches for row in zip(*(each.to_pylist() for each in batch.columns), strict=True))
 
 
 def is_frame(value: object) -> bool:
@@ -199,14 +198,21 @@ def is_frame(value: object) -> bool:
     return names and size and hasattr(value, "__getitem__")
 
 
-def read_frame(
-    names: Sequence[str], columns: Sequence[Iterable[Any]], collector: RowCollector, problems: Problems
-) -> None:
-    """Take all rows of the columns of a data frame or table (see frame_columns)."""
-    _Table(FRAME, names, collector, problems).add_all(zip(*columns, strict=True))
+def read_frame(frame: Any, collector: RowCollector, problems: Problems) -> None:
+    """Take all rows of a data frame or table."""
+    names, columns = _columns_of(frame)
+    table = RecordReader(FRAME, collector, problems, what="column")
+    rows = zip(*columns, strict=True)
+    if "candidates" in names:
+        for place, row in enumerate(rows):
+            table.take(place, place, dict(zip(names, row, strict=True)))
+        table.close()
+    else:
+        table.take_header(names)
+        table.take_rows(rows)
 
 
-def frame_columns(frame: Any) -> tuple[list[str], list[Iterable[Any]]]:
+def _columns_of(frame: Any) -> tuple[list[str], list[Iterable[Any]]]:
     """The names and the columns of a data frame or table, of plain Python values."""
     if isinstance(frame, Mapping):
         longest = max(map(len, frame.values()))
@@ -223,34 +229,3 @@ def frame_columns(frame: Any) -> tuple[list[str], list[Iterable[Any]]]:
         makes_list = getattr(column, "to_pylist", None) or getattr(column, "to_list", None)
         columns.append(list(column) if makes_list is None else makes_list())
     return [str(name) for name in names], columns
-
-
-class _Table:
-    """A table: the names of its columns, and the reader that takes its rows."""
-
-    def __init__(self, file: str, names: Sequence[str], collector: RowCollector, problems: Problems) -> None:
-        self._file, self._names, self._problems, self._collector = file, names, problems, collector
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise InputError(f"{file}:1: two columns are called {twice!r}")
-        collector.columns.check(f"{file}:1", names)
-        self._reader = RowReader(collector)
-        self._features = [name for name in names if collector.columns.role(name) == "feature"]
-        self._line = 1
-
-    def add_all(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Take typed rows; for messages they count as lines after a header."""
-        for row in rows:
-            self._line += 1
-            self.add(self._line, row)
-
-    def add(self, line: int, row: Sequence[Any]) -> None:
-        """Take a row of strings or of typed values."""
-        if len(row) != len(self._names):
-            self._collector.skip_one()
-            what = "blank line" if not row else f"{len(row)} cells"
-            self._problems.report(self._file, line, f"{what}; expected {len(self._names)}, as in the header")
-            return
-        reason = self._reader.add(list(zip(self._names, row, strict=True)), features=self._features)
-        if reason is not None:
-            self._problems.report(self._file, line, reason)
