@@ -65,7 +65,7 @@ test-docs: docs  ## the site: its links, its search, what it fetches; and all th
 
 # Pictures of reports need a browser, and stay as they are without one.
 pages: kernels $(VENV)/.docs  ## all numbers and pictures of README.md, docs/ and paper/, made again
-	$(BIN)/python benchmarks/pages.py
+	$(BIN)/python -m benchmarks.pages
 	cd docs/pictures && for script in ../../examples/gallery/*.py; do ../../$(BIN)/python $$script || exit 1; done
 	$(BIN)/python examples/report.py out/report --pictures docs/pictures
 
@@ -118,43 +118,43 @@ review: $(STAMP)  ## the checks of Scientific Python's repo-review
 BENCHES := bench-startup bench-engine bench-metrics bench-tuning bench-forests bench-certified bench-large bench-report bench-scaling
 .PHONY: $(BENCHES) bench-setup
 
-bench: $(BENCHES)  ## all timings, as tables and as JSON in benchmarks/results: an hour; each part by itself:
+bench: $(BENCHES)  ## all timings, as tables and as JSON in benchmarks/results: an hour (BENCH=--check fails where a target is missed); each part by itself:
 
 bench-setup: kernels
 	HULLTUNE_PURE=1 $(PIP) --no-build-isolation -e '.[$(EXTRAS)]' --group bench
 	$(BIN)/python -m hulltune.kernels.load.building --native
 
 bench-startup: bench-setup    ## from a fresh environment to the first and the second answer
-	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python -m benchmarks.startup $(BENCH)
 
 bench-engine: bench-setup     ## envelopes beside a C++ yardstick
-	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python -m benchmarks.engine $(BENCH)
 
 bench-metrics: bench-setup    ## metrics beside sacrebleu, rapidfuzz and jiwer
-	$(BIN)/python benchmarks/metrics.py
-	$(BIN)/python benchmarks/metrics_other.py
+	$(BIN)/python -m benchmarks.metrics $(BENCH)
+	$(BIN)/python -m benchmarks.metrics_other $(BENCH)
 
 bench-tuning: bench-setup     ## reading and tuning lists, beside random search, grids, CMA-ES and TPE; how many sentences
-	$(BIN)/python benchmarks/reading.py
-	$(BIN)/python benchmarks/tuning.py
-	$(BIN)/python benchmarks/sentences.py
+	$(BIN)/python -m benchmarks.reading $(BENCH)
+	$(BIN)/python -m benchmarks.tuning $(BENCH)
+	$(BIN)/python -m benchmarks.sentences $(BENCH)
 
 bench-forests: bench-setup    ## reading and tuning lattices and hypergraphs
-	$(BIN)/python benchmarks/forest_reading.py
-	$(BIN)/python benchmarks/lattice_reading.py
-	$(BIN)/python benchmarks/forest_tuning.py
+	$(BIN)/python -m benchmarks.forest_reading $(BENCH)
+	$(BIN)/python -m benchmarks.lattice_reading $(BENCH)
+	$(BIN)/python -m benchmarks.forest_tuning $(BENCH)
 
 bench-certified: bench-setup  ## certified search beside grids, random search and line searches
-	$(BIN)/python benchmarks/certified.py
+	$(BIN)/python -m benchmarks.certified $(BENCH)
 
 bench-large: bench-setup      ## memory and time of very large inputs, each in its own process
-	$(BIN)/python benchmarks/large.py
+	$(BIN)/python -m benchmarks.large $(BENCH)
 
 bench-report: bench-setup     ## the HTML report: its size, the time to write it, the time of a step of the handle
-	$(BIN)/python benchmarks/report.py
+	$(BIN)/python -m benchmarks.report $(BENCH)
 
 bench-scaling: bench-setup    ## whole jobs with 1, 2, 4 … threads, on a quiet machine
-	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python -m benchmarks.scaling $(BENCH)
 
 examples: kernels  ## the pictures of the gallery, and the example with a recogniser, in out/
 	mkdir -p out && cd out && for script in ../examples/gallery/*.py; do ../$(BIN)/python $$script || exit 1; done

@@ -1,13 +1,12 @@
 """Time certified search on real lists (seconds, boxes, gap), beside grids and random trials, and its growth.
 
-Run: make bench-certified   (or: python benchmarks/certified.py [--quick])
+Run: make bench-certified   (or: python -m benchmarks.certified [--quick])
 Writes benchmarks/results/certified.json and certified.png. One core. Seconds are CPU times from lists in memory to the
 certificate, the statistics of all candidates that may win among them: the best of several runs, each from scratch.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -17,14 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.harness import finish, options_of, table, verdict
 from benchmarks.lists import synthetic
-from benchmarks.timing import table, verdict, write_json
 from hulltune import Dataset, read
 from hulltune.certified.certify import Proven, certify
 from hulltune.certified.limits import Limits
@@ -244,17 +242,18 @@ def plot(results: list[dict[str, Any]]) -> None:
     figure.savefig(RESULTS / "certified.png", dpi=110)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def main() -> int:
+    parser = options_of(__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer repeats and smaller lists")
-    quick = parser.parse_args().quick
+    options = parser.parse_args()
+    quick = options.quick
     selected = cases()
     certified = targets(selected, repeats=2 if quick else 5)
     result = {"targets": certified, "alternatives": alternatives(selected, certified), "growth": growth(quick=quick)}
     result["lattices"] = lattices()
     plot(result["growth"])
-    print(f"\nwritten: {write_json('certified', result).relative_to(RESULTS.parents[1])}")
+    return finish(options, "certified", result)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

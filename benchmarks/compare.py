@@ -1,6 +1,6 @@
 """Compare the speed of two source trees of hulltune: both take turns in one run, each measurement in its own process.
 
-Run: python benchmarks/compare.py --before FOLDER --after FOLDER [--parts NAME,…] [--repetitions N]
+Run: python -m benchmarks.compare --before FOLDER --after FOLDER [--parts NAME,…] [--repetitions N]
 A folder is the ``src`` of a checkout. Prints a table and writes benchmarks/results/compare.json. Every value is better
 when smaller, so that a ratio above 1 says that the tree after is slower (or larger) than the tree before. Times are CPU
 times, unless a row says otherwise. Real data come from ../shared/data beside the checkout and are left out where that
@@ -27,9 +27,7 @@ from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from benchmarks.timing import table, write_json
+from benchmarks.harness import table, write_json
 
 ROOT = Path(__file__).resolve().parents[1]
 TREES = ("before", "after")

@@ -1,6 +1,6 @@
 """Time the engine: envelopes by every method, growth, threads, start-up and memory, beside a C++ yardstick.
 
-Run: make bench   (or: python benchmarks/engine.py)
+Run: make bench   (or: python -m benchmarks.engine)
 Writes benchmarks/results/engine.json. Contenders take turns in one process; the best time of many turns counts.
 """
 
@@ -17,13 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import shapes, yardstick
-from benchmarks.timing import interleaved, table, verdict, write_json
+from benchmarks.harness import finish, interleaved, options_of, table, verdict
 from hulltune import Corpus, EdgeScorer, Forest, envelopes
 from hulltune.kernels.forests.lanes import viterbi_pass
 from hulltune.kernels.simd.simd import LANES
@@ -252,7 +250,8 @@ def start_up() -> dict[str, float]:
     return result
 
 
-def main() -> None:
+def main() -> int:
+    options = options_of(__doc__).parse_args()
     reference = yardstick.build()
     result = {
         "four shapes": four_shapes(reference),
@@ -262,8 +261,8 @@ def main() -> None:
         "start": start_up(),
         "peak memory of this process, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
-    print(f"\nwritten: {write_json('engine', result).relative_to(Path.cwd())}")
+    return finish(options, "engine", result)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

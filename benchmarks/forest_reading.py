@@ -1,6 +1,6 @@
 """Time the reading of forests, in microseconds of CPU time per edge, every format on real and synthetic files.
 
-Run: python benchmarks/forest_reading.py
+Run: python -m benchmarks.forest_reading
 Writes benchmarks/results/forest_reading.json. The real files are looked for in ../shared/data beside the checkout. A
 time is that of the whole way from the file to the packed Forest. Formats take turns; the best of several turns counts.
 The readers are plain Python. The yardstick is Travatar's reader of its JSON: 20 µs per edge.
@@ -17,11 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
 
-from benchmarks.timing import interleaved, table, verdict, write_json
+from benchmarks.harness import finish, interleaved, options_of, table, verdict
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.formats.cdec_json import read_cdec_json
 from hulltune.formats.forest_files import ForestOptions, ForestReader, NamedForest
@@ -107,7 +105,8 @@ def written(path: Path, content: str) -> Path:
     return path
 
 
-def main() -> None:
+def main() -> int:
+    options = options_of(__doc__).parse_args()
     with tempfile.TemporaryDirectory() as name:
         all_cases = cases(Path(name))
         calls: dict[str, Callable[[], object]] = {case: partial(read, *what) for case, what in all_cases.items()}
@@ -123,8 +122,8 @@ def main() -> None:
     result["load"] = os.getloadavg()[0]
     print(table("Reading forests, one core", ["", "edges", "bytes/edge", "µs/edge", "target"], rows))
     print(f"  load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
-    print(f"\nwritten: {write_json('forest_reading', result).relative_to(Path(__file__).resolve().parents[1])}")
+    return finish(options, "forest_reading", result)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,10 +1,10 @@
 """Time whole line searches over forests: edge scores, envelopes, outputs, statistics (BLEU or WER) and the sweep.
 
-Run: make bench   (or: python benchmarks/forest_tuning.py)
+Run: make bench   (or: python -m benchmarks.forest_tuning)
 Writes benchmarks/results/forest_tuning.json. Real lattices and forests come from ../shared/data beside the checkout and
 are left out where that is missing; synthetic ones are those of shapes.py with words on their edges. Times are CPU times
 of the thread, the best of several searches; "first" is a search in which every output is new, "later" one in which
-most are known. Peers, on a machine like ours: see PEERS.
+most are known. Peers: see peers.py.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import shapes
-from benchmarks.timing import table, verdict, write_json
+from benchmarks.harness import finish, options_of, table, verdict
+from benchmarks.peers import FORESTS, MEASURED_APART
 from hulltune import Dataset, Forest, Vocabulary, read
 from hulltune.search import shards
 from hulltune.search.directions import feature_units, random_directions
@@ -37,13 +36,6 @@ DATA = Path(__file__).resolve().parents[2] / "shared/data"
 DIRECTIONS = 16
 TURNS = 5
 PARTS = ("scores", "envelopes", "outputs", "statistics", "sweep")
-PEERS = {
-    "ru_en lattices": "cdec's hull semiring 420, 570 with outputs and BLEU",
-    "CKY, 10k": "cdec 18,800 (88 segments); ucam-smt's lmert 3,000–45,000",
-    "lattice, 10k": "cdec 3,700 (44 segments)",
-    "CKY, 1k": "cdec 4,500 (40 segments)",
-    "lattice, 1k": "cdec 2,500 (32 segments)",
-}
 TARGETS = {"ru_en lattices": 60.0, "CKY, 10k": 400.0, "lattice, 10k": 250.0}
 Floats = NDArray[np.float64]
 
@@ -189,8 +181,9 @@ def corpora() -> list[dict[str, Any]]:
     for result in results:
         if result["name"] in TARGETS:
             print(f"  {result['name']}, first: {verdict(result['first, ns'], TARGETS[result['name']])}")
-    for name, peers in PEERS.items():
-        print(f"  peers, {name}: {peers}")
+    print(f"  others, ns an edge, {MEASURED_APART}:")
+    for name, peers in FORESTS.items():
+        print(f"    {name}: {peers}")
     return results
 
 
@@ -263,10 +256,11 @@ def two_threads() -> dict[str, float]:
     return {"seconds alone": alone, "seconds each of two": together, "speedup": alone / together}
 
 
-def main() -> None:
-    result = {"corpora": corpora(), "growth": growth(), "threads": two_threads(), "peers": PEERS}
-    print(f"\nwritten: {write_json('forest_tuning', result).relative_to(Path.cwd())}")
+def main() -> int:
+    options = options_of(__doc__).parse_args()
+    result = {"corpora": corpora(), "growth": growth(), "threads": two_threads()}
+    return finish(options, "forest_tuning", result)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,13 +1,12 @@
 """Measure work on large inputs: memory, wall and CPU time of whole commands, each in a process of its own.
 
-Run: make bench-large   (or: python benchmarks/large.py [--quick] [--only sparse lattice bomb])
+Run: make bench-large   (or: python -m benchmarks.large [--quick] [--only sparse lattice bomb])
 Writes benchmarks/results/large.json. Inputs are written line by line to a temporary folder, so that the program itself
 needs no memory; it takes about 1 GB of disk.
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import os
@@ -20,11 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
 
-from benchmarks.timing import RESULTS, table, verdict, write_json
+from benchmarks.harness import RESULTS, finish, options_of, table, verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 GB = 1e9
@@ -207,9 +204,9 @@ def bomb(folder: Path, quick: bool) -> list[dict[str, Any]]:
 PARTS: dict[str, Callable[[Path, bool], list[dict[str, Any]]]] = {"sparse": sparse, "lattice": lattice, "bomb": bomb}
 
 
-def main() -> None:
+def main() -> int:
     """Run the parts and write their figures."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser = options_of(__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller inputs, nothing is written")
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
     arguments = parser.parse_args()
@@ -228,11 +225,12 @@ def main() -> None:
         print(table(name, ("", "peak GB", "wall s", "CPU s", "exit", "memory"), rows), flush=True)
         for each in results[name]:
             print(f"  {each['last_note']}")
-    if not arguments.quick:
-        before = RESULTS / "large.json"
-        known = json.loads(before.read_text(encoding="utf-8")) if before.exists() else {}
-        print(write_json("large", {**known, **results}))
+    if arguments.quick:
+        return finish(arguments)
+    before = RESULTS / "large.json"
+    known = json.loads(before.read_text(encoding="utf-8")) if before.exists() else {}
+    return finish(arguments, "large", {**known, **results})
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,6 +1,6 @@
 """Time the reading of lattices: nanoseconds per arc for each format of speech tools, on real and on made-up files.
 
-Run: python benchmarks/lattice_reading.py
+Run: python -m benchmarks.lattice_reading
 Writes benchmarks/results/lattice_reading.json. CPU time on one core, the best of several turns; the files are in the
 cache of the system. Real files are timed as they are and unpacked.
 """
@@ -18,11 +18,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
 
-from benchmarks.timing import interleaved, table, verdict, write_json
+from benchmarks.harness import finish, interleaved, options_of, table, verdict
 from hulltune.data import Vocabulary
 from hulltune.formats.forest_files import ForestOptions, ForestReader
 from hulltune.formats.kaldi import read_kaldi
@@ -138,7 +136,8 @@ def real(folder: Path) -> Iterator[tuple[str, ForestReader, list[Path], int]]:
         yield f"{name}, gzip", reader, packed, 2 * target
 
 
-def main() -> None:
+def main() -> int:
+    options = options_of(__doc__).parse_args()
     result: dict[str, Any] = {}
     rows = []
     with tempfile.TemporaryDirectory() as temporary:
@@ -163,8 +162,8 @@ def main() -> None:
     header = ["", "files", "arcs", "ns/arc", "MB/s", "target"]
     print(table("Reading lattices, CPU time on one core", header, rows))
     print(f"  load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
-    print(f"\nwritten: {write_json('lattice_reading', result).relative_to(Path(__file__).resolve().parents[1])}")
+    return finish(options, "lattice_reading", result)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

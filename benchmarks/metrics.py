@@ -1,6 +1,6 @@
 """Time the text metrics against sacrebleu, rapidfuzz and jiwer, on the same outputs in the same run.
 
-python benchmarks/metrics.py [--rounds 5] prints a table and writes benchmarks/results/metrics.json. One core,
+python -m benchmarks.metrics [--rounds 5] prints a table and writes benchmarks/results/metrics.json. One core,
 one thread. The two sides take turns in every round and the best round of each counts. References are prepared
 before the clock starts, on both sides; tokenising the outputs is inside it, and sacrebleu's caches of
 tokenised lines are emptied before every round unless a row says "cached". Both sides are first checked to
@@ -9,13 +9,12 @@ agree.
 
 from __future__ import annotations
 
-import argparse
 import gzip
-import json
 import os
 import platform
 import random
 import re
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -34,6 +33,7 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
 
+from benchmarks.harness import finish, options_of, table, verdict
 from hulltune.metrics.base import Metric
 from hulltune.metrics.bleu import Bleu
 from hulltune.metrics.chrf import ChrF, ChrFPlusPlus
@@ -279,48 +279,40 @@ def run(rounds: int) -> list[Result]:
 
 
 def show(results: list[Result]) -> None:
-    heads = ("what", "data", "items", "baseline", "theirs", "ours", "speedup", "wanted")
+    heads = ("what", "data", "items", "baseline", "theirs, µs", "ours, µs", "times", "target")
     rows = [
         (
             result.what,
             result.data,
             f"{result.items:,}",
             result.baseline,
-            f"{result.baseline_seconds * 1e6:,.2f} µs",
-            f"{result.seconds * 1e6:,.3f} µs",
-            f"{result.speedup:,.1f}x",
-            f"{result.target:g}x" if result.target else "",
+            f"{result.baseline_seconds * 1e6:,.2f}",
+            f"{result.seconds * 1e6:,.3f}",
+            f"{result.speedup:,.1f}",
+            verdict(result.speedup, result.target, at_least=True) if result.target else "",
         )
         for result in results
     ]
-    widths = [max(len(row[k]) for row in (heads, *rows)) for k in range(len(heads))]
-    for row in (heads, *rows):
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print(table("Metrics, one core", heads, rows))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+def main() -> int:
+    parser = options_of(__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="rounds of which the best counts")
-    rounds = parser.parse_args().rounds
+    options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    results = run(rounds)
+    results = run(options.rounds)
     show(results)
-    versions = {name: metadata.version(name) for name in ("numpy", "numba", "sacrebleu", "rapidfuzz", "jiwer")}
     report = {
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "versions": versions,
-        "rounds": rounds,
+        "versions": {name: metadata.version(name) for name in ("numpy", "numba", "sacrebleu", "rapidfuzz", "jiwer")},
+        "rounds": options.rounds,
         "results": [asdict(result) | {"speedup": result.speedup} for result in results],
     }
-    path = HERE / "results" / "metrics.json"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    missed = [result for result in results if result.target and result.speedup < result.target]
-    for result in missed:
-        print(f"below the wanted {result.target:g}x: {result.what} on {result.data} against {result.baseline}")
+    return finish(options, "metrics", report)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

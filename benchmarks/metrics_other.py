@@ -1,6 +1,6 @@
 """Time METEOR, F-measure, AER, accuracy, given scores and the memory on synthetic sentences, one core.
 
-    python benchmarks/metrics_other.py
+    python -m benchmarks.metrics_other
 
 Prints microseconds per output for statistics and nanoseconds per row for scores. Sentences have about 24
 words with frequencies as in natural text (Zipf); outputs are references with a fifth of the words changed,
@@ -11,6 +11,7 @@ Where nltk is installed, its METEOR without WordNet is timed on the same sentenc
 from __future__ import annotations
 
 import importlib
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness import finish, options_of
 from hulltune.metrics import Accuracy, FMeasure, Given, Metric, ScoreTable, Store, TextMemory, get_metric
 
 SENTENCES, OUTPUTS_EACH = 100, 50
@@ -111,7 +113,8 @@ def time_lazy(references: list[str], numbers: np.ndarray[Any, Any], outputs: lis
             print(f"{label:34}{1e6 * seconds / len(outputs):10.2f} µs/output")
 
 
-def main() -> None:
+def main() -> int:
+    options = options_of(__doc__).parse_args()
     random = np.random.default_rng(1)
     references = [sentence(random) for _ in range(SENTENCES)]
     numbers = np.repeat(np.arange(SENTENCES), OUTPUTS_EACH)
@@ -131,7 +134,8 @@ def main() -> None:
     table = ScoreTable(numbers.tolist(), texts, [len(text) / 10 for text in texts])
     time_statistics("given", Given(scores=table), reference_texts, numbers, texts)
     time_lazy(reference_texts, numbers, texts)
+    return finish(options)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

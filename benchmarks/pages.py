@@ -1,6 +1,6 @@
 """The measured numbers of the README, of pages in docs/ and of the paper, written from benchmarks/results.
 
-Run: python benchmarks/pages.py [--check]
+Run: python -m benchmarks.pages [--check]
 
 A page has a pair of comments for each block of numbers, ``<!-- numbers: NAME -->`` and ``<!-- end of numbers -->``;
 what is between them is written anew. With ``--check`` nothing is written, and the exit code says whether all pages are
@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from benchmarks.peers import FORESTS, LINE_SEARCHES, MEASURED_APART, WHOLE_RUNS
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -42,13 +44,14 @@ def measured(name: str) -> Any:
 
 
 def fast() -> str:
-    """The paragraph of the README."""
-    tuning, proven = measured("tuning"), measured("certified")["targets"][0]
-    search, run = tuning["line searches"][0], tuning["whole run"]
+    """The paragraph of the README: the search of the peers, which is like theirs, beside the default one."""
+    runs, proven = measured("tuning")["whole run"]["runs"], measured("certified")["targets"][0]
+    own, peers = (next(run for name, run in runs.items() if name.startswith(start)) for start in ("defaults", "Och"))
+    moses = f"Moses' `mert`: {WHOLE_RUNS['Moses']:.0f} s, {MEASURED_APART}"
     words = [
-        f"**[Fast](docs/benchmarks.md)**: {search['sentences']:,} × {search['hypotheses']} candidates tuned for BLEU",
-        f"in {run['CPU seconds']:.0f} s (Moses' `mert`: {run['Moses, seconds']:.0f}), two weights",
-        f"proven best in {_digits(proven['seconds'])} s.",
+        f"**[Fast](docs/benchmarks.md)**: 1,000 × 100 candidates tuned for BLEU in {own['CPU seconds']:.1f} s;",
+        f"by Och's search from 20 starts {peers['CPU seconds']:.1f} s ({moses});",
+        f"two weights proven best in {_digits(proven['seconds'])} s.",
     ]
     return _wrapped(" ".join(words))
 
@@ -73,31 +76,35 @@ def engine() -> str:
 
 def line_searches() -> str:
     """Line searches over lists beside Moses and Z-MERT."""
-    rows = [
-        (
-            f"{found['sentences']:,} × {found['hypotheses']:,}",
-            str(found["features"]),
-            _digits(found["searches a second"]),
-            _digits(found["Moses"]),
-            _digits(found["Z-MERT"]) if found["Z-MERT"] else "–",
-            f"{found['times Moses']:.0f}",
-        )
-        for found in measured("tuning")["line searches"]
-    ]
+    rows = []
+    for found in measured("tuning")["line searches"]:
+        shape, rate = (found["sentences"], found["hypotheses"], found["features"]), found["searches a second"]
+        moses, zmert = LINE_SEARCHES["Moses"][shape], LINE_SEARCHES["Z-MERT"].get(shape)
+        name = f"{shape[0]:,} × {shape[1]:,}"
+        others = (_digits(moses), _digits(zmert) if zmert else "–", f"{rate / moses:.0f}")
+        rows.append((name, str(shape[2]), _digits(rate), *others))
     head = ("lists", "features", "hulltune, searches a second", "Moses", "Z-MERT", "times Moses")
-    return _table(head, rows)
+    return f"{_table(head, rows)}\n\nMoses, Z-MERT: {MEASURED_APART}."
 
 
 def whole_run() -> str:
     """The time from a text file to weights."""
-    run = measured("tuning")["whole run"]
-    return _wrapped(
-        f"From the text file ({run['megabytes of text']:.0f} MB, 1,000 lists of 100 candidates, 14 features) to tuned "
-        f"weights, BLEU, {run['line searches']:,} line searches: {run['CPU seconds']:.1f} s of CPU time, "
-        f"{run['wall seconds']:.1f} s on {run['cpus']} cores "
-        f"(`--search {run['search']}`). Moses' `mert` took {run['Moses, seconds']:.0f} s, "
-        f"Z-MERT {run['Z-MERT, seconds']:.0f} s."
-    )
+    found = measured("tuning")["whole run"]
+    rows = [
+        (f"hulltune, {_search(name)}", f"{run['line searches']:,}", f"{run['score']:.2f}", f"{run['CPU seconds']:.1f}")
+        for name, run in found["runs"].items()
+    ]
+    rows += [
+        (f"{name}, Och's search from 20 starts", "–", "–", f"{seconds:.1f}") for name, seconds in WHOLE_RUNS.items()
+    ]
+    size = f"{found['megabytes of text']:.0f} MB, 1,000 lists of 100 candidates, 14 features"
+    shown = _table(("", "line searches", "BLEU", "CPU seconds"), rows)
+    return f"From the text file ({size}) to tuned weights:\n\n{shown}\n\n{', '.join(WHOLE_RUNS)}: {MEASURED_APART}."
+
+
+def _search(name: str) -> str:
+    """The name of a run, with its option as code."""
+    return re.sub(r"(--search \w+)", r"`\1`", name)
 
 
 def quality() -> str:
@@ -271,12 +278,12 @@ def forests() -> str:
             _round(corpus["edges per sentence"], 0),
             f"{corpus['segments']:.0f}",
             _digits(corpus["later, ns"]),
-            found["peers"].get(corpus["name"], "–"),
+            FORESTS.get(corpus["name"], "–"),
         )
         for corpus in found["corpora"]
     ]
     head = ("data", "sentences", "edges a sentence", "segments", "hulltune, ns an edge", "others, ns an edge")
-    return _table(head, rows)
+    return f"{_table(head, rows)}\n\nOthers: {MEASURED_APART}."
 
 
 def large() -> str:

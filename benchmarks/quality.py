@@ -1,7 +1,7 @@
 """Compare ways to tune at equal CPU time: the strategies here, CMA-ES, random search and TPE, on six sets of lists,
 and on one with 2,000 sparse features the strategies that are made for these.
 
-Run: python benchmarks/tuning.py --compare [--sets A,B] [--ways A|B] [--seeds N]
+Run: python -m benchmarks.tuning --compare [--sets A,B] [--ways A|B] [--seeds N]
 
 Seeds 1 to 5 tune on the even sentences of a set and hold out the odd ones; seeds 6 to 10 do it the other way round.
 Errors over the seeds of one split do not contain the luck of the split, which on 50 sentences is larger. So a mean is
@@ -31,10 +31,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.harness import RESULTS, table, write_json
 from benchmarks.lists import synthetic
 from benchmarks.phrases import phrase_lists
 from benchmarks.rivals import Objective, cma_es, optuna_tpe, random_search
-from benchmarks.timing import RESULTS, table, write_json
 from hulltune.metrics import get_metric
 from hulltune.search.climb import Climb
 from hulltune.search.climbing import Climbing

@@ -1,6 +1,6 @@
 """Time the reading of candidate lists: Moses lists in three styles beside a plain Python parser, memory, packed files.
 
-Run: python benchmarks/reading.py
+Run: python -m benchmarks.reading
 Writes benchmarks/results/reading.json. Contenders take turns in one process; the best time of several turns counts.
 """
 
@@ -16,11 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import numpy as np
 
-from benchmarks.timing import interleaved, table, verdict, write_json
+from benchmarks.harness import finish, interleaved, options_of, table, verdict
 from hulltune import Dataset, read
 from hulltune.data.lists import lists_of_texts
 from hulltune.formats import open_packed, pack
@@ -170,12 +168,13 @@ def packed(folder: Path) -> dict[str, float]:
     return {"seconds to open a million hypotheses": best}
 
 
-def main() -> None:
+def main() -> int:
+    options = options_of(__doc__).parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         result = {"speed": speed(folder), "memory": memory(folder), "packed": packed(folder)}
-    print(f"\nwritten: {write_json('reading', result).relative_to(Path(__file__).resolve().parents[1])}")
+    return finish(options, "reading", result)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,6 +1,6 @@
 """Measure the HTML report: the time to write it, its size, and the time of a step of the handle in a browser.
 
-Run: python benchmarks/report.py
+Run: python -m benchmarks.report
 Writes benchmarks/results/report.json, in about a minute. The times to write are CPU seconds beyond tuning, best of
 several; the step needs Chromium and playwright (`make browser`), and is left out without them.
 """
@@ -13,9 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from benchmarks.timing import table, verdict, write_json
+from benchmarks.harness import finish, options_of, table, verdict
 from hulltune import Climb, tune, write_report
 from hulltune.report.html.page import code_size
 from hulltune.simulate import simulated_task
@@ -67,7 +65,8 @@ def large(folder: Path) -> dict[str, Any]:
     return found
 
 
-def main() -> None:
+def main() -> int:
+    options = options_of(__doc__).parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pages = {metric: typical(folder, metric) for metric in ("wer", "bleu")}
@@ -92,8 +91,8 @@ def main() -> None:
         for name, key in (("chart", "step_ms"), ("sentences", "sentences_step_ms")):
             rows.append((f"a step, {name} in view, ms (median)", f"{biggest[key]:.1f}", verdict(biggest[key], 50)))
     print(table("The HTML report", ("", "measured", "target"), rows))
-    print(write_json("report", result))
+    return finish(options, "report", result)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

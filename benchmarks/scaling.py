@@ -1,6 +1,6 @@
 """Time whole jobs with 1, 2, 4 … threads: speed-up, the serial share by Amdahl's law, and what runs outside of threads.
 
-Run: make bench-scaling   (or: python benchmarks/scaling.py [--quick] [--only lists forests …] [--threads 1 2 4])
+Run: make bench-scaling   (or: python -m benchmarks.scaling [--quick] [--only lists forests …] [--threads 1 2 4])
 Writes benchmarks/results/scaling.json. Times are wall-clock times, so the machine must be quiet; the numbers of threads
 take turns, and the best turn counts. With n threads and a speed-up of s, the serial share by Amdahl's law is
 (n / s − 1) / (n − 1); it has in it all that is lost, also to memory that threads share. So beside the jobs stand two
@@ -16,7 +16,6 @@ were handed out for nothing.
 
 from __future__ import annotations
 
-import argparse
 import cProfile
 import heapq
 import os
@@ -31,14 +30,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from benchmarks.harness import finish, options_of, table, verdict
 from benchmarks.lattice_reading import as_slf, made_up
 from benchmarks.lists import synthetic
-from benchmarks.timing import table, verdict, write_json
 from hulltune import Certified, Climb, Corpus, Dataset, Problem, Vocabulary, read, threads, tune
 from hulltune.data.builder import UnpackedForest, pack
 from hulltune.data.features import DenseFeatures
@@ -305,6 +303,7 @@ class Meter:
         self.works: list[Work] = []
         """All works, in the order in which they were begun."""
         self._profile = profile
+        self._watching = profile is not None
         self._like = like
         self._open = [self.job]
         self._last = time.thread_time()
@@ -337,8 +336,9 @@ class Meter:
         self._open[-1] = part
 
     def _watch(self, on: bool) -> None:
-        if self._profile is not None:
+        if self._profile is not None and on != self._watching:  # Python 3.12 refuses to enable a profile twice
             self._profile.enable() if on else self._profile.disable()
+            self._watching = on
 
 
 @contextmanager
@@ -391,10 +391,8 @@ def outside(job: Job) -> dict[str, Any]:
     with metered(meter):
         job(MANY)
     profile = cProfile.Profile()
-    with metered(Meter(profile, like=meter)):
-        profile.enable()
+    with metered(Meter(profile, like=meter)), profile:
         job(MANY)
-        profile.disable()
     seconds = meter.job.total
     return {
         "share": meter.job.outside / seconds,
@@ -418,8 +416,8 @@ def amdahl(speed_up: float, count: int) -> float | None:
     return None if count == 1 else (count / speed_up - 1.0) / (count - 1.0)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+def main() -> int:
+    parser = options_of(__doc__)
     parser.add_argument("--quick", action="store_true", help="small data: to see that it works")
     parser.add_argument("--only", nargs="+", help="some of the jobs")
     parser.add_argument("--threads", nargs="+", type=int, help="numbers of threads (1, 2, 4 … up to the CPUs)")
@@ -446,8 +444,7 @@ def main() -> None:
             if name in jobs:
                 found[name] |= {"beside": speed_ups(beside[0]), "outside": outside(job)}
             show(name, found[name], counts)
-    written = write_json("scaling", {"cpus": cpus, "quick": options.quick, "jobs": found})
-    print(f"\nwritten: {written}")
+    return finish(options, "scaling", {"cpus": cpus, "quick": options.quick, "jobs": found})
 
 
 def show(name: str, figures: dict[str, Any], counts: Sequence[int]) -> None:
@@ -470,4 +467,4 @@ def show(name: str, figures: dict[str, Any], counts: Sequence[int]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

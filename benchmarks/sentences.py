@@ -1,6 +1,6 @@
 """Measure how many sentences tuning needs: the gain on held-out sentences by the number of those that were tuned on.
 
-Run: python benchmarks/sentences.py [--repeats N]
+Run: python -m benchmarks.sentences [--repeats N]
 Writes benchmarks/results/sentences.json. In every repeat the sentences are shuffled; one half is held out, and the
 first of the other half are tuned on. Real lists come from ../shared/data beside the checkout, and are left out where
 that is missing.
@@ -8,19 +8,17 @@ that is missing.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
 
 import numpy as np
 from decoder import START_WEIGHTS, Decoder, made_task
 
 import hulltune
-from benchmarks.timing import write_json
+from benchmarks.harness import finish, options_of
 from hulltune import Climb, Dataset
 
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
@@ -56,10 +54,11 @@ def gains(data: Dataset, metric: str, sentences: int, repeat: int) -> tuple[floa
     return sign * (result.score - result.baseline), sign * (held.start - there), sign * (held.score - there)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+def main() -> int:
+    parser = options_of(__doc__)
     parser.add_argument("--repeats", type=int, default=10, help="how often sentences are shuffled [10]")
-    repeats = parser.parse_args().repeats
+    options = parser.parse_args()
+    repeats = options.repeats
     result: dict[str, Any] = {"repeats": repeats, "sets": []}
     for name, (data, metric) in sets().items():
         rows = []
@@ -72,8 +71,8 @@ def main() -> None:
             rows.append(row)
             print(name, {key: round(value, 4) for key, value in row.items()}, flush=True)
         result["sets"].append({"data": name, "metric": metric, "features": len(data.feature_names), "rows": rows})
-    write_json("sentences", result)
+    return finish(options, "sentences", result)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

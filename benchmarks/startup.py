@@ -1,6 +1,6 @@
 """Time the start: from a fresh environment to the first answer and the second, in CPU and wall seconds.
 
-Run: python benchmarks/startup.py [--wheel FILE] [--data FOLDER] [--warm] [--demo]
+Run: python -m benchmarks.startup [--wheel FILE] [--data FOLDER] [--warm] [--demo]
 Writes benchmarks/results/startup.json, in less than five minutes on two quiet cores. A wheel is built (or taken) and
 installed into a fresh environment, in which every kind of command runs a first and a second time; one also runs with
 nothing compiled, as it did before kernels came with the package. ``--warm`` adds kernels compiled for the very CPU,
@@ -9,7 +9,6 @@ nothing compiled, as it did before kernels came with the package. ``--warm`` add
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import os
 import platform
@@ -26,9 +25,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from benchmarks.timing import table, verdict, write_json
+from benchmarks.harness import finish, options_of, table, verdict
 from tests.results.files import write_all
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -201,8 +198,8 @@ def demo(folder: Path) -> tuple[dict[str, Any], list[list[object]]]:
     return found, rows
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def main() -> int:
+    parser = options_of(__doc__)
     parser.add_argument("--wheel", type=Path, help="a wheel of the package, instead of building one")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder with fr_en in it")
     parser.add_argument("--warm", action="store_true", help="also compile for this CPU")
@@ -229,8 +226,8 @@ def main() -> None:
         if options.demo:
             result["demo"], rows = demo(folder)
             print(table("seconds", ["", "CPU", "wall"], rows))
-    print(f"\n{write_json('startup', result)}")
+    return finish(options, "startup", result)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

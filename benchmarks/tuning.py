@@ -1,13 +1,12 @@
 """Measure tuning on n-best lists: line searches, growth, whole runs, and quality beside other ways to tune.
 
-Run: make bench   (or: python benchmarks/tuning.py [--quick] [--seeds N])
+Run: make bench   (or: python -m benchmarks.tuning [--quick] [--seeds N])
 Writes benchmarks/results/tuning.json. One core, unless a row says otherwise. Times are CPU times, like those of the
 peers; on a free core they equal wall times.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import resource
@@ -22,7 +21,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one core for the matrix products of the others, too
 os.environ["MKL_NUM_THREADS"] = "1"
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -30,10 +28,11 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.harness import finish, interleaved, options_of, table, verdict
 from benchmarks.lists import Synthetic, synthetic
+from benchmarks.peers import LINE_SEARCHES, MEASURED_APART, WHOLE_RUNS, Shape
 from benchmarks.quality import SETS, WAYS, compare
 from benchmarks.rivals import RIVALS, Objective
-from benchmarks.timing import interleaved, table, verdict, write_json
 from hulltune.defaults import DEFAULT_SEARCH
 from hulltune.metrics import get_metric
 from hulltune.search.climb import Climb
@@ -51,18 +50,14 @@ from hulltune.tuning.inputs import as_dataset
 from hulltune.tuning.strategies import get_strategy
 
 Floats = NDArray[np.float64]
-Shape = tuple[int, int, int]
 DATA = Path(__file__).resolve().parents[1] / "../shared/data"
 
-# Peers, measured apart from this program on a machine of this kind: one core, user CPU, synthetic lists of these sizes
-# (sentences, hypotheses, features). Line searches a second after the extraction of statistics, and the seconds of
-# a whole run of 20 starts on 1000 × 100 × 14 with it (Moses: 1.5 s of extraction, 50 s of search).
-MOSES_SEARCHES: dict[Shape, float] = {(1000, 100, 14): 65.0, (1000, 1000, 14): 6.4, (100, 100, 15): 930.0}
-ZMERT_SEARCHES: dict[Shape, float] = {(1000, 100, 14): 51.0, (1000, 1000, 14): 11.0}
-MOSES_SECONDS, ZMERT_SECONDS = 51.5, 74.0
 TARGETS: dict[Shape, float] = {(1000, 100, 14): 1300.0, (1000, 1000, 14): 130.0}
 
+PEERS = ["× Moses", "× Z-MERT", "target"]
 SAME_TIME = "hulltune, the same time"
+OCH = "Och's search from 20 starts"
+"""The search of the peers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,12 +124,12 @@ def line_searches(wide: Synthetic, deep: Synthetic, *, seconds: float) -> list[d
     for shape, each in lines.items():
         best = interleaved(each.searches(), seconds=seconds / len(lines), least=3, clock=time.process_time)
         rate = each.count / sum(best.values())
-        moses, zmert, target = MOSES_SEARCHES[shape], ZMERT_SEARCHES.get(shape), TARGETS.get(shape)
+        moses, zmert = LINE_SEARCHES["Moses"][shape], LINE_SEARCHES["Z-MERT"].get(shape)
+        target = TARGETS.get(shape)
         segments = each.segments()
         results.append(
             {"sentences": shape[0], "hypotheses": shape[1], "features": shape[2], "searches": each.count,
-             "segments a sentence": segments, "searches a second": rate, "Moses": moses, "Z-MERT": zmert,
-             "times Moses": rate / moses}
+             "segments a sentence": segments, "searches a second": rate}
         )  # fmt: skip
         rows.append(
             [" × ".join(f"{n:,}" for n in shape), f"{segments:.1f}", f"{rate:,.1f}", f"{moses:g}",
@@ -142,7 +137,7 @@ def line_searches(wide: Synthetic, deep: Synthetic, *, seconds: float) -> list[d
              verdict(rate, target, at_least=True) if target else ""]
         )  # fmt: skip
     header = ["sentences × hypotheses × features", "segments", "searches/s", "Moses", "Z-MERT", "× Moses", "target"]
-    print(table("Line searches, BLEU, one core (peers: measured elsewhere, user CPU)", header, rows), flush=True)
+    print(table(f"Line searches, BLEU, one core (Moses, Z-MERT: {MEASURED_APART})", header, rows), flush=True)
     return results
 
 
@@ -189,41 +184,43 @@ def growth(wide: Synthetic, deep: Synthetic, *, seconds: float) -> dict[str, Any
 
 
 def whole_run(data: Synthetic) -> dict[str, Any]:
-    """Time a whole run from the text file to the weights, at the defaults, in a new process, once."""
-    with tempfile.TemporaryDirectory() as folder:
-        _tune_files(synthetic(20, 10, len(data.lists.feature_names)), Path(folder))  # compiles what is not yet compiled
-        wall, cpu, found = _tune_files(data, Path(folder))
-        megabytes = (Path(folder) / "nbest.txt").stat().st_size / 1e6
-    result = {
-        "how": "hulltune tune", "search": DEFAULT_SEARCH, "megabytes of text": megabytes,
-        "wall seconds": wall, "CPU seconds": cpu,
-        "cpus": len(os.sched_getaffinity(0)), "score": found["score"], "baseline": found["baseline"],
-        "line searches": found["line_searches"], "Moses, seconds": MOSES_SECONDS, "Z-MERT, seconds": ZMERT_SECONDS,
-    }  # fmt: skip
+    """Time whole runs from the text file to the weights, each in a new process, once: at the defaults, and by the
+    search of the peers, Och's from twenty starts.
+    """
+    peers = Coordinate(restarts=19)
+    searches = {f"defaults, --search {DEFAULT_SEARCH}": (), OCH: ("--search", peers.name, "--restarts", "19")}
     full = data.lists.corpus.edges == 100_000
-    rows = [
-        [name, f"{seconds:.2f}", *(
-            [f"{MOSES_SECONDS / seconds:.1f}", verdict(MOSES_SECONDS / seconds, 10.0, at_least=True),
-             f"{ZMERT_SECONDS / seconds:.1f}"] if full else ["", "", ""]
-        )]
-        for name, seconds in ((f"wall, {result['cpus']} CPUs", wall), ("CPU, all threads", cpu))
-    ]  # fmt: skip
-    title = (
-        f"Whole run at its defaults (hulltune tune), {data.lists.corpus.edges:,} hypotheses, {megabytes:.0f} MB, "
-        f"{found['line_searches']:,} line searches: BLEU {found['baseline']:.2f} to {found['score']:.2f}"
-    )
-    header = ["", "seconds", f"× Moses ({MOSES_SECONDS:g} s)", "target", f"× Z-MERT ({ZMERT_SECONDS:g} s)"]
+    runs, rows = {}, []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _tune_files(synthetic(20, 10, len(data.lists.feature_names)), folder)  # compiles what is not yet compiled
+        for search, options in searches.items():
+            wall, cpu, found = _tune_files(data, folder, *options)
+            runs[search] = {
+                "wall seconds": wall, "CPU seconds": cpu, "score": found["score"], "baseline": found["baseline"],
+                "line searches": found["line_searches"],
+            }  # fmt: skip
+            row = [search, f"{found['line_searches']:,}", f"{found['score']:.2f}", f"{wall:.2f}", f"{cpu:.2f}"]
+            if full:
+                times = WHOLE_RUNS["Moses"] / cpu
+                row += [f"{times:.1f}", f"{WHOLE_RUNS['Z-MERT'] / cpu:.1f}"]
+                row += [verdict(times, 10.0, at_least=True) if search == OCH else ""]  # like is judged beside like
+            rows.append(row)
+        megabytes = (folder / "nbest.txt").stat().st_size / 1e6
+    cpus = len(os.sched_getaffinity(0))
+    title = f"Whole runs, {data.lists.corpus.edges:,} hypotheses, {megabytes:.0f} MB (peers: {MEASURED_APART})"
+    header = ["", "line searches", "BLEU", f"wall, {cpus} CPUs", "CPU", *(PEERS if full else [])]
     print(table(title, header, rows), flush=True)
-    return result
+    return {"megabytes of text": megabytes, "cpus": cpus, "runs": runs}
 
 
-def _tune_files(data: Synthetic, folder: Path) -> tuple[float, float, dict[str, Any]]:
+def _tune_files(data: Synthetic, folder: Path, *options: str) -> tuple[float, float, dict[str, Any]]:
     """Write the lists and tune them in another process; return wall seconds, CPU seconds and the result."""
     lists, references, weights = (str(folder / name) for name in ("nbest.txt", "references.txt", "weights.json"))
     data.write(Path(lists), Path(references))
-    arguments = ["-m", "hulltune", "tune", lists, "--ref", references, "--metric", "bleu", "--out", weights, "--json"]
+    command = [sys.executable, "-m", "hulltune", "tune", lists, "--ref", references, "--metric", "bleu", *options]
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    output = subprocess.run([sys.executable, *arguments], check=True, capture_output=True, text=True).stdout
+    output = subprocess.run([*command, "--out", weights, "--json"], check=True, capture_output=True, text=True).stdout
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return wall, cpu, json.loads(output)
@@ -304,7 +301,7 @@ def _contenders(dev: Problem, heldout: Problem, seed: int, least_seconds: float)
         }  # fmt: skip
         return seconds
 
-    run("hulltune, Och's search from 20 starts", Coordinate(restarts=19))  # the search of the peers
+    run(f"hulltune, {OCH}", Coordinate(restarts=19))
     default = get_strategy(DEFAULT_SEARCH)
     assert isinstance(default, Climb)
     seconds = run("hulltune", default)
@@ -322,8 +319,8 @@ def _contenders(dev: Problem, heldout: Problem, seed: int, least_seconds: float)
     return result
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+def main() -> int:
+    parser = options_of(__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that the program works")
     parser.add_argument("--seeds", type=int, default=1, help="compare over so many seeds [1], with --compare up to 10")
     parser.add_argument(
@@ -334,7 +331,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.compare:
         compare(options.sets.split(",") if options.sets else [], options.ways.split("|"), options.seeds)
-        return
+        return 0
     quick = options.quick
     seconds = 0.3 if quick else 6.0
     wide = synthetic(200 if quick else 2000, 100, 28)
@@ -350,9 +347,9 @@ def main() -> None:
     }
     if quick:
         print("\nnothing written: these are not the sizes to report")
-    else:
-        print(f"\nwritten: {write_json('tuning', result).relative_to(Path.cwd())}")
+        return finish(options)
+    return finish(options, "tuning", result)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -16,7 +16,7 @@ PAGE = Page("docs/benchmarks.md")
 def test_the_numbers_are_those_that_were_measured(name: str) -> None:
     text = Page(name).text
     assert pages.BLOCK.search(text)
-    assert pages.updated(text) == text, "the numbers have changed: run python benchmarks/pages.py"
+    assert pages.updated(text) == text, "the numbers have changed: run python -m benchmarks.pages"
 
 
 def test_every_block_is_on_some_page() -> None:

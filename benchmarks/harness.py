@@ -1,7 +1,12 @@
-"""Timing on noisy machines: contenders take turns, and the best of many turns counts."""
+"""Shared by all benchmarks: timing by turns, tables, targets, stored results, and the options of every program.
+
+A program prints its figures beside their targets and stores them in benchmarks/results. With ``--check`` a target that
+is missed is also an exit code of 1, for continuous integration.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -59,7 +64,29 @@ def write_json(name: str, result: dict[str, Any]) -> Path:
     return path
 
 
+_missed: list[str] = []
+"""The targets that this program has missed so far."""
+
+
 def verdict(value: float, target: float, *, at_least: bool = False) -> str:
-    """Whether a measured value meets its target."""
-    met = value >= target if at_least else value <= target
-    return f"{'>=' if at_least else '<='} {target:g} {'ok' if met else 'MISSED'}"
+    """Whether a measured value meets its target, in words; ``finish`` counts those that do not."""
+    if value >= target if at_least else value <= target:
+        return f"{'>=' if at_least else '<='} {target:g} ok"
+    _missed.append(f"{value:.4g}, expected {'at least' if at_least else 'at most'} {target:g}")
+    return f"{'>=' if at_least else '<='} {target:g} MISSED"
+
+
+def options_of(about: str | None) -> argparse.ArgumentParser:
+    """The parser of a program's options, with ``--check``; the first line of ``about`` is its help."""
+    parser = argparse.ArgumentParser(description=(about or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
+    return parser
+
+
+def finish(options: argparse.Namespace, name: str | None = None, result: dict[str, Any] | None = None) -> int:
+    """Store the results, if there are any to store, and return the exit code."""
+    if name is not None and result is not None:
+        print(f"\nwritten: {write_json(name, result).relative_to(RESULTS.parents[1])}")
+    for miss in _missed:
+        print(f"target missed: {miss}")
+    return int(bool(_missed) and options.check)
