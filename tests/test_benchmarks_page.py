@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from benchmarks import pages
+from benchmarks import harness, pages
+from benchmarks.peers import MEASURED_APART
 from tests.pages import Page
 
 PAGE = Page("docs/benchmarks.md")
@@ -28,6 +29,25 @@ def test_other_numbers_would_be_written_anew() -> None:
     changed = PAGE.text.replace("| CKY, 40 words | 9,624 |", "| CKY, 40 words | 9,625 |")
     assert changed != PAGE.text
     assert pages.updated(changed) == PAGE.text
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/benchmarks.md", "paper/paper.md"])
+def test_figures_of_others_say_when_and_where_they_were_measured(name: str) -> None:
+    for block in pages.BLOCK.finditer(Page(name).text):
+        if block[2] != "reading" and re.search("Moses|Z-MERT|cdec", block[0]):  # there they name formats
+            assert MEASURED_APART in " ".join(block[0].split())
+
+
+def test_a_missed_target_is_an_exit_code_if_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(harness, "_missed", [])
+    check, plain = (harness.options_of("About.").parse_args(line) for line in (["--check"], []))
+    assert harness.verdict(1.0, 2.0) == "<= 2 ok"
+    assert harness.finish(check) == 0
+    assert harness.verdict(1.0, 2.0, at_least=True) == ">= 2 MISSED"
+    assert (harness.finish(check), harness.finish(plain)) == (1, 0)
+    assert "target missed: 1, expected at least 2" in capsys.readouterr().out
 
 
 def test_contents_and_links() -> None:
