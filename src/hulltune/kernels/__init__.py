@@ -6,8 +6,8 @@ with the package (load/library) and is loaded without Numba, which is imported o
 What is where:
 
 - scores/: scores, and what makes sums exact: scores, magnitudes, exact, segments, feature_ranges
-- lists/: the envelope of a list: envelopes (many), scan (one); with scores and all, for tuning: lines, chains,
-  scores, features (a matrix or sparse rows), winners
+- lists/: from features to envelopes: lines (many directions at once), chains (where rounding leaves doubt), scores,
+  features (a matrix or sparse rows), winners
 - forests/: envelopes (many), hull and lanes (the two methods), graph (order of nodes); other passes: inside,
   inside_hull, marginals, kbest, kbest_pool, sampling, derivations, depths
 - outputs/: output, nearest_output, texts (of candidates)

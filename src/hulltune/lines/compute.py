@@ -45,7 +45,8 @@ def envelope(
     ``origin`` and ``direction`` are vectors in the order of ``forest.feature_names``, or mappings from feature names.
     Methods, all equal in their results, in which each edge's score is rounded once (docs/theory.md):
 
-    - "scan": for n-best lists; three SIMD scans, then a few steps for each hypothesis that is left.
+    - "scan": for n-best lists; one SIMD scan in the order of the scores at the origin, then a walk over the few
+      hypotheses that it leaves.
     - "lanes": parametric search by Viterbi passes, at most 2h − 1 evaluations for h segments (2 for one).
     - "hull": the inside algorithm under the convex hull semiring.
     - "auto": "scan" for lists, "lanes" otherwise (docs/theory.md has the measurements).
@@ -154,17 +155,16 @@ def search_block(
     """
     corpus = scorer.corpus
     first, last = block
-    scores, exponents = scorer.scores(first, last, weights, room)
-    answer: Answer
     if method == "scan" or (method == "auto" and corpus.node_offsets[first + 1] - corpus.node_offsets[first] == 1):
-        from hulltune.kernels.lists.envelopes import list_envelopes
-
-        answer = list_envelopes(corpus.sentence_edges, first, last, scores, exponents, intervals)
-        return answer
+        found = _search_lists(scorer, block, weights, intervals)
+        if found is not None:
+            return found
+        method = "lanes"
+    scores, exponents = scorer.scores(first, last, weights, room)
     from hulltune.kernels.forests.envelopes import envelopes as forest_envelopes
 
     try:
-        answer = forest_envelopes(
+        answer: Answer = forest_envelopes(
             corpus.node_offsets, corpus.edge_offsets, corpus.tail_offsets, corpus.tails, first, last,
             scores, exponents, intervals, METHODS.index(method), derivations,
         )  # fmt: skip
@@ -174,6 +174,30 @@ def search_block(
             'try derivations=False, or method "lanes", which keeps no hulls'
         ) from None
     return answer
+
+
+def _search_lists(scorer: EdgeScorer, block: Block, weights: Floats, intervals: Floats) -> Answer | None:
+    """The answer for lists by their own kernels; None where numbers are too large or small for these."""
+    from hulltune.kernels.lists import lines, scores, winners
+
+    lists, edges, (first, last) = scorer.list_features, scorer.corpus.sentence_edges, block
+    if np.any(weights[1:]):
+        empty = np.empty((0, 0)), np.empty((0, 0), dtype=np.int32)
+        ordinary, counts, lefts, best = lines.list_lines(lists, edges, first, last, weights, intervals, *empty)
+    else:  # decoding needs no ranks
+        ordinary, one = winners.list_winners(lists, edges, first, last, weights[0])
+        best = np.tile(one[one >= 0], (len(intervals), 1))
+        counts, lefts = np.full(len(best), best.shape[1]), np.broadcast_to(intervals[:, :1], best.shape)
+    if not ordinary:
+        return None
+    kept = np.arange(best.shape[1]) < counts[:, None]  # row by row: the segments of each direction
+    starts, found = lefts[: len(counts)][kept], best[: len(counts)][kept].astype(np.int64)
+    sentences = np.searchsorted(edges, found, side="right") - 1
+    places = np.repeat(np.arange(len(counts)) * (last - first), counts) + sentences - first
+    sizes = np.bincount(places, minlength=len(counts) * (last - first))
+    cells = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    segments = np.column_stack([starts, scores.segment_lines(lists, first, cells, found, weights)])
+    return cells, segments, np.arange(len(found) + 1), (found - edges[sentences]).astype(np.int32), 0
 
 
 def decode(

@@ -13,7 +13,7 @@ import numpy as np
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.kernels.lists.features import ListFeatures
 from hulltune.kernels.load.jit import inlined, kernel
-from hulltune.kernels.scores.scores import GRID_BITS, ROUND
+from hulltune.kernels.scores.scores import GRID_BITS, ROUND, normalised
 from hulltune.kernels.simd.simd import (
     LANES,
     load_at,
@@ -113,6 +113,48 @@ def score_list(
     for e in range(n):
         scores[e] = (sums[at + e] * factor + ROUND) - ROUND
     return True, weight_exponent - shift
+
+
+@kernel
+def segment_lines(lists: ListFeatures, first_sentence: int, cells: Int64s, winners: Int64s, weights: Floats) -> Floats:
+    """The lines (slope, intercept) of hypotheses along the directions in rows 1, 2, … of ``weights`` from row 0.
+
+    The hypotheses, numbered over the corpus, are ``winners[cells[i]:cells[i + 1]]`` in cell i, of which each direction
+    has one for each sentence from the first on. All numbers are of ordinary size.
+    """
+    rows, width = weights.shape
+    sentences = (cells.size - 1) // (rows - 1)
+    normal, exponents, magnitudes = np.empty((rows, width)), np.empty(rows, np.int64), np.empty(width)
+    for r in range(rows):
+        exponents[r] = normalised(weights[r], normal[r])
+    found = np.zeros((winners.size, 2))
+    for cell in range(cells.size - 1):
+        s = first_sentence + cell % sentences
+        used = lists.used[lists.used_offsets[s] : lists.used_offsets[s + 1]]
+        exponent = normalised(lists.magnitudes[lists.used_offsets[s] : lists.used_offsets[s + 1]], magnitudes)
+        for column, row in ((0, cell // sentences + 1), (1, 0)):
+            bound = 0.0
+            for i in range(used.size):
+                bound += abs(normal[row, used[i]]) * magnitudes[i]
+            shift = GRID_BITS - math.frexp(bound)[1] - exponent
+            factor = math.ldexp(1.0, shift) if bound > 0.0 else 0.0
+            for i in range(cells[cell], cells[cell + 1]):
+                score = (_sum(lists, used, winners[i], normal[row]) * factor + ROUND) - ROUND
+                found[i, column] = math.ldexp(score, exponents[row] - shift)
+    return found
+
+
+@inlined
+def _sum(lists: ListFeatures, used: Int32s, hypothesis: int, weights: Floats) -> float:
+    """The weighted sum of a hypothesis's features, added up as sum_block does."""
+    total = 0.0
+    if lists.length == 0:
+        for i in range(lists.row_offsets[hypothesis], lists.row_offsets[hypothesis + 1]):
+            total = multiply_add_one(weights[lists.row_columns[i]], np.float64(lists.values[i]), total)
+        return total
+    for k in used:
+        total = multiply_add_one(weights[k], np.float64(lists.values[k * lists.length + hypothesis]), total)
+    return total
 
 
 @kernel
