@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hulltune import Corpus, Forest
+from hulltune import Corpus, Forest, envelopes
 from hulltune.data.copies import AT_ONCE
 from hulltune.data.features import DenseFeatures
 from hulltune.lines.compute import decode
@@ -54,17 +54,22 @@ def slow_surface(problem: Problem, line: Line) -> ErrorSurface:
 
 
 def assert_surfaces_agree(problem: Problem, origin: Any, directions: Any, intervals: Any, threads: int = 1) -> bool:
-    """Check that the fast kernel, where it is used, equals the general one; return whether it was used."""
+    """Check that the kernel of lists, where it is used, equals that of forests; return whether it was used."""
     origin, directions, intervals = np.array(origin), np.array(directions), np.array(intervals)
-    shard, weights = whole(problem), np.vstack([origin, directions])
-    fast = shard._list_lines(weights, intervals)
-    general = shard._envelopes(weights, intervals)
+    fast = whole(problem)._list_lines(np.vstack([origin, directions]), intervals)
+    general = envelopes(problem.corpus, origin, directions, interval=intervals, method="lanes")
     surfaces = problem.surfaces(origin, directions, intervals, workers=Workers(threads))
     for number, surface in enumerate(surfaces):
+        rows = general.offsets[number]
+        here = slice(rows[0], rows[-1])
+        lefts = general.lefts[here]
+        outputs = general.derivation_edges[here] + np.repeat(problem.corpus.sentence_edges[:-1], np.diff(rows)).astype(
+            np.int32
+        )
         if fast is not None:
-            np.testing.assert_array_equal(fast.lefts[number], general.lefts[number])
-            np.testing.assert_array_equal(fast.outputs[number], general.outputs[number])
-        slow = slow_surface(problem, Line(intervals[number, 0], general.lefts[number], general.outputs[number]))
+            np.testing.assert_array_equal(fast.lefts[number], lefts)
+            np.testing.assert_array_equal(fast.outputs[number], outputs)
+        slow = slow_surface(problem, Line(intervals[number, 0], lefts, outputs))
         np.testing.assert_array_equal(surface.breakpoints, slow.breakpoints)
         assert np.all(np.diff(surface.breakpoints) > 0)
         np.testing.assert_array_equal(surface.statistics, slow.statistics)
