@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from hulltune.cli import main
+from hulltune.cli.command import load
 from hulltune.cli.commands import COMMANDS
-from hulltune.cli.help import load
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -8,8 +8,8 @@ from typing import Any
 import click
 from sphinx.application import Sphinx
 
+from hulltune.cli.command import load, long_name
 from hulltune.cli.commands import COMMANDS
-from hulltune.cli.help import load, long_name
 
 PAGE = "reference/commands"
 MARK = "<!-- all commands -->"

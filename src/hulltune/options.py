@@ -284,8 +284,8 @@ class Reading:
     )
     negate: bool | Iterable[str] | None = option(
         None,
-        "Features of forests that are costs, so that their sign is changed: some by name, all (in Python True), "
-        "or none (False).",
+        "Features of forests that are costs, so that their sign is changed: some by name, or "
+        "all or none of them (in Python True or False).",
         "--negate NAME,…",
         DATA,
         unless="the convention of the format",
@@ -403,9 +403,7 @@ class Tuning(SearchOptions):
     also: Sequence[str | Metric] | None = option(
         None, "Other metrics to report.", "--also NAME,…", unless="the common text metrics"
     )
-    oracle: bool = option(
-        True, "Compute the oracle, which is the best score that any choice can reach.", "--oracle/--no-oracle"
-    )
+    oracle: bool = option(True, "Compute the oracle, which is the best score that any choice can reach.", "--no-oracle")
     tolerance: float | None = option(
         None,
         "Show for each weight the range in which the score is at most X worse.",
@@ -417,7 +415,7 @@ class Tuning(SearchOptions):
         None,
         "Where to write the questions of a metric that waits for answers; - is standard output.",
         "--questions FILE",
-        unless="questions.jsonl",
+        unless="questions.jsonl on the command line",
     )
     progress: ShowProgress | None = option(None, "A function that is called with the Progress of the search.")
 

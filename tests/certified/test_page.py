@@ -6,7 +6,7 @@ import dataclasses
 import re
 
 from hulltune import Certificate
-from hulltune.cli.help import load
+from hulltune.cli.command import load
 from tests.pages import Page, measured
 
 PAGE = Page("docs/certified.md")

@@ -104,14 +104,14 @@ def test_added_scores(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = len((data / "lists.moses").read_text(encoding="utf-8").splitlines())
     (data / "comet.txt").write_text("".join(f"{row % 7}\n" for row in range(rows)), encoding="utf-8")
     found = run_json(
-        capsys, "tune", "lists.moses", "--ref", "refs.txt", *QUICK, "--json", "--add", "comet.txt", "--name", "comet",
+        capsys, "tune", "lists.moses", "--ref", "refs.txt", *QUICK, "--json", "--add", "comet.txt", "comet",
         "--heldout", "lists.moses", "--heldout-ref", "refs.txt", "--heldout-add", "comet.txt",
     )  # fmt: skip
     assert list(found["weights"]) == ["f0", "f1", "f2", "comet"]
     assert found["heldout"]["score"] == found["score"]
-    code, _, err = run(capsys, "tune", "lists.moses", "--ref", "refs.txt", "--add", "comet.txt", "--quiet")
+    code, _, err = run(capsys, "tune", "lists.moses", "--ref", "refs.txt", "--quiet", "--add", "comet.txt")
     assert (code, err.count("\n")) == (2, 1)
-    assert "got 1 file and 0 names" in err
+    assert "option '--add' requires 2 arguments" in err
 
 
 def test_continuing_from_a_result(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,7 +39,10 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("tune good --ref", "option '--ref' requires an argument (see hulltune tune --help)"),
         ("tune good --ref refs --quite", "unknown option --quite; did you mean --quiet? (see hulltune tune --help)"),
         ("demo bash", "got unexpected extra argument (bash) (see hulltune demo --help)"),
-        ("loop --input good --ref refs --lattice --forest", "argument --forest: not allowed with argument --lattice"),
+        (
+            "surface good -r refs -w w.txt --feature x --sensitivity",
+            "argument --sensitivity: not allowed with argument",
+        ),
         ("tune good --ref refs --metric blue", "unknown metric 'blue'; did you mean 'bleu'?"),
         ("tune good --ref refs --seed x", "argument --seed: got 'x'; expected a whole number"),
         ("tune good --ref refs --fix lm", "argument --fix: got 'lm'; expected NAME=NUMBER"),
@@ -73,7 +76,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         ("score good --ref refs --weights empty", "empty: no weights in it"),
         ("rerank good --weights w.txt --as txt", "unknown output 'txt'; did you mean 'text'?"),
         ("rerank good --weights w.txt --best 0", "--best: got '0'; expected a whole number of at least 1"),
-        ("rerank good --weights w.txt --out no/x", "cannot be written"),
+        ("rerank good --weights w.txt --out no/x", "--out: no/x: there is no folder no"),
         (
             "surface good --ref refs --weights w.txt",
             "one of the arguments --feature --to --plane --sensitivity is required",

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import rich_click as click
 
-from hulltune import __version__
+from hulltune import (
+    Certified,
+    Constraints,
+    Jobs,
+    LineCma,
+    Looping,
+    Reading,
+    Reranker,
+    Tuning,
+    __version__,
+    read,
+    tune,
+    tune_loop,
+)
 from hulltune.cli import main, values
+from hulltune.cli.command import COMPLETE, load
 from hulltune.cli.commands import COMMANDS
-from hulltune.cli.help import COMPLETE, load
+from hulltune.cli.commands.loop import Decoding
 from hulltune.names import BUILTIN_FEATURES, POLICIES, SCALES, SEARCHES, SMOOTHINGS, WRITERS
+from hulltune.options import options_in
+from hulltune.tuning.strategies import STRATEGIES
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str, width: int = 80) -> str:
@@ -114,30 +133,65 @@ def test_help_names_the_choices(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert all(name in text for name in WRITERS)
 
 
+NO_FIELDS = {"lists", "ref", "heldout_ref", "heldout_add", "certify", "report", "out", "as_json", "quiet", "debug"}
+"""Options of the command line alone: files that Python has in memory, where answers go, and short forms."""
+ELSEWHERE = {
+    "tune": {"constraints", "dtype", "progress"},
+    "loop": {"on_error", "add", "features", "id_column", "text_column", "ref_column", "source_column", "ignore"}
+    | {"start", "store"},
+}
+"""Fields that a command has in another form, or lacks, as decoders write no tables."""
+
+
+def parameters(name: str) -> dict[str, click.Parameter]:
+    """The parameters of a command by the names of its arguments."""
+    return {param.name or "": param for param in load(name).params}
+
+
+@pytest.mark.parametrize(("name", "kinds"), [("tune", (Reading, Tuning)), ("loop", (Reading, Looping))])
+def test_fields_are_options(name: str, kinds: tuple[type, ...]) -> None:
+    params = parameters(name)
+    for kind in kinds:
+        defaults = {each.name: each.default for each in fields(kind)}
+        for field, told in options_in(kind).items():
+            if not told.flag or field in ELSEWHERE[name]:
+                continue
+            param = params[field]
+            assert isinstance(param, click.Option)
+            assert set(re.findall(r"(?<![\w-])--?[\w-]+", told.flag)) == set(param.opts), field
+            assert param.multiple or field == "folder" or param.default == defaults[field], field
+            assert told.help.removeprefix("Compute ") in (param.help or ""), field
+
+
+@pytest.mark.parametrize(("name", "kinds"), [("tune", (Reading, Tuning)), ("loop", (Reading, Looping, Decoding, Jobs))])
+def test_options_are_fields(name: str, kinds: tuple[type, ...]) -> None:
+    known = {each.name for kind in (*kinds, Constraints, *STRATEGIES.values()) for each in fields(kind)}
+    assert set(parameters(name)) - NO_FIELDS <= known | {"help"}
+
+
 @pytest.mark.parametrize("name", ["tune", "loop"])
-def test_defaults_are_those_of_the_library(name: str) -> None:
-    import inspect
-
-    import hulltune
-
-    arguments = (
-        ["lists"] if name == "tune" else ["--input", "dev.de", "--ref", "dev.en", "--decoder", "x", "--weights", "w"]
-    )
-    with load(name).make_context(name, arguments) as context:
-        given = {**context.params, "metric": context.params["metric"].name}
-    library = inspect.signature(getattr(hulltune, {"tune": "tune", "loop": "tune_loop"}[name])).parameters
-    for option in ("metric", "search", "seed", "threads"):
-        assert given[option] == library[option].default, option
-    for option in {"tune": ("folds", "replicates"), "loop": ("iterations",)}[name]:
-        assert given[option] == library[option].default, option
-    texts = {parameter.name: getattr(parameter, "help", "") for parameter in load(name).params}
+def test_defaults_of_a_search_are_those_of_the_library(name: str) -> None:
+    params = parameters(name)
+    with load(name).make_context(name, [], resilient_parsing=True) as context:
+        given = context.params
     for option in ("directions", "policy", "smoothing"):
         assert given[option] is None, "left to the strategy, which may not have it"
-        assert f"[default: {getattr(hulltune.LineCma(), option)}]" in texts[option], option
+        assert f"[default: {getattr(LineCma(), option)}]" in getattr(params[option], "help", ""), option
     assert given["restarts"] is None, "each strategy has its own"
-    assert given["scale"] == hulltune.Constraints().scale
+    assert params["scale"].default == Constraints().scale
     if name == "tune":
-        assert given["gap"] == hulltune.Certified().gap
+        assert params["gap"].default == Certified().gap
+
+
+@pytest.mark.parametrize("function", [read, tune, tune_loop, Reranker.__init__])
+def test_functions_tell_the_options_as_their_keywords(function: Callable[..., object]) -> None:
+    kind = {"read": Reading, "tune_loop": Looping}.get(function.__name__, Tuning)
+    found = {p.name: p.default for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
+    assert found == {each.name: each.default for each in fields(kind)}
+    if function is not Reranker.__init__:
+        assert all(f"- ``{name}``: " in (function.__doc__ or "") for name in found)
+    with pytest.raises(TypeError, match="unknown option 'threds'; did you mean 'threads'"):
+        function("data", threds=2) if function is not Reranker.__init__ else Reranker(threds=2)  # type: ignore[call-arg]
 
 
 def completions(shell: str, *words: str) -> list[str]:

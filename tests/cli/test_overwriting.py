@@ -24,7 +24,7 @@ CASES = {
                              "--out", "good.txt", *QUICK],
     "tune: held-out references": ["tune", "good", "-r", "refs", "--heldout", "good.txt", "--heldout-ref", "refs.txt",
                                   "--out", "refs.txt", *QUICK],
-    "tune: added scores": ["tune", "good", "-r", "refs", "--add", "m.txt", "--name", "z", "--out", "m.txt", *QUICK],
+    "tune: added scores": ["tune", "good", "-r", "refs", "--add", "m.txt", "z", "--out", "m.txt", *QUICK],
     "tune: the store": ["tune", "good", "-r", "refs.txt", "--store", "refs.txt", *QUICK],
     "tune: the questions": ["tune", "good", "-r", "refs.txt", "--questions", "refs.txt", *QUICK],
     "tune: scores of a metric": ["tune", "good", "-r", "refs", "--metric", "given:scores=s.tsv", "--store", "s.tsv"],

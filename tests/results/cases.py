@@ -249,9 +249,7 @@ def _list_formats() -> Iterator[Case]:
     yield _tune("table", "table.csv --metric wer --restarts 2")
     yield _tune("two files", f"lists.moses heldout.moses {ONE_REF} --restarts 1")
     yield _tune("built-in features", f"{LISTS} --features chars,rank,consensus,log_length --restarts 1")
-    yield _tune(
-        "added scores", f"{LISTS} --add lists.scores --name one --add lists.ranked-scores --name two --restarts 1"
-    )
+    yield _tune("added scores", f"{LISTS} --add lists.scores one --add lists.ranked-scores two --restarts 1")
     yield _case("skipped lines", "rerank lists.broken --on-error skip --weights lists.w")
     yield _case(
         "read many.moses",

@@ -19,8 +19,19 @@ import rich_click as click
 from click.exceptions import Exit
 
 from hulltune._version import __version__
-from hulltune.cli.answers import ARGUMENTS, BAD_INPUT, DONE, FAILED, INTERRUPTED, note
-from hulltune.cli.help import COMPLETE, DEBUG, SETTINGS, Commands, long_name
+from hulltune.cli.command import (
+    ARGUMENTS,
+    BAD_INPUT,
+    COMPLETE,
+    DEBUG,
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    SETTINGS,
+    Commands,
+    long_name,
+    note,
+)
 from hulltune.compiling import Listener, OnStandardError, told_of_compiling
 from hulltune.errors import InputError, Note
 from hulltune.interrupts import SIGNALS, Terminated, is_interrupt, terminable

@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -24,12 +25,34 @@ else:
 
 FILE = click.Path()
 """A file or folder to read. The reader checks whether it exists, with a better message than click's."""
-WRITTEN = click.Path()
-"""A file or folder to write, which must be none of those that the command reads."""
-
-
 METRIC_FILES = "hulltune.metric_files"
 """The key of a context for the files that options of metrics name, such as ``given:scores=FILE``."""
+
+
+class Written(click.Path):
+    """A file to write, or perhaps a folder. Its name is checked before a long run, whose result a slip would lose.
+
+    It has one of the ``suffixes``, if there are any. Whether it would take the place of an input is checked when all
+    options are known (``check_outputs``).
+    """
+
+    def __init__(self, *suffixes: str, folder: bool = False) -> None:
+        super().__init__()
+        self.suffixes, self.folder = suffixes, folder
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name, if a file can be written there."""
+        path, option = Path(value), param.opts[-1] if isinstance(param, click.Option) else "OUT"
+        if self.suffixes and path.suffix.lower() not in self.suffixes:
+            raise InputError(f"{option}: {value!r} has no known suffix; expected {', '.join(self.suffixes)}")
+        if not self.folder and path.is_dir():
+            raise InputError(f"{option}: {value}: is a folder; expected the name of a file")
+        parent = path.absolute().parent
+        if not parent.is_dir():
+            raise InputError(f"{option}: {value}: there is no folder {path.parent}")
+        if not os.access(path if path.exists() else parent, os.W_OK):
+            raise InputError(f"{option}: {value}: cannot be written (permission denied); name another place")
+        return value
 
 
 class OneOf(ValueType):
@@ -40,7 +63,7 @@ class OneOf(ValueType):
     def __init__(self, kind: str, names: Iterable[str]) -> None:
         self.kind, self.names = kind, tuple(names)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The name, if it is known."""
         if value not in self.names:
             raise unknown_name(self.kind, value, self.names)
@@ -64,18 +87,19 @@ class SomeOf(OneOf):
         return [CompletionItem(f"{before}{comma}{name}") for name in self.names if name.startswith(last)]
 
 
-class NameOrFile(ValueType):
+class NameOrFile(OneOf):
     """One of several names, or a file."""
 
-    name = "name"
+    def __init__(self, *names: str) -> None:
+        super().__init__("name", names)
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self.names = tuple(names)
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name as it is: whoever reads the file says whether it exists."""
+        return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The names that begin with the text so far, and files."""
-        known = [CompletionItem(name) for name in self.names if name.startswith(incomplete)]
-        return [CompletionItem(incomplete, type="file"), *known]
+        return [CompletionItem(incomplete, type="file"), *super().shell_complete(ctx, param, incomplete)]
 
 
 class Names(ValueType):
@@ -83,11 +107,23 @@ class Names(ValueType):
 
     name = "names"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The names in their order, without blanks around them."""
         if not isinstance(value, str):
             return list(value)
         return [name.strip() for name in value.split(",") if name.strip()]
+
+
+class Costs(Names):
+    """Features whose sign is changed: "all" (True), "none" (False), or some by name."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The option ``negate`` of Reading."""
+        return value == "all" if value in ("all", "none") else super().convert(value, param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The words "all" and "none"; the names of features are not known before reading."""
+        return OneOf("word", ("all", "none")).shell_complete(ctx, param, incomplete)
 
 
 class MetricType(OneOf):
@@ -146,37 +182,22 @@ class NamedSign(ValueType):
 
 
 class Number(ValueType):
-    """A number; with ``least``, a finite one of at least that."""
+    """A number, or a word if there is one; with ``least``, a finite number of at least that."""
 
     name = "number"
 
-    def __init__(self, least: float | None = None) -> None:
-        self.least = least
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number."""
-        number = _number(value)
-        if math.isnan(number) or (self.least is not None and not self.least <= number < math.inf):
-            bound = "" if self.least is None else f" of at least {self.least:g}"
-            self.fail(f"got {value!r}; expected a number{bound}", param, ctx)
-        return number
-
-
-class NumberOr(ValueType):
-    """A finite number of at least ``least``, or one word."""
-
-    name = "number or word"
-
-    def __init__(self, word: str, least: float) -> None:
-        self.word, self.least = word, least
+    def __init__(self, least: float | None = None, word: str | None = None) -> None:
+        self.least, self.word = least, word
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
         """The number or the word."""
-        if value == self.word:
-            return self.word
+        if value is not None and value == self.word:
+            return str(value)
         number = _number(value)
-        if not self.least <= number < math.inf:
-            self.fail(f"got {value!r}; expected a number of at least {self.least:g}, or {self.word}", param, ctx)
+        if math.isnan(number) or (self.least is not None and not self.least <= number < math.inf):
+            bound = "" if self.least is None else f" of at least {self.least:g}"
+            word = "" if self.word is None else f", or {self.word}"
+            self.fail(f"got {value!r}; expected a number{bound}{word}", param, ctx)
         return number
 
 
@@ -185,8 +206,8 @@ class WholeNumber(ValueType):
 
     name = "whole number"
 
-    def __init__(self, least: int = 0, most: int = 2**63 - 1) -> None:
-        self.least, self.most = least, most
+    def __init__(self, least: int = 0, most: float = math.inf) -> None:
+        self.least, self.most = least, min(most, 2**63 - 1)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number."""
@@ -215,18 +236,6 @@ class Zero(ValueType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The only value, 0."""
         return [CompletionItem("0")]
-
-
-class Costs(Names):
-    """Features whose sign is changed: "all" (True), "none" (False), or some by name."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The argument ``negate`` of the readers of forests."""
-        return value == "all" if value in ("all", "none") else super().convert(value, param, ctx)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """The words "all" and "none"; the names of features are not known before reading."""
-        return [CompletionItem(word) for word in ("all", "none") if word.startswith(incomplete)]
 
 
 NAMES = Names()

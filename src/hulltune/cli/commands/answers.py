@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 
-from hulltune.cli.answers import DONE, note
-from hulltune.cli.help import command
-from hulltune.cli.options import ANSWER, DATA, argument, json_option, option, quiet_option
-from hulltune.cli.values import FILE, WRITTEN
+from hulltune.cli.command import DONE, command, note
+from hulltune.cli.options import Answer, answer_options, argument, option
+from hulltune.cli.values import FILE, Written
+from hulltune.options import ANSWER, DATA
 from hulltune.wording import counted
 
 EXAMPLES = """\
@@ -26,10 +26,9 @@ hulltune answers questions.jsonl --store ratings.sqlite"""
     required=True,
     type=FILE,
 )
-@option(ANSWER, "--store FILE", "The store of the run that asked.", required=True, type=WRITTEN)
-@json_option
-@quiet_option("Do not say what was imported.")
-def answers(files: tuple[str, ...], store: str, as_json: bool, quiet: bool) -> int:
+@option(ANSWER, "--store FILE", "The store of the run that asked.", required=True, type=Written())
+@answer_options(quiet="Do not say what was imported.")
+def answers(files: tuple[str, ...], store: str, answer: Answer) -> int:
     """Import the answers to the questions of a metric that waits for them."""
     import os
 
@@ -42,9 +41,9 @@ def answers(files: tuple[str, ...], store: str, as_json: bool, quiet: bool) -> i
         found = [import_answers(kept, file) for file in files]
         still_asked = len(kept.questions())
     answered, open_ones = sum(each.answered for each in found), sum(each.still_open for each in found)
-    if as_json:
+    if answer.as_json:
         print(json.dumps({"answered": answered, "open": open_ones, "open_in_store": still_asked}))
-    elif not quiet:
+    elif not answer.quiet:
         names = " ".join(map(shlex.quote, files))
         left = f"; {counted(open_ones, 'question')} of {names} without one" if open_ones else ""
         note(f"{counted(answered, 'answer')} imported into {store}{left}; now run the command that asked again")

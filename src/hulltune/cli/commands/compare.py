@@ -9,25 +9,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hulltune.cli.answers import ANSWERS, DONE, QUESTIONS, note, write_lines
-from hulltune.cli.help import command
+from hulltune.cli.command import DONE, command, note
+from hulltune.cli.files import ANSWERS, QUESTIONS, read, read_references, weights_for, with_references, write_lines
 from hulltune.cli.options import (
-    ANSWER,
-    WEIGHTS,
-    DataOptions,
+    Answer,
+    Data,
+    answer_options,
     argument,
     data_options,
+    field_option,
     is_given,
-    json_option,
     not_together,
     option,
-    out_option,
-    quiet_option,
 )
-from hulltune.cli.reading import read, read_references, weights_for, with_references
-from hulltune.cli.values import COUNT, WRITTEN, NameOrFile, OneOf
-from hulltune.errors import InputError
+from hulltune.cli.values import COUNT, NameOrFile, OneOf
 from hulltune.names import CHANGE_ORDERS
+from hulltune.options import ANSWER, WEIGHTS, Tuning
 
 if TYPE_CHECKING:
     from hulltune.data.dataset import Dataset
@@ -40,7 +37,7 @@ hulltune compare baseline w.json test.nbest -r test.txt -m wer --sort worst
 hulltune compare baseline w.json lattices/ -r test.txt -m wer -o c.tsv"""
 BASELINE = "baseline"
 SUFFIXES = (".json", ".tsv", ".txt")
-_WEIGHTS = NameOrFile((BASELINE,))
+_WEIGHTS = NameOrFile(BASELINE)
 
 
 @command(group="use weights", examples=EXAMPLES)
@@ -64,63 +61,43 @@ _WEIGHTS = NameOrFile((BASELINE,))
 @option(
     ANSWER, "--most N", "The number of sentences to show. JSON, TSV and files have all of them.", type=COUNT, default=20
 )
-@json_option
 @option(ANSWER, "--tsv", "Print a table with a line for each sentence whose pick changed.", name="as_tsv")
-@out_option(
-    "Write all changes to FILE.json, FILE.tsv or, as they are shown, to FILE.txt. Can be repeated.", multiple=True
+@field_option(Tuning, "store")
+@answer_options(
+    "Write all changes to FILE.json, FILE.tsv or, as they are shown, to FILE.txt.", *SUFFIXES, multiple=True
 )
-@option(
-    ANSWER,
-    "--store FILE",
-    "Use the statistics of earlier runs in this SQLite file, and keep new ones there.",
-    type=WRITTEN,
-)
-@quiet_option("Do not say that kernels are being compiled.")
 def compare(
-    old: str,
-    new: str,
-    data: DataOptions,
-    ref: tuple[str, ...],
-    metric: Metric,
-    sort: str,
-    most: int,
-    as_json: bool,
-    as_tsv: bool,
-    out: tuple[str, ...],
-    store: str | None,
-    quiet: bool,
+    old: str, new: str, data: Data, sort: str, most: int, as_tsv: bool, store: str | None, answer: Answer
 ) -> int:
     """Compare what two sets of weights pick.
 
     The answer lists the sentences whose picks differ, with both texts and their differences, what each change does to
     the metric, and the features that decided it. References are needed only for the metric.
     """
-    not_together(("--json", as_json), ("--tsv", as_tsv))
-    for name in out:
-        if Path(name).suffix not in SUFFIXES:
-            raise InputError(f"--out: {name!r} has no known suffix; expected {', '.join(SUFFIXES)}")
+    not_together(("--json", answer.as_json), ("--tsv", as_tsv))
+    metric, reading = data.metric, data.reading
     if metric.waits and store is None:
         store = ANSWERS
     from hulltune.tuning.comparison import compare as compare_weights
 
-    references = read_references(ref)
-    dataset = read(data, quiet=quiet)
+    references = read_references(data.ref)
+    dataset = read(data, quiet=answer.quiet)
     judged: Metric | None = None
     has_some = references is not None or dataset.references is not None
     if not has_some and metric.needs_references and not is_given("metric"):
         note("no references: picks are compared without a metric; --ref gives some")
     else:
         judged, dataset = metric, with_references(dataset, references, metric)
-    sides = [_weights(dataset, name, data.missing) for name in (old, new)]
+    sides = [_weights(dataset, name, reading.missing) for name in (old, new)]
     questions = QUESTIONS if metric.waits else None
     found = compare_weights(
-        dataset, sides[0], sides[1], metric=judged, threads=data.threads, store=store, questions=questions
+        dataset, sides[0], sides[1], metric=judged, threads=reading.threads, store=store, questions=questions
     )
     found = replace(found.sorted(sort), old=old, new=new)
-    for name in out:
+    for name in answer.out:
         write_lines([_written(found, Path(name).suffix)], name)
-    if as_json or as_tsv:
-        print(_written(found, ".json" if as_json else ".tsv"))
+    if answer.as_json or as_tsv:
+        print(_written(found, ".json" if answer.as_json else ".tsv"))
     else:
         print(found.summary(most=most, colour=_colours()))
     return DONE

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from hulltune.cli.answers import DONE, note
-from hulltune.cli.help import command
-from hulltune.cli.options import ANSWER, DATA, DataOptions, argument, data_options, option, quiet_option, weights_option
-from hulltune.cli.reading import read, weights_for
-from hulltune.cli.values import WRITTEN, Number, OneOf
+from hulltune.cli.command import DONE, command, note
+from hulltune.cli.files import read, weights_for
+from hulltune.cli.options import Answer, Data, answer_options, argument, data_options, option, weights_option
+from hulltune.cli.values import Number, OneOf, Written
 from hulltune.errors import InputError
 from hulltune.names import WRITERS
+from hulltune.options import ANSWER, DATA
 from hulltune.wording import counted
 
 EXAMPLES = """\
@@ -21,7 +21,9 @@ hulltune convert lattices/ small.hull --beam 20 --weights w.json"""
 
 @command(group="work with lists and forests", examples=EXAMPLES)
 @data_options("LISTS…")
-@argument(DATA, "out", "OUT", "The file to write, or a folder for files of slf or openfst-text.", type=WRITTEN)
+@argument(
+    DATA, "out", "OUT", "The file to write, or a folder for files of slf or openfst-text.", type=Written(folder=True)
+)
 @option(
     ANSWER,
     "--to FORMAT",
@@ -31,15 +33,15 @@ hulltune convert lattices/ small.hull --beam 20 --weights w.json"""
 @option(ANSWER, "--beam B", "Keep only edges that are part of a derivation within B of the best.", type=Number())
 @option(ANSWER, "--density D", "Keep at most D edges for each word of the best output.", type=Number())
 @weights_option(ANSWER, "The weights by which --beam and --density find the best.", required=False)
-@quiet_option("Do not say what was written.")
+@answer_options(quiet="Do not say what was written.", json=False)
 def convert(
-    data: DataOptions,
+    data: Data,
     out: str,
     to: str | None,
     beam: float | None,
     density: float | None,
     weights: str | None,
-    quiet: bool,
+    answer: Answer,
 ) -> int:
     """Write lists or forests in another format, or make forests smaller.
 
@@ -51,16 +53,16 @@ def convert(
     prunes = beam is not None or density is not None
     if prunes != (weights is not None):
         raise InputError("--beam, --density, --weights: pruning needs weights, and weights are only for pruning")
-    given = read(data, quiet=quiet)
+    given = read(data, quiet=answer.quiet)
     if weights is not None:
         from hulltune.tuning.extraction import prune_forests
 
-        found = weights_for(given, weights, missing=data.missing)
-        given, pruning = prune_forests(given, found, beam=beam, density=density, threads=data.threads)
-        if not quiet:
+        found = weights_for(given, weights, missing=data.reading.missing)
+        given, pruning = prune_forests(given, found, beam=beam, density=density, threads=data.reading.threads)
+        if not answer.quiet:
             note(str(pruning))
     write(given, out, name)
-    if not quiet:
+    if not answer.quiet:
         size = f", {os.path.getsize(out):,} bytes" if os.path.isfile(out) else ""
         note(f"{out}: {counted(len(given), 'sentence')}, as {name}{size}")
     return DONE

@@ -5,9 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from hulltune.cli.answers import DONE, INTERRUPTED
-from hulltune.cli.help import command
-from hulltune.cli.options import option, quiet_option
+from hulltune.cli.command import DONE, INTERRUPTED, command
+from hulltune.cli.options import Answer, answer_options, option
 from hulltune.cli.progress import shown_progress
 from hulltune.cli.values import COUNT
 from hulltune.errors import InputError
@@ -24,8 +23,8 @@ TASK = "task"
 @option(TASK, "--sentences N", "The number of sentences to tune on. As many are held out.", type=COUNT, default=120)
 @option(TASK, "--candidates N", "The number of candidates of each sentence.", type=COUNT, default=40)
 @option(TASK, "-s, --seed N", "The seed of the lists and of the search.", type=COUNT, default=1)
-@quiet_option()
-def demo(out: str, sentences: int, candidates: int, seed: int, quiet: bool) -> int:
+@answer_options(quiet="Do not show progress.", json=False)
+def demo(out: str, sentences: int, candidates: int, seed: int, answer: Answer) -> int:
     """Tune made-up lists whose best weights are known, and draw the surface."""
     folder = Path(out)
     try:
@@ -41,7 +40,7 @@ def demo(out: str, sentences: int, candidates: int, seed: int, quiet: bool) -> i
     unseen = simulated_task(sentences=sentences, candidates=candidates, seed=seed + 1)
     lists, weights, picture = (folder / f"demo.{end}" for end in ("jsonl", "weights.json", "surface.png"))
     write_jsonl(task.lists, lists)
-    with shown_progress(quiet=quiet) as progress:
+    with shown_progress(quiet=answer.quiet) as progress:
         result = tune(task.lists, metric="wer", seed=seed, heldout=unseen.lists, also=(), progress=progress)
     result.save(weights)
     print(result.summary())

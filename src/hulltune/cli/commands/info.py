@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hulltune.cli.answers import DONE
-from hulltune.cli.help import command
-from hulltune.cli.options import ANSWER, DataOptions, data_options, json_option, option
-from hulltune.cli.reading import read, read_references, with_references
+from hulltune.cli.command import DONE, command
+from hulltune.cli.files import read, read_references, with_references
+from hulltune.cli.options import Data, data_options, option
 from hulltune.errors import InputError
+from hulltune.options import ANSWER
 from hulltune.wording import counted, listed, score_text
 
 if TYPE_CHECKING:
@@ -29,16 +29,16 @@ MOST_FEATURES = 100
 @command(group="work with lists and forests", examples=EXAMPLES)
 @data_options(judged=True)
 @option(ANSWER, "--check", "Packed files: first check that every byte is as it was written.")
-@json_option
-def info(data: DataOptions, ref: tuple[str, ...], metric: Metric, check: bool, as_json: bool) -> int:
+@option(ANSWER, "--json", "Print the answer as one JSON object.", name="as_json")
+def info(data: Data, check: bool, as_json: bool) -> int:
     """Describe lists or forests: their sizes, features and scores."""
     if check:
         _check_packed(data.lists)
-    lists = read(data)
-    lists = lists.with_qualities(metric.reads)
+    metric = data.metric
+    lists = read(data).with_qualities(metric.reads)
     found = describe(lists) if lists.is_lists else describe_forests(lists)
-    if ref or lists.references is not None or not (metric.needs_references or metric.waits):
-        found["scores"] = _scores(lists, ref, metric)
+    if data.ref or lists.references is not None or not (metric.needs_references or metric.waits):
+        found["scores"] = _scores(lists, data.ref, metric)
     lines = _lines if lists.is_lists else _forest_lines
     print(json.dumps(found, ensure_ascii=False) if as_json else "\n".join(lines(found)))
     return DONE

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from hulltune.cli.answers import DONE, note, write_lines
-from hulltune.cli.help import command
-from hulltune.cli.options import (
-    ANSWER,
-    DataOptions,
-    data_options,
-    option,
-    out_option,
-    quiet_option,
-    weights_option,
-)
-from hulltune.cli.reading import read, weights_for
+from dataclasses import dataclass
+
+from hulltune.cli.command import DONE, command, note
+from hulltune.cli.files import read, weights_for, write_lines
+from hulltune.cli.options import Answer, Data, answer_options, data_options, gathered, option, weights_option
 from hulltune.cli.values import COUNT, DERIVATIONS, Number, OneOf
 from hulltune.errors import InputError
 from hulltune.names import RANKED_FORMATS
+from hulltune.options import ANSWER
 from hulltune.wording import counted, listed
 
 EXAMPLES = """\
@@ -26,24 +20,39 @@ WHICH = "which derivations"
 BEST = 100
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """How many random derivations are drawn, and how."""
+
+    sample: int | None
+    temperature: float | None
+    seed: int | None
+
+
 @command(group="work with lists and forests", examples=EXAMPLES)
 @data_options("FORESTS…")
 @weights_option(WHICH)
 @option(WHICH, "-k, --k K", f"Write the K best derivations of each sentence. [default: {BEST}]", type=DERIVATIONS)
 @option(WHICH, "--distinct", "Write each output only once, with its best derivation.")
-@option(
-    WHICH,
-    "--sample N",
-    "Write N random derivations instead, drawn in proportion to exp(score / T).",
-    type=DERIVATIONS,
+@gathered(
+    "drawn",
+    Drawn,
+    {
+        "sample": option(
+            WHICH,
+            "--sample N",
+            "Write N random derivations instead, drawn in proportion to exp(score / T).",
+            type=DERIVATIONS,
+        ),
+        "temperature": option(
+            WHICH,
+            "--temperature T",
+            "The T of --sample. A larger T gives worse derivations a better chance. [default: 1]",
+            type=Number(),
+        ),
+        "seed": option(WHICH, "-s, --seed N", "The seed of --sample. [default: 1]", type=COUNT),
+    },
 )
-@option(
-    WHICH,
-    "--temperature T",
-    "The T of --sample. A larger T gives worse derivations a better chance. [default: 1]",
-    type=Number(),
-)
-@option(WHICH, "-s, --seed N", "The seed of --sample. [default: 1]", type=COUNT)
 @option(
     ANSWER,
     "--as FORMAT",
@@ -53,25 +62,14 @@ BEST = 100
     type=OneOf("output", RANKED_FORMATS),
     default="moses",
 )
-@out_option("The file to write. [default: standard output]")
-@quiet_option("Do not say that kernels are being compiled.")
-def kbest(
-    data: DataOptions,
-    weights: str,
-    k: int | None,
-    distinct: bool,
-    sample: int | None,
-    temperature: float | None,
-    seed: int | None,
-    output: str,
-    out: str | None,
-    quiet: bool,
-) -> int:
+@answer_options("The file to write. [default: standard output]", json=False)
+def kbest(data: Data, weights: str, k: int | None, distinct: bool, drawn: Drawn, output: str, answer: Answer) -> int:
     """Write the best derivations of forests, or random ones."""
+    sample = drawn.sample
     if sample is not None and k is not None:
         raise InputError("--k, --sample: give one of them, for the best derivations or for random ones")
-    for name, given in (("temperature", temperature), ("seed", seed)):
-        if given is not None and sample is None:
+    for name in ("temperature", "seed"):
+        if getattr(drawn, name) is not None and sample is None:
             raise InputError(f"--{name}: only for random derivations; give --sample, too")
     if output == "text" and (k or sample or BEST) > 1:
         raise InputError(
@@ -80,21 +78,21 @@ def kbest(
     from hulltune import lines
     from hulltune.tuning.extraction import derivation_lines
 
-    dataset = read(data, quiet=quiet)
-    found_weights = weights_for(dataset, weights, missing=data.missing)
+    dataset = read(data, quiet=answer.quiet)
+    found_weights = weights_for(dataset, weights, missing=data.reading.missing)
     if sample is not None:
         found = lines.sample(
             dataset.corpus,
             found_weights,
             sample,
-            temperature=1.0 if temperature is None else temperature,
-            seed=1 if seed is None else seed,
-            threads=data.threads,
+            temperature=1.0 if drawn.temperature is None else drawn.temperature,
+            seed=1 if drawn.seed is None else drawn.seed,
+            threads=data.reading.threads,
         )
     else:
-        found = lines.kbest(dataset.corpus, found_weights, k or BEST, distinct=distinct, threads=data.threads)
+        found = lines.kbest(dataset.corpus, found_weights, k or BEST, distinct=distinct, threads=data.reading.threads)
     texts = derivation_lines(dataset.ids, found, output, unique=distinct and sample is not None)
-    write_lines((line for line, _ in texts), out)
+    write_lines((line for line, _ in texts), answer.out)
     incomplete = [str(name) for name, whole in zip(dataset.ids, found.complete.tolist(), strict=True) if not whole]
     if incomplete:
         sentences = counted(len(incomplete), "sentence")

@@ -7,52 +7,37 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hulltune.cli.answers import (
-    DONE,
-    FAILED,
-    INTERRUPTED,
-    checked_outputs,
-    give_result,
-    note,
-)
-from hulltune.cli.help import command
+from hulltune.cli.command import DONE, FAILED, INTERRUPTED, command, note
+from hulltune.cli.files import give_result, read_references
 from hulltune.cli.options import (
-    ANSWER,
-    SEARCH,
-    WEIGHTS,
-    ConstraintOptions,
-    ReadingOptions,
-    SearchOptions,
+    Answer,
     constraint_options,
-    constraints_of,
+    field_option,
+    field_options,
     gathered,
-    json_option,
-    metric_option,
     option,
-    quiet_option,
     reading_options,
     reference_option,
-    regularise_option,
-    results_option,
+    result_options,
     search_options,
-    strategy_of,
     weights_option,
 )
 from hulltune.cli.progress import shown_loop
-from hulltune.cli.reading import read_references, reading_of
-from hulltune.cli.values import DERIVATIONS, RUNS, Number, OneOf, WholeNumber
+from hulltune.cli.values import DERIVATIONS, Number, OneOf, WholeNumber
 from hulltune.defaults import MOST_RUNS, MOST_THREADS
 from hulltune.errors import InputError
 from hulltune.interrupts import uninterrupted
 from hulltune.names import WEIGHT_FORMATS
+from hulltune.options import ANSWER, WEIGHTS, Looping, Reading
 from hulltune.wording import counted
 
 if TYPE_CHECKING:
     from hulltune.data.dataset import References
-    from hulltune.loop import CommandDecoder, LoopProgress, WeightsFormat
-    from hulltune.metrics import Metric
+    from hulltune.loop import CommandDecoder, Jobs, LoopProgress, LoopResult
+    from hulltune.search.constraints import Constraints
+    from hulltune.search.strategy import Strategy
 
 EXAMPLES = """\
 hulltune loop --decoder 'decode {weights} {output}' --input dev.de --ref dev.en --weights start.json
@@ -62,18 +47,11 @@ DECODER = "decoder"
 
 
 @dataclass(frozen=True)
-class JobOptions:
-    """The decoders that share the input."""
+class Decoding:
+    """What is decoded, and the command that decodes."""
 
-    jobs: int
-    pieces: int | None
-    retries: int
-
-
-@dataclass(frozen=True)
-class DecoderOptions:
-    """The decoder, its call, and its first weights."""
-
+    source: str
+    ref: tuple[str, ...]
     decoder: str
     shell: bool
     timeout: float | None
@@ -81,130 +59,137 @@ class DecoderOptions:
     weights: str
     weights_format: str
     weights_template: str | None
+    heldout: str | None
+    heldout_ref: tuple[str, ...]
+
+    def of(self, source: str) -> CommandDecoder:
+        """The decoder of some input."""
+        from hulltune.loop import CommandDecoder, WeightsFormat
+
+        template = self.weights_template
+        return CommandDecoder(
+            self.decoder,
+            input=source,
+            nbest=self.nbest,
+            shell=self.shell,
+            timeout=self.timeout,
+            weights_format=WeightsFormat(self.weights_format)
+            if template is None
+            else WeightsFormat.from_template(template),
+        )
+
+
+def _jobs(jobs: int, pieces: int | None, retries: int) -> Jobs:
+    from hulltune.loop import Jobs
+
+    return Jobs(jobs, pieces, retries)
 
 
 @command(group="tune weights", examples=EXAMPLES)
-@option(
-    DECODER,
-    "-i, --input FILE",
-    "The sentences to decode, one per line, or whatever the decoder reads.",
-    name="source",
-    required=True,
-)
-@reference_option(DECODER, required=True)
-@metric_option(DECODER)
 @gathered(
-    "how",
-    DecoderOptions,
-    option(
-        DECODER,
-        "--decoder COMMAND",
-        "The command that decodes. {weights} in it stands for the file of weights; {input}, {output}, {nbest}, "
-        "{iteration} and {job} can be used, too.",
-        required=True,
-    ),
-    option(DECODER, "--shell", "Run the command in a shell, which allows pipes."),
-    option(DECODER, "--timeout S", "Stop the command if it runs longer than S seconds.", type=Number()),
-    option(
-        DECODER,
-        "-n, --nbest K",
-        "The number of outputs for each sentence: {nbest} in the command.",
-        type=DERIVATIONS,
-        default=100,
-    ),
-    weights_option(help_text="The weights to start with."),
-    option(
-        WEIGHTS,
-        "--weights-format NAME",
-        f"The format of the file of weights: {', '.join(WEIGHT_FORMATS[:-1])} or {WEIGHT_FORMATS[-1]}.",
-        type=OneOf("format of weights", WEIGHT_FORMATS),
-        default="json",
-    ),
-    option(
-        WEIGHTS,
-        "--weights-template FILE",
-        "Write the weights into a copy of this file, in which {lm} stands for the weight of lm.",
-    ),
+    "decoding",
+    Decoding,
+    {
+        "source": option(
+            DECODER,
+            "-i, --input FILE",
+            "The sentences to decode, one per line, or whatever the decoder reads.",
+            name="source",
+            required=True,
+        ),
+        "ref": reference_option(DECODER, required=True),
+        "decoder": option(
+            DECODER,
+            "--decoder COMMAND",
+            "The command that decodes. {weights} in it stands for the file of weights; {input}, {output}, {nbest}, "
+            "{iteration} and {job} can be used, too.",
+            required=True,
+        ),
+        "shell": option(DECODER, "--shell", "Run the command in a shell, which allows pipes."),
+        "timeout": option(DECODER, "--timeout S", "Stop the command if it runs longer than S seconds.", type=Number()),
+        "nbest": option(
+            DECODER,
+            "-n, --nbest K",
+            "The number of outputs for each sentence: {nbest} in the command.",
+            type=DERIVATIONS,
+            default=100,
+        ),
+        "weights": weights_option(help_text="The weights to start with."),
+        "weights_format": option(
+            WEIGHTS,
+            "--weights-format NAME",
+            f"The format of the file of weights: {', '.join(WEIGHT_FORMATS[:-1])} or {WEIGHT_FORMATS[-1]}.",
+            type=OneOf("format of weights", WEIGHT_FORMATS),
+            default="json",
+        ),
+        "weights_template": option(
+            WEIGHTS,
+            "--weights-template FILE",
+            "Write the weights into a copy of this file, in which {lm} stands for the weight of lm.",
+        ),
+        "heldout": option(
+            ANSWER, "--heldout FILE", "Sentences to decode with the first and the best weights, but not to tune on."
+        ),
+        "heldout_ref": option(ANSWER, "--heldout-ref FILE", "The references of --heldout.", multiple=True),
+    },
 )
 @gathered(
-    "several",
-    JobOptions,
-    option(
-        DECODER,
-        "--jobs N",
-        "Cut the input into pieces, and run N decoders at once. The result does not depend on N.",
-        type=WholeNumber(1, MOST_THREADS),
-        default=1,
-    ),
-    option(
-        DECODER,
-        "--pieces P",
-        "The number of pieces, each of which starts the decoder once. [default: as many as jobs]",
-        type=WholeNumber(1),
-    ),
-    option(
-        DECODER,
-        "--retries R",
-        "Decode a piece that failed up to R more times.",
-        type=WholeNumber(0, MOST_RUNS),
-        default=0,
-    ),
+    "jobs",
+    _jobs,
+    {
+        "jobs": field_option(Looping, "jobs", group=DECODER, type=WholeNumber(1, MOST_THREADS)),
+        "pieces": option(
+            DECODER,
+            "--pieces P",
+            "The number of pieces, each of which starts the decoder once. [default: as many as jobs]",
+            type=WholeNumber(1),
+        ),
+        "retries": option(
+            DECODER,
+            "--retries R",
+            "Decode a piece that failed up to R more times.",
+            type=WholeNumber(0, MOST_RUNS),
+            default=0,
+        ),
+    },
 )
 @reading_options(DECODER)
 @constraint_options
-@option(SEARCH, "--iterations N", "Decode and tune at most N times.", type=RUNS, default=10)
-@option(SEARCH, "--gain G", "Stop when tuning gains no more than G.", type=Number(), default=0)
-@search_options
-@regularise_option("Stay near the weights of the last decoding")
-@option(
-    ANSWER,
-    "--run FOLDER",
-    "The folder for all outputs. To continue an interrupted run, give the same command again.",
-    name="folder",
-    default="loop",
+@search_options()
+@gathered(
+    "looping",
+    dict,
+    {
+        "metric": field_option(Looping, "metric", group=DECODER),
+        **field_options(Looping, "iterations", "least_gain", "seed", "regularise"),
+        "folder": field_option(Looping, "folder", default="loop"),
+    },
 )
-@option(ANSWER, "--heldout FILE", "Sentences to decode with the first and the best weights, but not to tune on.")
-@option(ANSWER, "--heldout-ref FILE", "The references of --heldout. Can be repeated.", multiple=True)
-@results_option
-@json_option
-@quiet_option()
+@result_options()
 def loop(
-    source: str,
-    ref: tuple[str, ...],
-    metric: Metric,
-    how: DecoderOptions,
-    several: JobOptions,
-    reading: ReadingOptions,
-    constraints: ConstraintOptions,
-    regularise: float | str | None,
-    iterations: int,
-    gain: float,
-    search: SearchOptions,
-    folder: str,
-    heldout: str | None,
-    heldout_ref: tuple[str, ...],
-    out: tuple[str, ...],
-    as_json: bool,
-    quiet: bool,
+    decoding: Decoding,
+    jobs: Jobs,
+    reading: Reading,
+    constraints: Constraints,
+    search: Strategy,
+    looping: dict[str, Any],
+    answer: Answer,
 ) -> int:
     """Tune a decoder in the loop: decode, merge, tune, and decode again."""
-    outputs = checked_outputs(out)
-    _check_apart(outputs, folder)
-    if bool(heldout) != bool(heldout_ref):
+    folder = looping["folder"]
+    _check_apart(answer.out, folder)
+    if bool(decoding.heldout) != bool(decoding.heldout_ref):
         raise InputError("--heldout, --heldout-ref: give both or none of them")
     # Everything is read once: it may come from a pipe.
-    references, unseen_references = read_references(ref), read_references(heldout_ref)
-    _check_lines("--input", source, "--ref", references)
-    if heldout:
-        _check_lines("--heldout", heldout, "--heldout-ref", unseen_references)
-    from hulltune.loop import DecoderError, Jobs, tune_loop
+    references, unseen_references = read_references(decoding.ref), read_references(decoding.heldout_ref)
+    _check_lines("--input", decoding.source, "--ref", references)
+    if decoding.heldout:
+        _check_lines("--heldout", decoding.heldout, "--heldout-ref", unseen_references)
+    from hulltune.loop import DecoderError, tune_loop
 
     worked = False
-    weights_format = _weights_format(how)
-    decoder = _decoder(how, source, weights_format)
-    unseen = None if heldout is None else _decoder(how, heldout, weights_format)
     try:
-        with shown_loop(quiet=quiet) as show:
+        with shown_loop(quiet=answer.quiet) as show:
 
             def progress(step: LoopProgress) -> None:
                 nonlocal worked
@@ -213,73 +198,51 @@ def loop(
                     show(step)
 
             result = tune_loop(
-                decoder,
+                decoding.of(decoding.source),
                 references,
-                start=how.weights,
-                metric=metric,
-                iterations=iterations,
-                least_gain=gain,
-                folder=folder,
-                heldout=unseen,
+                start=decoding.weights,
+                heldout=None if decoding.heldout is None else decoding.of(decoding.heldout),
                 heldout_references=unseen_references,
-                jobs=Jobs(several.jobs, several.pieces, several.retries),
-                reading=reading_of(reading),
-                settings={"input": _digest(source)},
+                jobs=jobs,
+                reading=reading,
+                settings={"input": _digest(decoding.source)},
                 progress=progress,
-                search=strategy_of(search),
-                constraints=constraints_of(constraints),
-                regularise=regularise,
-                seed=search.seed,
+                search=search,
+                constraints=constraints,
                 threads=reading.threads,
+                **looping,
             )
     except DecoderError as error:
         print(f"hulltune: {error}", file=sys.stderr)
         note(f"everything found before is in {folder}; the same command goes on from there")
         return FAILED
     with uninterrupted():
-        give_result(result, outputs, as_json=as_json)
-    if not quiet:
-        if not worked:
-            note(f"nothing left to do in {folder}, the decoder was not run")
-        most = max(record.empty for record in result.iterations)
-        if most:
-            of_all = counted(result.sentences, "sentence")
-            note(f"the decoder had no output for up to {most} of {of_all}; that counts as empty output")
+        give_result(result, answer)
+    if not answer.quiet:
+        _tell(result, folder, worked)
     if result.interrupted:
         note(f"interrupted; this is the best so far, and the same command goes on from {folder}")
         return INTERRUPTED
     return DONE
 
 
-def _check_apart(outputs: Sequence[Path], folder: str) -> None:
+def _tell(result: LoopResult, folder: str, worked: bool) -> None:
+    """Note that there was nothing to do, and that the decoder left sentences without output."""
+    if not worked:
+        note(f"nothing left to do in {folder}, the decoder was not run")
+    most = max(record.empty for record in result.iterations)
+    if most:
+        of_all = counted(result.sentences, "sentence")
+        note(f"the decoder had no output for up to {most} of {of_all}; that counts as empty output")
+
+
+def _check_apart(outputs: Sequence[str], folder: str) -> None:
     """Refuse an output that is a file of the run itself."""
     own = Path(folder).resolve()
     for path in outputs:
-        place = path.resolve()
+        place = Path(path).resolve()
         if own in place.parents and (place.parent != own or place.name == "state.json"):
             raise InputError(f"--out: {path} is for the run in {folder} itself; name another file")
-
-
-def _weights_format(how: DecoderOptions) -> WeightsFormat:
-    """The format in which the decoder gets its weights."""
-    from hulltune.loop import WeightsFormat
-
-    if how.weights_template is None:
-        return WeightsFormat(how.weights_format)
-    return WeightsFormat.from_template(how.weights_template)
-
-
-def _decoder(how: DecoderOptions, source: str, weights_format: WeightsFormat) -> CommandDecoder:
-    from hulltune.loop import CommandDecoder
-
-    return CommandDecoder(
-        how.decoder,
-        input=source,
-        nbest=how.nbest,
-        shell=how.shell,
-        timeout=how.timeout,
-        weights_format=weights_format,
-    )
 
 
 def _check_lines(name: str, path: str, ref_name: str, references: References | None) -> None:

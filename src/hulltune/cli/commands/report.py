@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hulltune.cli.answers import DONE, command_line, note
-from hulltune.cli.help import command
+from hulltune.cli.command import DONE, command, command_line, note
+from hulltune.cli.files import read_scored, weight_vector
 from hulltune.cli.options import (
-    ANSWER,
-    DataOptions,
-    also_option,
+    Answer,
+    Data,
+    answer_options,
     data_options,
+    field_option,
     is_given,
     option,
-    out_option,
-    quiet_option,
     weights_option,
 )
-from hulltune.cli.reading import read_scored, weight_vector
 from hulltune.cli.values import Number
 from hulltune.defaults import MEGABYTES
 from hulltune.errors import InputError
+from hulltune.options import ANSWER, Tuning
 
 if TYPE_CHECKING:
     from hulltune.metrics import Metric
@@ -41,7 +41,6 @@ hulltune report lattices/ -r dev.txt -m wer --open"""
     "the data, or equal weights over scaled features]",
     required=False,
 )
-@out_option("The page to write, a file of HTML. [default with --open: a temporary file]")
 @option(ANSWER, "--open", "Open the page in the browser, and print where it is.", name="opens")
 @option(ANSWER, "--plane NAME NAME", "The two weights of the plane. [default: those that are worth most]", nargs=2)
 @option(
@@ -51,45 +50,42 @@ hulltune report lattices/ -r dev.txt -m wer --open"""
     type=Number(0),
     default=MEGABYTES,
 )
-@also_option("Other metrics to show. [default: the common text metrics]")
-@quiet_option("Do not say that kernels are being compiled.")
+@field_option(Tuning, "also", help_text="Other metrics to show.")
+@answer_options(
+    "The page to write, a file of HTML. [default with --open: a temporary file]", ".html", ".htm", json=False
+)
 def report(
-    data: DataOptions,
-    ref: tuple[str, ...],
-    metric: Metric,
+    data: Data,
     weights: str | None,
-    out: str | None,
     opens: bool,
     plane: tuple[str, str] | None,
     megabytes: float,
     also: list[Metric] | None,
-    quiet: bool,
+    answer: Answer,
 ) -> int:
     """Write a page on which weights can be moved.
 
     It shows what the metric does when a weight moves, and which sentences change. The data are those that were tuned
     on, or others. Nothing is tuned.
     """
-    from hulltune.report.html.page import check_report_path, write_report
+    from hulltune.report.html import write_report
     from hulltune.search.problem import Problem
 
-    if out is None and not opens:
+    if answer.out is None and not opens:
         raise InputError("--out, --open: expected the page to write, or --open to look at it at once")
-    if out is not None:
-        check_report_path(Path(out))
     result = None if weights is None else _result(weights)
     if result is not None and not is_given("metric"):
-        metric = result.own_metric()
-    dataset = read_scored(data, ref, metric, *(also or []), quiet=quiet)
-    problem = Problem.of(dataset, metric)
+        data = replace(data, _metric=result.own_metric())
+    dataset = read_scored(data, *(also or []), quiet=answer.quiet)
+    problem = Problem.of(dataset, data.metric)
     given: TuneResult | list[float]
     if result is not None:
         given = result
     elif weights is not None:
-        given = weight_vector(dataset, weights, missing=data.missing).tolist()
+        given = weight_vector(dataset, weights, missing=data.reading.missing).tolist()
     else:
         given = _first(problem)
-    path = Path(tempfile.mkdtemp(prefix="hulltune-")) / "report.html" if out is None else Path(out)
+    path = Path(tempfile.mkdtemp(prefix="hulltune-")) / "report.html" if answer.out is None else Path(answer.out)
     write_report(
         given,
         path,
@@ -98,13 +94,13 @@ def report(
         plane=plane,
         megabytes=megabytes,
         command=command_line(),
-        threads=data.threads,
+        threads=data.reading.threads,
     )
     if opens:
         import webbrowser
 
         print(path)
-        if not webbrowser.open(path.resolve().as_uri()) and not quiet:
+        if not webbrowser.open(path.resolve().as_uri()) and not answer.quiet:
             note(f"no browser was found; open {path} in one")
     return DONE
 

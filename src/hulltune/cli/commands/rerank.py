@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hulltune.cli.answers import DONE, note, write_lines
-from hulltune.cli.help import command
-from hulltune.cli.options import ANSWER, DataOptions, data_options, option, out_option, quiet_option, weights_option
-from hulltune.cli.reading import read, weights_for
+from hulltune.cli.command import DONE, command, note
+from hulltune.cli.files import read, weights_for, write_lines
+from hulltune.cli.options import Answer, Data, answer_options, data_options, option, weights_option
 from hulltune.cli.values import DERIVATIONS, OneOf
 from hulltune.errors import InputError
 from hulltune.names import RANKED_FORMATS
+from hulltune.options import ANSWER
 from hulltune.wording import counted
 
 EXAMPLES = """\
@@ -32,9 +32,8 @@ hulltune rerank forests/ -w w.json --best 10 --as jsonl > test.10best"""
     name="output",
     type=OneOf("output", RANKED_FORMATS),
 )
-@out_option("The file to write. [default: standard output]")
-@quiet_option("Do not say that kernels are being compiled.")
-def rerank(data: DataOptions, weights: str, best: int, output: str | None, out: str | None, quiet: bool) -> int:
+@answer_options("The file to write. [default: standard output]", json=False)
+def rerank(data: Data, weights: str, best: int, output: str | None, answer: Answer) -> int:
     """Write the best candidates of lists or forests, by given weights."""
     output = output or ("text" if best == 1 else "moses")
     if output == "text" and best > 1:
@@ -44,8 +43,9 @@ def rerank(data: DataOptions, weights: str, best: int, output: str | None, out: 
     from hulltune.tuning.extraction import derivation_lines
     from hulltune.tuning.reranking import rank
 
-    dataset = read(data, quiet=quiet)
-    ranked = rank(dataset, weights_for(dataset, weights, missing=data.missing), best=best, threads=data.threads)
+    dataset = read(data, quiet=answer.quiet)
+    found = weights_for(dataset, weights, missing=data.reading.missing)
+    ranked = rank(dataset, found, best=best, threads=data.reading.threads)
     broken = 0
 
     def lines() -> Iterator[str]:
@@ -54,7 +54,7 @@ def rerank(data: DataOptions, weights: str, best: int, output: str | None, out: 
             broken += not clean
             yield line
 
-    write_lines(lines(), out)
+    write_lines(lines(), answer.out)
     if broken:
         note(f"{counted(broken, 'text')} had line breaks, which were written as spaces, so that a line is a sentence")
     return DONE

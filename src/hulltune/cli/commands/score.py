@@ -8,23 +8,12 @@ from dataclasses import asdict, dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from hulltune.cli.answers import ANSWERS, DONE, QUESTIONS, write_lines
-from hulltune.cli.help import command
-from hulltune.cli.options import (
-    ANSWER,
-    SEARCH,
-    DataOptions,
-    also_option,
-    data_options,
-    json_option,
-    option,
-    out_option,
-    quiet_option,
-    weights_option,
-)
-from hulltune.cli.reading import read_scored, weight_vector, weights_for
-from hulltune.cli.values import DERIVATIONS, WRITTEN
+from hulltune.cli.command import DONE, command
+from hulltune.cli.files import ANSWERS, QUESTIONS, read_scored, weight_vector, weights_for, write_lines
+from hulltune.cli.options import Answer, Data, answer_options, data_options, field_option, option, weights_option
+from hulltune.cli.values import DERIVATIONS
 from hulltune.errors import InputError
+from hulltune.options import SEARCH, Tuning
 from hulltune.wording import counted, score_text
 
 if TYPE_CHECKING:
@@ -53,60 +42,49 @@ BEST = 100
     f"For --oracle: the number of distinct outputs of each forest to choose from. [default: {BEST}]",
     type=DERIVATIONS,
 )
-@out_option("For --oracle: write the outputs that reach the score, one per line.")
-@also_option("Other metrics to report.")
-@option(
-    ANSWER,
-    "--store FILE",
-    "Use the statistics of earlier runs in this SQLite file, and keep new ones there.",
-    type=WRITTEN,
-)
-@json_option
-@quiet_option("Do not say that kernels are being compiled.")
+@field_option(Tuning, "also", help_text="Other metrics to report.", default=None)
+@field_option(Tuning, "store")
+@answer_options("For --oracle: write the outputs that reach the score, one per line.")
 def score(
-    data: DataOptions,
-    ref: tuple[str, ...],
-    metric: Metric,
+    data: Data,
     weights: str | None,
     oracle: bool,
     k: int | None,
-    out: str | None,
     also: list[Metric] | None,
     store: str | None,
-    as_json: bool,
-    quiet: bool,
+    answer: Answer,
 ) -> int:
     """Score what given weights pick from lists or forests, or find the best score that they can reach.
 
     For an error rate (WER, CER, MER, TER) the answer has the errors by kind, too, and the sentences with errors.
     """
-    for name, given in (("also", also), ("store", store)) if oracle else (("k", k), ("out", out)):
+    for name, given in (("also", also), ("store", store)) if oracle else (("k", k), ("out", answer.out)):
         if given is not None:
             raise InputError(f"--{name}: {'not for' if oracle else 'only for'} --oracle")
     if weights is None and not oracle:
         raise InputError("--weights: expected a file of weights; only --oracle does without")
-    dataset = read_scored(data, ref, metric, *(also or []), quiet=quiet)
-    if oracle:
-        found_weights = None if weights is None else weights_for(dataset, weights, missing=data.missing)
-        return _give_oracle(dataset, metric, found_weights, k or BEST, out, as_json, data.threads)
-    assert weights is not None
+    metric, reading = data.metric, data.reading
+    dataset = read_scored(data, *(also or []), quiet=answer.quiet)
+    if weights is None or oracle:
+        found_weights = None if weights is None else weights_for(dataset, weights, missing=reading.missing)
+        return _give_oracle(dataset, data, found_weights, k or BEST, answer)
     from hulltune.metrics import Store
     from hulltune.search.problem import Problem
     from hulltune.threads import Workers
 
     if metric.waits and store is None:
         store = ANSWERS
-    vector = weight_vector(dataset, weights, missing=data.missing)
+    vector = weight_vector(dataset, weights, missing=reading.missing)
     with ExitStack() as stack:
         kept = stack.enter_context(Store(store)) if store else None
         problem = Problem.of(dataset, metric, store=kept, questions=QUESTIONS if metric.waits else None)
-        tuned = problem.picks(vector, workers=Workers(data.threads))
+        tuned = problem.picks(vector, workers=Workers(data.reading.threads))
         baseline = problem.baseline() if problem.has_own_choice else None
         others = [Problem.of(dataset, other, outputs=problem.outputs, store=kept) for other in also or []]
         found = _Scored.of(problem.metric, tuned.statistics)
         first = None if baseline is None else _Scored.of(problem.metric, baseline.statistics)
         further = [_Scored.of(other.metric, other.picked(tuned.outputs).statistics) for other in others]
-    if as_json:
+    if answer.as_json:
         report = {
             "score": found.score,
             "metric": found.metric,
@@ -153,22 +131,14 @@ class _Scored:
             print("\n".join(wrap(str(self.counts), WIDTH, initial_indent="  ", subsequent_indent="  ")))
 
 
-def _give_oracle(
-    dataset: Dataset,
-    metric: Metric,
-    weights: dict[str, float] | None,
-    k: int,
-    out: str | None,
-    as_json: bool,
-    threads: int | None,
-) -> int:
+def _give_oracle(dataset: Dataset, data: Data, weights: dict[str, float] | None, k: int, answer: Answer) -> int:
     """Print the best score that any choice can reach, and write the outputs that reach it."""
     from hulltune.tuning.oracle import best_reachable
 
-    found = best_reachable(dataset, metric=metric, weights=weights, k=k, threads=threads)
-    if out is not None:
-        write_lines((" ".join(text.splitlines()) for text in found.texts), out)
-    if as_json:
+    found = best_reachable(dataset, metric=data.metric, weights=weights, k=k, threads=data.reading.threads)
+    if answer.out is not None:
+        write_lines((" ".join(text.splitlines()) for text in found.texts), answer.out)
+    if answer.as_json:
         report = {
             "score": found.score,
             "metric": found.metric,

@@ -1,4 +1,4 @@
-"""Commands and their help: groups of options, one option a line, examples at the end, and loading by name.
+"""Commands: how one is made, loaded and run, and its help with an option a line, in groups, and examples at the end.
 
 rich-click draws the help. It imports rich only for that, so plain commands start without it.
 """
@@ -6,6 +6,8 @@ rich-click draws the help. It imports rich only for that, so plain commands star
 from __future__ import annotations
 
 import importlib
+import shlex
+import sys
 from collections.abc import Callable
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -14,12 +16,15 @@ import rich_click as click
 from rich_click import RichArgument, RichCommand, RichContext, RichGroup, RichHelpFormatter, RichOption, RichOptionPanel
 
 from hulltune.cli.commands import COMMANDS
-from hulltune.cli.overwriting import check_command
 from hulltune.errors import unknown_name
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes. A metric that waits for answers has its own one (3)."""
+ARGUMENTS = "hulltune.arguments"
+"""The key of a context for the arguments of the command line."""
 COMPLETE = "_HULLTUNE_COMPLETE"
 """The environment variable by which a shell asks for completions."""
 DEBUG = "Show the Python traceback if the run fails."
@@ -108,7 +113,9 @@ class Command(RichCommand):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, unless one of its outputs would overwrite one of its inputs."""
-        check_command(ctx)
+        from hulltune.cli.files import check_outputs
+
+        check_outputs(ctx)
         return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -183,3 +190,14 @@ def command(*, group: str, examples: str) -> Callable[[Callable[..., int]], Comm
         return made
 
     return decorate
+
+
+def note(message: str) -> None:
+    """Print a line on standard error."""
+    print(f"hulltune: {message}", file=sys.stderr)
+
+
+def command_line() -> str:
+    """The command line that is running, as it could be typed again."""
+    context = click.get_current_context()
+    return shlex.join(["hulltune", *(() if context is None else context.meta.get(ARGUMENTS, ()))])
