@@ -17,7 +17,7 @@ import pytest
 
 from hulltune import Forest, ForestBuilder, InputError, kbest, memory, read, tune
 from hulltune.cli.main import main
-from hulltune.formats import reading, streams
+from hulltune.formats import streams
 from hulltune.memory import check_memory, memory_left, size_text
 from hulltune.search.climb import Climb
 from hulltune.search.powell import Powell
@@ -95,7 +95,7 @@ def bomb(path: Path, size: int, line: bytes = b"0 ||| a b c ||| x=1.0 y=2.0 ||| 
 
 def leave(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
     """Pretend that so many bytes are left."""
-    for module in (memory, streams, reading):
+    for module in (memory, streams, sys.modules["hulltune.formats.read"]):
         monkeypatch.setattr(module, "memory_left", lambda: left)
 
 

@@ -18,9 +18,9 @@ from hulltune.data.features import DenseFeatures, SparseFeatures
 from hulltune.data.joining import Piece, joined
 from hulltune.data.union import union, with_common_features
 from hulltune.errors import Note
+from hulltune.formats.found_files import natural_key
 from hulltune.formats.packed import pack
-from hulltune.formats.read import natural_key
-from hulltune.formats.sniff import sniff
+from hulltune.formats.registry import sniff
 from hulltune.formats.streams import names_in, suffix_of, without_suffix
 from tests.oracles import derivations, output_of
 from tests.strategies import forests

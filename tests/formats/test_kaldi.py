@@ -19,7 +19,7 @@ from hulltune.formats.forest_files import ForestOptions
 from hulltune.formats.fst_binary import MAGIC
 from hulltune.formats.kaldi import looks_like, read_kaldi
 from hulltune.formats.openfst import read_openfst
-from hulltune.formats.sniff import sniff
+from hulltune.formats.registry import sniff
 from tests.formats.lattice_oracles import (
     BinaryArc,
     BinaryState,

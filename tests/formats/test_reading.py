@@ -18,7 +18,7 @@ import pytest
 from hulltune import Dataset, InputError, envelopes, read
 from hulltune.errors import Note
 from hulltune.formats import FORMATS, add_builtin_features, pack, read_references, sniff
-from hulltune.formats.read import KEPT_OPEN
+from hulltune.formats.found_files import KEPT_OPEN
 from hulltune.formats.streams import open_bytes
 from hulltune.formats.writing import folder_written_atomically, written_atomically
 from tests.lists import all_texts, hypothesis

@@ -13,7 +13,7 @@ import pytest
 
 from hulltune import Climb, InputError, Reading, read, tune_loop
 from hulltune.formats import pack, write_jsonl
-from hulltune.formats.reading import Part
+from hulltune.formats.read import Part
 from hulltune.loop import CommandDecoder, DecoderError, LoopResult
 from hulltune.loop.folder import RunFolder
 from hulltune.loop.hypotheses import Hypotheses

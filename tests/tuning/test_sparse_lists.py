@@ -19,7 +19,7 @@ from hulltune.cli.commands.info import describe
 from hulltune.cli.main import main
 from hulltune.data.features import DenseFeatures, SparseFeatures, as_sparse
 from hulltune.formats import rows as rows_module
-from hulltune.formats.reading import Part
+from hulltune.formats.read import Part
 from hulltune.loop.hypotheses import Hypotheses, keep
 from hulltune.search import climb, climbing, steps
 from hulltune.search.climb import Climb

@@ -2,10 +2,10 @@
 
 What is where:
 
-- any format: read (the way in), reading (its options), write (the way out), registry (which formats there are), sniff
-  (which one a file is in)
-- on the way to a dataset: rows (lists), records (names with values), forest_files
-  (what every reader of forests takes and gives), forest_reading (many such files by threads and processes)
+- any format: read (the way in), write (the way out), registry (which formats there are, and which one a file is in),
+  found_files (of names, patterns and folders)
+- on the way to a dataset: rows (lists), records (names with values), forest_files (what every reader of forests takes
+  and gives), forest_reading (many such files by threads and processes), forest_names (which sentence each belongs to)
 - formats of lists: moses, jsonl (also records from memory), table, fairseq, nemo, sockeye, srilm, score_folder; further
   scores: extra_scores, builtin_features
 - formats of forests: forest_text (also Joshua's), cdec_json, travatar, moses_graph, plf
@@ -20,10 +20,9 @@ from __future__ import annotations
 from hulltune.formats.builtin_features import add_builtin_features
 from hulltune.formats.jsonl import write_jsonl
 from hulltune.formats.packed import open_packed, pack, verify_packed
-from hulltune.formats.read import read
-from hulltune.formats.reading import OptionError
+from hulltune.formats.read import OptionError, read
 from hulltune.formats.references import as_references, read_references
-from hulltune.formats.sniff import sniff
+from hulltune.formats.registry import sniff
 from hulltune.formats.weights import read_weights, write_weights
 from hulltune.formats.write import write
 from hulltune.names import BUILTIN_FEATURES, FORMATS, WEIGHT_FORMATS

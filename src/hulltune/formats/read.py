@@ -2,70 +2,62 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from itertools import compress, groupby
-from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from hulltune.data.corpus import Corpus
-from hulltune.data.dataset import Dataset, Member, Provenance, number_in_name
+from hulltune.data.dataset import Dataset, Provenance
 from hulltune.data.features import DenseFeatures, Features, SparseFeatures
 from hulltune.data.forest import Forest
 from hulltune.data.joining import Piece, from_forests, joined, pieces_of
 from hulltune.data.matching import matched_aloud
-from hulltune.data.packed import LISTS, packed_kind
 from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError, Note, unknown_name
 from hulltune.formats.builtin_features import add_builtin_features
 from hulltune.formats.extra_scores import read_column
 from hulltune.formats.forest_files import ForestOptions, NamedForest, Path
+from hulltune.formats.forest_names import SentenceNames, member_of
 from hulltune.formats.forest_reading import read_forest_files
+from hulltune.formats.found_files import FoundFile, FoundFiles
 from hulltune.formats.jsonl import RECORDS, read_records
 from hulltune.formats.moses import MosesReader
 from hulltune.formats.nemo import read_nemo
 from hulltune.formats.packed import open_packed
-from hulltune.formats.reading import (
-    COLUMNS,
-    WITH_COLUMNS,
-    Part,
-    check_for_columns,
-    check_for_forests,
-    check_for_lists,
-    check_for_memory,
-    collector_of,
-    columns_of,
-    forest_options_of,
-    sizes_told,
-)
 from hulltune.formats.records import Columns
 from hulltune.formats.references import ReferencesLike, as_references
-from hulltune.formats.registry import ENOUGH, SUMMED, reader, recognised_forests
+from hulltune.formats.registry import SUMMED, reader
 from hulltune.formats.rows import RowCollector, Rows, to_dataset
-from hulltune.formats.sniff import sniff, sniff_folder
-from hulltune.formats.streams import Problems, Source, names_in, open_bytes, suffix_of, without_suffix
+from hulltune.formats.streams import Problems
 from hulltune.formats.table import FRAME, is_frame, read_frame
-from hulltune.names import FOREST_FORMATS
+from hulltune.memory import memory_left, size_text
+from hulltune.names import FOREST_FEATURES
 from hulltune.options import Reading, by_keyword
-from hulltune.threads import Workers, check_threads
+from hulltune.threads import check_threads
 from hulltune.wording import counted
 
 DataLike: TypeAlias = Any
 """A Dataset, or anything that ``read`` takes: names of files, patterns or folders, a data frame, records, Forests."""
-AMBIGUOUS = "openfst-text"
-"""The format of forests that any columns of numbers look like."""
-LOOKED_AT = 32
-"""Files of a folder that are opened, to see their format, as one part of the work."""
-NUMBERS = re.compile("([0-9]+)")
-KEPT_OPEN = 64
-"""This many files stay open from the look at their format to their reading; others are opened twice."""
+COLUMNS = ("id_column", "text_column", "ref_column", "source_column", "ignore")
+"""The options that say what columns mean."""
+WITH_COLUMNS = ("csv", "tsv", "parquet", "jsonl")
+"""The formats of lists that have columns or keys with names."""
+FOR_LISTS, FOR_FORESTS = ("add", "on_error", *COLUMNS), ("ids", "negate", "drop", "symbols")
+"""The options that suit only one kind of data."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Files with a part of all sentences: id n, or the place n where the order tells, is sentence ``first + n``."""
+
+    paths: tuple[Path, ...]
+    first: int = 0
 
 
 @by_keyword(Reading)
@@ -100,7 +92,7 @@ def read(source: Any, references: ReferencesLike, reading: Reading) -> Dataset:
 
 def read_with(reading: Reading, source: Any) -> Dataset:
     """The dataset of a source, read with these options; see ``read``."""
-    with sizes_told(source):
+    with _sizes_told(source):
         return _read(reading, source)
 
 
@@ -113,8 +105,11 @@ def _read(reading: Reading, source: Any) -> Dataset:
     if hasattr(source, "collect") and hasattr(source, "collect_schema"):  # a LazyFrame of polars
         source = source.collect()
     if is_frame(source):
-        check_for_memory(reading, "a data frame", "missing", "on_error", "add", "features", "dtype", *COLUMNS)
-        problems, collector = Problems(reading.on_error), collector_of(reading)
+        _check_for_memory(reading, "a data frame", "missing", "on_error", "add", "features", "dtype", *COLUMNS)
+        problems, collector = (
+            Problems(reading.on_error),
+            _collector(reading),
+        )
         read_frame(source, collector, problems)
         return _lists(reading, collector.rows(), [Provenance(FRAME, FRAME)], problems)
     if isinstance(source, (str, os.PathLike)):
@@ -126,8 +121,11 @@ def _read(reading: Reading, source: Any) -> Dataset:
     if isinstance(first, Forest) or (isinstance(first, (list, tuple)) and isinstance(first[0], Forest)):
         return _from_memory(reading, items)
     if isinstance(first, Mapping):
-        check_for_memory(reading, "records", "missing", "on_error", "add", "features", "dtype", *COLUMNS)
-        problems, collector = Problems(reading.on_error), collector_of(reading)
+        _check_for_memory(reading, "records", "missing", "on_error", "add", "features", "dtype", *COLUMNS)
+        problems, collector = (
+            Problems(reading.on_error),
+            _collector(reading),
+        )
         read_records(items, collector, problems)
         return _lists(reading, collector.rows(), [Provenance(RECORDS, RECORDS)], problems)
     for item in items:
@@ -139,147 +137,20 @@ def _read(reading: Reading, source: Any) -> Dataset:
 def _from_memory(reading: Reading, source: Any) -> Dataset:
     """The dataset of forests as they are, or of lists, perhaps with further features."""
     if isinstance(source, Dataset):
-        check_for_memory(reading, "a Dataset", "features")
+        _check_for_memory(reading, "a Dataset", "features")
         return add_builtin_features(source, reading.features)
-    check_for_memory(reading, "forests", "features")
+    _check_for_memory(reading, "forests", "features")
     return add_builtin_features(from_forests([source] if isinstance(source, Forest) else source), reading.features)
-
-
-# Files and their formats.
-
-
-@dataclass(frozen=True)
-class _File:
-    """A file to be read, and its format."""
-
-    source: Source
-    format: str
-    first: int = 0
-    """The sentence that the ids of the file count from."""
-
-    @property
-    def has_forests(self) -> bool:
-        """Whether the file holds forests rather than lists."""
-        if self.format == "packed":
-            return packed_kind(self.source.head()) != LISTS
-        return self.format in FOREST_FORMATS
-
-
-@dataclass
-class _Files:
-    """The files of all names, patterns and folders, in order."""
-
-    format: str | None
-    columns: Columns
-    threads: int
-    found: list[_File] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    _opened: list[Source] = field(default_factory=list)
-    _first: int = 0
-
-    def add(self, path: Path, first: int = 0) -> None:
-        """Add a file, the files that match a pattern, or those of a folder, whose ids count from ``first``."""
-        self._first = first
-        matching = matching_files(path)
-        for match in matching:
-            source = self._source(match)
-            if os.path.isdir(match):
-                names = names_in(FilePath(match))
-                kind = self.format or sniff_folder(FilePath(match), *names)
-                is_of_forests = matching == [path] and (kind in FOREST_FORMATS or kind == "packed")
-            else:
-                kind, is_of_forests = self.format or sniff(source, self.columns), False
-            if is_of_forests:
-                self._add_folder(FilePath(path), *names)
-            else:
-                self._take(source, kind)
-
-    def close(self) -> None:
-        """Close the files that were opened and not read to their ends."""
-        for source in self._opened:
-            source.close()
-
-    def _source(self, path: Path) -> Source:
-        self._opened.append(Source(path))
-        return self._opened[-1]
-
-    def _take(self, source: Source, kind: str) -> None:
-        self.found.append(_File(source, kind, self._first))
-        if len(self.found) > KEPT_OPEN:
-            source.let_go()
-
-    def _add_folder(self, folder: FilePath, files: Sequence[str], folders: Sequence[str]) -> None:
-        start = os.fspath(folder / "-")[:-1]
-        sources = [self._source(start + name) for name in sorted(files, key=natural_key)]
-        formats = self._formats(sources)
-        if set(formats) - {None, AMBIGUOUS}:  # beside other forests it may be a file of references with numbers
-            formats = [None if kind == AMBIGUOUS else kind for kind in formats]
-        suffixes: set[str] = set()
-        if None in formats:
-            suffixes = {suffix_of(file.name) for file, kind in zip(sources, formats, strict=True) if kind}
-        self.left_out += [f"{start}{name}/" for name in sorted(folders, key=natural_key)]
-        for source, kind in zip(sources, formats, strict=True):
-            if kind is not None:
-                self._take(source, kind)
-            elif suffix_of(source.name) in suffixes - {""}:
-                raise InputError(
-                    f"{source.name}: cannot tell the format, but its name ends like those of the forests beside it; "
-                    "if it is none, give the forests by a pattern"
-                )
-            else:
-                source.let_go()
-                self.left_out.append(source.name)
-
-    def _formats(self, sources: Sequence[Source]) -> list[str | None]:
-        """The format of each file beside forests; threads share the files, which are opened."""
-        if self.format:
-            return [self.format] * len(sources)
-
-        def of_some(first: int) -> list[str | None]:
-            some = range(first, min(first + LOOKED_AT, len(sources)))
-            return [_sniff_in_folder(sources[k], keep=k < KEPT_OPEN) for k in some]
-
-        found = Workers(self.threads).map(of_some, range(0, len(sources), LOOKED_AT))
-        return [kind for some in found for kind in some]
-
-
-def _sniff_in_folder(source: Source, *, keep: bool) -> str | None:
-    """The format of a file beside forests, or None: one of forests, or moses, which looks like nothing else."""
-    first = source.head(ENOUGH)
-    if not keep:
-        source.let_go()
-    found = recognised_forests(first)
-    if found is None and b"|||" in first.split(b"\n", 1)[0]:
-        return "moses"
-    return found
-
-
-def matching_files(path: Path) -> list[Path]:
-    """The files that match a pattern, in natural order; a name that is no pattern stays as it is."""
-    name = os.fspath(path)
-    if not glob.has_magic(name) or os.path.exists(name):
-        return [path]
-    found: list[Path] = [*sorted((match for match in glob.glob(name) if os.path.isfile(match)), key=natural_key)]
-    if not found:
-        raise InputError(f"{name}: no file matches this pattern")
-    return found
-
-
-def natural_key(name: Path) -> list[Any]:
-    """A sort key for names that orders the numbers in them by value."""
-    parts: list[Any] = NUMBERS.split(os.fspath(name))  # texts, which may be empty, with a number between each two
-    parts[1::2] = [(int(number), number) for number in parts[1::2]]
-    return parts
 
 
 def read_parts(reading: Reading, parts: Sequence[Part]) -> Dataset:
     """The dataset of all parts, which is that of one file with all their sentences."""
-    with sizes_told([path for part in parts for path in part.paths]):
+    with _sizes_told([path for part in parts for path in part.paths]):
         return _read_parts(reading, parts)
 
 
 def _read_parts(reading: Reading, parts: Sequence[Part]) -> Dataset:
-    files = _Files(reading.format, columns_of(reading), check_threads(reading.threads))
+    files = FoundFiles(reading.format, _columns(reading), check_threads(reading.threads))
     with closing(files):
         for part in parts:
             for path in part.paths:
@@ -287,19 +158,22 @@ def _read_parts(reading: Reading, parts: Sequence[Part]) -> Dataset:
         if not files.found and not files.left_out:
             raise InputError("no file has any content")
         if not any(file.has_forests for file in files.found):
-            check_for_lists(reading)
+            _refuse(reading, FOR_FORESTS, "is for forests, and these are lists; leave it out")
             return _read_lists(reading, files.found)
-        check_for_forests(reading)
+        _check_for_forests(reading)
         return _as_type(add_builtin_features(_read_forests(reading, files), reading.features), reading.dtype)
 
 
 # Lists.
 
 
-def _read_lists(reading: Reading, files: Sequence[_File]) -> Dataset:
+def _read_lists(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
     """The dataset of all lists at once: the lists of a sentence are joined."""
     provenance = [Provenance(file.source.name, file.format) for file in files]
-    check_for_columns(reading, {file.format for file in files})
+    for file in files:
+        if file.format not in WITH_COLUMNS:
+            for option in _columns(reading).named:
+                raise OptionError(option, f"is for tables and JSON lines, and this is {file.format}; leave it out")
     if any(file.format == "packed" for file in files):
         return add_builtin_features(_without_ignored(reading, _open_packed(reading, files)), reading.features)
     problems = Problems(reading.on_error)
@@ -326,14 +200,14 @@ def _lists(reading: Reading, rows: Rows, provenance: Sequence[Provenance], probl
 
 def _without_ignored(reading: Reading, lists: Dataset) -> Dataset:
     """The lists of a format without columns, without the features that are to be ignored."""
-    columns = columns_of(reading)
+    columns = _columns(reading)
     if not columns.ignore:
         return lists
     columns.check_patterns(lists.provenance[0].file, lists.feature_names)
     return lists.with_features([name for name in lists.feature_names if columns.role(name) != "ignored"])
 
 
-def _open_packed(reading: Reading, files: Sequence[_File]) -> Dataset:
+def _open_packed(reading: Reading, files: Sequence[FoundFile]) -> Dataset:
     """The dataset of a packed file of lists, which must be the only file."""
     name = files[0].source.name
     if len(files) > 1 or files[0].first:
@@ -347,7 +221,7 @@ def _open_packed(reading: Reading, files: Sequence[_File]) -> Dataset:
     return lists
 
 
-def _rows(reading: Reading, files: Sequence[_File], problems: Problems) -> Rows:
+def _rows(reading: Reading, files: Sequence[FoundFile], problems: Problems) -> Rows:
     """The rows of all files. The kernel reads Moses lists; other formats go through one collector."""
     formats = {file.format for file in files}
     if "moses" in formats and len(formats) > 1:
@@ -358,32 +232,28 @@ def _rows(reading: Reading, files: Sequence[_File], problems: Problems) -> Rows:
             moses.first = file.first
             moses.read(file.source)
         return moses.rows()
-    collector = collector_of(reading)
+    collector = _collector(reading)
     for first, part in groupby(files, key=lambda file: file.first):
         collector.first = first
-        _collect(list(part), collector, problems)
+        some = list(part)
+        beams = [file.source for file in some if file.format == "nemo"]
+        if beams:  # the manifest among them tells of the tables
+            read_nemo(beams, collector, problems)
+        for file in some:
+            if file.format != "nemo":
+                reader(file.format)(file.source, collector, problems)
     return collector.rows()
-
-
-def _collect(files: Sequence[_File], collector: RowCollector, problems: Problems) -> None:
-    """Collect the rows of files that count from one sentence; some formats need several files together."""
-    nemo = [file.source for file in files if file.format == "nemo"]
-    if nemo:
-        read_nemo(nemo, collector, problems)
-    for file in files:
-        if file.format != "nemo":
-            reader(file.format)(file.source, collector, problems)
 
 
 # Forests, and lists among them.
 
 
-def _read_forests(reading: Reading, files: _Files) -> Dataset:
-    options = forest_options_of(reading)
+def _read_forests(reading: Reading, files: FoundFiles) -> Dataset:
+    options = _forest_options(reading)
     alone = [(file.format, file.first) for file in files.found] == [("packed", 0)]
     if alone and options == ForestOptions():
         return open_packed(files.found[0].source)
-    names = _Names(reading.ids)
+    names = SentenceNames(reading.ids)
     vocabulary = Vocabulary()
     pieces: list[Piece] = []
     models: list[Mapping[str, float] | None] = []
@@ -402,7 +272,7 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
                 for text, example in forest.notes.items():
                     notes.setdefault(text, []).append(f"{example} in {file.source.name}")
                 sentence = names.sentence(file, forest, len(forests))
-                member = _member(file, forest.name or (f"{number}" if len(forests) > 1 else None))
+                member = member_of(file, forest.name or (f"{number}" if len(forests) > 1 else None))
                 pieces.append(Piece(sentence, forest.forest, member))
         elif lists is None:  # all lists at once: the lists of a sentence are joined
             lists = _read_lists(Reading(missing=reading.missing), list_files)
@@ -424,16 +294,6 @@ def _read_forests(reading: Reading, files: _Files) -> Dataset:
             if name not in dataset.feature_names:
                 raise unknown_name("feature in negate:", name, dataset.feature_names)
     return dataset if names.listed is None else replace(dataset, listed=len(names.listed))
-
-
-def _member(file: _File, name: str | None) -> Member:
-    """The origin of a forest. Numbers in a part become numbers of the whole, so that references find them."""
-    path = file.source.name
-    if not file.first:
-        return Member(path, name)
-    if without_suffix(FilePath(path)).stem.isdigit():
-        path = os.path.dirname(path)
-    return Member(path, f"{int(name) + file.first}" if name is not None and name.isdigit() else name)
 
 
 def _model(format_name: str, named: NamedForest) -> Mapping[str, float] | None:
@@ -477,93 +337,85 @@ def _as_type(dataset: Dataset, dtype: Any) -> Dataset:
     return replace(dataset, corpus=replace(dataset.corpus, features=smaller))
 
 
-class _Names:
-    """The sentence of each forest, found by its place, its name or a file of names: ``ids`` of ``read``."""
-
-    def __init__(self, ids: str | os.PathLike[str]) -> None:
-        self._ids = os.fspath(ids)
-        self.listed = None if self._ids in ("order", "name", "name1") else _Listed(ids)
-        self.kind = self._ids if self.listed is None else "name"
-        self._first = 0
-        self._position = -1
-
-    def sentence(self, file: _File, forest: NamedForest, count: int) -> int:
-        """The sentence of the next forest, one of ``count`` in its file."""
-        if file.first != self._first:
-            self._first, self._position = file.first, -1
-        self._position += 1
-        if self.listed is not None:
-            return file.first + self._line(file.source, forest, count, self.listed)
-        if self._ids == "order":
-            return file.first + self._position
-        return file.first + self._number(file.source.name, forest, count)
-
-    def _number(self, name: str, forest: NamedForest, count: int) -> int:
-        """The sentence by the number in the name of a file or, if that has several forests, of a forest."""
-        own = _last_number(forest.name or "")
-        of_file = number_in_name(name)
-        number = own if count > 1 or of_file is None else of_file
-        if number is None:
-            if count > 1:
-                raise InputError(
-                    f"{name}: {count} forests, of which one has no number in its name ({forest.name!r}); "
-                    "use --ids order"
-                )
-            raise InputError(f"{name}: no number in the name of the file to tell its sentence by; use --ids order")
-        if self._ids == "name1":
-            if number == 0:
-                raise InputError(f"{name}: sentence 0, but --ids name1 counts from 1; use --ids name")
-            number -= 1
-        return number
-
-    def _line(self, file: Source, forest: NamedForest, count: int, listed: _Listed) -> int:
-        """The line with the name of a forest or of its file."""
-        stem = without_suffix(FilePath(file)).stem
-        names = [forest.name] if count > 1 else [stem, FilePath(file).name, forest.name]
-        place = listed.place(names)
-        if place is None:
-            name = forest.name if count > 1 else stem
-            raise InputError(f"{file.name}: {self._ids} has no line for {name!r}; expected the names of all forests")
-        return place
+# What the options of reading mean to readers.
 
 
-class _Listed:
-    """The lines of a file of names: a name is the first word of a line, or all of it (a name with blanks)."""
+class OptionError(InputError):
+    """An option that does not apply to the data that are read: its name and the reason."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = os.fspath(path)
-        with open_bytes(path) as stream:
-            self._lines = [line.strip() for line in stream.read().decode("utf-8", errors="replace").splitlines()]
-        if "" in self._lines:
-            number = self._lines.index("") + 1
-            raise InputError(f"{self._file}:{number}: an empty line; expected the name of a forest")
-        self._whole: dict[str, int] = {}
-        self._words: dict[str, int] = {}
-        self._fault: InputError | None = None
-        """The first word that two lines begin with: a fault unless names have blanks, and are whole lines."""
-        for number, line in enumerate(self._lines):
-            word = line.split()[0]
-            first = self._words.setdefault(word, number)
-            if first != number:
-                again = InputError(f"{self._file}:{number + 1}: {word!r} again, after line {first + 1}")
-                if line in self._whole:
-                    raise again
-                self._fault = self._fault or again
-            self._whole[line] = number
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def place(self, names: Sequence[str | None]) -> int | None:
-        """The line, from 0, of the first of these names that there is, or None."""
-        for name in names:
-            if name is not None and name in self._whole and " " in name:
-                return self._whole[name]
-        if self._fault is not None:
-            raise self._fault
-        return next((self._words[name] for name in names if name in self._words), None)
+    def __init__(self, option: str, reason: str) -> None:
+        super().__init__(f"{option}: {reason}")
+        self.option, self.reason = option, reason
 
 
-def _last_number(name: str) -> int | None:
-    numbers = re.findall(r"[0-9]+", name)
-    return int(numbers[-1]) if numbers else None
+def _refuse(reading: Reading, options: Iterable[str], reason: str) -> None:
+    for name in options:
+        if name in reading.given:
+            raise OptionError(name, reason)
+
+
+def _check_for_forests(reading: Reading) -> None:
+    """Refuse options for lists."""
+    _refuse(reading, FOR_LISTS, "is for lists; forests are read as they are, whole or not at all")
+    for name in reading.features:
+        if name not in FOREST_FEATURES:
+            raise OptionError("features", f"{name} is for lists; forests take {', '.join(FOREST_FEATURES)}")
+
+
+def _check_for_memory(reading: Reading, what: str, *names: str) -> None:
+    """Refuse all options but these for ``what``, which comes from memory and no file."""
+    _refuse(
+        reading,
+        (name for name in reading.given if name not in (*names, "threads")),
+        f"is for files, and this is {what}",
+    )
+
+
+def _columns(reading: Reading) -> Columns:
+    """The columns with a meaning of their own."""
+    return Columns(
+        id=reading.id_column,
+        text=reading.text_column,
+        ref=tuple(reading.ref_column),
+        source=reading.source_column,
+        ignore=tuple(reading.ignore),
+    )
+
+
+def _collector(reading: Reading) -> RowCollector:
+    """A collector of hypotheses for readers of lists."""
+    return RowCollector(missing=reading.missing, columns=_columns(reading))
+
+
+def _forest_options(reading: Reading) -> ForestOptions:
+    """The options for readers of forests."""
+    negate = reading.negate
+    return ForestOptions(
+        negate=negate if negate is None or isinstance(negate, bool) else frozenset(negate),
+        drop=None if reading.drop is None else frozenset(reading.drop),
+        symbols=reading.symbols,
+    )
+
+
+@contextmanager
+def _sizes_told(source: Any) -> Iterator[None]:
+    """Turn a lack of memory into an InputError that tells the size of the source."""
+    try:
+        yield
+    except MemoryError:
+        raise InputError(_does_not_fit(source)) from None
+
+
+def _does_not_fit(source: Any) -> str:
+    """The message for a source that does not fit into memory, with its size if it has one."""
+    paths = [source] if isinstance(source, (str, os.PathLike)) else source if isinstance(source, (list, tuple)) else []
+    names = [os.fspath(path) for path in paths if isinstance(path, (str, os.PathLike))]
+    size = sum(os.path.getsize(name) for name in names if os.path.isfile(name))
+    what = (
+        f"{', '.join(names[:3])}{', …' if len(names) > 3 else ''} ({size_text(size)} as stored)"
+        if names
+        else "the data"
+    )
+    left = memory_left()
+    room = "" if left is None else f" ({size_text(left)} is left)"
+    return f"{what}: out of memory while reading{room}; use a part of it, more memory, or float32 features"

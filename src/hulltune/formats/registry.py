@@ -1,13 +1,23 @@
-"""The table of formats: who recognises, reads and writes them. Modules are imported when they are used."""
+"""The table of formats, who recognises, reads and writes them; and the format of a file, by its first bytes.
+
+Modules of formats are imported when they are used.
+"""
 
 from __future__ import annotations
 
 import importlib
+import os
+from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hulltune.errors import unknown_name
+from hulltune.errors import InputError
+from hulltune.formats.streams import SUFFIXES, Source, first_line, head, names_in, suffix_of, without_suffix
 from hulltune.names import FOREST_FORMATS, FORMATS
+
+if TYPE_CHECKING:
+    from hulltune.formats.records import Columns
 
 ENOUGH = 1 << 13
 """Bytes that suffice to recognise forests: a folder may have thousands of files to look at."""
@@ -65,13 +75,6 @@ SUMMED = {
 """Formats in which the score of the decoder is the sum of exactly these features."""
 
 
-def get_format(name: str) -> Format:
-    """The format of this name; an error that lists all names if there is none."""
-    if name not in _FORMATS:
-        raise unknown_name("format", name, FORMATS)
-    return _FORMATS[name]
-
-
 def reader(name: str) -> Any:
     """The reader of a format."""
     return _part(_FORMATS[name].reader)
@@ -82,22 +85,14 @@ def writer(name: str) -> Any:
     return _part(_FORMATS[name].writer)
 
 
-def recognised(head: bytes) -> str | None:
-    """The format of a file that begins with these bytes, or None."""
-    for name, form in _FORMATS.items():
-        if form.recogniser and _part(form.recogniser)(head[:ENOUGH] if form.forests else head):
-            return name
-    return None
-
-
-def recognised_forests(head: bytes) -> str | None:
+def recognised_forests(start: bytes) -> str | None:
     """The format of a file of forests that begins with these bytes, or None for other files."""
     from hulltune.data.packed import FORESTS, packed_kind
 
-    if packed_kind(head) == FORESTS:
+    if packed_kind(start) == FORESTS:
         return "packed"
-    start = head[:ENOUGH]
-    return next((name for name, looks_like in _forest_recognisers() if looks_like(start)), None)
+    begin = start[:ENOUGH]
+    return next((name for name, looks_like in _forest_recognisers() if looks_like(begin)), None)
 
 
 @cache
@@ -119,3 +114,77 @@ def by_suffix(suffix: str, *, to_write: bool = False) -> str | None:
 def _part(name: str) -> Any:
     module, _, function = name.rpartition(".")
     return getattr(importlib.import_module(f"hulltune.formats.{module}"), function)
+
+
+# The format of a file or folder.
+
+
+def sniff(path: str | os.PathLike[str], columns: Columns | None = None) -> str:
+    """The name of the format of a file; an error if nothing tells. A Source can be read afterwards.
+
+    A table is known by the names of its columns for ids and texts, which ``columns`` may change.
+
+    >>> from pathlib import Path
+    >>> from hulltune.formats import sniff
+    >>> _ = Path("dev.nbest").write_text("0 ||| a house ||| lm=-2 words=2 ||| -2")
+    >>> sniff("dev.nbest")
+    'moses'
+    """
+    file = Path(path)
+    if file.is_dir():
+        return sniff_folder(file, *names_in(file))
+    data = path.head() if isinstance(path, Source) else head(path)
+    if data.strip() and (file.suffix == _part("kaldi.LIST_SUFFIX") or _part("kaldi.looks_like_list")(data)):
+        return "kaldi"  # not among others of a folder, as the archives beside it hold the same lattices
+    found = _part("table.table_with")(data, columns) if columns is not None and columns.named else None
+    found = found or _recognised(data)
+    if found is not None:
+        return found
+    first = first_line(data)
+    if not first:
+        raise InputError(f"{file}: the file is empty; expected candidate lists or forests")
+    found = by_suffix(without_suffix(file).suffix)
+    if found in (None, "packed"):
+        raise InputError(
+            f"{file}: cannot tell the format from {_start(data, first)}; name it (one of {', '.join(FORMATS)})"
+        )
+    return found
+
+
+def _start(data: bytes, first: str) -> str:
+    """The start of a file, for a message: its first line, or its first bytes if it is no text."""
+    shown = first[:60]
+    if shown.replace("\t", " ").isprintable() and "\ufffd" not in shown:
+        return repr(shown)
+    return f"the bytes {data[:12].hex(' ')} …, which are no text"
+
+
+def sniff_folder(path: Path, files: Sequence[str], folders: Sequence[str]) -> str:
+    """The name of the format of a folder with these files and folders in it; an error if there is no file."""
+    names = [*files, *folders]
+    if any(name.startswith("text") and without_suffix(name).stem == "text" for name in names):
+        return "score-folder"
+    if any(_part("score_folder.NBEST").fullmatch(name) for name in names):
+        return "score-folder"
+    if not files:
+        raise InputError(f"{path}: no files in it; expected candidate lists")
+    # One forest decides: other files beside it may be anything (references, weights, a licence). Look at one file of
+    # each suffix only, as a folder may have ten thousand files.
+    first: dict[str, str] = {}
+    for name in files:
+        end = name[name.rfind(".") :] if "." in name else ""
+        suffix = suffix_of(name) if end in SUFFIXES or end == "." else end  # of many names, none is taken apart twice
+        first[suffix] = min(name, first.get(suffix, name))
+    for _, name in sorted(first.items()):
+        forest = recognised_forests(head(path / name))
+        if forest is not None:
+            return forest
+    return "score-folder" if head(path / min(files)).lstrip().startswith(b"{") else "srilm"
+
+
+def _recognised(start: bytes) -> str | None:
+    """The format of a file that begins with these bytes, or None."""
+    for name, form in _FORMATS.items():
+        if form.recogniser and _part(form.recogniser)(start[:ENOUGH] if form.forests else start):
+            return name
+    return None

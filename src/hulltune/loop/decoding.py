@@ -14,8 +14,7 @@ import numpy as np
 
 from hulltune.data.dataset import Dataset, References
 from hulltune.errors import InputError
-from hulltune.formats.read import read_parts, read_with
-from hulltune.formats.reading import Part
+from hulltune.formats.read import Part, read_parts, read_with
 from hulltune.formats.streams import open_bytes
 from hulltune.loop.command import CommandDecoder
 from hulltune.loop.folder import RunFolder, outputs

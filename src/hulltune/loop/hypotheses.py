@@ -23,10 +23,9 @@ from hulltune.data.vocabulary import Vocabulary
 from hulltune.errors import InputError
 from hulltune.formats.jsonl import write_jsonl
 from hulltune.formats.packed import pack
-from hulltune.formats.read import read, read_parts
-from hulltune.formats.reading import Part
+from hulltune.formats.read import Part, read, read_parts
+from hulltune.formats.registry import sniff
 from hulltune.formats.rows import RowCollector, to_dataset
-from hulltune.formats.sniff import sniff
 from hulltune.options import Reading
 from hulltune.search.problem import Problem
 from hulltune.tuning.inputs import DataLike

@@ -20,7 +20,7 @@ from hulltune.data.dataset import Dataset
 from hulltune.data.forest import feature_vector
 from hulltune.data.matching import matched_aloud
 from hulltune.errors import InputError
-from hulltune.formats.reading import Part
+from hulltune.formats.read import Part
 from hulltune.interrupts import is_interrupt
 from hulltune.loop.decoding import Decoder, Decodings, DecodingTask
 from hulltune.loop.folder import RunFolder, State, iteration_name
