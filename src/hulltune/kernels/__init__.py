@@ -14,7 +14,7 @@ What is where:
 - surfaces/: from envelopes to the next step: joining, surface, line_surface, rows, line_minima, bins, rough_kinds,
   steps, step_limits
 - certify/: certified search: choices, winners
-- metrics/: tokens, ngrams, edits, ter, scores
+- metrics/: packed, tokens, ngrams, edits, ter, scores
 - reading/: lists: moses; lattices: fst_binary, fst_text, slf; what readers share:
   decimals, blanks, interning
 - directions/: lines to search: intervals (within bounds), evolution, cholesky

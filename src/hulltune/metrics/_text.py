@@ -1,25 +1,26 @@
-"""Helpers of the text metrics: packed lines, batches, vocabularies."""
+"""The base of the text metrics: packed lines, batches, vocabularies."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hulltune.arrays import Int32s, Int64s, as_whole
+from hulltune.arrays import Floats, Int32s, Int64s, as_whole
 from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
-from hulltune.metrics.base import Metric, References, Statistics
-from hulltune.metrics.checks import checked_references, checked_statistics
+from hulltune.kernels.metrics.packed import Tokens
+from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.checks import checked_numbers, checked_references, checked_statistics
 
 if TYPE_CHECKING:
     from hulltune.kernels.metrics.tokens import Vocabulary
 
 Modes = int | NDArray[np.int8]
-Number = TypeVar("Number", np.int64, np.float64)
 
 _BATCH_CHARACTERS = 1 << 17
 
@@ -41,21 +42,9 @@ def pack(lines: Sequence[str]) -> Lines:
     return Lines(codes.astype(np.int32, copy=False), offsets)
 
 
-def flatten_references(references: References, *, metric: str, variable_references: bool) -> tuple[list[str], Int64s]:
-    """All references in one list, and the offsets of the sentences in it; checked.
-
-    Each sentence needs at least one reference, and all the same number unless ``variable_references``. An
-    empty string is a reference like any other.
-    """
-    groups = checked_references(metric, references, ragged=variable_references)
-    offsets = np.zeros(len(groups) + 1, np.int64)
-    np.cumsum(list(map(len, groups)), out=offsets[1:])
-    return list(chain.from_iterable(groups)), offsets
-
-
 def in_batches(
-    compute: Callable[[Int64s, Sequence[str]], NDArray[Number]], sentences: Int64s, outputs: Sequence[str]
-) -> NDArray[Number]:
+    compute: Callable[[Int64s, Sequence[str]], Statistics], sentences: Int64s, outputs: Sequence[str]
+) -> Statistics:
     """The results of ``compute`` on batches of about a thousand outputs.
 
     Measured on 50,000 outputs: the code points and ids of a batch stay in the cache and in memory that the
@@ -72,11 +61,45 @@ def in_batches(
     return np.concatenate([compute(sentences[k : k + size], outputs[k : k + size]) for k in starts])
 
 
-def statistic_rows(statistics: Statistics, metric: Metric) -> Statistics:
-    """Statistics of any shape (..., columns) as a table of int64 or float64 rows, checked."""
-    table = checked_statistics(statistics, metric)
-    kind = np.int64 if table.dtype.kind in "iub" else np.float64
-    return np.ascontiguousarray(table, kind).reshape(-1, len(metric.columns))
+class TextMetric(Metric):
+    """A metric of tokens, whose statistics and scores kernels compute."""
+
+    threaded = True
+    variable_references: bool
+
+    def score(self, statistics: Statistics) -> Floats:
+        """The score of each row."""
+        table = checked_statistics(statistics, self)
+        kind = np.int64 if table.dtype.kind in "iub" else np.float64
+        rows = np.ascontiguousarray(table, kind).reshape(-1, len(self.columns))
+        return self._scores(rows).reshape(table.shape[:-1])
+
+    @abstractmethod
+    def _scores(self, rows: Statistics) -> Floats:
+        """The scores of a table of int64 or float64 rows."""
+
+
+class PreparedText(PreparedMetric):
+    """A text metric bound to references: ``_lines`` from ``_offsets[s]`` to ``_offsets[s + 1]`` are of sentence s.
+
+    Each sentence needs at least one reference, and all the same number unless ``variable_references``. An empty string
+    is a reference like any other.
+    """
+
+    def __init__(self, metric: TextMetric, references: References) -> None:
+        groups = checked_references(metric.name, references, ragged=metric.variable_references)
+        self._lines = list(chain.from_iterable(groups))
+        self._offsets: Int64s = np.zeros(len(groups) + 1, np.int64)
+        np.cumsum(list(map(len, groups)), out=self._offsets[1:])
+
+    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
+        """The columns of the metric for each output."""
+        sentences = checked_numbers(sentences, outputs, len(self._offsets) - 1)
+        return in_batches(self._statistics, sentences, outputs)
+
+    @abstractmethod
+    def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Statistics:
+        """The columns of the metric for a batch of outputs."""
 
 
 def check_order(option: str, value: object, *, least: int, most: int) -> None:
@@ -91,18 +114,6 @@ def spelled(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-class Tokenised(NamedTuple):
-    """Lines end to end: ``ids[offsets[i]:offsets[i + 1]]`` are the token ids of line i."""
-
-    ids: Int32s
-    offsets: Int64s
-
-    @property
-    def lengths(self) -> Int64s:
-        """The number of tokens of each line."""
-        return np.diff(self.offsets)
-
-
 class ReferenceVocabulary:
     """The distinct tokens of the references, with ids from 0; −1 stands for a token that no reference has.
 
@@ -115,15 +126,15 @@ class ReferenceVocabulary:
         lines = pack(references)
         self._vocabulary: Vocabulary
         self._vocabulary, ids, offsets = build_vocabulary(*lines, _mode_per_line(modes, lines))
-        self.references = Tokenised(ids, offsets)
+        self.references = Tokens(ids, offsets)
         self.size = int(ids.max()) + 1 if len(ids) else 0
 
-    def encode(self, outputs: Sequence[str], modes: Modes) -> Tokenised:
+    def encode(self, outputs: Sequence[str], modes: Modes) -> Tokens:
         """The outputs as ids, O(characters)."""
         from hulltune.kernels.metrics.tokens import token_ids
 
         lines = pack(outputs)
-        return Tokenised(*token_ids(*lines, _mode_per_line(modes, lines), self._vocabulary))
+        return Tokens(*token_ids(*lines, _mode_per_line(modes, lines), self._vocabulary))
 
 
 def _mode_per_line(modes: Modes, lines: Lines) -> NDArray[np.int8]:

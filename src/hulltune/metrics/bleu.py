@@ -13,9 +13,9 @@ from hulltune.data.vocabulary import Texts
 from hulltune.errors import InputError
 from hulltune.kernels.surfaces.rough_kinds import BLEU
 from hulltune.metrics import _text
-from hulltune.metrics.base import Metric, PreparedMetric, References, Rough, Statistics
+from hulltune.metrics.base import References, Rough, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, LossBound, Ranges, log_above, log_below, row_products
-from hulltune.metrics.checks import VERSION, check_choice, check_flags, checked_numbers, signature
+from hulltune.metrics.checks import VERSION, check_choice, check_flags, signature
 
 if TYPE_CHECKING:
     from hulltune.kernels.metrics.ngrams import Tries
@@ -45,7 +45,7 @@ Tokenizer = Callable[[str], str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bleu(Metric):
+class Bleu(_text.TextMetric):
     """BLEU over clipped n-gram matches; option names and meanings are sacrebleu's.
 
     The statistics are the output's length, the length of the closest reference (the shorter of two equally
@@ -110,20 +110,12 @@ class Bleu(Metric):
         """Tokenise the references, O(tokens); the n-grams of a sentence are gathered when it is first asked for."""
         return PreparedBleu(self, references)
 
-    def score(self, statistics: Statistics) -> Floats:
+    def _scores(self, rows: Statistics) -> Floats:
         """BLEU of each row, 0 to 100."""
         from hulltune.kernels.metrics.scores import ADD_K, EXPONENTIAL, FLOOR, NO_SMOOTHING, bleu_scores
 
-        rows = _text.statistic_rows(statistics, self)
-        methods = {"none": NO_SMOOTHING, "floor": FLOOR, "add-k": ADD_K, "exp": EXPONENTIAL}
-        scores = bleu_scores(
-            rows,
-            self.max_ngram_order,
-            methods[self.smooth_method],
-            self._smooth_value or 0.0,
-            self.effective_order,
-        )
-        return scores.reshape(np.shape(statistics)[:-1])
+        method = {"none": NO_SMOOTHING, "floor": FLOOR, "add-k": ADD_K, "exp": EXPONENTIAL}[self.smooth_method]
+        return bleu_scores(rows, self.max_ngram_order, method, self._smooth_value or 0.0, self.effective_order)
 
     @property
     def least_loss(self) -> float:
@@ -260,32 +252,25 @@ class Bleu(Metric):
         return done, modes
 
 
-class PreparedBleu(PreparedMetric):
+class PreparedBleu(_text.PreparedText):
     """BLEU bound to references: an output costs O(order * tokens) and no Python object per token."""
 
     def __init__(self, metric: Bleu, references: References) -> None:
         from hulltune.kernels.metrics.ngrams import Tries
 
+        super().__init__(metric, references)
         self._metric = metric
-        flat, self._offsets = _text.flatten_references(
-            references, metric=metric.name, variable_references=metric.variable_references
-        )
-        self._vocabulary = _text.ReferenceVocabulary(*metric.tokenised(flat))
+        self._vocabulary = _text.ReferenceVocabulary(*metric.tokenised(self._lines))
         tokenised = self._vocabulary.references
         self._lengths = tokenised.lengths
-        self._tries: Tries = Tries(*tokenised, self._offsets, metric.max_ngram_order)
-
-    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
-        """The columns of the metric for each output, as int64."""
-        sentences = checked_numbers(sentences, outputs, len(self._offsets) - 1)
-        return _text.in_batches(self._statistics, sentences, outputs)
+        self._tries: Tries = Tries(tokenised, self._offsets, metric.max_ngram_order)
 
     def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
         from hulltune.kernels.metrics.ngrams import bleu_statistics
 
         tokenised = self._vocabulary.encode(*self._metric.tokenised(outputs))
         return bleu_statistics(
-            *tokenised, sentences, self._tries.of(sentences), self._lengths, self._offsets, self._metric.max_ngram_order
+            tokenised, sentences, self._tries.of(sentences), self._lengths, self._offsets, self._metric.max_ngram_order
         )
 
 

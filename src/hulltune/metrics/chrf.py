@@ -10,17 +10,18 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int64s
 from hulltune.data.features import gather_rows
+from hulltune.kernels.metrics.packed import Tokens
 from hulltune.metrics import _text
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.base import References, Statistics
 from hulltune.metrics.bounds import SAFETY, LinearBound, Ranges, Ratio
-from hulltune.metrics.checks import VERSION, check_flags, check_number, checked_numbers, signature
+from hulltune.metrics.checks import VERSION, check_flags, check_number, signature
 
 if TYPE_CHECKING:
     from hulltune.kernels.metrics.ngrams import Tries
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChrF(Metric):
+class ChrF(_text.TextMetric):
     """chrF: the F-score of character n-grams, and of word n-grams if ``word_order`` is not 0 (chrF++ has 2).
 
     Option names and meanings are sacrebleu's. The statistics are, for each order, the n-grams of the output,
@@ -31,7 +32,6 @@ class ChrF(Metric):
     name: ClassVar[str] = "chrf"
     version = VERSION
     higher_is_better = True
-    threaded = True
 
     char_order: int = 6
     word_order: int = 0
@@ -71,14 +71,12 @@ class ChrF(Metric):
         """Pack the references, O(characters); the n-grams of one are gathered when its sentence is first asked for."""
         return PreparedChrF(self, references)
 
-    def score(self, statistics: Statistics) -> Floats:
+    def _scores(self, rows: Statistics) -> Floats:
         """ChrF of each row, 0 to 100."""
         from hulltune.kernels.metrics.scores import chrf_eps_scores, chrf_scores
 
-        rows = _text.statistic_rows(statistics, self)
         compute = chrf_eps_scores if self.eps_smoothing else chrf_scores
-        scores = compute(rows, self.char_order + self.word_order, float(self.beta))
-        return scores.reshape(np.shape(statistics)[:-1])
+        return compute(rows, self.char_order + self.word_order, float(self.beta))
 
     @property
     def least_loss(self) -> float:
@@ -131,52 +129,40 @@ class ChrFPlusPlus(ChrF):
     word_order: int = 2
 
 
-class PreparedChrF(PreparedMetric):
+class PreparedChrF(_text.PreparedText):
     """chrF bound to references: an output costs O(references * order * characters)."""
 
     def __init__(self, metric: ChrF, references: References) -> None:
         from hulltune.kernels.metrics import tokens
         from hulltune.kernels.metrics.ngrams import Tries
 
+        super().__init__(metric, references)
         self._metric = metric
-        flat, self._offsets = _text.flatten_references(
-            references, metric=metric.name, variable_references=metric.variable_references
-        )
-        lines = self._cased(flat)
-        each = np.arange(len(flat) + 1, dtype=np.int64)
+        lines = self._cased(self._lines)
+        each = np.arange(len(lines) + 1, dtype=np.int64)
         characters = self._characters(lines)
         self._character_lengths = characters.lengths
-        self._character_tries: Tries = Tries(*characters, each, metric.char_order)
+        self._character_tries: Tries = Tries(characters, each, metric.char_order)
         self._vocabulary = _text.ReferenceVocabulary(lines if metric.word_order else [], tokens.CHRF_WORDS)
         words = self._vocabulary.references
         self._word_lengths = words.lengths
-        self._word_tries: Tries = Tries(*words, each if metric.word_order else each[:1], metric.word_order)
-
-    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
-        """The columns of the metric for each output, as int64."""
-        sentences = checked_numbers(sentences, outputs, len(self._offsets) - 1)
-        return _text.in_batches(self._statistics, sentences, outputs)
+        self._word_tries: Tries = Tries(words, each if metric.word_order else each[:1], metric.word_order)
 
     def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
         from hulltune.kernels.metrics import tokens
-        from hulltune.kernels.metrics.ngrams import chrf_statistics
+        from hulltune.kernels.metrics.ngrams import Grams, chrf_statistics
 
         metric = self._metric
         outputs = self._cased(outputs)
         characters = self._characters(outputs)
         words = self._vocabulary.encode(outputs if metric.word_order else [], tokens.CHRF_WORDS)
         groups = gather_rows(self._offsets, np.unique(sentences))[1]
+        of_words = self._word_tries.of(groups if metric.word_order else groups[:0])
         return chrf_statistics(
             sentences,
             self._offsets,
-            *characters,
-            self._character_tries.of(groups),
-            self._character_lengths,
-            metric.char_order,
-            *words,
-            self._word_tries.of(groups if metric.word_order else groups[:0]),
-            self._word_lengths,
-            metric.word_order,
+            Grams(characters, self._character_tries.of(groups), self._character_lengths, metric.char_order),
+            Grams(words, of_words, self._word_lengths, metric.word_order),
             float(metric.beta),
             metric.eps_smoothing,
         )
@@ -184,7 +170,7 @@ class PreparedChrF(PreparedMetric):
     def _cased(self, lines: Sequence[str]) -> Sequence[str]:
         return list(map(str.lower, lines)) if self._metric.lowercase else lines
 
-    def _characters(self, lines: Sequence[str]) -> _text.Tokenised:
+    def _characters(self, lines: Sequence[str]) -> Tokens:
         from hulltune.kernels.metrics.tokens import characters
 
-        return _text.Tokenised(*characters(*_text.pack(lines), self._metric.whitespace))
+        return Tokens(*characters(*_text.pack(lines), self._metric.whitespace))

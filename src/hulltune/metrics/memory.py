@@ -248,7 +248,11 @@ class Memory:
 
         def compute(batch: slice) -> None:
             statistics, _, _ = self._asked.answers(numbers[batch], *described(batch))
-            assert statistics.dtype == table.dtype, "a threaded metric answers with numbers of one type"
+            if statistics.dtype != table.dtype:
+                raise InputError(
+                    f"{self.metric.name}: its statistics are {statistics.dtype}, those of no outputs {table.dtype}; "
+                    "a metric that is threaded answers with numbers of one type"
+                )
             table[first + batch.start : first + batch.stop] = statistics
 
         workers.map(compute, batches)

@@ -11,13 +11,13 @@ import numpy as np
 from hulltune.arrays import Floats, Int64s
 from hulltune.errors import InputError
 from hulltune.metrics import _text
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.base import References, Statistics
 from hulltune.metrics.bounds import Ratio
-from hulltune.metrics.checks import VERSION, check_flags, checked_numbers, signature
+from hulltune.metrics.checks import VERSION, check_flags, signature
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ter(Metric):
+class Ter(_text.TextMetric):
     """TER: edits and block shifts, divided by the mean length of the references; options are sacrebleu's.
 
     The statistics are the edits to the nearest reference and the mean number of words of the references, as
@@ -28,7 +28,6 @@ class Ter(Metric):
     name: ClassVar[str] = "ter"
     version = VERSION
     higher_is_better = False
-    threaded = True
     columns = ("edits", "reference_length")
 
     normalized: bool = False
@@ -58,12 +57,11 @@ class Ter(Metric):
         """Tokenise the references."""
         return PreparedTer(self, references)
 
-    def score(self, statistics: Statistics) -> Floats:
+    def _scores(self, rows: Statistics) -> Floats:
         """100 * edits / reference length of each row."""
         from hulltune.kernels.metrics.scores import ter_scores
 
-        rows = _text.statistic_rows(statistics, self)
-        return ter_scores(rows).reshape(np.shape(statistics)[:-1])
+        return ter_scores(rows)
 
     @property
     def as_ratio(self) -> Ratio:
@@ -87,27 +85,20 @@ class Ter(Metric):
         return [tokenize(line.rstrip()) for line in lines]
 
 
-class PreparedTer(PreparedMetric):
+class PreparedTer(_text.PreparedText):
     """TER bound to references."""
 
     def __init__(self, metric: Ter, references: References) -> None:
         from hulltune.kernels.metrics.tokens import SPACES
 
+        super().__init__(metric, references)
         self._metric = metric
-        flat, self._offsets = _text.flatten_references(
-            references, metric=metric.name, variable_references=metric.variable_references
-        )
         # Twice, because sacrebleu does so: normalising "..5" again cuts off the last point too.
-        self._vocabulary = _text.ReferenceVocabulary(metric.tokenised(metric.tokenised(flat)), SPACES)
-
-    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Floats:
-        """(edits, mean reference length) of each output."""
-        sentences = checked_numbers(sentences, outputs, len(self._offsets) - 1)
-        return _text.in_batches(self._statistics, sentences, outputs)
+        self._vocabulary = _text.ReferenceVocabulary(metric.tokenised(metric.tokenised(self._lines)), SPACES)
 
     def _statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Floats:
         from hulltune.kernels.metrics.ter import ter_statistics
         from hulltune.kernels.metrics.tokens import SPACES
 
         tokenised = self._vocabulary.encode(self._metric.tokenised(outputs), SPACES)
-        return ter_statistics(*tokenised, sentences, *self._vocabulary.references, self._offsets)
+        return ter_statistics(tokenised, sentences, self._vocabulary.references, self._offsets)

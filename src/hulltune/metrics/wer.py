@@ -14,10 +14,11 @@ import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
 from hulltune.errors import InputError
+from hulltune.kernels.metrics.packed import Tokens
 from hulltune.metrics import _text
-from hulltune.metrics.base import Metric, PreparedMetric, References, Statistics
+from hulltune.metrics.base import References, Statistics
 from hulltune.metrics.bounds import Ratio
-from hulltune.metrics.checks import VERSION, check_choice, check_flags, checked_numbers, signature
+from hulltune.metrics.checks import VERSION, check_choice, check_flags, signature
 
 NORMALIZATIONS = ("none", "lower", "lower-nopunct")
 """The normalisations of references and outputs before they are compared.
@@ -28,7 +29,7 @@ category P* (punctuation) is deleted, without leaving a blank: "it's" becomes "i
 
 
 @dataclass(frozen=True, kw_only=True)
-class EditRate(Metric):
+class EditRate(_text.TextMetric):
     """The base of WER, CER and MER: counts of hits, substitutions, deletions and insertions of an alignment.
 
     Among alignments with the fewest edits, the one that rapidfuzz (and so jiwer) picks counts. Among several
@@ -38,7 +39,6 @@ class EditRate(Metric):
     """
 
     higher_is_better = False
-    threaded = True
     columns = ("hits", "substitutions", "deletions", "insertions")
 
     normalization: str = "none"
@@ -61,12 +61,11 @@ class EditRate(Metric):
         """Normalise and split the references."""
         return PreparedEditRate(self, references)
 
-    def score(self, statistics: Statistics) -> Floats:
+    def _scores(self, rows: Statistics) -> Floats:
         """Edits divided by length for each row; where the length is 0, the number of edits, as in jiwer."""
         from hulltune.kernels.metrics.scores import error_rates
 
-        rows = _text.statistic_rows(statistics, self)
-        return error_rates(rows, self.insertions_count).reshape(np.shape(statistics)[:-1])
+        return error_rates(rows, self.insertions_count)
 
     @property
     def as_ratio(self) -> Ratio:
@@ -110,23 +109,16 @@ class Cer(EditRate):
     unit: ClassVar[str] = "character"
 
 
-class PreparedEditRate(PreparedMetric):
+class PreparedEditRate(_text.PreparedText):
     """WER, CER or MER bound to references."""
 
     def __init__(self, metric: EditRate, references: References) -> None:
+        super().__init__(metric, references)
         self._metric = metric
-        flat, self._offsets = _text.flatten_references(
-            references, metric=metric.name, variable_references=metric.variable_references
-        )
-        lines = metric.normalised(flat)
+        lines = metric.normalised(self._lines)
         self._symbols = _Characters(lines) if metric.unit == "character" else _Words(lines)
 
-    def statistics(self, sentences: Int64s, outputs: Sequence[str]) -> Int64s:
-        """(hits, substitutions, deletions, insertions) of each output, as int64."""
-        sentences = checked_numbers(sentences, outputs, len(self._offsets) - 1)
-        return _text.in_batches(self._statistics, sentences, outputs)
-
-    def encoded(self, lines: Sequence[str]) -> _text.Tokenised:
+    def encoded(self, lines: Sequence[str]) -> Tokens:
         """The normalised lines as ids of words (or characters) of the references; −1 for one that no reference has."""
         return self._symbols.encode(self._metric.normalised(lines))
 
@@ -149,7 +141,7 @@ class PreparedEditRate(PreparedMetric):
 
         encoded = self.encoded(outputs)
         rows, too_long = edit_statistics(
-            *encoded, sentences, *self._symbols.references, self._offsets, self._symbols.size
+            encoded, sentences, self._symbols.references, self._offsets, self._symbols.size
         )
         if too_long.any():
             self._align_long(np.flatnonzero(too_long), sentences, encoded, rows)
@@ -159,7 +151,7 @@ class PreparedEditRate(PreparedMetric):
         self,
         which: Int64s,
         sentences: Int64s,
-        encoded: _text.Tokenised,
+        encoded: Tokens,
         rows: Int64s,
     ) -> None:
         """Fill the rows of outputs that are too long for the kernel, with rapidfuzz."""
@@ -185,7 +177,7 @@ class _Words:
         self.references = self._vocabulary.references
         self.size = self._vocabulary.size
 
-    def encode(self, lines: Sequence[str]) -> _text.Tokenised:
+    def encode(self, lines: Sequence[str]) -> Tokens:
         return self._vocabulary.encode(lines, self._mode)
 
 
@@ -199,17 +191,17 @@ class _Characters:
         # One entry per code point, and a last one for all code points beyond.
         self._id_of = np.full(int(known.max(initial=-1)) + 2, -1, np.int32)
         self._id_of[known] = np.arange(len(known))
-        self.references = _text.Tokenised(ids.astype(np.int32), lines.offsets)
+        self.references = Tokens(ids.astype(np.int32), lines.offsets)
 
-    def encode(self, lines: Sequence[str]) -> _text.Tokenised:
+    def encode(self, lines: Sequence[str]) -> Tokens:
         packed = _text.pack(list(map(str.strip, lines)))
-        return _text.Tokenised(self._id_of[np.minimum(packed.codes, len(self._id_of) - 1)], packed.offsets)
+        return Tokens(self._id_of[np.minimum(packed.codes, len(self._id_of) - 1)], packed.offsets)
 
 
 class _Slices:
     """Lines of ids as strings of one character per id, which rapidfuzz compares fastest."""
 
-    def __init__(self, lines: _text.Tokenised) -> None:
+    def __init__(self, lines: Tokens) -> None:
         self._offsets = lines.offsets
         used = lines.ids[: lines.offsets[-1]]
         if int(used.max(initial=0)) >= sys.maxunicode:

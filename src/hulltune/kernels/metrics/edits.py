@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hulltune.arrays import Bools, Int32s, Int64s
 from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.metrics.packed import Tokens
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
 
@@ -81,32 +82,26 @@ def _count_edits(
 
 @kernel
 def edit_statistics(
-    ids: Ids,
-    offsets: Int64s,
-    sentences: Int64s,
-    reference_ids: Ids,
-    reference_offsets: Int64s,
-    references: Int64s,
-    vocabulary_size: Int,
+    outputs: Tokens, sentences: Int64s, references: Tokens, groups: Int64s, vocabulary_size: Int
 ) -> tuple[Int64s, Bools]:
-    """(hits, substitutions, deletions, insertions) of each output against the nearest reference.
+    """(hits, substitutions, deletions, insertions) of each output against the nearest reference of its sentence.
 
-    Among references with equally few edits the first counts. Outputs with a pair too long for the kernel are flagged
-    instead. O(output length) for each pair.
+    The references of sentence s are the lines from groups[s] to groups[s + 1]. Among references with equally few edits
+    the first counts. Outputs with a pair too long for the kernel are flagged instead. O(output length) for each pair.
     """
     statistics = np.zeros((len(sentences), 4), np.int64)
     too_long = np.zeros(len(sentences), np.bool_)
     longest = 1
     for output in range(len(sentences)):
-        longest = max(longest, offsets[output + 1] - offsets[output])
+        longest = max(longest, outputs.offsets[output + 1] - outputs.offsets[output])
     masks = np.zeros(max(1, vocabulary_size), np.uint64)
     positive = np.empty(longest, np.uint64)
     negative = np.empty(longest, np.uint64)
     for output in range(len(sentences)):
-        hypothesis = ids[offsets[output] : offsets[output + 1]]
+        hypothesis = outputs.ids[outputs.offsets[output] : outputs.offsets[output + 1]]
         fewest = np.int64(-1)
-        for k in range(references[sentences[output]], references[sentences[output] + 1]):
-            reference = reference_ids[reference_offsets[k] : reference_offsets[k + 1]]
+        for k in range(groups[sentences[output]], groups[sentences[output] + 1]):
+            reference = references.ids[references.offsets[k] : references.offsets[k + 1]]
             substitutions, deletions, insertions = _count_edits(reference, hypothesis, masks, positive, negative)
             if substitutions < 0:
                 too_long[output] = True

@@ -13,6 +13,7 @@ import numpy as np
 
 from hulltune.arrays import Int32s, Int64s
 from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.metrics.packed import Tokens
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
 Float = Any
@@ -56,9 +57,9 @@ class Tries:
     the same bytes. O(order * symbols) in all.
     """
 
-    def __init__(self, symbols: Symbols, offsets: Int64s, groups: Int64s, order: int) -> None:
-        self._sequences = symbols, offsets, groups, order
-        first_node, first_slot = trie_sizes(offsets, groups, order)
+    def __init__(self, sequences: Tokens, groups: Int64s, order: int) -> None:
+        self._sequences = sequences, groups, order
+        first_node, first_slot = trie_sizes(sequences.offsets, groups, order)
         nodes, slots = int(first_node[-1]), int(first_slot[-1])
         self._trie = Trie(
             np.zeros(nodes, np.int64), np.zeros(nodes, np.int32), first_node, np.zeros(slots, np.int32), first_slot
@@ -95,7 +96,7 @@ def trie_sizes(offsets: Int64s, groups: Int64s, order: Int) -> tuple[Int64s, Int
 
 
 @kernel
-def fill_tries(which: Int64s, symbols: Symbols, offsets: Int64s, groups: Int64s, order: Int, trie: Trie) -> None:
+def fill_tries(which: Int64s, sequences: Tokens, groups: Int64s, order: Int, trie: Trie) -> None:
     """Fill the tries of some groups. Each is made in memory of its own and then copied: its bytes are final."""
     nodes, slots = 0, 0
     for group in which:
@@ -112,11 +113,11 @@ def fill_tries(which: Int64s, symbols: Symbols, offsets: Int64s, groups: Int64s,
         count = 1
         for sequence in range(groups[group], groups[group + 1]):
             counts[:count] = 0
-            first, last = offsets[sequence], offsets[sequence + 1]
+            first, last = sequences.offsets[sequence], sequences.offsets[sequence + 1]
             for start in range(first, last):
                 node = 0
                 for at in range(start, min(start + order, last)):
-                    edge = (np.int64(node) << 32) | np.int64(symbols[at])
+                    edge = (np.int64(node) << 32) | np.int64(sequences.ids[at])
                     node, slot = _find(own, 0, 0, size - 1, edge)
                     if node == 0:
                         node = count
@@ -141,27 +142,17 @@ def _largest_group(trie: Trie) -> Int:
 
 
 @kernel
-def _add_matches(
-    symbols: Symbols,
-    first: Int,
-    last: Int,
-    trie: Trie,
-    group: Int,
-    order: Int,
-    left: Symbols,
-    row: Int64s,
-    column: Int,
-    step: Int,
-) -> None:
-    """Add the clipped matches of order n + 1 to ``row[column + n * step]``; ``left`` is scratch space."""
+def _add_matches(line: Symbols, trie: Trie, group: Int, left: Symbols, matches: Int64s) -> None:
+    """Add the clipped matches of order n + 1 to ``matches[n]``; ``left`` is scratch space."""
+    order, length = len(matches), len(line)
     node_base, slot_base = trie.first_node[group], trie.first_slot[group]
     mask = trie.first_slot[group + 1] - slot_base - 1
     for k in range(trie.first_node[group + 1] - node_base):
         left[k] = trie.limits[node_base + k]
-    for start in range(first, last):
+    for start in range(length):
         node: Int = np.int64(0)
-        for n in range(min(order, last - start)):
-            symbol = symbols[start + n]
+        for n in range(min(order, length - start)):
+            symbol = line[start + n]
             if symbol < 0:
                 break
             node = _find(trie, node_base, slot_base, mask, (node << 32) | np.int64(symbol))[0]
@@ -169,39 +160,33 @@ def _add_matches(
                 break
             if left[node] > 0:
                 left[node] -= 1
-                row[column + n * step] += 1
+                matches[n] += 1
 
 
 @kernel
 def bleu_statistics(
-    ids: Symbols,
-    offsets: Int64s,
-    sentences: Int64s,
-    trie: Trie,
-    reference_lengths: Int64s,
-    references: Int64s,
-    order: Int,
+    outputs: Tokens, sentences: Int64s, trie: Trie, reference_lengths: Int64s, groups: Int64s, order: Int
 ) -> Int64s:
     """(length, closest reference length, matches per order, n-grams per order) of each output.
 
-    ``reference_lengths[references[s]:references[s + 1]]`` belong to sentence s; of two references equally
-    close in length the shorter one counts. O(order * tokens).
+    ``reference_lengths[groups[s]:groups[s + 1]]`` belong to sentence s; of two references equally close in length the
+    shorter one counts. O(order * tokens).
     """
     rows = np.zeros((len(sentences), 2 + 2 * order), np.int64)
     left = np.empty(_largest_group(trie), np.int32)
     for output in range(len(sentences)):
         row = rows[output]
         sentence = sentences[output]
-        first, last = offsets[output], offsets[output + 1]
-        length = last - first
-        closest = reference_lengths[references[sentence]]
-        for reference in range(references[sentence] + 1, references[sentence + 1]):
+        line = outputs.ids[outputs.offsets[output] : outputs.offsets[output + 1]]
+        length = len(line)
+        closest = reference_lengths[groups[sentence]]
+        for reference in range(groups[sentence] + 1, groups[sentence + 1]):
             other = reference_lengths[reference]
             if (abs(length - other), other) < (abs(length - closest), closest):
                 closest = other
         row[0] = length
         row[1] = closest
-        _add_matches(ids, first, last, trie, sentence, order, left, row, 2, 1)
+        _add_matches(line, trie, sentence, left, row[2 : 2 + order])
         for n in range(order):
             row[2 + order + n] = max(0, length - n)
     return rows
@@ -239,55 +224,53 @@ def _f_score(row: Int64s, orders: Int, beta: float, eps_smoothing: bool) -> Floa
     return 100 * score
 
 
+class Grams(NamedTuple):
+    """The n-grams of outputs and references up to an order: those of characters, or those of words.
+
+    Each reference is a group of the trie.
+    """
+
+    outputs: Tokens
+    trie: Trie
+    reference_lengths: Int64s
+    order: Int
+
+
 @kernel
-def _add_order_totals(row: Int64s, column: Int, order: Int, length: Int, reference_length: Int) -> None:
-    """Write the numbers of n-grams of output and reference.
+def _count_grams(grams: Grams, output: Int, reference: Int, left: Symbols, row: Int64s) -> None:
+    """Write the numbers of n-grams of output and reference, and add their matches, three columns for each order.
 
     An order for which the reference is too short counts no n-grams of the output.
     """
-    for n in range(order):
-        row[column + 3 * n] = max(0, length - n) if reference_length > n else 0
-        row[column + 3 * n + 1] = max(0, reference_length - n)
+    line = grams.outputs.ids[grams.outputs.offsets[output] : grams.outputs.offsets[output + 1]]
+    length: Int = len(line)
+    reference_length: Int = grams.reference_lengths[reference]
+    for n in range(grams.order):
+        row[3 * n] = max(0, length - n) if reference_length > n else 0
+        row[3 * n + 1] = max(0, reference_length - n)
+    _add_matches(line, grams.trie, reference, left, row[2::3])
 
 
 @kernel
 def chrf_statistics(
-    sentences: Int64s,
-    references: Int64s,
-    characters: Symbols,
-    character_offsets: Int64s,
-    character_trie: Trie,
-    character_lengths: Int64s,
-    character_order: Int,
-    words: Symbols,
-    word_offsets: Int64s,
-    word_trie: Trie,
-    word_lengths: Int64s,
-    word_order: Int,
-    beta: float,
-    eps_smoothing: bool,
+    sentences: Int64s, groups: Int64s, characters: Grams, words: Grams, beta: float, eps_smoothing: bool
 ) -> Int64s:
     """(output n-grams, reference n-grams, matches) per order, characters first, against the best reference.
 
-    Each reference is a group of the tries, ``references[s]`` to ``references[s + 1]`` are those of sentence
-    s. The best one has the highest chrF, the first of equals. O(references * order * characters).
+    The references of sentence s are those from ``groups[s]`` to ``groups[s + 1]``. The best one has the highest chrF,
+    the first of equals. O(references * order * characters).
     """
-    orders = character_order + word_order
+    orders = characters.order + words.order
     rows = np.zeros((len(sentences), 3 * orders), np.int64)
     row = np.zeros(3 * orders, np.int64)
-    left = np.empty(max(_largest_group(character_trie), _largest_group(word_trie)), np.int32)
-    words_at = 3 * character_order
+    left = np.empty(max(_largest_group(characters.trie), _largest_group(words.trie)), np.int32)
     for output in range(len(sentences)):
         best = -1.0
-        first, last = character_offsets[output], character_offsets[output + 1]
-        for reference in range(references[sentences[output]], references[sentences[output] + 1]):
+        for reference in range(groups[sentences[output]], groups[sentences[output] + 1]):
             row[:] = 0
-            _add_order_totals(row, 0, character_order, last - first, character_lengths[reference])
-            _add_matches(characters, first, last, character_trie, reference, character_order, left, row, 2, 3)
-            if word_order > 0:
-                first_word, last_word = word_offsets[output], word_offsets[output + 1]
-                _add_order_totals(row, words_at, word_order, last_word - first_word, word_lengths[reference])
-                _add_matches(words, first_word, last_word, word_trie, reference, word_order, left, row, words_at + 2, 3)
+            _count_grams(characters, output, reference, left, row[: 3 * characters.order])
+            if words.order > 0:
+                _count_grams(words, output, reference, left, row[3 * characters.order :])
             score = _f_score(row, orders, beta, eps_smoothing)
             if score > best:
                 best = score

@@ -8,12 +8,13 @@ word that it moves, and is given up as soon as a whole row costs too much for it
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hulltune.arrays import Floats, Int32s, Int64s
-from hulltune.kernels.load.jit import kernel
+from hulltune.kernels.load.jit import borrowing, kernel
+from hulltune.kernels.metrics.packed import Tokens
 
 Int = Any  # a Python int or a NumPy integer: the same thing once compiled
 
@@ -24,6 +25,26 @@ _MOST_CANDIDATES = 1000
 _FAR = np.int32(1 << 29)  # outside the beam; still far after any number of additions of 1
 
 Ids = Int32s
+
+
+class Matrix(NamedTuple):
+    """The edit matrix of a hypothesis and a reference, of which only the beam is stored.
+
+    Row i begins at column ``firsts[i]``, with a cell before it and, after it, those that the next row may look at. The
+    two rows of ``scratch`` are for the matrix of shifted words.
+    """
+
+    cells: Ids
+    firsts: Ids
+    scratch: Ids
+
+
+class Errors(NamedTuple):
+    """The alignment of a reference to words, and running errors on both sides (see ``_align``)."""
+
+    aligned: Ids
+    of_words: Ids
+    of_reference: Ids
 
 
 @kernel
@@ -70,33 +91,32 @@ def _fill_row(above: Ids, row: Ids, word: Int, reference: Ids, at: Int, length: 
     return smallest
 
 
-@kernel
-def _cell(matrix: Ids, firsts: Ids, row: Int, column: Int) -> Int:
+@borrowing
+def _cell(matrix: Matrix, row: Int, column: Int) -> int:
     """A cell of the edit matrix, far if it lies outside the beam."""
     if row == 0:
-        return column
-    place = column - firsts[row] + 1
-    return matrix[row, place] if 0 <= place < matrix.shape[1] else _FAR
+        return int(column)
+    place = column - matrix.firsts[row] + 1
+    return int(matrix.cells[row, place]) if 0 <= place < matrix.cells.shape[1] else int(_FAR)
 
 
 @kernel
-def _align(
-    matrix: Ids, firsts: Ids, words: Ids, reference: Ids, aligned: Ids, word_errors: Ids, reference_errors: Ids
-) -> None:
+def _align(matrix: Matrix, words: Ids, reference: Ids, errors: Errors) -> None:
     """Trace the edit matrix back: the word that each reference word belongs to, and running errors.
 
-    ``aligned[j]`` is the last word at or before reference word j, -1 if there is none. ``word_errors[k]`` counts the
-    words before k that were not matched, ``reference_errors`` likewise. Matches and substitutions are preferred to
+    ``aligned[j]`` is the last word at or before reference word j, -1 if there is none. ``of_words[k]`` counts the words
+    before k that were not matched, ``of_reference`` likewise. Matches and substitutions are preferred to
     deletions, these to insertions.
     """
+    aligned, word_errors, reference_errors = errors.aligned, errors.of_words, errors.of_reference
     row, column = len(words), len(reference)
     word_errors[:] = 0
     reference_errors[:] = 0
     while row > 0 or column > 0:
-        here = _cell(matrix, firsts, row, column)
+        here = _cell(matrix, row, column)
         if row > 0 and column > 0:
             wrong = np.int32(reference[column - 1] != words[row - 1])
-            diagonal = _cell(matrix, firsts, row - 1, column - 1) + wrong == here
+            diagonal = _cell(matrix, row - 1, column - 1) + wrong == here
         else:
             wrong, diagonal = np.int32(1), False
         if diagonal:
@@ -105,7 +125,7 @@ def _align(
             aligned[column] = row
             word_errors[row + 1] = wrong
             reference_errors[column + 1] = wrong
-        elif column == 0 or (row > 0 and _cell(matrix, firsts, row - 1, column) + 1 == here):
+        elif column == 0 or (row > 0 and _cell(matrix, row - 1, column) + 1 == here):
             row -= 1
             word_errors[row + 1] = 1
         else:
@@ -141,8 +161,8 @@ def _shift_into(words: Ids, start: Int, length: Int, target: Int, shifted: Ids) 
     return start, over
 
 
-@kernel
-def _lowest_known(row: Ids) -> Int:
+@borrowing
+def _lowest_known(row: Ids) -> int:
     """The first cell of a row that is not far, of a row that has one."""
     place = 0
     while row[place] == _FAR:
@@ -150,7 +170,7 @@ def _lowest_known(row: Ids) -> Int:
     return place
 
 
-@kernel
+@borrowing
 def _is_moved(one: Ids, other: Ids) -> bool:
     """Whether two rows differ by the same number in all cells that are not far, and are far in the same cells."""
     difference = np.int32(0)
@@ -168,48 +188,40 @@ def _is_moved(one: Ids, other: Ids) -> bool:
 
 @kernel
 def _shifted_distance(
-    matrix: Ids, firsts: Ids, rows: Ids, shifted: Ids, unchanged: Int, rejoined: Int, reference: Ids, too_many: Int
+    matrix: Matrix, shifted: Ids, unchanged: Int, rejoined: Int, reference: Ids, too_many: Int
 ) -> Int:
     """The edit distance of the shifted words, or a number of at least ``too_many``.
 
     From ``rejoined`` on the words are those of the matrix: as soon as a row differs from that of the matrix by the same
     number everywhere, all rows below do, and the last one need not be computed.
     """
+    cells = matrix.cells
     length = len(shifted)
-    above = matrix[unchanged]
-    end = len(reference) - firsts[length] + 1
+    above = cells[unchanged]
+    end = len(reference) - matrix.firsts[length] + 1
     for at in range(unchanged + 1, length + 1):
-        row = rows[at & 1]
+        row = matrix.scratch[at & 1]
         if _fill_row(above, row, shifted[at - 1], reference, at, length) >= too_many:
             return too_many
-        if at >= rejoined and _is_moved(matrix[at], row):
-            return matrix[length, end] + row[_lowest_known(row)] - matrix[at, _lowest_known(row)]
+        if at >= rejoined and _is_moved(cells[at], row):
+            return cells[length, end] + row[_lowest_known(row)] - cells[at, _lowest_known(row)]
         above = row
     return above[end]
 
 
 @kernel
 def _best_shift(
-    matrix: Ids,
-    firsts: Ids,
-    rows: Ids,
-    words: Ids,
-    reference: Ids,
-    aligned: Ids,
-    word_errors: Ids,
-    reference_errors: Ids,
-    shifted: Ids,
-    best_words: Ids,
-    candidates: Int,
+    matrix: Matrix, words: Ids, reference: Ids, errors: Errors, shifted: Ids, best: Ids, candidates: Int
 ) -> tuple[Int, Int, Int]:
-    """Write the best shift into ``best_words``; returns (gain, first words that stay, candidates tried so far).
+    """Write the words after the best shift into ``best``; returns (gain, first words that stay, candidates so far).
 
     A block of words is tried if it stands somewhere in the reference, has an error where it is now, would go where the
     reference has an error, and is not shifted into itself. Shifts are ranked by gain, then length, then earlier start,
     then earlier target. A gain of 0 means that no shift is worth doing.
     """
+    aligned, word_errors, reference_errors = errors.aligned, errors.of_words, errors.of_reference
     count, reference_count = len(words), len(reference)
-    distance = np.int64(_cell(matrix, firsts, count, reference_count))
+    distance = np.int64(_cell(matrix, count, reference_count))
     best_gain: Int = np.int64(0)
     best_unchanged: Int = np.int64(0)
     best_rank = (np.int64(0), np.int64(0), np.int64(0))
@@ -237,12 +249,12 @@ def _best_shift(
                     unchanged, rejoined = _shift_into(words, start, length, target, shifted)
                     # A shift has to gain something; with the same gain as the best it may still win by its rank.
                     too_many = distance - max(best_gain, 1) + 1
-                    cost = _shifted_distance(matrix, firsts, rows, shifted, unchanged, rejoined, reference, too_many)
+                    cost = _shifted_distance(matrix, shifted, unchanged, rejoined, reference, too_many)
                     rank = (np.int64(length), np.int64(-start), -target)
                     gain = distance - cost
                     if cost < too_many and (gain > best_gain or rank > best_rank):
                         best_gain, best_rank, best_unchanged = gain, rank, unchanged
-                        best_words[:] = shifted
+                        best[:] = shifted
                 if candidates >= _MOST_CANDIDATES:
                     return best_gain, best_unchanged, candidates
     return best_gain, best_unchanged, candidates
@@ -261,65 +273,44 @@ def _edits(hypothesis: Ids, reference: Ids) -> Int:
         return columns - 1
     words = hypothesis.copy()
     shifted = np.empty_like(words)
-    best_words = np.empty_like(words)
-    # Only the beam is stored, with a cell before it and, after it, those that the next row may look at.
+    best = np.empty_like(words)
     beam = _beam(count, columns - 1)
     width = 2 * beam + math.ceil((columns - 1) / count) + 4
-    matrix = np.full((count + 1, width), _FAR, np.int32)
+    cells = np.full((count + 1, width), _FAR, np.int32)
     firsts = np.zeros(count + 1, np.int32)
     for at in range(1, count + 1):
         firsts[at] = _first_column(at, count, columns - 1, beam)
     for column in range(min(columns, width - 1)):
-        matrix[0, column + 1] = column
-    rows = np.full((2, width), _FAR, np.int32)
-    aligned = np.empty(columns - 1, np.int32)
-    word_errors = np.empty(count + 1, np.int32)
-    reference_errors = np.empty(columns, np.int32)
+        cells[0, column + 1] = column
+    matrix = Matrix(cells, firsts, np.full((2, width), _FAR, np.int32))
+    errors = Errors(np.empty(columns - 1, np.int32), np.empty(count + 1, np.int32), np.empty(columns, np.int32))
     shifts, candidates, unchanged = 0, 0, 0
     while True:
         for at in range(unchanged + 1, count + 1):
-            _fill_row(matrix[at - 1], matrix[at], words[at - 1], reference, at, count)
-        _align(matrix, firsts, words, reference, aligned, word_errors, reference_errors)
-        gain, unchanged, candidates = _best_shift(
-            matrix,
-            firsts,
-            rows,
-            words,
-            reference,
-            aligned,
-            word_errors,
-            reference_errors,
-            shifted,
-            best_words,
-            candidates,
-        )
+            _fill_row(cells[at - 1], cells[at], words[at - 1], reference, at, count)
+        _align(matrix, words, reference, errors)
+        gain, unchanged, candidates = _best_shift(matrix, words, reference, errors, shifted, best, candidates)
         if gain <= 0 or candidates >= _MOST_CANDIDATES:
-            return shifts + np.int64(_cell(matrix, firsts, count, columns - 1))
+            return shifts + np.int64(_cell(matrix, count, columns - 1))
         shifts += 1
-        words[:] = best_words
+        words[:] = best
 
 
 @kernel
-def ter_statistics(
-    ids: Ids,
-    offsets: Int64s,
-    sentences: Int64s,
-    reference_ids: Ids,
-    reference_offsets: Int64s,
-    references: Int64s,
-) -> Floats:
-    """(fewest edits to any reference, mean length of the references) of each output.
+def ter_statistics(outputs: Tokens, sentences: Int64s, references: Tokens, groups: Int64s) -> Floats:
+    """(fewest edits to any reference of the sentence, mean length of these) of each output.
 
-    Each of at most 1000 candidate shifts of n words costs up to 50 n cells of the edit matrix.
+    The references of sentence s are the lines from groups[s] to groups[s + 1]. Each of at most 1000 candidate shifts of
+    n words costs up to 50 n cells of the edit matrix.
     """
     rows = np.empty((len(sentences), 2), np.float64)
     for output in range(len(sentences)):
-        hypothesis = ids[offsets[output] : offsets[output + 1]]
-        first, last = references[sentences[output]], references[sentences[output] + 1]
+        hypothesis = outputs.ids[outputs.offsets[output] : outputs.offsets[output + 1]]
+        first, last = groups[sentences[output]], groups[sentences[output] + 1]
         fewest = np.int64(-1)
         total_length = 0
         for k in range(first, last):
-            reference = reference_ids[reference_offsets[k] : reference_offsets[k + 1]]
+            reference = references.ids[references.offsets[k] : references.offsets[k + 1]]
             edits = _edits(hypothesis, reference)
             total_length += len(reference)
             if fewest < 0 or edits < fewest:
